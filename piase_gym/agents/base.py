@@ -16,6 +16,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from piase_gym.core.commands import Command, InvalidAction, Outcome
+from piase_gym.core.mailbox import Message
 from piase_gym.core.world import Facts, World
 from piase_gym.errors import UnsupportedError
 
@@ -98,6 +99,21 @@ class Percept:
     def instructions(self) -> str:
         """The prompt of the world for this agent."""
         return self.world.instructions(self.index)
+
+    @property
+    def letters(self) -> Sequence[Message]:
+        """The messages that the agent has got."""
+        return self.facts.messages
+
+    @property
+    def can_tell(self) -> bool:
+        """Whether the agent can tell others something beside its command."""
+        return self.world.mailboxes is not None and len(self.world.agents) > 1
+
+    @property
+    def memories(self) -> Sequence[str] | None:
+        """What comes to the agent's mind, if somebody remembers for it; see the explorer."""
+        return None
 
     def read(self, command: str | Command) -> Command | InvalidAction:
         """Return the command that a line of text stands for, or check one that came as data."""

@@ -12,6 +12,7 @@ from piase_gym.cli import bench, curriculum, runs, scenarios, train
 from piase_gym.cli.check import check
 from piase_gym.cli.console import console, print_error
 from piase_gym.cli.demo import demo
+from piase_gym.cli.explore import explore
 from piase_gym.cli.info import info
 from piase_gym.cli.play import play
 from piase_gym.cli.plugins import list_plugins
@@ -45,7 +46,7 @@ def root(
     """Multi-agent worlds, each readable as a vector and as text."""
 
 
-for command in (worlds, info, play, check, *runs.COMMANDS, demo, scenarios.run):
+for command in (worlds, info, play, check, *runs.COMMANDS, demo, scenarios.run, explore):
     app.command()(command)
 app.command("plugins")(list_plugins)
 train.register(app)

@@ -154,8 +154,7 @@ def language_model(
     """Play tasks with a language model, and report scores, costs and transcripts."""
     from piase_gym.agents import LLMAgent
     from piase_gym.agents.llm import Budget
-    from piase_gym.agents.llm.agent import read_prompt
-    from piase_gym.agents.llm.prompt import TEMPLATE
+    from piase_gym.agents.llm.prompt import TEMPLATE, read_prompt
     from piase_gym.benchmarks.evaluation.models import BESIDE, TASKS, evaluate_model
 
     import_modules(module)

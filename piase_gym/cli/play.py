@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import re
 from itertools import zip_longest
+from pathlib import Path
 from typing import Annotated, Any
 
 import typer
@@ -53,6 +54,10 @@ def play(
             help="Let every level be another id of the world. Default: if only a world is named.",
         ),
     ] = None,
+    log: Annotated[
+        Path | None,
+        typer.Option(metavar="FILE", help="Write a PiaAVT log (.jsonl) of all levels; no tour."),
+    ] = None,
     key_env: KeyEnv = None,
     module: Modules = None,
 ) -> None:
@@ -60,13 +65,16 @@ def play(
     from piase_gym.cli.game.loops import KeyLoop, LineLoop, can_read_keys
     from piase_gym.cli.game.session import Game, farewell
     from piase_gym.envs.single import GymEnv
+    from piase_gym.runs.recording import record
 
     named = look_up(name)
     scenario = named.scenario
     if scenario is not None:
         name = named.spec.name
     if tour is None:
-        tour = name in list_worlds() and not (config or agent or partners or scenario)
+        tour = name in list_worlds() and not (config or agent or partners or scenario or log)
+    if tour and log is not None:
+        raise ConfigError("a log is of one world; give --log or --tour, not both")
     seats = read_partners(name, partners)
 
     def make(task: str) -> GymEnv:
@@ -76,6 +84,8 @@ def play(
 
     with errors.status(f"opening {name}"):
         game = Game(make, route(name) if tour else (name,), seed)
+        if log is not None:
+            record(game.env, log)  # closing the world completes it
         game.start(1)
     loop = KeyLoop if can_read_keys() else LineLoop
     code = 0

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+from collections.abc import Iterable
 from contextlib import nullcontext
 from importlib.resources import files
 from pathlib import Path
@@ -25,7 +26,7 @@ from piase_gym.core.files import require_folder
 from piase_gym.errors import ConfigError, ScenarioError
 
 if TYPE_CHECKING:
-    from piase_gym.agents import LLMAgent
+    from piase_gym.agents import Agent, LLMAgent
     from piase_gym.simulation.simulation import Simulation, Summary
 
 TEMPLATE = files("piase_gym.scenarios").joinpath("template.yaml").read_text("utf-8")
@@ -106,7 +107,7 @@ def run(
         folder=save,
         wrap=() if log is None else (lambda env: AvtLogger(env, log),),
     )
-    models = prompt_models(simulation, prompt, tokens)
+    models = prompt_models(simulation.manager.agents.values(), prompt, tokens)
     own = simulation.scenario if name not in scenarios.names() else None
     for warning in own.warnings if own is not None else ():
         errors.print(Text.assemble(("warning:", "yellow"), f" {warning}"), soft_wrap=True)
@@ -122,6 +123,11 @@ def run(
         raise typer.Exit(130) from None
     if episodes > 1:
         _print_sum(found, "")
+    tell_usage(models)
+
+
+def tell_usage(models: Iterable[LLMAgent]) -> None:
+    """Print what language models have taken, and why the last call failed that did."""
     for model in models:
         say(f"  {model.get_id()}, {model.policy}: {model.usage}")
         if model.last_failure is not None:
@@ -129,18 +135,18 @@ def run(
 
 
 def prompt_models(
-    simulation: Simulation, prompt: Path | None, tokens: int | None
+    agents: Iterable[Agent], prompt: Path | None, tokens: int | None
 ) -> list[LLMAgent]:
-    """Give the language models of a simulation their prompt and their budget, and return them.
+    """Give the language models among agents their prompt and their budget, and return them.
 
     Raises:
         ConfigError: If there is a prompt or a budget, and no language model.
     """
     from piase_gym.agents import LLMAgent
     from piase_gym.agents.llm import Budget
-    from piase_gym.agents.llm.agent import read_prompt
+    from piase_gym.agents.llm.prompt import read_prompt
 
-    models = [a for a in simulation.manager.agents.values() if isinstance(a, LLMAgent)]
+    models = [agent for agent in agents if isinstance(agent, LLMAgent)]
     if not models and (prompt is not None or tokens is not None):
         raise ConfigError("--prompt and --tokens are for language models; none plays here")
     template = None if prompt is None else read_prompt(prompt)

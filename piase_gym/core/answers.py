@@ -74,7 +74,15 @@ def read_answer(
     if len(reply) > MAX_REPLY:
         told = f"the reply is longer than {MAX_REPLY:,} characters; answer with one command"
         return InvalidAction(Outcome.TOO_LONG, told)
-    thinking, text = without_reasoning(plain(reply))
+    try:
+        return _read(plain(reply), reads)
+    except RecursionError:
+        return unparsable("the reply is nested too deeply; answer with one command")
+
+
+def _read(reply: str, reads: Sequence[Reads]) -> Answer | InvalidAction:
+    """Return what a reply of ordinary length and characters says."""
+    thinking, text = without_reasoning(reply)
     if not text:
         told = "the reply ends within its reasoning" if thinking else "the reply is empty"
         return unparsable(f"{told}; answer with one command")
@@ -95,7 +103,10 @@ def read_tool_calls(calls: Sequence[tuple[str, Any]]) -> Answer | InvalidAction:
     Args:
         calls: Names and arguments, which are mappings or JSON.
     """
-    found = [_call(name, arguments) for name, arguments in calls]
+    try:
+        found = [_call(plain(str(name)), _cleaned(given)) for name, given in calls]
+    except RecursionError:
+        return unparsable("the arguments of the call are nested too deeply")
     different = [item for place, item in enumerate(found) if item not in found[:place]]
     if len(different) == 1:
         return different[0]
@@ -150,7 +161,9 @@ _TAG = re.compile(
     r"<(action|command|answer|tool_call)>\s*(.*?)\s*(?:</\1>|(?=<\1>)|\Z)",
     re.DOTALL | re.IGNORECASE,
 )
-_FENCE = re.compile(r"(`{3,}|~{3,})[ \t]*([\w+-]*)[ \t]*\n(.*?)(?:\n[ \t]*\1|\Z)", re.DOTALL)
+_FENCE = re.compile(
+    r"(?<![`~])(`{3,}+|~{3,}+)[ \t]*+([\w+-]*+)[ \t]*+\n(.*?)(?:\n[ \t]*+\1|\Z)", re.DOTALL
+)
 _ONE_LINE_FENCE = re.compile(r"```([^`\n]+)```")
 _MADE_UP = re.compile(r"^[\s*_#]*observation[*_]*:", re.IGNORECASE | re.MULTILINE)
 _DECODER = json.JSONDecoder()
@@ -193,7 +206,7 @@ def _inner(text: str) -> Answer | InvalidAction:
     text = text.strip()
     if text[:1] in ("{", "["):
         try:
-            return _data(json.loads(text))
+            return _data(_loads(text))
         except (ValueError, RecursionError) as error:
             return unparsable(f"the JSON of the reply cannot be read: {str(error)[:80]}")
     for *_, found in _fences(text):
@@ -218,6 +231,7 @@ def _objects(text: str) -> Iterator[_Mark]:
     while start >= 0 and tries < MOST_OBJECTS:
         try:
             data, end = _DECODER.raw_decode(text, start)
+            data = _cleaned(data)
         except (ValueError, RecursionError):
             data, end = None, start + 1
         if isinstance(data, dict) and _tells(data):
@@ -225,7 +239,7 @@ def _objects(text: str) -> Iterator[_Mark]:
         start, tries = text.find("{", end), tries + 1
     if text[:1] == "[" and text[-1:] == "]":
         try:
-            yield 0, len(text), _data(json.loads(text))
+            yield 0, len(text), _data(_loads(text))
         except (ValueError, RecursionError):
             return
 
@@ -352,13 +366,34 @@ def _call(name: str, arguments: Any) -> Answer | InvalidAction:
     """Return a verb with its parameters."""
     if isinstance(arguments, str):
         try:
-            arguments = json.loads(arguments) if arguments.strip() else {}
+            arguments = _loads(arguments) if arguments.strip() else {}
         except (ValueError, RecursionError) as error:
             return unparsable(f"the arguments of {name[:40]!r} are no JSON: {str(error)[:80]}")
     if not isinstance(arguments, dict | None):
         kind = type(arguments).__name__
         return unparsable(f"the arguments of {name[:40]!r} are a mapping, not a {kind}")
-    return Answer(Command(name, {str(key): value for key, value in (arguments or {}).items()}))
+    return Answer(Command(name, arguments or {}))
+
+
+def _loads(text: str) -> Any:
+    """Return JSON as data.
+
+    Raises:
+        ValueError: If it is none.
+        RecursionError: If it is nested too deeply.
+    """
+    return _cleaned(json.loads(text))
+
+
+def _cleaned(data: Any) -> Any:
+    """Return data whose strings are plain; escapes in JSON can stand for any character."""
+    if isinstance(data, str):
+        return plain(data)
+    if isinstance(data, list):
+        return [_cleaned(value) for value in data]
+    if isinstance(data, dict):
+        return {plain(str(key)): _cleaned(value) for key, value in data.items()}
+    return data
 
 
 def _more(data: Mapping[str, Any]) -> dict[str, str]:

@@ -12,7 +12,7 @@ from numpy.typing import NDArray
 
 from piase_gym.agents.base import Agent, BatchPercept, Percept
 from piase_gym.agents.policy_registry import make_agent
-from piase_gym.core.commands import Command, InvalidAction
+from piase_gym.core.commands import MAX_LINE, Command, InvalidAction
 from piase_gym.core.events import Events
 from piase_gym.core.mailbox import EVERYONE
 from piase_gym.core.models import ActionCommand
@@ -101,8 +101,8 @@ def post_asides(agent: Agent, number: int, world: World[Any, Any], events: Event
         if events.active:
             events.post("log", name, event_type=event_type, data=data)
     for text in agent.outgoing_letters():
-        if world.mailboxes is not None:
-            letter = world.mailboxes.send(name, EVERYONE, text)
+        if world.mailboxes is not None and text.strip():
+            letter = world.mailboxes.send(name, EVERYONE, text[:MAX_LINE])
             if events.active:
                 events.post("send", name, own=False, **letter._asdict())
 

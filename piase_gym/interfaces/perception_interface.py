@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Mapping
 from typing import Any
 
-from piase_gym.core.commands import Command
+from piase_gym.core.commands import Command, InvalidAction
 from piase_gym.core.config import WorldConfig
 from piase_gym.core.documents import PerceptionInterface
 from piase_gym.core.jsonable import jsonable
@@ -101,14 +101,14 @@ class WorldPerceptionInterface(WorldInterface, PerceptionInterface, over_world=T
         )
 
     def execute_action(
-        self, agent_id: str, action: str, params: Mapping[str, Any] | None = None
+        self, agent_id: str, action: str | Act, params: Mapping[str, Any] | None = None
     ) -> dict[str, Any]:
         """Submit an action; the world ticks when the last agent in play has submitted.
 
         Args:
             agent_id: The agent.
             action: A verb of the world's grammar, or without `params` also a whole line, such as
-                ``move up``.
+                ``move up``; or a command, or why there is none.
             params: The verb's parameters.
 
         Returns:
@@ -132,6 +132,10 @@ class WorldPerceptionInterface(WorldInterface, PerceptionInterface, over_world=T
 
     def _read(self, number: int, action: Any, params: Any) -> Act:
         """Decode an action: a verb with parameters, or a line of text."""
+        if isinstance(action, Command):
+            return self.world.check(number, action)
+        if isinstance(action, InvalidAction):
+            return action
         if not isinstance(action, str):
             raise ActionError(f"an action is a string, not {type(action).__name__}")
         if not isinstance(params, Mapping | None):

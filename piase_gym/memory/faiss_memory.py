@@ -57,6 +57,11 @@ class FaissMemory:
         """Return how many texts are remembered."""
         return len(self.texts)
 
+    @property
+    def index(self) -> Any:
+        """The FAISS index over the embeddings of `texts`."""
+        return self._index
+
     def add(self, text: str) -> None:
         """Remember a text.
 

@@ -14,7 +14,9 @@ from __future__ import annotations
 
 import argparse
 import asyncio
+import base64
 import contextlib
+import io
 import itertools
 import json
 import re
@@ -23,6 +25,10 @@ import threading
 from collections.abc import Callable, Iterable, Mapping
 from dataclasses import dataclass, field
 from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+from PIL import Image
 
 Request = Mapping[str, Any]
 """The body of a request: `model`, `messages` and the rest."""
@@ -42,6 +48,7 @@ class Say:
         delay: Seconds before the answer.
         cut: Bytes of the body after which the connection is closed; ``None`` sends all.
         drip: Seconds between the bytes of the body; 0 sends it at once.
+        head_drip: Seconds between the bytes of the head.
         more: Further fields of the reply, or others in place of the usual ones.
     """
 
@@ -53,6 +60,7 @@ class Say:
     delay: float = 0.0
     cut: int | None = None
     drip: float = 0.0
+    head_drip: float = 0.0
     more: Mapping[str, Any] = field(default_factory=dict)
 
     def body(self, request: Request, number: int) -> bytes:
@@ -75,7 +83,7 @@ class Say:
                 }
                 for place, (name, given) in enumerate(self.tool_calls)
             ]
-        prompt = sum(len(str(part.get("content"))) for part in request.get("messages", ())) // 4
+        prompt = sum(len(_words(part)) for part in request.get("messages", ())) // 4
         written = len(self.text or "") // 4 + 1
         reply = {
             "id": f"chatcmpl-{number}",
@@ -108,6 +116,8 @@ class ModelServer:
     Attributes:
         requests: The bodies of all requests, in the order of their arrival.
         headers: Their headers, by lower-case names.
+        pictures: The pictures in them, shape (height, width, 3). A request with a picture that is
+            none is answered with an error, as real servers do.
     """
 
     def __init__(
@@ -118,6 +128,7 @@ class ModelServer:
         self._numbers = itertools.count()
         self.requests: list[Request] = []
         self.headers: list[Mapping[str, str]] = []
+        self.pictures: list[NDArray[np.uint8]] = []
         self._loop = asyncio.new_event_loop()
         self._ready, self._tasks = threading.Event(), set[asyncio.Task[None]]()
         self._thread = threading.Thread(target=self._run, name="model-server", daemon=True)
@@ -180,22 +191,28 @@ class ModelServer:
         if self._delay + said.delay:
             await asyncio.sleep(self._delay + said.delay)
         content = said.body(request, next(self._numbers))
-        writer.write(_head(said, len(content)))
-        for byte in content if said.drip else ():
-            writer.write(bytes([byte]))
-            await writer.drain()
-            await asyncio.sleep(said.drip)
-        if not said.drip:
-            writer.write(content[: said.cut])
-        await writer.drain()
+        await _write(writer, _head(said, len(content)), said.head_drip)
+        await _write(writer, content if said.drip else content[: said.cut], said.drip)
         return said.cut is None
 
     def _said(self, request: Request, headers: Mapping[str, str]) -> Say:
         """Return what is to be answered."""
         if self._key is not None and headers.get("authorization") != f"Bearer {self._key}":
             return Say("Incorrect API key provided.", status=401)
+        try:
+            self.pictures += pictures_of(request)
+        except ValueError as error:
+            return Say(f"Invalid image: {error}", status=400)
         answer = self._answer(request)
         return Say(answer) if isinstance(answer, str) else answer
+
+
+async def _write(writer: asyncio.StreamWriter, content: bytes, drip: float) -> None:
+    """Send bytes, at once or one after the other."""
+    for part in (bytes([byte]) for byte in content) if drip else (content,):
+        writer.write(part)
+        await writer.drain()
+        await asyncio.sleep(drip)
 
 
 def _head(said: Say, length: int) -> bytes:
@@ -209,6 +226,40 @@ def _in_order(answers: Iterable[str | Say]) -> Callable[[Request], str | Say]:
     """Return a function that gives answers one after the other, and the last one for ever."""
     left = list(answers)
     return lambda request: left.pop(0) if len(left) > 1 else left[0]
+
+
+def _parts(message: Mapping[str, Any]) -> list[Mapping[str, Any]]:
+    """Return the parts of a message; a text is one."""
+    content = message.get("content")
+    return content if isinstance(content, list) else [{"type": "text", "text": content or ""}]
+
+
+def _words(message: Mapping[str, Any]) -> str:
+    """Return the text of a message, without its pictures."""
+    return "".join(str(part.get("text", "")) for part in _parts(message))
+
+
+def pictures_of(request: Request) -> list[NDArray[np.uint8]]:
+    """Return the pictures in a request, shape (height, width, 3).
+
+    Raises:
+        ValueError: If one of them is no PNG, JPEG or WebP in a ``data:`` address that says so.
+    """
+    found = []
+    parts = (part for message in request.get("messages", ()) for part in _parts(message))
+    for part in (part for part in parts if part.get("type") == "image_url"):
+        head, comma, body = str(part.get("image_url", {}).get("url")).partition(",")
+        kind = re.fullmatch(r"data:image/(png|jpeg|webp);base64", head)
+        if not comma or kind is None:
+            raise ValueError(f"no data: address of a picture but {head[:60]!r}")
+        try:
+            with Image.open(io.BytesIO(base64.b64decode(body, validate=True))) as image:
+                if str(image.format).lower() != kind[1]:
+                    raise ValueError(f"it says {kind[1]}, and is {image.format}")
+                found.append(np.array(image.convert("RGB")))
+        except (OSError, SyntaxError) as error:
+            raise ValueError(str(error)) from None
+    return found
 
 
 _COMMAND = re.compile(r"^- (.+)$", re.MULTILINE)

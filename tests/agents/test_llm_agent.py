@@ -34,6 +34,8 @@ from tests.paths import ROOT
 
 pytest.importorskip("openai")
 KEY = "sk-secret-0123456789"
+HIDDEN = ("sk-", "\\u0073\\u006b-")
+"""How JSON may write its beginning too."""
 
 
 @pytest.fixture(autouse=True)
@@ -179,7 +181,9 @@ class _nothing:
     def __exit__(self, *_: object) -> None: ...
 
 
-@pytest.mark.parametrize("say", [Say("stay", delay=30), Say("stay", drip=0.05)])
+@pytest.mark.parametrize(
+    "say", [Say("stay", delay=30), Say("stay", drip=0.05), Say("stay", head_drip=0.05)]
+)
 def test_a_slow_server_is_waited_for_no_longer_than_allowed(say: Say) -> None:
     with ModelServer([say]) as server:
         start = time.monotonic()
@@ -234,6 +238,29 @@ def _is_reply(event: Any) -> bool:
     return bool(event["event_type"] == REPLY_EVENT)
 
 
+@pytest.mark.parametrize(
+    ("message", "heard"),
+    [
+        ("x" * 5000, "x" * 200),
+        (" \n", None),
+        ("\x00\u200b\x1b[2J", None),
+        ("\ud800 here", "here"),
+        ({"at": [1, "\ud800"]}, '{"at": [1, ""]}'),
+    ],
+)
+def test_whatever_is_told_to_others_an_episode_goes_on(
+    message: Any, heard: str | None, tmp_path: Path
+) -> None:
+    reply = json.dumps({"action": "wait", "message_to_others": message})
+    with ModelServer([reply]) as server:
+        simulation = play(server, tmp_path / "run.jsonl")
+    assert simulation.summary().steps == 6
+    assert runs.replay(tmp_path / "run.jsonl").verdict == "sound"
+    sent = [e["event_data"] for e in runs.read(tmp_path / "run.jsonl")]
+    told = {data["message"].strip() for data in sent if data.get("kind") == "send"}
+    assert told == ({heard} if heard else set())
+
+
 # -- keys ---------------------------------------------------------------------------------
 
 
@@ -270,6 +297,9 @@ def test_keys_come_from_the_environment(monkeypatch: pytest.MonkeyPatch) -> None
         Say(f'{{"action": "{KEY}"}}'),
         Say(tool_calls=((KEY, {KEY: KEY}),)),
         Say("stay", more={"model": KEY}),
+        Say(raw=json.dumps({"choices": [{"message": {"content": KEY}}]}).replace(*HIDDEN).encode()),
+        Say(tool_calls=(("wait", json.dumps({"a": KEY}).replace(*HIDDEN)),)),
+        Say(more={"choices": [{"message": {"content": "wait", "reasoning_content": KEY}}]}),
     ],
 )
 def test_nothing_of_a_key_is_logged(
@@ -295,6 +325,7 @@ def test_a_key_given_in_code_stays_in_the_process() -> None:
     agent = LLMAgent("small", "http://127.0.0.1:1/v1", api_key=KEY)
     assert KEY.encode() not in pickle.dumps(agent)
     assert KEY not in repr(agent)
+    assert KEY not in repr(vars(agent))
     assert KEY not in str(agent.settings())
     assert copy.deepcopy(agent)._find_key() == KEY
 

@@ -189,6 +189,18 @@ def test_the_strictest_reader_decides_first() -> None:
     assert legal == Answer("go north")
 
 
+@pytest.mark.parametrize("depth", [100, 300, 500, 900, 1500])
+def test_nesting_is_no_error(depth: int) -> None:
+    nested = '{"action":' * depth + '"look"' + "}" * depth
+    for found in (read_answer(nested), read_tool_calls([("go", nested)])):
+        assert isinstance(found, Answer) or found.outcome == Outcome.UNPARSABLE
+
+
+def test_escapes_in_json_stand_for_no_control_characters() -> None:
+    reply = '{"action": "go\\u0000 north\\ud800", "message_to_others": "\\u001b[2Jhi\\u202e"}'
+    assert read_answer(reply) == Answer("go north", message="hi")
+
+
 def test_a_query_keeps_its_lines() -> None:
     query = "SELECT name\nFROM cities\nWHERE size > 3"
     assert read_answer(f"I look.\n```sql\n{query}\n```") == Answer(query)
@@ -205,6 +217,8 @@ def test_a_query_keeps_its_lines() -> None:
         ([("go", '{"direction":')], "no JSON"),
         ([("look", ""), ("go", "{}")], "calls 2 tools"),
         ([], "calls 0 tools"),
+        ([("go", '{"direction": "north\\ud800\\u001b[2J\\u202e"}')], NORTH),
+        ([("go\x00", {"direction\u200b": "north\x07"})], NORTH),
     ],
 )
 def test_tool_calls(calls: list[tuple[str, object]], found: Command | str) -> None:
@@ -232,7 +246,8 @@ def test_anything_has_an_answer_or_a_reason(reply: str) -> None:
 
 
 @pytest.mark.parametrize(
-    "part", ['{"a":', "[", "<think>", "```\n", "<action>", "action:\n", "*", " ", "`a", '"a\n']
+    "part",
+    ['{"a":', "[", "<think>", "```\n", "<action>", "action:\n", "*", " ", "`", "~", "`a", '"a\n'],
 )
 def test_no_reply_takes_long(part: str) -> None:
     start = time.process_time()

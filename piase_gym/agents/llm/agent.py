@@ -3,27 +3,18 @@
 from __future__ import annotations
 
 import copy
-import os
 import threading
 from collections.abc import Mapping, Sequence
 from dataclasses import replace
-from pathlib import Path
-from typing import Any
+from typing import Any, Unpack
 
 from piase_gym.agents.base import Action, Agent, Feedback, Percept
-from piase_gym.agents.llm.budget import Budget, Prices, Usage
-from piase_gym.agents.llm.client import (
-    Client,
-    Failure,
-    Reply,
-    characters,
-    check_url,
-    client_of,
-    find_key,
-)
+from piase_gym.agents.llm.budget import Usage
+from piase_gym.agents.llm.caller import PREFIX, CallSettings, ModelCaller, check_number
+from piase_gym.agents.llm.client import Failure, Reply
 from piase_gym.agents.llm.history import KEPT, History, HistoryPolicy, Messages
 from piase_gym.agents.llm.prompt import TEMPLATE, Prompt, Recall, tools
-from piase_gym.agents.llm.replies import REPLY_EVENT, Replies, ReplyFile, replies_of, reply_value
+from piase_gym.agents.llm.replies import REPLY_EVENT, bounded, replies_of, reply_value
 from piase_gym.agents.simple import percept_of, read_seed
 from piase_gym.core.answers import (
     MAX_REPLY,
@@ -35,10 +26,8 @@ from piase_gym.core.answers import (
 )
 from piase_gym.core.commands import Command, InvalidAction, Outcome
 from piase_gym.core.digest import digest_json
-from piase_gym.errors import ConfigError, ModelError, need
+from piase_gym.errors import ConfigError, ModelError
 
-PREFIX = "llm"
-"""The prefix of the names of language models: ``llm:MODEL@URL``."""
 SETTINGS = "answer facts messages commands temperature max_tokens attempts history".split()
 """What scenarios and curricula may set."""
 ON_FAILURE = ("go_on", "raise")
@@ -46,7 +35,7 @@ SHOWN = 300
 """Most characters of a reason that are shown as an inner state."""
 
 
-class LLMAgent(Agent):
+class LLMAgent(ModelCaller, Agent):
     """Asks a language model what to do.
 
     In each step the model is told what its agent perceives, and answers with a command in any of
@@ -59,7 +48,6 @@ class LLMAgent(Agent):
         base_url: The address of the endpoint; ``None`` asks OpenAI.
         api_key: The key; by default that of ``OPENAI_API_KEY``, or of `key_env`. It is in no log,
             state, copy for another process, or message.
-        key_env: The environment variable that has the key.
         prompt: A template in place of the usual system prompt; see `Prompt`.
         briefing: What stands below the system prompt, such as the prompt of a curriculum's step.
         answer: What is asked for: ``line``, ``yaml``, ``json`` or ``tools``.
@@ -68,18 +56,13 @@ class LLMAgent(Agent):
         messages: Whether messages are listed apart.
         commands: Whether the possible commands are listed.
         memories: A function that returns what the agent remembers of what it reads.
-        temperature: How freely the model draws; ``None`` leaves it to the server.
-        max_tokens: Most tokens of an answer; ``None`` leaves it to the server.
-        extra: Further fields of each request.
-        timeout: Seconds that one try may take.
-        retries: How often a call that failed for a passing reason is tried again.
         attempts: How often the model is asked in one step until its answer can be read.
-        budget: What may be spent, with whoever shares it.
-        prices: Of a million tokens of prompts and of answers, if there is no budget.
-        replies: Replies that are known already, or the path of a file to keep them in.
         repeat: Which of several equal runs this is; each has replies of its own.
         on_failure: ``raise`` raises `ModelError` where there is no reply, for evaluations, in which
             a server's trouble must not count against a model.
+        agent_id: Its name.
+        call: `key_env`, `temperature`, `max_tokens`, `extra`, `timeout`, `retries`, `budget`,
+            `prices` and `replies`, as `ModelCaller` takes them.
 
     Attributes:
         usage: What this agent has taken, known replies too.
@@ -98,7 +81,6 @@ class LLMAgent(Agent):
         base_url: str | None = None,
         api_key: str | None = None,
         *,
-        key_env: str | None = None,
         prompt: str = TEMPLATE,
         briefing: str = "",
         answer: str = "line",
@@ -107,36 +89,19 @@ class LLMAgent(Agent):
         messages: bool = False,
         commands: bool = True,
         memories: Recall | None = None,
-        temperature: float | None = 0.0,
-        max_tokens: int | None = 512,
-        extra: Mapping[str, Any] | None = None,
-        timeout: float = 60.0,
-        retries: int = 3,
         attempts: int = 3,
-        budget: Budget | None = None,
-        prices: Prices | None = None,
-        replies: Replies | str | os.PathLike[str] | None = None,
         repeat: int = 0,
         on_failure: str = "go_on",
         agent_id: str = "agent_0",
+        **call: Unpack[CallSettings],
     ) -> None:
         """Check everything; nothing is asked yet."""
-        super().__init__(agent_id)
-        if not isinstance(model, str) or not model or plain(model) != model or " " in model:
-            raise ConfigError(f"a model is a name without spaces, not {model!r:.80}")
-        self.model, self.base_url = model, check_url(base_url)
-        self.key_env, self._key = key_env, api_key
+        ModelCaller.__init__(self, model, base_url, api_key, **call)
+        Agent.__init__(self, agent_id)
         self.prompt = Prompt(prompt, answer, facts, messages, commands)
-        self.history, self.briefing = history, briefing
-        self.memories, self.extra = memories, dict(extra or {})
-        self.temperature, self.max_tokens = temperature, max_tokens
-        self.timeout, self.retries, self.attempts = timeout, retries, attempts
-        self.budget = Budget(prices=prices) if budget is None else budget
-        path = isinstance(replies, str | os.PathLike)
-        self.replies: Replies | None = ReplyFile(replies) if path else replies  # type: ignore[arg-type, assignment]
-        self.repeat, self.on_failure = repeat, on_failure
+        self.history, self.briefing, self.memories = history, briefing, memories
+        self.attempts, self.repeat, self.on_failure = attempts, repeat, on_failure
         self._check_settings()
-        self.usage = Usage()
         self.last_failure: Failure | None = None
         self._seed = 0
         self._entries: list[dict[str, Any]] = []
@@ -145,12 +110,9 @@ class LLMAgent(Agent):
 
     def _check_settings(self) -> None:
         """Raise `ConfigError` if a setting is not allowed."""
-        _number("temperature", self.temperature, 0, 10, optional=True)
-        _number("max_tokens", self.max_tokens, 1, 10**7, whole=True, optional=True)
-        _number("timeout", self.timeout, 1e-3, 1e5)
-        _number("retries", self.retries, 0, 100, whole=True)
-        _number("attempts", self.attempts, 1, 100, whole=True)
-        _number("repeat", self.repeat, 0, 2**31, whole=True)
+        self._check_call()
+        check_number("attempts", self.attempts, 1, 100, whole=True)
+        check_number("repeat", self.repeat, 0, 2**31, whole=True)
         if self.on_failure not in ON_FAILURE:
             raise ConfigError(f"on_failure is one of {ON_FAILURE}, not {self.on_failure!r:.60}")
         self._policy = HistoryPolicy.read(self.history)
@@ -201,11 +163,6 @@ class LLMAgent(Agent):
         """Name the model."""
         return f"<LLMAgent {self.policy}, prompt {self.prompt.id}>"
 
-    @property
-    def policy(self) -> str:
-        """The name by which others ask the same model."""
-        return f"{PREFIX}:{self.model}" + (f"@{self.base_url}" if self.base_url else "")
-
     def policy_id(self) -> str | None:
         """Return the name."""
         return self.policy
@@ -244,23 +201,6 @@ class LLMAgent(Agent):
     def transcript(self) -> Sequence[Mapping[str, Any]]:
         """The calls of the present episode, as logs have them."""
         return self._entries
-
-    def check(self) -> None:
-        """See that the model can be asked, without asking.
-
-        Raises:
-            MissingExtraError: If `openai` is not installed.
-            ConfigError: If there is no key.
-        """
-        need("openai", "a language model (llm:MODEL@URL)", "llm")
-        self._find_key()
-
-    def _find_key(self) -> str:
-        return self._key or find_key(self.base_url, self.key_env)
-
-    def _client(self) -> Client:
-        """Return the client, which agents that ask the same endpoint share."""
-        return client_of(self.base_url, self._find_key(), self.timeout, self.retries)
 
     def configure(self, config: Mapping[str, Any]) -> None:
         """Take those settings of a scenario or curriculum that concern how a model is asked.
@@ -439,7 +379,7 @@ class LLMAgent(Agent):
             command = found
         self._note(command, percept)
         said = found.message if isinstance(found, Answer) else ""
-        if said and isinstance(command, Command) and percept.world.mailboxes is not None:
+        if said and isinstance(command, Command) and percept.can_tell:
             self._letters.append(plain(said))
         if reply.tool_calls and not reply.text:
             return command, percept.write(command) if isinstance(command, Command) else ""
@@ -471,28 +411,17 @@ class LLMAgent(Agent):
 
     def _ask(self, messages: Messages, new: Messages, kind: str = "decision") -> Reply | Failure:
         """Return what is known or answered to messages, and keep account of it."""
-        request: dict[str, Any] = {"model": self.model, "messages": messages}
-        for name in ("temperature", "max_tokens"):
-            if getattr(self, name) is not None:
-                request[name] = getattr(self, name)
-        if self._tools and kind == "decision":
-            request["tools"] = self._tools
-        if self.extra:
-            request["extra_body"] = self.extra
-        key = digest_json([request, self.repeat, self._seed, self._calls])
-        entry = {"call": self._calls, "kind": kind, "prompt_id": self.prompt.id}
+        request = self._request(messages, tools=self._tools if kind == "decision" else None)
+        entry: dict[str, Any] = {"call": self._calls, "kind": kind, "prompt_id": self.prompt.id}
         if self._calls == 0:
             entry["settings"] = self.settings()
+        key, reply = self._reply_to(request, self.repeat, self._seed, self._calls)
         self._calls += 1
-        reply = self.replies.find(key) if self.replies is not None else None
-        if reply is None:
-            reply = self._live(request, key)
-        self.usage.add(self._spent(reply))
         entry |= {"messages": new, "request": key}
         if isinstance(reply, Failure):
             entry |= {"outcome": str(reply.outcome), "told": reply.message, "final": reply.final}
         else:
-            reply = _bounded(reply)
+            reply = bounded(reply)
             entry |= {**reply_value(reply), "outcome": "ok"}
         self._entries.append(entry)
         return reply
@@ -504,37 +433,6 @@ class LLMAgent(Agent):
             entry |= {"outcome": "ok", "command": percept.write(command)}
         else:
             entry |= {"outcome": str(command.outcome), "told": command.message}
-
-    def _live(self, request: dict[str, Any], key: str) -> Reply | Failure:
-        """Ask the endpoint, if the budget allows it."""
-        if self.replies is not None and self.replies.offline:
-            return Failure(Outcome.REFUSED, "there is no recorded reply to this", final=True)
-        size, most = characters(request["messages"]), self.max_tokens or 1024
-        lack = self.budget.reserve(size, most)
-        if lack is not None:
-            return Failure(Outcome.REFUSED, lack, final=True)
-        reply: Reply | Failure = Failure(Outcome.REFUSED, "the call was broken off")
-        try:
-            reply = self._client().ask(request)
-        finally:
-            self.budget.settle(size, most, self._spent(reply))
-        if self.replies is not None and isinstance(reply, Reply):
-            self.replies.keep(key, reply)
-        return reply
-
-    def _spent(self, reply: Reply | Failure) -> Usage:
-        """Return what a call took."""
-        if isinstance(reply, Failure):
-            return Usage(calls=1, failures=1)
-        prompt, completion = reply.prompt_tokens, reply.completion_tokens
-        return Usage(
-            calls=1,
-            prompt_tokens=prompt,
-            completion_tokens=completion,
-            estimated=int(reply.estimated),
-            cost=self.budget.price(prompt, completion),
-            seconds=reply.seconds,
-        )
 
     # -- the state is a value -------------------------------------------------------------
 
@@ -577,38 +475,4 @@ class LLMAgent(Agent):
 
     def __getstate__(self) -> dict[str, Any]:
         """Leave out the key, and what goes on in a thread."""
-        return {**vars(self), "_key": None, "_thread": None, "_found": None, "percept": None}
-
-
-def _bounded(reply: Reply) -> Reply:
-    """Return a reply of which no more is kept than shows that it is too long."""
-    text, calls = reply.text, reply.tool_calls
-    if len(str(calls)) > MAX_REPLY:
-        text, calls = str(calls), ()
-    thinking = reply.thinking[:MAX_REPLY]
-    return replace(reply, text=text[: MAX_REPLY + 1], tool_calls=calls, thinking=thinking)
-
-
-def read_prompt(path: str | os.PathLike[str]) -> str:
-    """Return the template in a file.
-
-    Raises:
-        ConfigError: If it cannot be read, or is no template.
-    """
-    try:
-        text = Path(path).read_text("utf-8")
-    except (OSError, UnicodeDecodeError) as error:
-        raise ConfigError(f"the prompt {str(path)!r} cannot be read: {error}") from None
-    return Prompt(text).template
-
-
-def _number(
-    name: str, value: Any, low: float, high: float, whole: bool = False, optional: bool = False
-) -> None:
-    """Raise `ConfigError` unless a setting is a number in a range."""
-    if value is None and optional:
-        return
-    kinds = int if whole else (int, float)
-    if isinstance(value, bool) or not isinstance(value, kinds) or not low <= value <= high:
-        kind = "an integer" if whole else "a number"
-        raise ConfigError(f"{name} is {kind} from {low:g} to {high:g}, not {value!r:.60}")
+        return {**super().__getstate__(), "_thread": None, "_found": None, "percept": None}

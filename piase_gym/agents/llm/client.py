@@ -9,6 +9,7 @@ from __future__ import annotations
 
 import functools
 import os
+import threading
 import time
 import weakref
 from collections.abc import Mapping, Sequence
@@ -72,6 +73,10 @@ class Reply:
     estimated: bool = False
     seconds: float = 0.0
     model: str = ""
+
+
+Tried = Reply | tuple[Failure, float | None]
+"""What comes of one call: see `Client`."""
 
 
 def find_key(base_url: str | None, key_env: str | None = None) -> str:
@@ -141,6 +146,7 @@ class Client:
         self._client = openai.OpenAI(
             base_url=self.where, api_key=key, timeout=timeout, max_retries=0
         )
+        self._create = self._client.chat.completions.with_streaming_response.create  # imports now
         weakref.finalize(self, self._client.close)
 
     def __repr__(self) -> str:
@@ -162,13 +168,26 @@ class Client:
             time.sleep(min(max(wait, 0.25 * 2**number), LONGEST_WAIT))
             number += 1
 
-    def _try(self, request: Mapping[str, Any]) -> Reply | tuple[Failure, float | None]:
+    def _try(self, request: Mapping[str, Any]) -> Tried:
+        """Make one call in a thread of its own, and leave that alone once its time is up.
+
+        The library's limits hold for each read, and a server may send byte after byte.
+        """
+        found: list[Tried] = []
+        late = Failure(Outcome.TIMEOUT, f"{self.where} gave no answer in {self._timeout:g} s")
+        thread = threading.Thread(
+            target=lambda: found.append(self._call(request, late)), name="llm-call", daemon=True
+        )
+        thread.start()
+        thread.join(self._timeout)
+        return found[0] if found else (late, 0.0)
+
+    def _call(self, request: Mapping[str, Any], late: Failure) -> Tried:
         """Make one call: its reply, or its failure and how long to wait before the next.
 
         It is ``None`` if there is no use in trying again.
         """
         openai, start = self._openai, time.monotonic()
-        late = Failure(Outcome.TIMEOUT, f"{self.where} gave no answer in {self._timeout:g} s")
         try:
             with self._send(request) as response:
                 body, size = [], 0
@@ -198,8 +217,7 @@ class Client:
         """Send a request; its body goes as it is, for the library would look at every message."""
         body = {name: value for name, value in request.items() if name != "model"}
         body |= body.pop("extra_body", {})
-        create = self._client.chat.completions.with_streaming_response.create
-        return create(model=request["model"], messages=[], extra_body=body)
+        return self._create(model=request["model"], messages=[], extra_body=body)
 
     def _status(self, error: Any) -> tuple[Failure, float | None]:
         """Return what an error code means."""
@@ -227,20 +245,32 @@ class Client:
             return text
         return text.replace(self._key, "[key]")
 
-    def _read(
-        self, body: bytes, request: Mapping[str, Any]
-    ) -> Reply | tuple[Failure, float | None]:
+    def _scrubbed(self, calls: list[tuple[str, Any]]) -> list[tuple[str, Any]]:
+        """Return tool calls without the key; arguments are JSON, whose escapes may hide it."""
+        if self._key not in str(calls) and "\\u" not in str(calls):
+            return calls
+        found = []
+        for name, given in calls:
+            try:
+                data = orjson.loads(given) if isinstance(given, str) else given
+                given = orjson.loads(self._scrub(orjson.dumps(data).decode()))
+            except orjson.JSONDecodeError:
+                given = self._scrub(given)
+            found.append((self._scrub(name), given))
+        return found
+
+    def _read(self, body: bytes, request: Mapping[str, Any]) -> Tried:
         """Read the body of a reply."""
         try:
-            data = orjson.loads(self._scrub(body.decode("utf-8")))
+            data = orjson.loads(body)
             choice, model = data["choices"][0], data.get("model") or request["model"]
             message = choice["message"]
             found = Reply(
-                _text(message.get("content")),
-                tuple(_calls(message.get("tool_calls"))),
-                _text(message.get("reasoning_content") or message.get("reasoning")),
+                self._scrub(_text(message.get("content"))),
+                tuple(self._scrubbed(_calls(message.get("tool_calls")))),
+                self._scrub(_text(message.get("reasoning_content") or message.get("reasoning"))),
                 *_tokens(data.get("usage")),
-                model="" if model == request["model"] else plain(str(model))[:200],
+                model="" if model == request["model"] else self._clean(model),
             )
         except (ValueError, TypeError, KeyError, IndexError, AttributeError) as error:
             if isinstance(error, IndexError):
@@ -291,9 +321,19 @@ def _counted(reply: Reply, request: Mapping[str, Any], seconds: float) -> Reply:
     return Reply(**fields)
 
 
+PICTURE = 4000
+"""As how many characters a picture counts where a server does not tell tokens."""
+
+
 def characters(messages: Sequence[Mapping[str, Any]]) -> int:
-    """Count the characters of messages."""
-    return sum(len(message["content"]) for message in messages)
+    """Count the characters of messages, whose contents are texts, or parts with pictures."""
+    contents = [message["content"] for message in messages]
+    return sum(len(text) if isinstance(text, str) else sum(map(_size, text)) for text in contents)
+
+
+def _size(part: Mapping[str, Any]) -> int:
+    """Count the characters of a part of a message."""
+    return len(part["text"]) if part["type"] == "text" else PICTURE
 
 
 def _said(error: Any) -> object:

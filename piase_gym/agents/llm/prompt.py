@@ -8,9 +8,11 @@ from __future__ import annotations
 
 import functools
 import json
+import os
 import re
 from collections.abc import Callable, Iterable, Mapping
 from dataclasses import dataclass
+from pathlib import Path
 from string import Template
 from typing import Any
 
@@ -107,7 +109,7 @@ class Prompt:
         """Return the system prompt for an agent."""
         world = percept.world
         answering = ANSWERS[self.answer]
-        if world.mailboxes is not None and len(world.agents) > 1:
+        if percept.can_tell:
             answering += TELL.get(self.answer, "")
         return Template(self.template).substitute(
             instructions=percept.instructions,
@@ -127,12 +129,13 @@ class Prompt:
         kept = f"<observation>\n{data(text)}\n</observation>"
         parts = [kept]
         if self.messages:
-            heard = [f"- {sender}: {quoted(said)}" for sender, _, said in _letters(percept)]
+            heard = [f"- {data(x.sender)}: {quoted(x.message)}" for x in percept.letters]
             parts.append("Messages to you:\n" + ("\n".join(heard) or "none"))
         if self.facts:
             parts.append(f"The same as facts: {data(json.dumps(jsonable(percept.facts)))}")
-        if recall is not None:
-            known = [f"- {quoted(memory)}" for memory in recall(text)]
+        memories = percept.memories if recall is None else recall(text)
+        if memories is not None:
+            known = [f"- {quoted(memory)}" for memory in memories]
             parts.append("What you remember of before:\n" + ("\n".join(known) or "nothing"))
         if self.commands and not getattr(percept.facts, "commands", ()):
             parts.append(self._possible(percept))
@@ -141,14 +144,23 @@ class Prompt:
     def _possible(self, percept: Percept) -> str:
         """List what the agent can do now."""
         commands = percept.commands
-        lines = [f"- {data(percept.write(command))}" for command in commands[:MOST_COMMANDS]]
+        written = (data(percept.write(command)) for command in commands[:MOST_COMMANDS])
+        lines = [f"- {' '.join(line.splitlines())}" for line in written]  # names may have breaks
         more = len(commands) - len(lines)
         return "\n".join(["Possible now:", *lines, *([f"and {more} more"] if more else [])])
 
 
-def _letters(percept: Percept) -> Iterable[tuple[str, str, str]]:
-    """Return the messages that an agent has got."""
-    return getattr(percept.facts, "messages", ())
+def read_prompt(path: str | os.PathLike[str]) -> str:
+    """Return the template in a file.
+
+    Raises:
+        ConfigError: If it cannot be read, or is no template.
+    """
+    try:
+        text = Path(path).read_text("utf-8")
+    except (OSError, UnicodeDecodeError) as error:
+        raise ConfigError(f"the prompt {str(path)!r} cannot be read: {error}") from None
+    return Prompt(text).template
 
 
 _TAG = re.compile(

@@ -9,12 +9,14 @@ from __future__ import annotations
 import os
 import threading
 from collections.abc import Mapping
+from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
 import orjson
 
 from piase_gym.agents.llm.client import Failure, Reply
+from piase_gym.core.answers import MAX_REPLY
 from piase_gym.core.commands import Outcome
 from piase_gym.core.files import require_folder
 from piase_gym.errors import StorageError
@@ -125,3 +127,12 @@ def reply_value(reply: Reply) -> dict[str, Any]:
     found: dict[str, Any] = {"text": reply.text}
     found |= {name: value for name in _FIELDS if (value := getattr(reply, name))}
     return found
+
+
+def bounded(reply: Reply) -> Reply:
+    """Return a reply of which no more is kept than shows that it is too long."""
+    text, calls = reply.text, reply.tool_calls
+    if len(str(calls)) > MAX_REPLY:
+        text, calls = str(calls), ()
+    thinking = reply.thinking[:MAX_REPLY]
+    return replace(reply, text=text[: MAX_REPLY + 1], tool_calls=calls, thinking=thinking)

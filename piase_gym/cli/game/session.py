@@ -380,12 +380,15 @@ def certificate(world: World[Any, Any], agent: int) -> int | None:
 def play_oracle(env: GymEnv, seed: int) -> Reference | None:
     """Return what the oracle makes of a level with the same partners, or None if it cannot.
 
+    It is not asked beside a language model, whose calls would double.
+
     Args:
         env: An environment like the person's; it is closed afterwards.
         seed: The level's seed.
     """
     try:
-        if world_spec(env.world.name).oracle is None:
+        waits = any(partner.waits for partner in env.runner.partners.values())
+        if waits or world_spec(env.world.name).oracle is None:
             return None
         env.reset(seed=seed)
         agent = OracleAgent(env.agent)

@@ -1,0 +1,202 @@
+"""What asks a model: where it is, what a call may take, what is known already, what was spent."""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, field
+from typing import Any, TypedDict
+
+from piase_gym.agents.llm.budget import Budget, Prices, Usage
+from piase_gym.agents.llm.client import (
+    Client,
+    Failure,
+    Reply,
+    characters,
+    check_url,
+    client_of,
+    find_key,
+)
+from piase_gym.agents.llm.replies import Replies, ReplyFile
+from piase_gym.core.answers import plain
+from piase_gym.core.commands import Outcome
+from piase_gym.core.digest import digest_json
+from piase_gym.errors import ConfigError, need
+
+PREFIX = "llm"
+"""The prefix of the names of language models: ``llm:MODEL@URL``."""
+
+
+@dataclass(frozen=True)
+class Secret:
+    """A key, which nothing shows."""
+
+    value: str = field(repr=False)
+
+
+class CallSettings(TypedDict, total=False):
+    """The settings of a `ModelCaller`, for those who pass them on."""
+
+    key_env: str | None
+    temperature: float | None
+    max_tokens: int | None
+    extra: Mapping[str, Any] | None
+    timeout: float
+    retries: int
+    budget: Budget | None
+    prices: Prices | None
+    replies: Replies | str | os.PathLike[str] | None
+
+
+class ModelCaller:
+    """Asks one model behind an OpenAI-compatible endpoint, within a budget.
+
+    Args:
+        model: The name of the model.
+        base_url: The address of the endpoint; ``None`` asks OpenAI.
+        api_key: The key; by default that of ``OPENAI_API_KEY``, or of `key_env`. It is in no log,
+            state, copy for another process, or message.
+        key_env: The environment variable that has the key.
+        temperature: How freely the model draws; ``None`` leaves it to the server.
+        max_tokens: Most tokens of an answer; ``None`` leaves it to the server.
+        extra: Further fields of each request.
+        timeout: Seconds that one try may take.
+        retries: How often a call that failed for a passing reason is tried again.
+        budget: What may be spent, with whoever shares it.
+        prices: Of a million tokens of prompts and of answers, if there is no budget.
+        replies: Replies that are known already, or the path of a file to keep them in.
+
+    Attributes:
+        usage: What was taken, known replies too.
+
+    Raises:
+        ConfigError: If an argument is not allowed.
+    """
+
+    def __init__(
+        self,
+        model: str,
+        base_url: str | None = None,
+        api_key: str | None = None,
+        *,
+        key_env: str | None = None,
+        temperature: float | None = 0.0,
+        max_tokens: int | None = 512,
+        extra: Mapping[str, Any] | None = None,
+        timeout: float = 60.0,
+        retries: int = 3,
+        budget: Budget | None = None,
+        prices: Prices | None = None,
+        replies: Replies | str | os.PathLike[str] | None = None,
+    ) -> None:
+        """Check everything; nothing is asked yet."""
+        if not isinstance(model, str) or not model or plain(model) != model or " " in model:
+            raise ConfigError(f"a model is a name without spaces, not {model!r:.80}")
+        self.model, self.base_url = model, check_url(base_url)
+        self.key_env, self._key = key_env, None if api_key is None else Secret(api_key)
+        self.temperature, self.max_tokens = temperature, max_tokens
+        self.extra, self.timeout, self.retries = dict(extra or {}), timeout, retries
+        self.budget = Budget(prices=prices) if budget is None else budget
+        path = isinstance(replies, str | os.PathLike)
+        self.replies: Replies | None = ReplyFile(replies) if path else replies  # type: ignore[arg-type, assignment]
+        self.usage = Usage()
+        self._check_call()
+
+    def _check_call(self) -> None:
+        """Raise `ConfigError` if a setting is not allowed."""
+        check_number("temperature", self.temperature, 0, 10, optional=True)
+        check_number("max_tokens", self.max_tokens, 1, 10**7, whole=True, optional=True)
+        check_number("timeout", self.timeout, 1e-3, 1e5)
+        check_number("retries", self.retries, 0, 100, whole=True)
+
+    @property
+    def policy(self) -> str:
+        """The name by which others ask the same model."""
+        return f"{PREFIX}:{self.model}" + (f"@{self.base_url}" if self.base_url else "")
+
+    def check(self) -> None:
+        """See that the model can be asked, without asking.
+
+        Raises:
+            MissingExtraError: If `openai` is not installed.
+            ConfigError: If there is no key.
+        """
+        need("openai", "a language model (llm:MODEL@URL)", "llm")
+        self._find_key()
+
+    def _find_key(self) -> str:
+        return self._key.value if self._key else find_key(self.base_url, self.key_env)
+
+    def _client(self) -> Client:
+        """Return the client, which all who ask the same endpoint share."""
+        return client_of(self.base_url, self._find_key(), self.timeout, self.retries)
+
+    def _request(self, messages: Sequence[Mapping[str, Any]], **more: Any) -> dict[str, Any]:
+        """Return the body of a call."""
+        request: dict[str, Any] = {"model": self.model, "messages": messages}
+        for name in ("temperature", "max_tokens"):
+            if getattr(self, name) is not None:
+                request[name] = getattr(self, name)
+        request |= {name: value for name, value in more.items() if value}
+        return {**request, "extra_body": self.extra} if self.extra else request
+
+    def _reply_to(self, request: dict[str, Any], *salt: Any) -> tuple[str, Reply | Failure]:
+        """Return what is known or answered, and the digest by which it is known.
+
+        Args:
+            request: The body.
+            salt: What else an answer depends on, such as which of several equal runs this is.
+        """
+        key = digest_json([request, *salt])
+        reply = self.replies.find(key) if self.replies is not None else None
+        if reply is None:
+            reply = self._live(request, key)
+        self.usage.add(self._spent(reply))
+        return key, reply
+
+    def _live(self, request: dict[str, Any], key: str) -> Reply | Failure:
+        """Ask the endpoint, if the budget allows it."""
+        if self.replies is not None and self.replies.offline:
+            return Failure(Outcome.REFUSED, "there is no recorded reply to this", final=True)
+        size, most = characters(request["messages"]), self.max_tokens or 1024
+        lack = self.budget.reserve(size, most)
+        if lack is not None:
+            return Failure(Outcome.REFUSED, lack, final=True)
+        reply: Reply | Failure = Failure(Outcome.REFUSED, "the call was broken off")
+        try:
+            reply = self._client().ask(request)
+        finally:
+            self.budget.settle(size, most, self._spent(reply))
+        if self.replies is not None and isinstance(reply, Reply):
+            self.replies.keep(key, reply)
+        return reply
+
+    def _spent(self, reply: Reply | Failure) -> Usage:
+        """Return what a call took."""
+        if isinstance(reply, Failure):
+            return Usage(calls=1, failures=1)
+        prompt, completion = reply.prompt_tokens, reply.completion_tokens
+        return Usage(
+            calls=1,
+            prompt_tokens=prompt,
+            completion_tokens=completion,
+            estimated=int(reply.estimated),
+            cost=self.budget.price(prompt, completion),
+            seconds=reply.seconds,
+        )
+
+    def __getstate__(self) -> dict[str, Any]:
+        """Leave out the key."""
+        return {**vars(self), "_key": None}
+
+
+def check_number(
+    name: str, value: Any, low: float, high: float, whole: bool = False, optional: bool = False
+) -> None:
+    """Raise `ConfigError` unless a setting is a number in a range."""
+    if value is None and optional:
+        return
+    kinds = int if whole else (int, float)
+    if isinstance(value, bool) or not isinstance(value, kinds) or not low <= value <= high:
+        kind = "an integer" if whole else "a number"
+        raise ConfigError(f"{name} is {kind} from {low:g} to {high:g}, not {value!r:.60}")
