@@ -75,12 +75,12 @@ def read_answer(
         told = f"the reply is longer than {MAX_REPLY:,} characters; answer with one command"
         return InvalidAction(Outcome.TOO_LONG, told)
     try:
-        return _read(plain(reply), reads)
+        return _read(plain(reply), reads, multiline)
     except RecursionError:
         return unparsable("the reply is nested too deeply; answer with one command")
 
 
-def _read(reply: str, reads: Sequence[Reads]) -> Answer | InvalidAction:
+def _read(reply: str, reads: Sequence[Reads], multiline: bool) -> Answer | InvalidAction:
     """Return what a reply of ordinary length and characters says."""
     thinking, text = without_reasoning(reply)
     if not text:

@@ -8,7 +8,7 @@ from collections.abc import Mapping, Sequence
 from dataclasses import replace
 from typing import Any, Unpack
 
-from piase_gym.agents.base import Action, Agent, Feedback, Percept
+from piase_gym.agents.base import Action, Agent, Percept
 from piase_gym.agents.llm.budget import Usage
 from piase_gym.agents.llm.caller import PREFIX, CallSettings, ModelCaller, check_number
 from piase_gym.agents.llm.client import Failure, Reply
@@ -247,8 +247,6 @@ class LLMAgent(ModelCaller, Agent):
         self._verbs: dict[str, str] = {}
         self._tools: list[dict[str, Any]] = []
         self._final: Failure | None = None
-        self._last: tuple[str, str] | None = None
-        self._feedback: Feedback | None = None
         self._calls = 0
         self._reason = self._thinking = ""
         self._thread: threading.Thread | None = None
@@ -297,13 +295,8 @@ class LLMAgent(ModelCaller, Agent):
             act = percept.world.command(percept.index, act)
         line = percept.write(act) if isinstance(act, Command) else ""
         self._history.add(kept, line)
-        self._last = (line, act.message if isinstance(act, InvalidAction) else "")
         if self._history.is_long:
             self._history.shorten("")
-
-    def learn(self, feedback: Feedback) -> None:
-        """Keep what came of the command, to tell it in the next step."""
-        self._feedback = feedback
 
     def outgoing_letters(self) -> Sequence[str]:
         """Return and forget what the model tells the other agents."""
@@ -343,7 +336,6 @@ class LLMAgent(ModelCaller, Agent):
                 return self._failed(reply)
             command, answered = self._understood(reply, percept)
             if isinstance(command, Command):
-                self._last = (percept.write(command), "")
                 self._history.add(kept, answered)
                 return command
             found = command
@@ -352,7 +344,6 @@ class LLMAgent(ModelCaller, Agent):
             new = [{"role": "user", "content": plain(reason)}]
             asked = [*asked, {"role": "assistant", "content": answered or "(no answer)"}, *new]
         self._history.add(kept, answered)
-        self._last = ("", found.message)
         return found
 
     def _prepare(self, percept: Percept) -> None:
@@ -403,7 +394,6 @@ class LLMAgent(ModelCaller, Agent):
             self._final = failure
         if self.on_failure == "raise":
             raise ModelError(f"{self.policy}: {failure.message}")
-        self._last = ("", failure.message)
         self._reason = self._thinking = ""
         return InvalidAction(failure.outcome, f"{self.policy}: {failure.message}")
 
@@ -438,15 +428,11 @@ class LLMAgent(ModelCaller, Agent):
 
     def get_state(self) -> dict[str, Any]:
         """Return the episode as the model knows it."""
-        feedback = self._feedback
         return {
             "seed": self._seed,
             "calls": self._calls,
             "system": self._system,
             "history": self._history.get_state(),
-            "last": None if self._last is None else list(self._last),
-            "feedback": feedback
-            and [feedback.reward, feedback.terminated, feedback.truncated, str(feedback.outcome)],
         }
 
     def set_state(self, state: Mapping[str, Any]) -> None:
@@ -454,16 +440,9 @@ class LLMAgent(ModelCaller, Agent):
         seed, calls = read_seed(state), read_seed(state, "calls")
         history = History(self._policy)
         history.set_state(state["history"])
-        told, last = state["feedback"], state["last"]
-        feedback = None
-        if told is not None:
-            reward, terminated, truncated, outcome = told
-            feedback = Feedback(float(reward), bool(terminated), bool(truncated), Outcome(outcome))
-        last = None if last is None else (str(last[0]), str(last[1]))
         self._seed = seed
         self._begin()
         self._calls, self._system, self._history = calls, str(state["system"]), history
-        self._feedback, self._last = feedback, last
 
     def __deepcopy__(self, memo: dict[int, Any]) -> LLMAgent:
         """Copy the agent; endpoint, budget and known replies are shared."""

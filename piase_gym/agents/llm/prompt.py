@@ -125,7 +125,9 @@ class Prompt:
             percept: What it perceives.
             recall: What it remembers.
         """
-        text = percept.text
+        text, world = percept.text, percept.world
+        if not world.tells_last_step and (last := world.last_steps()[percept.index]) is not None:
+            text = last.line + text
         kept = f"<observation>\n{data(text)}\n</observation>"
         parts = [kept]
         if self.messages:
