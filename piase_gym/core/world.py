@@ -30,7 +30,7 @@ from __future__ import annotations
 import copy
 from abc import ABC, abstractmethod
 from collections.abc import Callable, Mapping, Sequence
-from typing import Any, ClassVar, Generic, Self
+from typing import Any, ClassVar, Generic, Self, cast
 
 import numpy as np
 from gymnasium.spaces import Box
@@ -69,7 +69,7 @@ from piase_gym.core.facts import (
 from piase_gym.core.mailbox import Mailbox
 from piase_gym.core.snapshot import DAMAGE, SNAPSHOT_SCHEMA, check_snapshot
 from piase_gym.core.surroundings import Surroundings, surroundings_by_name
-from piase_gym.errors import ConfigError, SnapshotError, UnsupportedError
+from piase_gym.errors import ConfigError, EnvelopeError, SnapshotError, UnsupportedError
 
 __all__ = [
     "HINT_TEXT",
@@ -117,6 +117,11 @@ class World(ABC, Generic[C, F]):
     text_length: int = 2000
     """No text of this world is longer than this many characters."""
 
+    def __new__(cls, config: C | None = None, *_: Any, **__: Any) -> Self:
+        """Make a world of the class that plays the config."""
+        made = super().__new__(cls if config is None else cls.class_for(config))
+        return cast(Self, made)
+
     def __init__(self, config: C) -> None:
         """Fix the envelope and the agents' names; the first episode starts with `reset`.
 
@@ -136,9 +141,20 @@ class World(ABC, Generic[C, F]):
         return cls
 
     @classmethod
+    def class_for(cls, config: C) -> type[World[C, Any]]:
+        """Return `kind_for`, or where the config shows the shared memory, what also does so."""
+        kind = cls.kind_for(config)
+        kind = kind if issubclass(kind, cls) else cls
+        if not config.shared_memory:
+            return kind
+        from piase_gym.core.shared_memory import ShowsSharedMemory, showing
+
+        return kind if issubclass(kind, ShowsSharedMemory) else showing(kind)
+
+    @classmethod
     def capabilities_of(cls, config: C) -> Capabilities:
         """Return what is claimed under a config, where that is not the same for all."""
-        return cls.kind_for(config).capabilities
+        return cls.class_for(config).capabilities
 
     @classmethod
     def version_of(cls, config: C) -> int:
@@ -245,8 +261,14 @@ class World(ABC, Generic[C, F]):
         """Check that `configure` would take a config, without taking it.
 
         Raises:
-            EnvelopeError: If the config does not fit the envelope of this world.
+            EnvelopeError: If the config does not fit the envelope of this world, or does not show
+                the shared memory as this world does.
         """
+        if config.shared_memory != self.config.shared_memory:
+            raise EnvelopeError(
+                f"{self.name}: shared_memory={config.shared_memory} has other spaces than "
+                f"shared_memory={self.config.shared_memory}; make another environment"
+            )
         require_fit(self.name, self.envelope, config.sizes())
 
     def configure(self, config: C) -> None:

@@ -171,12 +171,6 @@ class ObjectSearch(ArrayWorld[ObjectSearchConfig, SearchFacts]):
 
     envelope: ObjectSearchEnvelope
 
-    def __new__(cls, config: ObjectSearchConfig | None = None) -> ObjectSearch:
-        """Make a world of the kind that the config's backend is of."""
-        if cls is ObjectSearch and config is not None:
-            return super().__new__(cls.kind_for(config))
-        return super().__new__(cls)
-
     @classmethod
     def kind_for(cls, config: ObjectSearchConfig) -> type[ObjectSearch]:
         """Return the class of a config's backend.
