@@ -80,9 +80,7 @@ class SharedKnowledge:
         last = [] if mail is None else mail.history[-LETTERS:]
         names = sorted({name[:LONGEST_NAME] for name in self.found if name})
         return SharedView(
-            objects=tuple(
-                sorted({name[:LONGEST_NAME] for name in self.found if name})[:MOST_OBJECTS]
-            ),
+            objects=tuple(names[:MOST_OBJECTS]),
             positions=tuple((name, _place(at)) for name, at in self.positions.items()),
             waiting=tuple((name, len(box)) for name, box in boxes.items()),
             said=tuple(Message(**letter) for letter in last),
