@@ -370,9 +370,9 @@ class ShowsSharedMemory(World[Any, Any]):
     def vector(self, facts: Facts) -> NDArray[Any]:
         """Return the vector of the facts; those that `capture` keeps lack the shared memory."""
         own = super().vector(facts)
-        return own if facts.shared_memory is None else self._longer(own, facts.shared_memory)
+        return own if facts.shared_memory is None else self._with_shared(own, facts.shared_memory)
 
-    def _longer(self, own: NDArray[Any], view: SharedView) -> NDArray[Any]:
+    def _with_shared(self, own: NDArray[Any], view: SharedView) -> NDArray[Any]:
         """Return a vector with the shared memory at its end."""
         code = np.clip(shared_code(view, self.agents), *_bounds(own.dtype))
         return np.concatenate([own, code.astype(own.dtype)])
@@ -390,7 +390,7 @@ class ShowsSharedMemory(World[Any, Any]):
         """Return the vector of every agent."""
         kept = self.capture() if kept is None else kept
         rows = super().vectors([entry.own for entry in kept])
-        return [self._longer(own, entry.view) for own, entry in zip(rows, kept, strict=True)]
+        return [self._with_shared(own, entry.view) for own, entry in zip(rows, kept, strict=True)]
 
     def text_writer(self) -> Callable[[Any, int], str]:
         """Return what writes texts of what `capture` returned."""
@@ -443,17 +443,6 @@ class ShowsSharedMemory(World[Any, Any]):
             "gymnasium.make or make_vec, or shared_memory=False"
         )
 
-    def __reduce_ex__(self, protocol: Any) -> Any:
-        """Copy and pickle by the class that the world is of without it."""
-        reduced: Any = super().__reduce_ex__(protocol)
-        return _new, (type(self).__bases__[1],), *reduced[2:]
-
-
-def _new(kind: type[World[Any, Any]]) -> Any:
-    """Return an empty world of the class that shows the shared memory."""
-    made = showing(kind)
-    return made.__new__(made)
-
 
 def _bounds(kind: Any) -> tuple[float, float]:
     """Return the range of the numbers of a vector."""
@@ -475,6 +464,11 @@ def showing(kind: type[World[Any, Any]]) -> type[World[Any, Any]]:
     def facts(self: ShowsSharedMemory, agent: int) -> Any:
         return ShowsSharedMemory.facts(self, agent)
 
-    members = {"facts": facts, "capabilities": claimed, "to_text": staticmethod(to_text)}
+    members: dict[str, Any] = {
+        "facts": facts,
+        "capabilities": claimed,
+        "to_text": staticmethod(to_text),
+    }
+    members["made_of"] = kind.made_of or kind
     members |= {name: getattr(kind, name) for name in ("__doc__", "__module__", "__qualname__")}
     return type(kind.__name__, (ShowsSharedMemory, kind), members)

@@ -112,6 +112,8 @@ class World(ABC, Generic[C, F]):
     """What can be put into this world."""
     per_agent_fields: ClassVar[Mapping[str, PerAgentField]] = {}
     """Fields of the config of which each agent has its own part, by name."""
+    made_of: ClassVar[type[Any] | None] = None
+    """The class that a class was made of which exists for some configs alone; see `class_for`."""
     mailboxes: Mailbox | None = None
     """Where letters lie, if the world has messages."""
     text_length: int = 2000
@@ -134,6 +136,12 @@ class World(ABC, Generic[C, F]):
         self.hints: list[str | None] = [None] * len(self.agents)
         self.awaiting_agents = self.capabilities.late_join
         """Whether agents may enter of themselves in this config; then every step is looked at."""
+
+    def __reduce_ex__(self, protocol: Any) -> Any:
+        """Copy and pickle by a class that can be imported, and the config."""
+        reduced: Any = super().__reduce_ex__(protocol)
+        kind = type(self).made_of
+        return reduced if kind is None else (_remake, (kind, self.config), *reduced[2:])
 
     @classmethod
     def kind_for(cls, config: C) -> type[World[C, Any]]:
@@ -551,3 +559,8 @@ class World(ABC, Generic[C, F]):
     @abstractmethod
     def rgb(self) -> NDArray[np.uint8]:
         """Return the state as a picture of shape (height, width, 3)."""
+
+
+def _remake(kind: type[World[Any, Any]], config: Any) -> Any:
+    """Return an empty world of the class that plays a config."""
+    return kind.__new__(kind, config)

@@ -30,6 +30,7 @@ from piase_gym.worlds.object_search.codes import (
     MILESTONES,
     OUTCOMES,
     RESULTS,
+    WAITING,
 )
 from piase_gym.worlds.object_search.config import ObjectSearchConfig, ObjectSearchEnvelope
 from piase_gym.worlds.object_search.curriculum import DIFFICULTY_PARAMETERS, ELEMENTS
@@ -161,7 +162,6 @@ class ObjectSearch(ArrayWorld[ObjectSearchConfig, SearchFacts]):
         "reports_sent",
     )
     picture_reveals: ClassVar[bool] = True
-    canonical: ClassVar[Sequence[str]] = state.CANONICAL
     outcome_of: ClassVar[Sequence[Outcome]] = OUTCOMES
     result_of: ClassVar[Sequence[Result]] = RESULTS
     kernels: ClassVar[Kernels] = KERNELS
@@ -178,6 +178,16 @@ class ObjectSearch(ArrayWorld[ObjectSearchConfig, SearchFacts]):
         Raises:
             MissingExtraError: If it needs pybullet, which is not installed.
         """
+        kind = cls._kind_by_backend(config)
+        if not config.speech:
+            return kind
+        from piase_gym.worlds.object_search.speech import speaking
+
+        return speaking(kind)
+
+    @classmethod
+    def _kind_by_backend(cls, config: ObjectSearchConfig) -> type[ObjectSearch]:
+        """Return the class of a config's backend, whose agents do not speak."""
         if not config.in_pictures:
             return ObjectSearch
         if importlib.util.find_spec("pybullet") is None:
@@ -192,6 +202,7 @@ class ObjectSearch(ArrayWorld[ObjectSearchConfig, SearchFacts]):
         Raises:
             GenerationError: If no place can be made from the config.
         """
+        self.canonical = state.canonical(config.fixed_sizes())
         super().__init__(config)
         self.form = form_of(self.config)
         self.text_length = text.longest_text(self.form)
@@ -279,7 +290,7 @@ class ObjectSearch(ArrayWorld[ObjectSearchConfig, SearchFacts]):
 
     def check_config(self, config: ObjectSearchConfig) -> None:
         """Check the envelope, that the backend and the names stay, and that there is room."""
-        for name in ("backend", "object_names"):
+        for name in ("backend", "object_names", "speech"):
             mine, other = getattr(self.config, name), getattr(config, name)
             if mine != other:
                 raise EnvelopeError(
@@ -358,7 +369,7 @@ class ObjectSearch(ArrayWorld[ObjectSearchConfig, SearchFacts]):
 
     def why_failed(self, agent: int) -> str | None:
         """Say that an agent bumped into something, or cannot turn its head further."""
-        return FAILURES.get(self._event_view[agent])
+        return FAILURES.get(self._event_view[agent] if self.config.recall is None else WAITING)
 
     def unknown_to(self, agent: int) -> dict[str, Any]:
         """Let two objects that nobody has found swap names, and fill a column far from all."""

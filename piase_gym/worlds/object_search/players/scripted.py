@@ -29,6 +29,7 @@ from piase_gym.worlds.object_search.codes import (
     TABLE,
     VERBS,
 )
+from piase_gym.worlds.object_search.config import RECALL_NAMES
 from piase_gym.worlds.object_search.facts import SearchFacts
 from piase_gym.worlds.object_search.form import Cells, Form, Place, Pose, Report, form_of
 from piase_gym.worlds.object_search.geometry import SIDE, WEDGE
@@ -157,7 +158,12 @@ class SearchScript:
         return self._search(facts, pose, agent) if isinstance(pose, Pose) else self._walk(facts)
 
     def _walk(self, facts: SearchFacts) -> int:
-        """Go along the line."""
+        """Go along the line; where there is a choice, as the sign said."""
+        recall = self.world.config.recall
+        if recall is not None:
+            if facts.steps == 0:
+                self._way = FORWARD if facts.objects[0].name == RECALL_NAMES[0] else BACKWARD
+            return self._way if facts.steps > recall else STAYING
         if facts.position[0] == facts.size[0] - 1:
             self._way = BACKWARD
         elif facts.position[0] == 0:
