@@ -11,6 +11,6 @@ TASKS: Final[dict[str, dict[str, Any]]] = {
     "House-Silent-4p": {"agents": 4, "channel": False},
     "House-Wandering-4p": {"agents": 4, "wandering": 4, "max_steps": 200},
     **{f"Recall-{delay}": {"recall": delay} for delay in (1, 4, 16, 64)},
-    "Camera": {"backend": "camera", "agents": 2},
+    "Camera": {"backend": "camera", "agents": 2, "max_steps": 150},
 }
 """The fields of the config of each."""
