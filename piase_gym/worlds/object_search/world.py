@@ -65,6 +65,10 @@ class ObjectSearch(ArrayWorld[ObjectSearchConfig, SearchFacts]):
       see is what a `describer` finds in their pictures, and the pictures' masks are the truth that
       it is held against: [cameras and windows](../cameras_and_windows.md).
 
+    With `recall` there is one choice to make: an agent stands in the middle of three positions,
+    where a sign says whether the object lies forward or backward. The sign is gone after the first
+    step; after ``recall + 1`` steps the agent can go, once.
+
     An agent of a house sees with a camera: a pyramid about 93 degrees wide and 64 high, up to
     `sight` columns ahead and three to each side. To look up or down turns it by 60 degrees, to tilt
     the head by 45. An object is seen if its cell is in the pyramid and the straight line to it
@@ -76,7 +80,10 @@ class ObjectSearch(ArrayWorld[ObjectSearchConfig, SearchFacts]):
 
     Agents share nothing but what they `report`: their pose, the objects that they see and, in a
     house, the columns ahead, all as they were before the command. The others read it in the
-    observation after the step. What the team has found is in no observation, unless `show_found`.
+    observation after the step. Reports can take `message_delay` steps, carry no farther than
+    `message_range` columns, and get lost (`message_loss`), in batches too. With `speech` agents
+    also ``say`` and ``tell`` each other anything in words, which takes the step; batches have
+    reports alone. What the team has found is in no observation, unless `show_found`.
     `join_at` lets agents enter later, where they would have started.
 
     ## Actions
