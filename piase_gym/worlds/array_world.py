@@ -78,7 +78,7 @@ class ArrayWorld(World[C, F]):
     """A world whose rules are kernels over records; this is its batch of one."""
 
     capabilities: ClassVar[Capabilities] = Capabilities(batched=True)
-    canonical: Sequence[str]
+    canonical: ClassVar[Sequence[str]]
     """The fields of the record that are the state; the rest is derived."""
     outcome_of: ClassVar[Sequence[Outcome]]
     """The outcome of every event code."""

@@ -209,7 +209,8 @@ class ObjectSearch(ArrayWorld[ObjectSearchConfig, SearchFacts]):
         Raises:
             GenerationError: If no place can be made from the config.
         """
-        self.canonical = state.canonical(config.fixed_sizes())
+        # Records whose reports take time have a field more than others.
+        self.canonical = state.canonical(config.fixed_sizes())  # type: ignore[misc]
         super().__init__(config)
         self.form = form_of(self.config)
         self.text_length = text.longest_text(self.form)
