@@ -15,6 +15,7 @@ from piase_gym.core.config import WorldConfig
 from piase_gym.core.documents import entry_point, is_own, settings_of
 from piase_gym.core.files import SCENARIO_SUFFIXES
 from piase_gym.core.last_step import without_last_step
+from piase_gym.core.shared_memory import parse_shared
 from piase_gym.errors import ConfigError, TextParseError, UnknownNameError
 from piase_gym.registry import TaskSpec, WorldSpec
 
@@ -130,4 +131,5 @@ def parse_text(world: str, text: str, config: Any = None) -> Any:
         raise ConfigError(f"{spec.name}: a config is a {model.__name__} or a mapping, not a {kind}")
     if config is None or isinstance(config, Mapping):
         config = registry.make_config(spec, {**named.fields, **(config or {})})
-    return registry.load(spec.parser, spec)(without_last_step(text), config)
+    parse, text = registry.load(spec.parser, spec), without_last_step(text)
+    return parse_shared(text, config, parse) if config.shared_memory else parse(text, config)

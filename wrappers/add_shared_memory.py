@@ -7,18 +7,19 @@ from typing import Any
 
 from pettingzoo import ParallelEnv
 
-from piase_gym.core.jsonable import jsonable
 from piase_gym.core.models import SharedMemory
+from piase_gym.core.shared_memory import SharedKnowledge
 from piase_gym.memory import CachedEmbedder, Embedder
 from piase_gym.wrappers.add_to_views import AddToViews, Line, Lines
 
 
 class AddSharedMemory(AddToViews):
-    """Shows every agent the shared memory of the explorer document, which is hidden without it.
+    """Shows every agent the shared memory of the explorer document, embedded for learners.
 
-    It holds what anybody has seen in the episode, where everybody in play is, the mailboxes, and
-    all that was said. A text gets a line each for objects, positions and the last messages, and a
-    vector their embeddings. `shared_memory` is the whole.
+    It is hidden without this wrapper, or ``shared_memory=True`` in the config, which needs no
+    embedder. It holds what anybody has seen in the episode, where everybody in play is, the
+    mailboxes, and all that was said. A text gets a line each for objects, positions and the last
+    messages, and a vector their embeddings. `shared_memory` is the whole.
 
     Args:
         env: A ParallelEnv of one of our worlds, or a wrapper around one.
@@ -36,43 +37,32 @@ class AddSharedMemory(AddToViews):
     ) -> None:
         """Make the spaces."""
         super().__init__(env, Lines(3, CachedEmbedder(embedder)))
-        self._found: dict[str, None] = {}  # a dict keeps the order of discovery
-        self._positions: dict[str, Any] = {}
+        self._knowledge = SharedKnowledge()
 
     @property
     def shared_memory(self) -> SharedMemory:
         """What all agents together know, as the explorer document has it."""
-        mail = self.env.unwrapped.world.mailboxes
-        boxes = {} if mail is None else mail.boxes
-        return SharedMemory(
-            objects=set(self._found),
-            agent_positions=dict(self._positions),
-            message_mailboxes={n: [m.as_dict() for m in box] for n, box in boxes.items()},
-            message_history=[] if mail is None else [*mail.history],
-        )
+        return self._knowledge.as_document(self.env.unwrapped.world.mailboxes)
 
     def reset(
         self, seed: int | None = None, options: dict[str, Any] | None = None
     ) -> tuple[dict[str, Any], dict[str, dict[str, Any]]]:
         """Start an episode with an empty memory."""
-        self._found.clear()
-        self._positions.clear()
+        self._knowledge.clear()
         return super().reset(seed, options)
 
     def _all(self, observations: Mapping[str, Any]) -> dict[str, Any]:
         """Take note of what anybody sees, then show it to all."""
         base: Any = self.env.unwrapped
         for name in observations:
-            around = base.world.surroundings(base.facts(name))
-            self._found.update((thing.name, None) for thing in around.objects)
-            self._positions[name] = jsonable(around.position)
+            self._knowledge.note(name, base.world.surroundings(base.facts(name)))
         return super()._all(observations)
 
     def readings(self, agent: str) -> list[Line]:
         """Return the lines, which are the same for every agent."""
         mail = self.env.unwrapped.world.mailboxes
         last = [] if mail is None else mail.history[-self.LETTERS :]
-        places = [f"{name} at {place}" for name, place in self._positions.items()]
+        places = [f"{name} at {place}" for name, place in self._knowledge.positions.items()]
         said = [f"{m['sender']} to {m['recipient']}: {m['message']}" for m in last]
-        rows = {"Seen by anybody": self._found, "Everybody's place": places, "Said": said}
+        rows = {"Seen by anybody": self._knowledge.found, "Everybody's place": places, "Said": said}
         return [(before, "; ".join(words) or "nothing", 1.0) for before, words in rows.items()]

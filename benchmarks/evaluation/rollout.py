@@ -30,7 +30,7 @@ from piase_gym.envs.partners import decode_answer, no_acts, post_asides
 from piase_gym.envs.runner import EpisodeRunner
 from piase_gym.errors import PiaseError, PolicyError
 from piase_gym.registry import load, make_config, task_spec, world_spec
-from piase_gym.worlds.array_world import ArrayWorld
+from piase_gym.worlds.array_world import ArrayWorld, steps_in_batches
 
 
 @dataclass(frozen=True)
@@ -114,7 +114,7 @@ class Table:
     def batchable(self) -> bool:
         """Whether the batched kernel is certain to give the same."""
         return (
-            isinstance(self.world, ArrayWorld)
+            steps_in_batches(self.world)
             and self.world.mailboxes is None
             and all(agent.acts_in_batches for agent in self._samples.values())
         )

@@ -69,48 +69,31 @@ class Lanterns:
         yield from re.findall(r"(\w+)_lantern", text)
 
 
-class Explorer:
-    """A line of ObjectSearch: an agent walks along it, waits in its middle, and is asked for an
-    object that it has seen. Its next step is right if it brings the agent nearer to it.
-    """
-
-    END, MIDDLE = 8, 4
+class Signs:
+    """ObjectSearch's own: a sign is seen once, and the way that it named is to be gone."""
 
     def make(self, delay: int) -> Any:
         """Return its environment for a delay."""
-        steps = self.END + self.MIDDLE + delay + 1
-        fields: dict[str, Any] = {"width": self.END + 1, "objects": 6, "channel": False}
-        return piase_gym.parallel_env(
-            "ObjectSearch", backend="mock", agents=1, actions="text", max_steps=steps, **fields
-        )
+        return piase_gym.parallel_env("ObjectSearch", recall=delay, actions="text")
 
     def play(self, env: Any, seed: int, choose: Policy) -> bool:
-        """Play an episode; returns whether the last step was right."""
-        shown, _ = env.reset(seed=seed)
-        places: dict[str, int] = {}
-        for step in range(env.unwrapped.config.max_steps - 1):
-            facts = env.unwrapped.facts(AGENT)
-            places.update((thing.name, facts.position[0]) for thing in facts.objects)
-            if step == env.unwrapped.config.max_steps - 2:
-                away = sorted(name for name, place in places.items() if place != self.MIDDLE)
-                asked = away[Stream(seed).integer(len(away))]
-                env.give_hint(AGENT, f"Where is the {asked}?")
-            line = "forward" if step < self.END else "backward"
-            shown = env.step({AGENT: line if step < self.END + self.MIDDLE else "stay"})[0]
-        nearer = "forward" if places[asked] > self.MIDDLE else "backward"
-        return choose(shown[AGENT]["text"], shown[AGENT]["vector"], [*WAYS]) == nearer
+        """Play an episode; returns whether it was won."""
+        shown, infos = env.reset(seed=seed)
+        while env.agents:
+            text, vector = shown[AGENT]["text"], shown[AGENT]["vector"]
+            waits = env.unwrapped.facts(AGENT).steps <= env.unwrapped.config.recall
+            line = "stay" if waits else choose(text, vector, [*WAYS])
+            shown, _, _, _, infos = env.step({AGENT: line})
+        return bool(infos[AGENT]["result"] == "won")
 
     def told(self, text: str) -> Iterator[str]:
-        """Yield the ways to where the object was seen that is asked for."""
-        asked = re.findall(r"Where is the ([\w ]+)\?", text)
-        for place, seen in re.findall(r"At position (\d+), I saw \[(.*?)\]", text):
-            if asked and f"'{asked[0]}'" in seen:
-                yield "forward" if int(place) > self.MIDDLE else "backward"
+        """Yield the ways of signs."""
+        yield from re.findall(r"(\w+) sign", text)
 
 
 AGENT = "agent_0"
 WAYS = ("forward", "backward")
-TASKS: dict[str, Recall] = {"TextRoom": Lanterns(), "ObjectSearch": Explorer()}
+TASKS: dict[str, Recall] = {"TextRoom": Lanterns(), "ObjectSearch": Signs()}
 
 
 def guesser(dice: Stream) -> Policy:

@@ -22,7 +22,7 @@ from piase_gym.envs.parallel import WorldParallelEnv, parallel_env
 from piase_gym.envs.partners import Partners, read_partners
 from piase_gym.errors import ConfigError, PiaseError, SnapshotError
 from piase_gym.registry import load
-from piase_gym.worlds.array_world import ArrayWorld
+from piase_gym.worlds.array_world import steps_in_batches
 
 _WON = RESULTS.index(Result.WON)
 
@@ -243,7 +243,7 @@ def vec_of(
         focal: Number of the agent with which episodes end; by default they end with the last.
         render_mode: As for `sb3_vec`.
     """
-    if isinstance(world, ArrayWorld):
+    if steps_in_batches(world):
         batch = BatchEnv(world, num_envs, partners=partners, autoreset="same_step", focal=focal)
         return BatchVecEnv(batch, render_mode)
     num_envs = check_singles(num_envs, world.name)

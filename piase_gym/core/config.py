@@ -59,6 +59,10 @@ class WorldConfig(BaseModel):
     )
     max_steps: int = Field(100, ge=1, le=2**31 - 1, description="steps until truncation")
     shared_reward: bool = Field(False, description="give every agent the mean of all rewards")
+    shared_memory: bool = Field(
+        False,
+        description="show agents what all have seen and said, and where they are",
+    )
     envelope: Envelope | None = Field(None, description="largest sizes; default: its own sizes")
 
     def __init__(self, **data: Any) -> None:

@@ -51,6 +51,23 @@ class Capabilities:
     readable: bool = True
 
 
+@dataclass(frozen=True)
+class SharedView:
+    """What is shown of the shared memory; see `piase_gym.core.shared_memory`.
+
+    Attributes:
+        objects: What anybody has seen, sorted.
+        positions: Where agents were last: numbers, one number, the name of a place or ``None``.
+        waiting: How many letters lie in each mailbox, where the world has them.
+        said: The last letters.
+    """
+
+    objects: tuple[str, ...] = ()
+    positions: tuple[tuple[str, Any], ...] = ()
+    waiting: tuple[tuple[str, int], ...] = ()
+    said: tuple[Message, ...] = ()
+
+
 @dataclass(frozen=True, kw_only=True)
 class Facts:
     """What one agent may know now. Worlds add their own fields.
@@ -59,11 +76,13 @@ class Facts:
         agent: The agent's name.
         messages: What was delivered to the agent in this step.
         hint: A tutor's or curriculum's word for this agent, if any.
+        shared_memory: What all agents together know, if the config shows it.
     """
 
     agent: str
     messages: tuple[Message, ...] = ()
     hint: str | None = None
+    shared_memory: SharedView | None = None
 
 
 Act = int | Command | InvalidAction | None

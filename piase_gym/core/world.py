@@ -30,7 +30,7 @@ from __future__ import annotations
 import copy
 from abc import ABC, abstractmethod
 from collections.abc import Callable, Mapping, Sequence
-from typing import Any, ClassVar, Generic, Self
+from typing import Any, ClassVar, Generic, Self, cast
 
 import numpy as np
 from gymnasium.spaces import Box
@@ -71,7 +71,7 @@ from piase_gym.core.last_step import LastStep
 from piase_gym.core.mailbox import Mailbox
 from piase_gym.core.snapshot import DAMAGE, SNAPSHOT_SCHEMA, check_snapshot
 from piase_gym.core.surroundings import Surroundings, surroundings_by_name
-from piase_gym.errors import ConfigError, SnapshotError, UnsupportedError
+from piase_gym.errors import ConfigError, EnvelopeError, SnapshotError, UnsupportedError
 
 __all__ = [
     "HINT_TEXT",
@@ -120,6 +120,8 @@ class World(ABC, Generic[C, F]):
     """What can be put into this world."""
     per_agent_fields: ClassVar[Mapping[str, PerAgentField]] = {}
     """Fields of the config of which each agent has its own part, by name."""
+    made_of: ClassVar[type[Any] | None] = None
+    """The class that a class was made of which exists for some configs alone; see `class_for`."""
     mailboxes: Mailbox | None = None
     """Where letters lie, if the world has messages."""
     text_length: int = 2000
@@ -130,6 +132,11 @@ class World(ABC, Generic[C, F]):
     """Whether the text of the facts says itself what the world answered to the last command."""
     tells_last_step: ClassVar[bool] = True
     """Whether observations open with what the last command did."""
+
+    def __new__(cls, config: C | None = None, *_: Any, **__: Any) -> Self:
+        """Make a world of the class that plays the config."""
+        made = super().__new__(cls if config is None else cls.class_for(config))
+        return cast(Self, made)
 
     def __init__(self, config: C) -> None:
         """Fix the envelope and the agents' names; the first episode starts with `reset`.
@@ -146,15 +153,32 @@ class World(ABC, Generic[C, F]):
         self.awaiting_agents = self.capabilities.late_join
         """Whether agents may enter of themselves in this config; then every step is looked at."""
 
+    def __reduce_ex__(self, protocol: Any) -> Any:
+        """Copy and pickle by a class that can be imported, and the config."""
+        reduced: Any = super().__reduce_ex__(protocol)
+        kind = type(self).made_of
+        return reduced if kind is None else (_remake, (kind, self.config), *reduced[2:])
+
     @classmethod
     def kind_for(cls, config: C) -> type[World[C, Any]]:
         """Return the class that plays a config, where a world has several kinds."""
         return cls
 
     @classmethod
+    def class_for(cls, config: C) -> type[World[C, Any]]:
+        """Return `kind_for`, or where the config shows the shared memory, what also does so."""
+        kind = cls.kind_for(config)
+        kind = kind if issubclass(kind, cls) else cls
+        if not config.shared_memory:
+            return kind
+        from piase_gym.core.shared_memory import ShowsSharedMemory, showing
+
+        return kind if issubclass(kind, ShowsSharedMemory) else showing(kind)
+
+    @classmethod
     def capabilities_of(cls, config: C) -> Capabilities:
         """Return what is claimed under a config, where that is not the same for all."""
-        return cls.kind_for(config).capabilities
+        return cls.class_for(config).capabilities
 
     @classmethod
     def version_of(cls, config: C) -> int:
@@ -263,8 +287,14 @@ class World(ABC, Generic[C, F]):
         """Check that `configure` would take a config, without taking it.
 
         Raises:
-            EnvelopeError: If the config does not fit the envelope of this world.
+            EnvelopeError: If the config does not fit the envelope of this world, or does not show
+                the shared memory as this world does.
         """
+        if config.shared_memory != self.config.shared_memory:
+            raise EnvelopeError(
+                f"{self.name}: shared_memory={config.shared_memory} has other spaces than "
+                f"shared_memory={self.config.shared_memory}; make another environment"
+            )
         require_fit(self.name, self.envelope, config.sizes())
 
     def configure(self, config: C) -> None:
@@ -624,3 +654,8 @@ class World(ABC, Generic[C, F]):
     @abstractmethod
     def rgb(self) -> NDArray[np.uint8]:
         """Return the state as a picture of shape (height, width, 3)."""
+
+
+def _remake(kind: type[World[Any, Any]], config: Any) -> Any:
+    """Return an empty world of the class that plays a config."""
+    return kind.__new__(kind, config)

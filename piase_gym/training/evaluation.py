@@ -17,7 +17,7 @@ from piase_gym.core.world import World
 from piase_gym.envs.batch import BatchEnv
 from piase_gym.envs.runner import EpisodeRunner
 from piase_gym.registry import world_spec
-from piase_gym.worlds.array_world import ArrayWorld
+from piase_gym.worlds.array_world import ArrayWorld, steps_in_batches
 
 
 def success(
@@ -28,7 +28,7 @@ def success(
     Returns:
         How many of these seats won, and how many there were in all episodes.
     """
-    if isinstance(world, ArrayWorld):
+    if steps_in_batches(world):
         return _in_a_batch(agent, world, partners, seeds)
     results = [result for seed in seeds for result in _alone(agent, world, partners, seed)]
     return results.count("won"), len(results)

@@ -12,7 +12,7 @@ import functools
 import struct
 from abc import abstractmethod
 from collections.abc import Mapping, Sequence
-from typing import Any, ClassVar, Self, TypeVar
+from typing import Any, ClassVar, Self, TypeGuard, TypeVar
 
 import numpy as np
 from numpy.typing import NDArray
@@ -48,7 +48,7 @@ from piase_gym.worlds.batch_arrays import Batch, bytes_of, place_of
 C = TypeVar("C", bound=WorldConfig)
 F = TypeVar("F", bound=Facts)
 
-__all__ = ["ArrayWorld", "Batch", "C", "F"]
+__all__ = ["ArrayWorld", "Batch", "C", "F", "steps_in_batches"]
 
 _MISREADS = {
     Outcome.UNPARSABLE: ABSENT - 1,
@@ -495,3 +495,8 @@ class ArrayWorld(World[C, F]):
     def digest(self) -> str:
         """Hash the canonical bytes of the record."""
         return digest_bytes(self._canonical)
+
+
+def steps_in_batches(world: World[Any, Any]) -> TypeGuard[ArrayWorld[Any, Any]]:
+    """Tell whether a kernel steps many environments of a world at once, under its config."""
+    return isinstance(world, ArrayWorld) and world.capabilities.batched

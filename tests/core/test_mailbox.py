@@ -242,10 +242,14 @@ def test_boxes_are_for_agents_that_can_be_told_apart() -> None:
         Mailbox(AGENTS).poll("dan")
 
 
-@pytest.mark.parametrize("world", ["TextRoom", "Household"])
+@pytest.mark.parametrize(
+    ("world", "config"), [("TextRoom", {}), ("Household", {}), ("ObjectSearch", {"speech": True})]
+)
 @pytest.mark.parametrize("delay", [0, 1])
-def test_worlds_answer_what_is_no_message_and_go_on(world: str, delay: int) -> None:
-    env = piase_gym.parallel_env(world, agents=2, message_delay=delay, actions="text")
+def test_worlds_answer_what_is_no_message_and_go_on(
+    world: str, config: dict[str, Any], delay: int
+) -> None:
+    env = piase_gym.parallel_env(world, agents=2, message_delay=delay, actions="text", **config)
     env.reset(seed=0)
     wait = env.unwrapped.world.write(env.unwrapped.world.noop)
     rows: list[tuple[str | Command, str]] = [

@@ -145,3 +145,42 @@ def test_a_scenario_can_draw_lots() -> None:
         assert infos["pilot"]["result"] == ("won" if lamp == "red" else "lost")
         lamps.append(lamp)
     assert 5 < lamps.count("red") < 25
+
+
+@pytest.mark.parametrize("delay", [0, 3])
+def test_the_sign_of_object_search_is_seen_once_and_decides(delay: int) -> None:
+    signs, later = set(), set()
+    for seed in range(12):
+        for way in ("forward", "backward"):
+            env = piase_gym.parallel_env("ObjectSearch", recall=delay, actions="text")
+            shown, _ = env.reset(seed=seed)
+            (sign,) = [thing.name for thing in env.facts("agent_0").objects]
+            signs.add(sign)
+            for _ in range(delay + 1):
+                shown, _, _, _, infos = env.step({"agent_0": way})
+                assert infos["agent_0"]["outcome"] == "failed"
+                assert env.facts("agent_0").objects == ()
+            later.add((shown["agent_0"]["text"], shown["agent_0"]["vector"].tobytes()))
+            _, rewards, ended, _, infos = env.step({"agent_0": way})
+            won = sign == f"{way} sign"
+            assert (ended["agent_0"], infos["agent_0"]["result"]) == (
+                True,
+                "won" if won else "lost",
+            )
+            assert rewards["agent_0"] == pytest.approx(won - 0.01)
+    assert signs == {"forward sign", "backward sign"}
+    assert len(later) == 1
+
+
+def test_what_does_not_go_with_a_recall_is_refused() -> None:
+    for fields in ({"agents": 2}, {"backend": "house"}, {"width": 5}, {"wandering": 1}):
+        with pytest.raises(ConfigError, match="recall"):
+            piase_gym.parallel_env("ObjectSearch", recall=2, **fields)
+    for delay in (-1, 1001, 1.5, "far"):
+        with pytest.raises(ConfigError, match="recall"):
+            piase_gym.parallel_env("ObjectSearch", recall=delay)
+    env = piase_gym.parallel_env("piase/ObjectSearch-Recall-4-v0")
+    env.reset(seed=0)
+    env.reconfigure({"recall": 9})
+    env.reset(seed=0)
+    assert (env.config.recall, env.config.max_steps) == (9, 11)

@@ -89,10 +89,17 @@ class CameraSearch(ObjectSearch):
         self._describe: Describer = describer(config.describer, palette)
         self.shots = [_BLANK] * len(config.names(config.fixed_envelope().agents))
 
+    def check_config(self, config: ObjectSearchConfig) -> None:
+        """Also check that there is such a describer."""
+        describer(config.describer, {})
+        super().check_config(config)
+
     def configure(self, config: ObjectSearchConfig) -> None:
-        """Take another config."""
+        """Take another config; what was seen stays until the next picture."""
         super().configure(config)
+        shots = self.shots
         self._take_names(self.config)
+        self.shots = shots
 
     def close(self) -> None:
         """Give back the camera."""

@@ -70,6 +70,9 @@ ENTER: Final = 4
 ILLEGAL: Final = 5
 UNPARSABLE: Final = 6  # the four misreads stand in the order of `array_world`'s codes
 
+WAITING: Final = 255
+"""Stands for `BLOCKED` where an agent waits for its choice."""
+
 OUTCOMES: Final = (
     Outcome.OK,
     Outcome.OK,
@@ -82,6 +85,7 @@ OUTCOMES: Final = (
 FAILURES: Final = {
     BLOCKED: "Something is in the way there, or the place ends.",
     STOPPED: "Your head does not turn any further.",
+    WAITING: "It is not yet time to choose.",
 }
 """Why an event has the outcome ``failed``."""
 

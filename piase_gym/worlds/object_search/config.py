@@ -9,6 +9,7 @@ from typing import Annotated, Any, ClassVar, Literal, Self
 from pydantic import BaseModel, ConfigDict, Field, model_validator
 
 from piase_gym.core.config import Envelope, WorldConfig
+from piase_gym.core.jsonable import jsonable
 from piase_gym.errors import ConfigError
 from piase_gym.worlds.object_search.codes import (
     MAX_AGENTS,
@@ -22,6 +23,9 @@ Backend = Literal["mock", "house", "camera"]
 Share = Annotated[float, Field(ge=0.0, le=1.0)]
 Worth = Annotated[float, Field(ge=-1000.0, le=1000.0)]
 _NAME = re.compile(r"[A-Za-z0-9_'-]+( [A-Za-z0-9_'-]+)*")
+MOST_DELAY = 1000
+MAX_DELAY = 8
+"""Most steps that a report can be on its way."""
 MOCK_STEPS = 20
 """Steps of an episode on a line, where the config does not say: those of the document."""
 
@@ -46,6 +50,7 @@ class ObjectSearchEnvelope(Envelope):
     height: int = Field(1, ge=1, le=MAX_SIDE, description="most rows")
     house: int = Field(0, ge=0, le=1, description="1: vectors show columns ahead")
     channel: int = Field(0, ge=0, le=1, description="1: agents can report")
+    delay: int = Field(0, ge=0, le=MAX_DELAY, description="most steps until a report is heard")
     found: int = Field(0, ge=0, le=1, description="1: vectors tell what the team has found")
     camera: int = Field(0, ge=0, le=1, description="1: vectors tell what is in a picture")
 
@@ -81,7 +86,18 @@ class ObjectSearchConfig(WorldConfig):
     start: Literal["together", "apart"] = Field(
         "together", description="whether agents start near each other or anywhere in a house"
     )
+    recall: int | None = Field(
+        None, ge=0, le=MOST_DELAY, description="steps between cue and choice, on a line of its own"
+    )
     channel: bool = Field(True, description="whether agents can report what they see")
+    speech: bool = Field(
+        False, description="whether agents can also speak in words, which batches do not have"
+    )
+    message_delay: int = Field(0, ge=0, le=MAX_DELAY, description="steps until a report is heard")
+    message_loss: Share = Field(0.0, description="share of reports that a listener does not get")
+    message_range: int | None = Field(
+        None, ge=0, le=MAX_LINE, description="how many columns far reports are heard; default: all"
+    )
     show_found: bool = Field(False, description="whether agents know what the team has found")
     end_when_found: bool | None = Field(
         None, description="whether finding everything ends the episode; default: in a house"
@@ -104,6 +120,13 @@ class ObjectSearchConfig(WorldConfig):
     def plain(cls, fields: Mapping[str, Any]) -> dict[str, Any]:
         """Also let a line bring its width and names, and let it be a mapping from positions."""
         plain = super().plain(fields)
+        for name, value in recall_fields(plain.get("recall")).items():
+            given = plain.setdefault(name, value)
+            if name != "max_steps" and given not in (value, jsonable(value)):
+                raise ConfigError(
+                    f"ObjectSearch.recall={plain['recall']} is for {name}={value!r}, "
+                    f"not {plain[name]!r:.60}"
+                )
         if plain.get("backend") != "mock":
             return plain
         plain.setdefault("max_steps", MOCK_STEPS)
@@ -127,6 +150,15 @@ class ObjectSearchConfig(WorldConfig):
                 )
         return plain
 
+    def changed(self, changes: Mapping[str, Any]) -> Self:
+        """Also leave out what follows from a recall that changes."""
+        if "recall" not in changes:
+            return super().changed(changes)
+        old = recall_fields(self.recall)
+        kept = {n: getattr(self, n) for n in self.model_fields_set}
+        given = {n: value for n, value in kept.items() if value != old.get(n)}
+        return type(self)(**{**given, **self.plain(changes)})
+
     @model_validator(mode="after")
     def _check(self) -> Self:
         if self.in_house:
@@ -149,6 +181,8 @@ class ObjectSearchConfig(WorldConfig):
             raise ValueError(
                 f"objects is {self.objects}, but there are {len(self.object_names)} names"
             )
+        if self.recall is not None and (self.line is not None or self.wandering):
+            raise ValueError("recall has a line of its own, on which nothing wanders")
         if self.wandering > self.objects:
             raise ValueError(f"wandering is {self.wandering}, but objects is {self.objects}")
         if len(self.join_at) > self.agents:
@@ -199,9 +233,30 @@ class ObjectSearchConfig(WorldConfig):
             height=self.height if self.in_house else 1,
             house=self.in_house,
             channel=self.channel,
+            delay=self.message_delay,
             found=self.show_found,
             camera=self.in_pictures,
         )
+
+
+RECALL_NAMES = ("forward sign", "backward sign", "lamp")
+"""The signs of a delayed recall, the first of which leads forward, and what they lead to."""
+
+
+def recall_fields(delay: Any) -> dict[str, Any]:
+    """Return the fields that a delayed recall sets; none without one."""
+    if type(delay) is not int or not 0 <= delay <= MOST_DELAY:
+        return {}
+    return {
+        "backend": "mock",
+        "agents": 1,
+        "width": 3,
+        "objects": 1,
+        "object_names": RECALL_NAMES,
+        "channel": False,
+        "end_when_found": True,
+        "max_steps": delay + 2,
+    }
 
 
 def _positions(line: Any, width: Any) -> tuple[tuple[str, ...], ...]:

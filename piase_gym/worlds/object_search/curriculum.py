@@ -11,6 +11,7 @@ from piase_gym.core.difficulty import (
     number_parameter,
 )
 from piase_gym.worlds.object_search.codes import MAX_LINE, MAX_OBJECTS, MAX_SIDE
+from piase_gym.worlds.object_search.config import MAX_DELAY, MOST_DELAY
 
 
 def _in_house(config: Any) -> bool:
@@ -56,6 +57,16 @@ DIFFICULTY_PARAMETERS: Final = (
     number_parameter(
         "sight", "how many columns far agents see", 1, 6, harder=-1, whole=True, where=_in_house
     ),
+    number_parameter(
+        "recall",
+        "steps between cue and choice",
+        0,
+        MOST_DELAY,
+        whole=True,
+        where=lambda config: config.recall is not None,
+    ),
+    number_parameter("message_delay", "steps until a report is heard", 0, MAX_DELAY, whole=True),
+    number_parameter("message_loss", "share of reports that get lost", 0.0, 1.0),
     number_parameter("wandering", "objects that move about", 0, MAX_OBJECTS, whole=True),
     number_parameter("max_steps", "steps until truncation", 1, 65_535, harder=-1, whole=True),
 )

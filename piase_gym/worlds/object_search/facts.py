@@ -53,6 +53,12 @@ from piase_gym.worlds.object_search.observe.reports import read_report, write_re
 from piase_gym.worlds.object_search.state import OTHER, POSE, vector_length
 
 
+class Spoken(Message):
+    """What was said in words; see `piase_gym.worlds.object_search.speech`."""
+
+    __slots__ = ()
+
+
 @dataclass(frozen=True, kw_only=True)
 class SearchFacts(Facts):
     """What one agent of ObjectSearch may know.

@@ -32,6 +32,8 @@ ACROSS: Final = 1.05
 """Half the width of the field of view, at a distance of one."""
 UPRIGHT: Final = 0.62
 """Half its height."""
+HALF: Final = 0.22
+"""Half the size of an object, in cells, where it is drawn."""
 PITCH: Final = 60.0
 """Degrees by which looking up or down turns the head."""
 ROLL: Final = 45.0

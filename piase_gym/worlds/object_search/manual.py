@@ -33,6 +33,8 @@ _GOAL = "find all objects, together with the others: an object is found when one
 def _rules(config: ObjectSearchConfig) -> str:
     """Explain the place, in a few sentences."""
     rules = [_HOUSE.format(sight=config.sight) if config.in_house else _LINE]
+    if config.recall is not None:
+        rules.append(_RECALL.format(steps=config.recall + 1))
     if config.in_pictures:
         rules.append(
             "What you see is told from a picture: objects, with how far they are across it and "
@@ -45,6 +47,12 @@ def _rules(config: ObjectSearchConfig) -> str:
             "With each command you can report: all others then read where you are and what you see "
             "before you act."
         )
+        if config.message_range is not None:
+            rules.append(f"Reports are heard up to {config.message_range} columns far.")
+        if config.message_delay:
+            rules.append(f"They are heard {config.message_delay} steps later.")
+        if config.message_loss:
+            rules.append("Some of them get lost.")
     if config.show_found:
         rules.append("You are told what the team has found.")
     if config.latecomers:
@@ -56,6 +64,11 @@ _LINE = (
     "You walk on a line of positions, which count from 0. Forward leads to the next higher "
     "position, backward to the next lower one; the ends cannot be left. You see what lies at your "
     "position. The other commands change nothing here."
+)
+_RECALL = (
+    "You start in the middle of three positions, where a sign tells on which side the object lies. "
+    "It is taken away after the first step. After {steps} steps you can go: once, forward or "
+    "backward."
 )
 _HOUSE = (
     "You fly through a house of rooms. Columns and rows count from 0 at the top left; up, down, "

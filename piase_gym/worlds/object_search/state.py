@@ -31,11 +31,15 @@ from piase_gym.worlds.object_search.codes import (
     ROLLS,
 )
 from piase_gym.worlds.object_search.codes import TABLE as CELLS
-from piase_gym.worlds.object_search.config import ObjectSearchConfig, ObjectSearchEnvelope
+from piase_gym.worlds.object_search.config import (
+    MAX_DELAY,
+    ObjectSearchConfig,
+    ObjectSearchEnvelope,
+)
 from piase_gym.worlds.object_search.geometry import AREA, SIDE
 
-LAYOUT, DYNAMICS = 0, 1
-"""The random streams."""
+LAYOUT, DYNAMICS, CHANNEL, WORDS = 0, 1, 2, 3
+"""The random streams. Draws of `CHANNEL` are numbered by step and agents, and keep no counter."""
 SMALL_SIDE, FEW = 16, 4
 """Houses and teams that are no larger have a smaller record."""
 POSE: Final = 8
@@ -50,21 +54,25 @@ OTHER: Final = 4
 """Bytes of another agent in sight: 1 + x (0 for none), y, level, heading."""
 
 
-def buckets(envelope: ObjectSearchEnvelope) -> tuple[int, int]:
-    """Return (side, capacity) of the record that holds an envelope."""
+def buckets(envelope: ObjectSearchEnvelope) -> tuple[int, int, int]:
+    """Return (side, capacity, longest delay) of the record that holds an envelope."""
     small = max(envelope.width, envelope.height) <= SMALL_SIDE or not envelope.house
-    return SMALL_SIDE if small else MAX_SIDE, FEW if envelope.agents <= FEW else MAX_AGENTS
+    few = envelope.agents <= FEW
+    delay = MAX_DELAY if envelope.delay and envelope.channel else 0
+    return SMALL_SIDE if small else MAX_SIDE, FEW if few else MAX_AGENTS, delay
 
 
 @functools.cache
-def layout(side: int, agents: int) -> np.dtype[Any]:
+def layout(side: int, agents: int, delay: int) -> np.dtype[Any]:
     """Return the record of an environment; the fields up to `inspected` are the canonical state.
+
+    If reports can take time, which `delay` says, so is `on_way`: the reports of the last steps.
 
     `shelf` says what lies at each position of a line, `goal` what there is to find, and `found`
     what the team has found. `inspected` has a bit for each agent that has looked at a column;
     `covered` counts columns that somebody has, `repeats` those that an agent was not the first to
-    look at, and `area` is the sum of `covered` over all steps. `told` holds what agents have
-    reported in this step.
+    look at, and `area` is the sum of `covered` over all steps. `told` holds the reports that are
+    heard in this step.
 
     Derived: `holds`, 1 + the object in a column; `seen`, what each agent sees now, and `look`, its
     window; `one`, `two` and `three`, the columns of its window that are filled so high; `known`,
@@ -87,6 +95,7 @@ def layout(side: int, agents: int) -> np.dtype[Any]:
             ("told", "u1", agents * ROOM),
             ("cells", "u1", side * side),
             ("inspected", "u1", side * side),
+            ("on_way", "u1", max(8, delay * agents * ROOM)),
             ("holds", "u1", side * side),
             ("look", "u1", agents * ROOM),
             ("seen", "<u2", agents),
@@ -99,8 +108,14 @@ def layout(side: int, agents: int) -> np.dtype[Any]:
     )
 
 
-_FIELDS: Final = layout(SMALL_SIDE, FEW).names or ()
+_FIELDS: Final = layout(SMALL_SIDE, FEW, 0).names or ()
 CANONICAL: Final = _FIELDS[: _FIELDS.index("inspected") + 1]
+
+
+def canonical(envelope: ObjectSearchEnvelope) -> tuple[str, ...]:
+    """Return the canonical fields of the record that holds an envelope."""
+    return (*CANONICAL, "on_way") if buckets(envelope)[2] else CANONICAL
+
 
 _OF_CONFIG: Final = "width height agents room objects wandering wander_period sight max_steps"
 _WORTH: Final = "found step message illegal"
@@ -113,6 +128,8 @@ TABLE: Final = record_type(
         # flags of the config, then those of the envelope
         *fields_of("<i4", "house together shared ends talks tells late pictures channel shown"),
         ("pieces", "<i4"),  # of furniture
+        *fields_of("<i4", "recall delay reach"),  # -1 and 0 stand for none; reach is in columns
+        ("loss", "<u8"),  # of reports, in 2**32
         ("join", "<i4", MAX_AGENTS),
         ("line", "<i4"),  # whether `shelf` is given
         ("shelf", "<u2", MAX_LINE),
@@ -156,6 +173,10 @@ def new_table(config: ObjectSearchConfig, envelope: ObjectSearchEnvelope) -> NDA
     table["channel"], table["shown"] = envelope.channel, envelope.found
     table["pictures"] = config.in_pictures
     table["pieces"] = round(config.furniture * config.width * config.height / 2)
+    table["recall"] = -1 if config.recall is None else config.recall
+    table["delay"] = config.message_delay if buckets(envelope)[2] else 0
+    table["loss"] = round(config.message_loss * 2**32)
+    table["reach"] = MAX_LINE if config.message_range is None else config.message_range
     table["late"] = bool(config.latecomers)
     steps = [-1 if step is None else step for step in config.join_at]
     table["join"][: len(steps)] = steps
@@ -213,10 +234,17 @@ def find_problem(record: Any, table: Any) -> str:
         return "'shelf' must hold objects that there are, at positions that there are"
     if not 0 <= record["covered"] <= record["open"]:
         return "'covered' must be in 0..'open'"
-    told = record["told"].reshape(-1, ROOM)
+    told = _reports(record)
     if not (told[:, :6] < (width + 1, max(2, height), LEVELS, 4, 3, 3)).all():
         return "'told' must hold reports from poses that there are"
     return _find_house_problem(record, width, height) if table["house"] else ""
+
+
+def _reports(record: Any) -> NDArray[np.uint8]:
+    """Return the reports that are heard, and those that are on their way."""
+    parts = [record["told"], record["on_way"]][: 1 + (record["on_way"].size >= ROOM)]
+    reports: NDArray[np.uint8] = np.concatenate(parts).reshape(-1, ROOM)
+    return reports
 
 
 def _find_house_problem(record: Any, width: int, height: int) -> str:
@@ -228,7 +256,7 @@ def _find_house_problem(record: Any, width: int, height: int) -> str:
     inside = [code for code in CELLS.names if code > OUTSIDE]
     if (cells[outside] != OUTSIDE).any() or not np.isin(cells[~outside], inside).all():
         return "'cells' has unknown codes, or something outside of the house"
-    if not np.isin(record["told"].reshape(-1, ROOM)[:, POSE:], list(CELLS.names)).all():
+    if not np.isin(_reports(record)[:, POSE:], list(CELLS.names)).all():
         return "'told' has unknown codes"
     place, goal = record["place"].tolist(), int(record["goal"])
     lying = [at for number, at in enumerate(place) if goal >> number & 1]

@@ -30,6 +30,7 @@ from piase_gym.worlds.object_search.codes import (
     MILESTONES,
     OUTCOMES,
     RESULTS,
+    WAITING,
 )
 from piase_gym.worlds.object_search.config import ObjectSearchConfig, ObjectSearchEnvelope
 from piase_gym.worlds.object_search.curriculum import DIFFICULTY_PARAMETERS, ELEMENTS
@@ -64,6 +65,10 @@ class ObjectSearch(ArrayWorld[ObjectSearchConfig, SearchFacts]):
       see is what a `describer` finds in their pictures, and the pictures' masks are the truth that
       it is held against: [cameras and windows](../cameras_and_windows.md).
 
+    With `recall` there is one choice to make: an agent stands in the middle of three positions,
+    where a sign says whether the object lies forward or backward. The sign is gone after the first
+    step; after ``recall + 1`` steps the agent can go, once.
+
     An agent of a house sees with a camera: a pyramid about 93 degrees wide and 64 high, up to
     `sight` columns ahead and three to each side. To look up or down turns it by 60 degrees, to tilt
     the head by 45. An object is seen if its cell is in the pyramid and the straight line to it
@@ -75,7 +80,10 @@ class ObjectSearch(ArrayWorld[ObjectSearchConfig, SearchFacts]):
 
     Agents share nothing but what they `report`: their pose, the objects that they see and, in a
     house, the columns ahead, all as they were before the command. The others read it in the
-    observation after the step. What the team has found is in no observation, unless `show_found`.
+    observation after the step. Reports can take `message_delay` steps, carry no farther than
+    `message_range` columns, and get lost (`message_loss`), in batches too. With `speech` agents
+    also ``say`` and ``tell`` each other anything in words, which takes the step; batches have
+    reports alone. What the team has found is in no observation, unless `show_found`.
     `join_at` lets agents enter later, where they would have started.
 
     ## Actions
@@ -161,7 +169,6 @@ class ObjectSearch(ArrayWorld[ObjectSearchConfig, SearchFacts]):
         "reports_sent",
     )
     picture_reveals: ClassVar[bool] = True
-    canonical: ClassVar[Sequence[str]] = state.CANONICAL
     outcome_of: ClassVar[Sequence[Outcome]] = OUTCOMES
     result_of: ClassVar[Sequence[Result]] = RESULTS
     kernels: ClassVar[Kernels] = KERNELS
@@ -171,12 +178,6 @@ class ObjectSearch(ArrayWorld[ObjectSearchConfig, SearchFacts]):
 
     envelope: ObjectSearchEnvelope
 
-    def __new__(cls, config: ObjectSearchConfig | None = None) -> ObjectSearch:
-        """Make a world of the kind that the config's backend is of."""
-        if cls is ObjectSearch and config is not None:
-            return super().__new__(cls.kind_for(config))
-        return super().__new__(cls)
-
     @classmethod
     def kind_for(cls, config: ObjectSearchConfig) -> type[ObjectSearch]:
         """Return the class of a config's backend.
@@ -184,6 +185,16 @@ class ObjectSearch(ArrayWorld[ObjectSearchConfig, SearchFacts]):
         Raises:
             MissingExtraError: If it needs pybullet, which is not installed.
         """
+        kind = cls._kind_by_backend(config)
+        if not config.speech:
+            return kind
+        from piase_gym.worlds.object_search.speech import speaking
+
+        return speaking(kind)
+
+    @classmethod
+    def _kind_by_backend(cls, config: ObjectSearchConfig) -> type[ObjectSearch]:
+        """Return the class of a config's backend, whose agents do not speak."""
         if not config.in_pictures:
             return ObjectSearch
         if importlib.util.find_spec("pybullet") is None:
@@ -198,6 +209,8 @@ class ObjectSearch(ArrayWorld[ObjectSearchConfig, SearchFacts]):
         Raises:
             GenerationError: If no place can be made from the config.
         """
+        # Records whose reports take time have a field more than others.
+        self.canonical = state.canonical(config.fixed_sizes())  # type: ignore[misc]
         super().__init__(config)
         self.form = form_of(self.config)
         self.text_length = text.longest_text(self.form)
@@ -285,7 +298,7 @@ class ObjectSearch(ArrayWorld[ObjectSearchConfig, SearchFacts]):
 
     def check_config(self, config: ObjectSearchConfig) -> None:
         """Check the envelope, that the backend and the names stay, and that there is room."""
-        for name in ("backend", "object_names"):
+        for name in ("backend", "object_names", "speech"):
             mine, other = getattr(self.config, name), getattr(config, name)
             if mine != other:
                 raise EnvelopeError(
@@ -364,7 +377,7 @@ class ObjectSearch(ArrayWorld[ObjectSearchConfig, SearchFacts]):
 
     def why_failed(self, agent: int) -> str | None:
         """Say that an agent bumped into something, or cannot turn its head further."""
-        return FAILURES.get(self._event_view[agent])
+        return FAILURES.get(self._event_view[agent] if self.config.recall is None else WAITING)
 
     def unknown_to(self, agent: int) -> dict[str, Any]:
         """Let two objects that nobody has found swap names, and fill a column far from all."""

@@ -64,7 +64,6 @@ class ScreenSearchConfig(WorldConfig):
     objects: tuple[Name, ...] = Field(
         (), max_length=MOST_FOUND, description="what is to be found; nobody wins without"
     )
-    shared_memory: bool = Field(False, description="show agents what the others have found")
     message_delay: int = Field(1, ge=0, le=1000, description="steps until a message is heard")
     message_loss: float = Field(0.0, ge=0.0, le=1.0, description="share of messages that get lost")
     rewards: Rewards = Field(default_factory=lambda: Rewards(), description="the reward table")

@@ -186,12 +186,6 @@ class SocialDilemma(ArrayWorld[SocialDilemmaConfig, F]):
     envelope: SocialDilemmaEnvelope
     modules: ClassVar[Modules]
 
-    def __new__(cls, config: SocialDilemmaConfig | None = None) -> SocialDilemma[Any]:
-        """Make a world of the kind that the config's game is of."""
-        if cls is SocialDilemma and config is not None:
-            return super().__new__(cls.kind_for(config))
-        return super().__new__(cls)
-
     @classmethod
     def kind_for(cls, config: SocialDilemmaConfig) -> type[SocialDilemma[Any]]:
         """Return the class of a config's game: the matrix games, or the commons."""
@@ -202,7 +196,7 @@ class SocialDilemma(ArrayWorld[SocialDilemmaConfig, F]):
 
     def check_config(self, config: SocialDilemmaConfig) -> None:
         """Check the envelope, and that the game is of the same kind."""
-        if self.kind_for(config) is not type(self):
+        if not isinstance(self, self.kind_for(config)):
             raise EnvelopeError(
                 f"SocialDilemma: game={config.game!r} has other spaces than "
                 f"game={self.config.game!r}; make another environment"

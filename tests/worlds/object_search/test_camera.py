@@ -14,6 +14,7 @@ import pytest
 
 import piase_gym
 from piase_gym import testing
+from piase_gym.agents import Percept, make_agent
 from piase_gym.core.commands import Command
 from piase_gym.errors import MissingExtraError, PiaseError, UnknownNameError, UnsupportedError
 from piase_gym.worlds.describing import (
@@ -27,12 +28,13 @@ from tests.paths import ROOT
 
 pytest.importorskip("pybullet")
 from piase_gym.worlds.bullet_client import live_clients
+from piase_gym.worlds.grids.codes import WALL
+from piase_gym.worlds.object_search.geometry import HALF as THING
 from piase_gym.worlds.object_search.observe.camera import (
     HUES,
     LEAST,
     LINES,
     MOST_CAMERAS,
-    THING,
     WIDTH,
 )
 
@@ -313,6 +315,53 @@ def test_a_snapshot_brings_the_picture_back() -> None:
     assert other.world.rgb().shape[2] == 3
     env.close()
     other.close()
+
+
+def test_a_damaged_snapshot_is_refused_and_changes_nothing() -> None:
+    env = search(agents=2)
+    env.reset(seed=4)
+    env.step(dict.fromkeys(env.agents, 9))
+    kept = env.snapshot()
+    env.step(dict.fromkeys(env.agents, 6))
+    digest, shots = env.digest(), list(env.world.shots)
+    texts = [env.world.text(env.facts(name)) for name in env.possible_agents]
+    damage: dict[str, Any] = {
+        "cells": [WALL] * len(kept["state"]["cells"]),
+        "place": [-5] * len(kept["state"]["place"]),
+        "x": [99] * len(kept["state"]["x"]),
+        "goal": "all",
+        "found": None,
+    }
+    broken = [{**kept, "state": {**kept["state"], name: value}} for name, value in damage.items()]
+    broken += [
+        {**kept, "state": {name: v for name, v in kept["state"].items() if name != "place"}},
+        {**kept, "state": None},
+        {**kept, "world": "GridWorld"},
+        {**kept, "config": {**kept["config"], "describer": "nobody"}},
+    ]
+    for snapshot in broken:
+        with pytest.raises(PiaseError):
+            env.restore(snapshot)
+        assert env.digest() == digest
+        assert [env.world.text(env.facts(name)) for name in env.possible_agents] == texts
+        for one, two in zip(shots, env.world.shots, strict=True):
+            np.testing.assert_array_equal(one.picture, two.picture)
+    env.restore(kept)
+    assert env.digest() != digest
+    env.close()
+
+
+def test_the_script_finds_everything_in_pictures() -> None:
+    for seed in (2, 3, 5, 7):
+        env = piase_gym.parallel_env("piase/ObjectSearch-Camera-v0", view="vector")
+        env.reset(seed=seed)
+        team = {name: make_agent("scripted") for name in env.agents}
+        while env.agents:
+            for name, agent in team.items():
+                agent.perceive(Percept(env.world, env.world.agents.index(name), 0))
+            _, _, _, _, infos = env.step({name: team[name].act() for name in env.agents})
+        assert {info["result"] for info in infos.values()} == {"won"}, seed
+        env.close()
 
 
 def test_the_truth_needs_a_few_pixels() -> None:

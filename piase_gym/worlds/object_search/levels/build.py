@@ -73,6 +73,8 @@ def forget(s):
     for i in range(0, len(s.cells), 8):
         store64(s.inspected, i, np.uint64(0))
         store64(s.holds, i, np.uint64(0))
+    for i in range(0, len(s.on_way), 8):
+        store64(s.on_way, i, np.uint64(0))
     for i in range(len(s.known)):
         s.known[i] = 0
     for i in range(len(s.place)):
@@ -96,6 +98,9 @@ def choose(s, w):
 def lay_out_line(s, w):
     """Lay objects down on a line, at its end of which all agents start."""
     s.open = w.width
+    if w.recall >= 0:
+        lay_out_recall(s, w)
+        return
     goal = 0
     for x in range(w.width):
         s.shelf[x] = w.shelf[x]
@@ -107,6 +112,14 @@ def lay_out_line(s, w):
         if np.int64(s.goal) >> thing & 1:
             x = integer(s, LAYOUT, w.width)
             s.shelf[x] = np.int64(s.shelf[x]) | 1 << thing
+
+
+@helper
+def lay_out_recall(s, w):
+    """Put up one of two signs where the agent starts, and lay the last object where it leads."""
+    sign, goal = integer(s, LAYOUT, 2), 1 << (w.names - 1)
+    s.goal, s.x[0] = goal, 1
+    s.shelf[1], s.shelf[2 - 2 * sign] = 1 << sign, goal
 
 
 # -- a house ------------------------------------------------------------------------------

@@ -10,6 +10,7 @@ TASKS: Final[dict[str, dict[str, Any]]] = {
     "House-4p": {"agents": 4},
     "House-Silent-4p": {"agents": 4, "channel": False},
     "House-Wandering-4p": {"agents": 4, "wandering": 4, "max_steps": 200},
-    "Camera": {"backend": "camera", "agents": 2},
+    **{f"Recall-{delay}": {"recall": delay} for delay in (1, 4, 16, 64)},
+    "Camera": {"backend": "camera", "agents": 2, "max_steps": 150},
 }
 """The fields of the config of each."""

@@ -20,7 +20,7 @@ from piase_gym.worlds.describing import Picture
 from piase_gym.worlds.grids.codes import FLOOR, OUTSIDE, WALL
 from piase_gym.worlds.grids.windows import DX, DY
 from piase_gym.worlds.object_search.codes import HEIGHT, LOW, MAX_OBJECTS, TALL
-from piase_gym.worlds.object_search.geometry import ACROSS, UPRIGHT, camera_axes
+from piase_gym.worlds.object_search.geometry import ACROSS, HALF, UPRIGHT, camera_axes
 
 WIDTH: Final = 128
 LINES: Final = round(WIDTH * UPRIGHT / ACROSS)
@@ -28,8 +28,6 @@ LINES: Final = round(WIDTH * UPRIGHT / ACROSS)
 LEAST: Final = 6
 """The fewest pixels of an object that is seen."""
 NEAR: Final = 0.05
-THING: Final = 0.22
-"""Half the size of an object, in cells."""
 SHAPES: Final = ("sphere", "box", "cylinder")
 """The shapes of objects, in turn."""
 COLOURS: Final[Mapping[int, tuple[float, float, float]]] = {
@@ -97,7 +95,7 @@ class Camera(BulletClient):
             high = max(0.1, float(HEIGHT[code]))
             middle = (x + (wide - 1) / 2, -y, high / 2 if HEIGHT[code] else -0.05)
             self._body("box", (wide / 2, 0.5, high / 2), COLOURS[code], middle)
-        sizes = (THING, THING, THING)
+        sizes = (HALF, HALF, HALF)
         self.things = {
             self._body(SHAPES[k % len(SHAPES)], sizes, HUES[k]): k for k in range(objects)
         }
@@ -131,7 +129,7 @@ class Camera(BulletClient):
             if (place := things.get(number)) is None:
                 self._move(body, (0.0, 0.0, -50.0))
             else:
-                self._move(body, (place[0], -place[1], place[2] + THING))
+                self._move(body, (place[0], -place[1], place[2] + HALF))
         for body, eye in zip(self._agents, agents, strict=True):
             away = (0.0, 0.0, -50.0)
             self._move(body, away if eye is None else (eye.x, -eye.y, eye.z + 0.5))

@@ -13,7 +13,7 @@ from piase_gym.core.text_encoding import HINT_CODE
 from piase_gym.worlds.object_search.codes import ACTIONS, DONE, ENTER, STAYING
 from piase_gym.worlds.object_search.geometry import AREA
 from piase_gym.worlds.object_search.levels.build import begin, rebuild
-from piase_gym.worlds.object_search.rules.look import look, sees
+from piase_gym.worlds.object_search.rules.look import hears, look, sees
 from piase_gym.worlds.object_search.rules.step import come, judge, tick
 from piase_gym.worlds.object_search.state import OTHER, POSE, ROOM
 
@@ -56,7 +56,7 @@ def heard(s, w, a, obs, p):
     """Write what the others have reported."""
     length, full = POSE + AREA * np.int64(w.house), 8 * (1 + 7 * np.int64(w.house))
     for b in range(w.slots):
-        told = b != a and b < w.agents and s.told[ROOM * b]
+        told = hears(s, w, a, b)
         for i in range(0, full, 8):
             store64(obs, p + i, load64(s.told, ROOM * b + i) if told else NOTHING)
         p += length

@@ -4,9 +4,10 @@ from __future__ import annotations
 
 import functools
 import re
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Any
 
+from piase_gym.core.commands import MAX_LINE
 from piase_gym.core.mailbox import EVERYONE, Message
 from piase_gym.core.text_encoding import one_line, unescape
 from piase_gym.core.world import HINT_TEXT
@@ -17,6 +18,7 @@ from piase_gym.worlds.object_search.codes import LEVELS, PITCHES, ROLLS
 from piase_gym.worlds.object_search.config import ObjectSearchConfig
 from piase_gym.worlds.object_search.facts import (
     SearchFacts,
+    Spoken,
     facts_of,
     objects_of,
     others_of,
@@ -72,6 +74,12 @@ def text_of(facts: SearchFacts, form: Form) -> str:
         lines.append(f"The team has found {list_names(facts.found)}.")
     lines += [_other(*other) for other in facts.others]
     return "\n".join([*lines, *closing_lines(facts)])
+
+
+def words_line(letter: Message) -> str:
+    """Write what somebody said in words."""
+    to = "says to all" if letter.recipient == EVERYONE else f"tells {letter.recipient}"
+    return f"{letter.sender} {to}: {one_line(letter.message)}"
 
 
 def _seen(objects: tuple[Found, ...], in_picture: bool) -> str:
@@ -197,6 +205,7 @@ _CAPTION = re.compile(r"Caption: (.*)")
 _TEAM = re.compile(r"The team has found (.+)\.")
 _OTHER = re.compile(r"(\S+) is at column (\d+), row (\d+), level (\d+), facing (\w+)\.")
 _SAYS = re.compile(r"(\S+) says: (.*)")
+_WORDS = re.compile(r"(\S+) (?:says to all|tells (\S+)): (.*)")
 _MOST = 65_535
 """The largest number of two bytes."""
 
@@ -244,8 +253,9 @@ def parse(text: str, config: ObjectSearchConfig) -> SearchFacts:
         messages=_read_reports(reader, form, agent),
         hint=reader.hint(),
     )
+    letters = _read_words(reader, form) if config.speech else ()
     reader.require_end()
-    return facts
+    return replace(facts, messages=(*facts.messages, *letters))
 
 
 def _read_place(reader: LineReader, form: Form) -> tuple[Pose | Place, Any]:
@@ -309,11 +319,24 @@ def _read_reports(reader: LineReader, form: Form, agent: str) -> tuple[Message, 
     return tuple(found)
 
 
+def _read_words(reader: LineReader, form: Form) -> tuple[Spoken, ...]:
+    """Read what was said in words."""
+    found = []
+    for match in reader.every(_WORDS):
+        sender, recipient, message = match.groups()
+        names = (sender, *([] if recipient is None else [recipient]))
+        reader.require(set(names) <= set(form.names), f"agents are {', '.join(form.names)}")
+        found.append(Spoken(sender, recipient or EVERYONE, unescape(message)))
+    return tuple(found)
+
+
 def longest_text(form: Form) -> int:
     """Return an upper bound for the length of a text."""
     name = max(len(agent) for agent in form.names)
     things = sum(len(thing) + 30 for thing in form.things)
     window = (200 + form.rows * (20 + form.columns * 40)) if form.house else 60
     others = len(form.names) * (2 * name + 80 + (window + things) * form.envelope.channel)
+    if form.config.speech:
+        others += 64 * (2 * name + 30 + 10 * MAX_LINE)
     caption = 10 * LONGEST_CAPTION + 20 if form.envelope.camera else 0
     return 300 + window + 2 * things + caption + others + HINT_TEXT

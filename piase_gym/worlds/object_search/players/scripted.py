@@ -29,6 +29,7 @@ from piase_gym.worlds.object_search.codes import (
     TABLE,
     VERBS,
 )
+from piase_gym.worlds.object_search.config import RECALL_NAMES
 from piase_gym.worlds.object_search.facts import SearchFacts
 from piase_gym.worlds.object_search.form import Cells, Form, Place, Pose, Report, form_of
 from piase_gym.worlds.object_search.geometry import SIDE, WEDGE
@@ -59,15 +60,16 @@ class Atlas:
     Args:
         size: Columns and rows.
         sight: How many columns far agents see.
+        strict: Whether they see pictures, which show less; see `survey.shows`.
 
     Attributes:
         heights: Of columns; -1 where it is not known.
         left: Which columns nobody has looked at, as far as is known.
     """
 
-    def __init__(self, size: Place, sight: int) -> None:
+    def __init__(self, size: Place, sight: int, strict: bool = False) -> None:
         wide, high = size
-        self.sight = sight
+        self.sight, self.strict = sight, strict
         self.heights = np.full((high, wide), -1, np.int64)
         self.left = np.ones((high, wide), np.bool_)
         self._seen = np.zeros(len(WEDGE), np.int64)
@@ -91,7 +93,7 @@ class Atlas:
 
     def look(self, heights: NDArray[np.int64], pose: tuple[int, ...]) -> int:
         """Tick off what is seen from a pose. Returns how much of it was left."""
-        seen = self._seen[: seen_from(heights, pose, self.sight, self._seen)]
+        seen = self._seen[: seen_from(heights, pose, self.sight, self.strict, self._seen)]
         new = int(np.count_nonzero(self.left.ravel()[seen]))
         self.left.ravel()[seen] = False
         return new
@@ -123,7 +125,15 @@ def head_for(
     target = np.full(len(WEDGE), -1, np.int64)
     for pitched in (pose[4] != LEVEL, True):
         action, worth = next_look(
-            atlas.heights, weights, taken, pose, atlas.sight, pitched, patience, target
+            atlas.heights,
+            weights,
+            taken,
+            pose,
+            atlas.sight,
+            atlas.strict,
+            pitched,
+            patience,
+            target,
         )
         if worth > 0.0:
             return int(action), target[target >= 0]
@@ -157,7 +167,12 @@ class SearchScript:
         return self._search(facts, pose, agent) if isinstance(pose, Pose) else self._walk(facts)
 
     def _walk(self, facts: SearchFacts) -> int:
-        """Go along the line."""
+        """Go along the line; where there is a choice, as the sign said."""
+        recall = self.world.config.recall
+        if recall is not None:
+            if facts.steps == 0:
+                self._way = FORWARD if facts.objects[0].name == RECALL_NAMES[0] else BACKWARD
+            return self._way if facts.steps > recall else STAYING
         if facts.position[0] == facts.size[0] - 1:
             self._way = BACKWARD
         elif facts.position[0] == 0:
@@ -167,7 +182,8 @@ class SearchScript:
     def _search(self, facts: SearchFacts, pose: Pose, agent: int) -> int:
         """Go where most is new, and report what is."""
         if self._atlas is None:
-            self._atlas = Atlas(facts.size, self.world.config.sight)
+            config = self.world.config
+            self._atlas = Atlas(facts.size, config.sight, config.in_pictures)
         atlas = self._atlas
         if self.talks:
             self._listen(facts, atlas, form_of(self.world.config))

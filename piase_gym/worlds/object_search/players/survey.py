@@ -9,12 +9,23 @@ much it is worth to see. Agents move, turn and look up and down over columns tha
 
 from __future__ import annotations
 
+import math
+
 import numpy as np
 
 from piase_gym.compiled import helper, kernel
 from piase_gym.worlds.grids.windows import DX, DY
 from piase_gym.worlds.object_search.codes import LEVEL, LEVELS, LOOK_LEFT, LOOK_UP, STAYING
-from piase_gym.worlds.object_search.geometry import AHEAD, AHEAD_OF, ASIDE, WEDGE
+from piase_gym.worlds.object_search.geometry import (
+    ACROSS,
+    AHEAD,
+    AHEAD_OF,
+    ASIDE,
+    HALF,
+    PITCH,
+    UPRIGHT,
+    WEDGE,
+)
 from piase_gym.worlds.object_search.rules.look import visible
 from piase_gym.worlds.object_search.rules.step import (
     PITCHING,
@@ -32,8 +43,33 @@ ACTIONS = LOOK_UP + 2
 
 
 @helper
-def view(heights, x, y, z, heading, pitch, roll, sight, seen):
+def shows(heights, x, y, z, heading, pitch, t, tx, ty):
+    """Tell whether a picture shows the middle of an object that lies in a column.
+
+    That is more than to see its cell: the object is smaller, and it is not seen past corners.
+    """
+    ahead, aside = AHEAD[t], ASIDE[t]
+    rise = max(0, heights[ty, tx]) + HALF - z - 0.5
+    lift = math.radians(PITCH * (pitch - LEVEL))
+    depth = ahead * math.cos(lift) + rise * math.sin(lift)
+    up = rise * math.cos(lift) - ahead * math.sin(lift)
+    if depth <= 0.0 or abs(aside) > ACROSS * depth or abs(up) > UPRIGHT * depth:
+        return False
+    count = 4 * max(ahead, abs(aside))
+    for i in range(1, count):
+        px = math.floor(x + (tx - x) * i / count + 0.5)
+        py = math.floor(y + (ty - y) * i / count + 0.5)
+        other = px != tx or py != ty
+        if other and heights[py, px] > z + 0.5 + rise * i / count:
+            return False
+    return True
+
+
+@helper
+def view(heights, x, y, z, heading, pitch, roll, sight, strict, seen):
     """Write the columns that one sees from a pose to `seen`, as rows times columns plus columns.
+
+    If `strict`, only those of which `shows` holds.
 
     Returns:
         How many there are.
@@ -57,15 +93,17 @@ def view(heights, x, y, z, heading, pitch, roll, sight, seen):
         if lit >> np.uint64(t) & _1:
             px = x + AHEAD[t] * DX[heading] + ASIDE[t] * DX[right]
             py = y + AHEAD[t] * DY[heading] + ASIDE[t] * DY[right]
+            if strict and not shows(heights, x, y, z, heading, pitch, t, px, py):
+                continue
             seen[count] = py * wide + px
             count += 1
     return count
 
 
 @kernel
-def seen_from(heights, pose, sight, seen):
+def seen_from(heights, pose, sight, strict, seen):
     """Do what `view` does, for a pose (x, y, level, heading, pitch)."""
-    return view(heights, pose[0], pose[1], pose[2], pose[3], pose[4], LEVEL, sight, seen)
+    return view(heights, pose[0], pose[1], pose[2], pose[3], pose[4], LEVEL, sight, strict, seen)
 
 
 @helper
@@ -84,7 +122,7 @@ def follow(heights, taken, x, y, z, heading, pitch, action):
 
 
 @kernel
-def next_look(heights, weights, taken, pose, sight, pitched, patience, target):
+def next_look(heights, weights, taken, pose, sight, strict, pitched, patience, target):
     """Return the first action on the way to where it is best to look, and what that is worth.
 
     That is where the weight of the columns that are seen, over the number of steps there and
@@ -96,6 +134,7 @@ def next_look(heights, weights, taken, pose, sight, pitched, patience, target):
         taken: Which cells others are in, shape (rows, columns, levels).
         pose: x, y, level, heading and pitch.
         sight: How many columns far one sees.
+        strict: See `view`.
         pitched: Whether to look up and down, too.
         patience: In steps; the greater it is, the less matters how far the way is.
         target: Takes the columns that will be seen there (see `view`), -1 behind them.
@@ -125,7 +164,7 @@ def next_look(heights, weights, taken, pose, sight, pitched, patience, target):
         y, x = rest // wide, rest % wide
         if head > 1:
             worth = 0.0
-            for i in range(view(heights, x, y, z, heading, pitch, LEVEL, sight, seen)):
+            for i in range(view(heights, x, y, z, heading, pitch, LEVEL, sight, strict, seen)):
                 worth += weights[seen[i] // wide, seen[i] % wide]
             worth /= steps[state] + patience
             if worth > best + 1e-12:
@@ -146,7 +185,9 @@ def next_look(heights, weights, taken, pose, sight, pitched, patience, target):
         pitch, rest = at % PITCHED, at // PITCHED
         heading, rest = rest % 4, rest // 4
         z, rest = rest % LEVELS, rest // LEVELS
-        count = view(heights, rest % wide, rest // wide, z, heading, pitch, LEVEL, sight, seen)
+        count = view(
+            heights, rest % wide, rest // wide, z, heading, pitch, LEVEL, sight, strict, seen
+        )
     for i in range(len(WEDGE)):
         target[i] = seen[i] if i < count else -1
     return chosen, best
@@ -179,7 +220,7 @@ def steps_to_see(heights, taken, pose, sight, out):
         heading, rest = rest % 4, rest // 4
         z, rest = rest % LEVELS, rest // LEVELS
         y, x = rest // wide, rest % wide
-        for i in range(view(heights, x, y, z, heading, pitch, LEVEL, sight, seen)):
+        for i in range(view(heights, x, y, z, heading, pitch, LEVEL, sight, False, seen)):
             if out[seen[i] // wide, seen[i] % wide] < 0:
                 out[seen[i] // wide, seen[i] % wide] = steps[state]
         for action in range(ACTIONS):
@@ -250,7 +291,9 @@ def shortest(heights, things, taken, pose, sight, plan):
             at += roll2
             if views[at] < 0:
                 views[at] = 0
-                for i in range(view(heights, x2, y2, z2, heading2, pitch2, roll2, sight, seen)):
+                for i in range(
+                    view(heights, x2, y2, z2, heading2, pitch2, roll2, sight, False, seen)
+                ):
                     for k in range(len(things)):
                         if things[k] == seen[i]:
                             views[at] |= 1 << k

@@ -14,8 +14,9 @@ from typing import Final
 import numpy as np
 
 from piase_gym.compiled import helper, hot, inline, load, load64, store, store64
+from piase_gym.compiled.draws import GOLDEN, mix64, stream_key
 from piase_gym.worlds.grids.windows import DX, DY, paint
-from piase_gym.worlds.object_search.codes import HEIGHT, LEVELS
+from piase_gym.worlds.object_search.codes import HEIGHT, LEVELS, MAX_AGENTS
 from piase_gym.worlds.object_search.geometry import (
     AHEAD_OF,
     AREA,
@@ -28,9 +29,9 @@ from piase_gym.worlds.object_search.geometry import (
     SIDE,
     WEDGE,
 )
-from piase_gym.worlds.object_search.state import ROOM
+from piase_gym.worlds.object_search.state import CHANNEL, ROOM
 
-_0, _1, _3, _4, _5, _56, _58 = (np.uint64(n) for n in (0, 1, 3, 4, 5, 56, 58))
+_0, _1, _3, _4, _5, _32, _56, _58 = (np.uint64(n) for n in (0, 1, 3, 4, 5, 32, 56, 58))
 BYTES = np.uint64(0x01010101010101)
 """The lowest bits of the seven bytes of a row."""
 GATHER = np.uint64(0x0102040810204080)
@@ -185,6 +186,21 @@ def sees(s, w, a, b):
         return False
     lines = clear_lines(eye, level, s.one[a], s.two[a], s.three[a])
     return lines >> np.uint64(column) & _1 != _0
+
+
+@inline
+def hears(s, w, a, b):
+    """Tell whether agent `a` gets what agent `b` has reported."""
+    if b == a or b >= w.agents or not s.told[ROOM * b]:
+        return False
+    far = max(abs(np.int64(s.x[a]) - s.x[b]), abs(np.int64(s.y[a]) - s.y[b]))
+    if far > w.reach:
+        return False
+    if w.loss:
+        number = np.uint64((np.int64(s.t) * MAX_AGENTS + a) * MAX_AGENTS + b)
+        key = stream_key(np.uint64(s.seed), np.uint64(CHANNEL))
+        return mix64(key + (number + _1) * GOLDEN) >> _32 >= w.loss
+    return True
 
 
 @helper

@@ -60,7 +60,7 @@ def act(s, w, a, index):
     if index >= ACTIONS:
         if not w.talks:
             return ILLEGAL
-        tell(s, w, a)
+        report(s, w, a)
         index -= ACTIONS
     if index == STAYING:
         return DONE
@@ -68,27 +68,56 @@ def act(s, w, a, index):
 
 
 @helper
-def tell(s, w, a):
+def report(s, w, a):
     """Let agent `a` report where it is and what it sees, before it acts."""
-    q = ROOM * a
+    if w.delay:
+        write_report(s, w, a, s.on_way, on_way(s, w, a))
+    else:
+        write_report(s, w, a, s.told, ROOM * a)
+    s.reports[a] += 1
+
+
+@inline
+def on_way(s, w, a):
+    """Return where in `on_way` a report of agent `a` lies that is sent or arrives now."""
+    return ROOM * (np.int64(s.t) % w.delay * len(s.x) + a)
+
+
+@inline
+def write_report(s, w, a, told, q):
+    """Write a report of agent `a` into `told` from `q` on."""
     seen = np.int64(s.seen[a])
-    s.told[q], s.told[q + 1], s.told[q + 2] = s.x[a] + 1, s.y[a], s.z[a]
-    s.told[q + 3], s.told[q + 4], s.told[q + 5] = s.heading[a], s.pitch[a], s.roll[a]
-    s.told[q + 6], s.told[q + 7] = seen & 255, seen >> 8
+    told[q], told[q + 1], told[q + 2] = s.x[a] + 1, s.y[a], s.z[a]
+    told[q + 3], told[q + 4], told[q + 5] = s.heading[a], s.pitch[a], s.roll[a]
+    told[q + 6], told[q + 7] = seen & 255, seen >> 8
     if w.house:
         for i in range(0, ROOM - POSE, 8):
-            store64(s.told, q + POSE + i, load64(s.look, q + i))
-    s.reports[a] += 1
+            store64(told, q + POSE + i, load64(s.look, ROOM * a + i))
+
+
+@helper
+def clear_reports(s, w):
+    """Let the reports arrive whose time has come; those of the step before are over."""
+    for a in range(w.agents):
+        s.told[ROOM * a] = 0
+        if w.delay:
+            q = on_way(s, w, a)
+            if s.on_way[q]:
+                for i in range(0, ROOM, 8):
+                    store64(s.told, ROOM * a + i, load64(s.on_way, q + i))
+                s.on_way[q] = 0
 
 
 @inline
 def walk_line(s, w, a, index):
     """Let agent `a` go along the line, whose ends it cannot leave. Returns the event.
 
-    Of the other actions nothing follows on a line.
+    Of the other actions nothing follows on a line, and of none before it is time to choose.
     """
     if index >= 2:
         return DONE
+    if s.t <= w.recall:
+        return BLOCKED
     to = np.int64(s.x[a]) + (1 if index == 0 else -1)
     if to < 0 or to >= w.width:
         return BLOCKED
@@ -208,19 +237,21 @@ def tick(s, w, o, acts, rewards, terminated, truncated, events):
     notable, moved = 0, 0
     for i in range(w.slots):
         rewards[o + i], events[o + i] = 0.0, NONE
-    for a in range(w.agents):
-        s.told[ROOM * a] = 0
+    clear_reports(s, w)
     for i in range(w.agents):
         a = np.int64(s.order[i])
         if s.alive[a]:
+            sent = s.reports[a]
             event = act(s, w, a, np.int64(acts[o + a]))
             events[o + a] = event
             moved |= (event == DONE) << a
             rewards[o + a] = w.worth_step if event < ILLEGAL else w.worth_illegal
-            if s.told[ROOM * a]:
+            if s.reports[a] != sent:
                 rewards[o + a] += w.worth_message
                 notable |= mark(s, a, REPORTED)
     s.t += 1
+    if w.recall >= 0 and s.t == 1:  # the sign is taken away
+        s.shelf[1], moved = 0, -1
     if w.wandering and s.t % w.wander_period == 0:
         moved = -1
         if w.house:
@@ -280,7 +311,8 @@ def finish(s, w, o, terminated, truncated, events):
         for a in range(w.agents):
             if s.alive[a]:
                 notable |= mark(s, a, FOUND_ALL)
-    ended = complete and w.ends != 0
+    chosen = w.recall >= 0 and s.x[0] != 1
+    ended = (complete and w.ends != 0) or chosen
     late = s.t >= w.max_steps and not ended
     if not ended and not late:
         return notable
