@@ -29,7 +29,7 @@ from __future__ import annotations
 
 import copy
 from abc import ABC, abstractmethod
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Collection, Mapping, Sequence
 from typing import Any, ClassVar, Generic, Self
 
 import numpy as np
@@ -67,6 +67,7 @@ from piase_gym.core.facts import (
     shared,
 )
 from piase_gym.core.mailbox import Mailbox
+from piase_gym.core.objects import Objects, agent_of, in_sight
 from piase_gym.core.snapshot import DAMAGE, SNAPSHOT_SCHEMA, check_snapshot
 from piase_gym.core.surroundings import Surroundings, surroundings_by_name
 from piase_gym.errors import ConfigError, SnapshotError, UnsupportedError
@@ -330,6 +331,26 @@ class World(ABC, Generic[C, F]):
         The default asks `surroundings`; worlds that know it cheaply say so themselves.
         """
         return self.surroundings(self.facts(agent)).position
+
+    def objects(self) -> Objects:
+        """Return all that there is, object by object; see `piase_gym.core.objects`.
+
+        Logs of level ``full`` and the document interfaces compare two answers. The default knows
+        the agents, by what they perceive of themselves.
+        """
+        return {
+            name: agent_of(self.surroundings(self.facts(agent)), in_play)
+            for agent, (name, in_play) in enumerate(zip(self.agents, self.alive, strict=True))
+        }
+
+    def in_sight(self, agent: int, objects: Objects) -> Collection[str]:
+        """Return the names of the objects that an agent perceives now.
+
+        Args:
+            agent: Its number.
+            objects: What `objects` returns now.
+        """
+        return in_sight(objects, self.agents[agent], self.surroundings(self.facts(agent)))
 
     def ends_at(self, place: Any) -> bool:
         """Tell whether to come to this place ends an agent's episode at once, in this config.

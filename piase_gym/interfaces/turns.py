@@ -19,6 +19,7 @@ from piase_gym.core.commands import Command, InvalidAction, Outcome
 from piase_gym.core.jsonable import jsonable
 from piase_gym.core.mailbox import Message
 from piase_gym.core.models import ActionResult
+from piase_gym.core.objects import object_changes, seen_changes
 from piase_gym.core.snapshot import DAMAGE
 from piase_gym.core.surroundings import Surroundings
 from piase_gym.core.world import Facts, StepResult
@@ -26,17 +27,7 @@ from piase_gym.envs.observations import is_native
 from piase_gym.envs.partners import no_acts
 from piase_gym.envs.runner import EpisodeRunner
 from piase_gym.errors import ActionError, AgentError, ResetNeededError, SnapshotError
-
-OUTCOME_SENTENCES = {
-    Outcome.OK: "Done.",
-    Outcome.FAILED: "That was allowed, but had no effect.",
-    Outcome.ILLEGAL: "That cannot be done now.",
-    Outcome.UNPARSABLE: "That is no command of this world.",
-    Outcome.TOO_LONG: "That command is too long.",
-    Outcome.TIMEOUT: "No command came in time.",
-    Outcome.REFUSED: "The command was refused.",
-}
-"""What is said of an outcome where the world itself says nothing."""
+from piase_gym.interfaces.results import action_result, changes_summary
 
 
 class TurnEngine:
@@ -199,9 +190,14 @@ class TurnEngine:
         for record in playing.values():
             acts[record.number] = world.noop if record.act is None else record.act
         runner.set_order(self._order())
+        before = world.objects()
+        sights = {name: world.in_sight(self.records[name].number, before) for name in playing}
         tick = runner.step(acts)
+        after = world.objects()
+        changes = object_changes(before, after)
         for name, record in playing.items():
-            self._note(name, record, tick)
+            seen = world.in_sight(record.number, after)
+            self._note(name, record, tick, seen_changes(changes, name, sights[name], seen))
         runner.end_step(tick)
         for name in self.agents:
             if name not in playing:
@@ -214,8 +210,10 @@ class TurnEngine:
             priorities[record.number] = record.priority
         return sorted(range(len(priorities)), key=lambda i: (-priorities[i], i))
 
-    def _note(self, name: str, record: AgentRecord, tick: StepResult) -> None:
-        """Write down what a tick did to one agent."""
+    def _note(
+        self, name: str, record: AgentRecord, tick: StepResult, seen: list[dict[str, Any]]
+    ) -> None:
+        """Write down what a tick did to one agent, and what it saw change."""
         i, world, steps = record.number, self.runner.world, self.runner.steps
         facts = world.facts(i)
         before, record.surroundings = record.surroundings, world.surroundings(facts)
@@ -224,7 +222,8 @@ class TurnEngine:
         record.ended = bool(tick.terminated[i] or tick.truncated[i])
         if record.ended:
             record.last = self._perceived(i, facts), world.vectors()[i]
-        record.result = self._result(record, tick, changes(before, record.surroundings))
+        changed = changes_summary(name, before, record.surroundings, seen)
+        record.result = action_result(world, i, tick, steps, changed)
         record.act, record.priority = None, 0.0
         messages = [(steps, letter) for letter in facts.messages]
         record.messages = [
@@ -235,34 +234,6 @@ class TurnEngine:
             post("result", name, **record.result.model_dump(mode="json", exclude_none=True))
             for _, letter in messages:
                 post("letter", name, **letter._asdict())
-
-    def _result(
-        self, record: AgentRecord, tick: StepResult, changed: dict[str, Any]
-    ) -> ActionResult:
-        """Put what became of a command into the words of the documents."""
-        i = record.number
-        outcome = tick.outcomes[i]
-        told = record.notes.get("feedback")
-        if not told and outcome in (Outcome.OK, Outcome.FAILED):
-            told = self.runner.world.why_failed(i)
-        message = str(told or OUTCOME_SENTENCES[outcome])
-        details = {
-            **record.notes,
-            "outcome": outcome.value,
-            "terminated": bool(tick.terminated[i]),
-            "truncated": bool(tick.truncated[i]),
-        }
-        if record.ended:
-            details["result"] = self.runner.world.result(i).value
-        return ActionResult(
-            status=outcome.status,
-            timestamp=float(self.runner.steps),
-            message=message,
-            state_changes_summary=changed or None,
-            rewards_obtained={"reward": float(tick.rewards[i])},
-            error_details=None if outcome is Outcome.OK else message,
-            details=details,
-        )
 
     # -- what agents perceive -------------------------------------------------------------
 
@@ -396,13 +367,6 @@ class AgentRecord:
     messages: list[tuple[int, Message]] = field(default_factory=list)
     perceived_at: tuple[int, int] = (0, -1)
     inventories: tuple[tuple[str, ...], tuple[str, ...]] = ((), ())
-
-
-def changes(before: Surroundings, after: Surroundings) -> dict[str, Any]:
-    """Return what has changed of an agent's own: position, rotation, inventory, stats."""
-    names = ("position", "rotation", "inventory", "stats")
-    pairs = ((name, getattr(before, name), getattr(after, name)) for name in names)
-    return {name: jsonable(new) for name, old, new in pairs if new != old}
 
 
 def write_record(record: AgentRecord) -> dict[str, Any]:

@@ -26,6 +26,7 @@ from piase_gym.core.digest import digest_json
 from piase_gym.core.documents import settings_of
 from piase_gym.core.facts import Capabilities, DecodedAction, Manual, StepResult, shared
 from piase_gym.core.jsonable import jsonable
+from piase_gym.core.objects import Objects
 from piase_gym.core.surroundings import Surroundings, Thing
 from piase_gym.core.world import World
 from piase_gym.errors import ConfigError, OwnEnvironmentError, SnapshotError, UnsupportedError
@@ -384,6 +385,18 @@ class OwnWorld(World[OwnConfig, OwnFacts]):
                 self._driver.call("provide_indirect_hint", self.agents[agent], self.hints[agent])
             except FaultyError as error:
                 self._fail(error.fault, self._turn)
+
+    def objects(self) -> Objects:
+        """Return the ``objects`` of the state that the environment tells, and the agents."""
+        told = self._state_of_env() if self.has_state and self._fault is None else None
+        rows = told.get("objects") if isinstance(told, Mapping) else None
+        things = rows.items() if isinstance(rows, Mapping) else ()
+        named = {
+            str(name): {"kind": "object", **jsonable(properties)}
+            for name, properties in things
+            if isinstance(properties, Mapping)
+        }
+        return {**named, **super().objects()}
 
     # -- what agents can do ---------------------------------------------------------------
 

@@ -14,6 +14,7 @@ from pydantic import TypeAdapter
 from piase_gym.core.commands import Command, InvalidAction, Outcome, Verb
 from piase_gym.core.difficulty import DifficultyParameter, Element, PerAgentField
 from piase_gym.core.mailbox import ChannelRules
+from piase_gym.core.objects import Objects
 from piase_gym.core.rng import Stream, StreamId
 from piase_gym.core.surroundings import Surroundings
 from piase_gym.core.world import Capabilities, DecodedAction, Manual, StepResult
@@ -30,6 +31,7 @@ from piase_gym.worlds.text_room.config import MAX_MESSAGE, TextRoomConfig, TextR
 from piase_gym.worlds.text_room.curriculum import DIFFICULTY_PARAMETERS, ELEMENTS, PER_AGENT_FIELDS
 from piase_gym.worlds.text_room.facts import StepFacts, TextRoomFacts
 from piase_gym.worlds.text_room.levels.generator import generate
+from piase_gym.worlds.text_room.objects import objects
 from piase_gym.worlds.text_room.observe import pictures, text, twin, vector
 from piase_gym.worlds.text_room.observe.view_cache import ObservedStep, ViewCache
 from piase_gym.worlds.text_room.observe.visibility import Sight
@@ -273,6 +275,10 @@ class TextRoom(TextWorld[TextRoomConfig, TextRoomFacts, RoomState, Plot]):
     def surroundings(self, facts: TextRoomFacts) -> Surroundings:
         """Return facts in the words of the documents: `room_name`, `objects_visible`, ..."""
         return text.surroundings_of(facts)
+
+    def objects(self) -> Objects:
+        """Return agents, things and doors, with the room, thing or agent where each is."""
+        return objects(self.plot, self.state_of, self.agents)
 
     # -- what agents can do ---------------------------------------------------------------
 
