@@ -111,6 +111,8 @@ class World(ABC, Generic[C, F]):
     """By what this world can be made harder or easier, the main one first."""
     elements: ClassVar[tuple[Element, ...]] = ()
     """What can be put into this world."""
+    live_fields: ClassVar[tuple[str, ...]] = ("max_steps", "shared_reward")
+    """The fields of the config that may change within an episode; see `modify`."""
     per_agent_fields: ClassVar[Mapping[str, PerAgentField]] = {}
     """Fields of the config of which each agent has its own part, by name."""
     mailboxes: Mailbox | None = None
@@ -257,7 +259,31 @@ class World(ABC, Generic[C, F]):
             EnvelopeError: If the config does not fit the envelope of this world.
         """
         self.check_config(config)
+        self.take_config(config)
+
+    def take_config(self, config: C) -> None:
+        """Take a config that was checked; worlds work out here what follows from it."""
         self.config = config.pinned(self.envelope)
+
+    def modify(self, changes: Mapping[str, Any]) -> None:
+        """Change fields among `live_fields` in the course of an episode; they hold at once.
+
+        The world goes on from its own state, as it would from a snapshot with another config.
+
+        Raises:
+            ConfigError: If a field waits for the next reset, or the state does not admit the change.
+            EnvelopeError: If the new config does not fit the envelope of this world.
+        """
+        waiting = [name for name in changes if name not in self.live_fields]
+        if waiting:
+            raise ConfigError(f"{self.name}: {waiting[0]} cannot change within an episode")
+        config, state = self.config.changed(changes), self.snapshot()
+        fields = config.model_dump(mode="json", exclude={"envelope"})
+        try:
+            self.restore({**state, "config": fields})
+        except SnapshotError as error:
+            told = ", ".join(changes)
+            raise ConfigError(f"{self.name}: {told} cannot change now: {error}") from None
 
     def adjusted(self, config: C, params: Mapping[str, Any]) -> dict[str, Any]:
         """Return the fields of a config that change when difficulty parameters are turned."""

@@ -325,6 +325,8 @@ class BatchEnv:
     def at(self, slot: int) -> ArrayWorld[Any, Any]:
         """Return a world in the state of one slot; it is the same object each time."""
         world = self._shown_world = self._shown_world or type(self.world)(self.world.config)
+        if world.config is not (config := self.config_of(slot)):
+            world.take_config(config)
         world.one["state"] = self.batch.states[slot]
         world.one["table"] = self.batch.tables[self.batch.states["config"][slot]]
         world.one["state"]["config"] = 0
@@ -332,6 +334,7 @@ class BatchEnv:
         shown = seed == int(self.batch.states["seed"][slot])  # they are of the present episode
         world.hints = list(hints) if shown else [None] * len(world.agents)
         world.refresh()
+        world.show(self.batch.events[slot], self.batch.obs[slot])
         return world
 
     def seeds(self) -> NDArray[np.int64]:

@@ -121,13 +121,16 @@ class TurnEngine:
 
     # -- commands -------------------------------------------------------------------------
 
-    def submit(self, agent: object, act: Act, priority: float = 0.0) -> ActionResult:
+    def submit(
+        self, agent: object, act: Act, priority: float | None = None, sequence: str | None = None
+    ) -> ActionResult:
         """Take the command of one agent, and tick if it is the last.
 
         Args:
             agent: The agent's name.
             act: A command of the grammar, or an invalid action, which costs a step.
-            priority: Higher goes first where commands conflict.
+            priority: Higher goes first where commands conflict; none is 0.
+            sequence: The sequence that the command belongs to; logs tell it.
 
         Returns:
             What became of the command, or that it is in progress.
@@ -139,7 +142,9 @@ class TurnEngine:
         record = self.record(agent)
         self._require_play(str(agent), record)
         replaced = record.act is not None
-        record.act, record.priority = act, priority
+        record.act, record.priority = act, priority or 0.0
+        more = {"sequence_id": sequence, "execution_priority": priority}
+        record.submitted = {key: value for key, value in more.items() if value is not None}
         waiting = self.waiting_for
         if waiting:
             details = {"waiting_for": waiting} | ({"replaced": True} if replaced else {})
@@ -192,6 +197,9 @@ class TurnEngine:
         runner.set_order(self._order())
         before = world.objects()
         sights = {name: world.in_sight(self.records[name].number, before) for name in playing}
+        submitted = {name: r.submitted for name, r in playing.items() if r.submitted}
+        if submitted and runner.events.active:
+            runner.events.post("submitted", commands=submitted)
         tick = runner.step(acts)
         after = world.objects()
         changes = object_changes(before, after)
@@ -224,7 +232,7 @@ class TurnEngine:
             record.last = self._perceived(i, facts), world.vectors()[i]
         changed = changes_summary(name, before, record.surroundings, seen)
         record.result = action_result(world, i, tick, steps, changed)
-        record.act, record.priority = None, 0.0
+        record.act, record.priority, record.submitted = None, 0.0, {}
         messages = [(steps, letter) for letter in facts.messages]
         record.messages = [
             item for item in record.messages if item[0] > record.perceived_at[1]
@@ -344,6 +352,7 @@ class AgentRecord:
         number: The agent's number in the world.
         act: What it has submitted for the open tick.
         priority: The priority of that.
+        submitted: Its ``sequence_id`` and ``execution_priority``, as far as they were given.
         result: What became of its last command, or that it is in progress.
         surroundings: Its surroundings after the last tick.
         last: What it perceived when it ended, and the vector of that.
@@ -358,6 +367,7 @@ class AgentRecord:
     number: int
     act: Act | None = None
     priority: float = 0.0
+    submitted: dict[str, Any] = field(default_factory=dict)
     result: ActionResult | None = None
     surroundings: Surroundings = field(default_factory=Surroundings)
     last: tuple[Perceived, NDArray[Any]] | None = None
@@ -376,6 +386,7 @@ def write_record(record: AgentRecord) -> dict[str, Any]:
         "command": [act.verb, dict(act.parameters)] if isinstance(act, Command) else None,
         "misread": [act.outcome.value, act.message] if isinstance(act, InvalidAction) else None,
         "priority": record.priority,
+        "submitted": record.submitted,
         "result": record.result and record.result.model_dump(mode="json"),
         "ended": record.ended,
         "notes": jsonable(record.notes),
@@ -389,6 +400,7 @@ def write_record(record: AgentRecord) -> dict[str, Any]:
 def read_record(row: Mapping[str, Any], number: int) -> AgentRecord:
     """Undo `write_record`."""
     record = AgentRecord(number, priority=float(row["priority"]), ended=bool(row["ended"]))
+    record.submitted = dict(row.get("submitted", {}))
     if row["command"] is not None:
         verb, parameters = row["command"]
         record.act = Command(str(verb), dict(parameters))

@@ -129,9 +129,15 @@ class Recorder(Deriver):
                 self._last_ns = self.ns
                 self.out.take(Line(self.ns, SYSTEM, kind, self.step, record.episode, data))
             if self.levels.highest > ACTIONS:
-                self.put_entries(self.singles(data, record.episode, self.table), record.episode)
-            if self.seers:
-                self.put_entries(self.seen(record, world), record.episode)
+                told = self.observed(record, world, tick, self.time_of(record))
+                results = {} if told is None else told.results
+                lines = self.singles(data, record.episode, self.table, results)
+                self.put_entries(lines, record.episode)
+                if told is not None:
+                    self.put_entries(self.full_lines(record, told), record.episode)
+                elif self.seers:
+                    percepts = self.old_percepts(record, world, self.time_of(record))
+                    self.put_entries(percepts, record.episode)
         if changes:
             self.put_entries(self.seats_changed(record, world), record.episode)
 
@@ -178,14 +184,16 @@ class Recorder(Deriver):
         if reset:
             entry |= {**record.where, "digest": digest}
             self.post("ENVIRONMENT_EVENT_OCCURRED", entry, episode=record.episode)
-            self.put_entries(self.seen(record, world), record.episode)
+        perceived = self.first_look(record, world, self.time_of(record))
+        if reset:
+            self.put_entries(perceived, record.episode)
         else:
             entry |= {"digest": digest, "snapshot": snapshot, **record.where}
             self.post("ENVIRONMENT_STATE_CHANGED", entry, episode=record.episode)
         return record
 
-    def seen(self, record: EpisodeRecord, world: World[Any, Any]) -> list[AgentEvent]:
-        """Return what the agents of an episode perceive now."""
+    def time_of(self, record: EpisodeRecord) -> int:
+        """Return how many steps an episode has lasted."""
         raise NotImplementedError
 
     def begin(self, record: EpisodeRecord) -> None:
@@ -229,7 +237,8 @@ class Recorder(Deriver):
 
 
 KINDS = (
-    "reset reconfigure hint message order send poll letter restore rebuild state log close".split()
+    "reset reconfigure hint message submitted order send poll letter restore rebuild state log "
+    "close".split()
 )
 
 
@@ -276,9 +285,9 @@ class EnvRecorder(Recorder):
         """Return the one record."""
         return (self.record,)
 
-    def seen(self, record: EpisodeRecord, world: World[Any, Any]) -> list[AgentEvent]:
-        """Return what the agents in play perceive now."""
-        return self.percepts(record.names, world, self.runner.steps, None)
+    def time_of(self, record: EpisodeRecord) -> int:
+        """Return how many steps the episode has lasted."""
+        return self.runner.steps
 
     def _take_over(self) -> None:
         """Begin with an environment that is in the midst of an episode or has a config waiting."""
@@ -344,6 +353,11 @@ class EnvRecorder(Recorder):
         """An agent was shown a letter."""
         self.post("NLU_OUTPUT_GENERATED", _letter(data), agent)
 
+    def _on_submitted(self, _agent: str | None, data: Mapping[str, Any]) -> None:
+        """Commands were submitted with more than a verb and parameters."""
+        if self.record is not None:
+            self.record.submitted = data["commands"]
+
     def _on_order(self, _agent: str | None, data: Mapping[str, Any]) -> None:
         """Agents act in another order."""
         entry = {"kind": "order", "order": data["order"]}
@@ -386,6 +400,7 @@ class EnvRecorder(Recorder):
         letters, self._letters = self._letters, []
         changes = tick.ended or world.awaiting_agents
         self.put_step(record, world, acts, tick, letters, digest, changes)
+        record.submitted = {}
         if self.step >= self._due and world.capabilities.snapshot:
             self._due += self.options.snapshot_every
             self.put_snapshot(record, world.snapshot())

@@ -15,12 +15,12 @@ from piase_gym.errors import ConfigError, suggest
 Event = dict[str, Any]
 """A line of a log, as it was read."""
 
-SCHEMA_VERSION = 2
+SCHEMA_VERSION = 3
 """Version of what we write; logs of earlier versions stay readable, later ones are refused.
 
 Since 2 the ids of events and goals begin with the run, goals say their first status, a goal whose
 episode was played out is no longer ABANDONED, steps of curricula are goals, and every summary has a
-seal.
+seal. Since 3 the level ``full`` holds whole perceptions and results, and the changes of objects.
 """
 
 FIELDS = (
@@ -50,17 +50,30 @@ _TIMESTAMP = re.compile(TIMESTAMP, re.ASCII)
 LEVELS = ("critical", "actions", "events", "full")
 """How much is written, from least to most; each level has the lines of those before it."""
 CRITICAL, ACTIONS, EVENTS, FULL = range(4)
+LEVEL_ALIASES = {"CRITICAL_EVENTS_ONLY": "critical", "INFO": "events", "DEBUG": "full"}
+"""The level names of the PiaSE design document: ``INFO`` leaves out the lines whose own
+`log_level` is DEBUG, which are perceptions."""
 
 
-def rank(level: str) -> int:
-    """Return the number of a level.
+def level_of(name: object) -> str:
+    """Return the name of a level, given by it or by its alias.
 
     Raises:
         ConfigError: If there is no such level.
     """
-    if level not in LEVELS:
-        raise ConfigError(f"unknown level {level!r}; {suggest(level, LEVELS)}")
-    return LEVELS.index(level)
+    found = LEVEL_ALIASES.get(name, name) if isinstance(name, str) else name
+    if found not in LEVELS:
+        raise ConfigError(f"unknown level {name!r}; {suggest(name, (*LEVELS, *LEVEL_ALIASES))}")
+    return str(found)
+
+
+def rank(level: str) -> int:
+    """Return the number of a level, or of its alias.
+
+    Raises:
+        ConfigError: If there is no such level.
+    """
+    return LEVELS.index(level_of(level))
 
 
 def environment(world: str) -> str:

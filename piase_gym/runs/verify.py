@@ -27,7 +27,6 @@ from piase_gym.errors import RunError
 from piase_gym.runs.derive import PERCEPT
 from piase_gym.runs.divergence import MISSING, Divergence, ReplayReport, differences
 from piase_gym.runs.episode_record import EpisodeRecord
-from piase_gym.runs.expand import AgentEvent
 from piase_gym.runs.history import History
 from piase_gym.runs.json_values import encode
 from piase_gym.runs.lines import Line, Out
@@ -66,9 +65,11 @@ _SHAPES: tuple[frozenset[str], ...] = (
     *(frozenset({key}) for key in ("commands", "seed", "changes", "snapshot", "order")),
     frozenset({"agent", "message"}),
     frozenset({"sender", "recipient"}),
+    frozenset({"change", "object"}),
 )
 """Entries by which the data of an input is known whose `kind` is gone."""
 _OLD_GOAL = re.compile(r"goal_\d+_")
+_SUBMITTED = frozenset({"sequence_id", "execution_priority"})
 _LETTER = frozenset({"sender", "recipient", "message"})
 _KNOWN = frozenset((*FIELDS, *MORE_FIELDS))
 _FRAME = "event_type agent_id step episode source_component_id source_type log_level".split()
@@ -260,7 +261,7 @@ class Verifier(Recorder):
         dse = kind.startswith("DSE_")
         return (
             kind == PERCEPT
-            or bool(data.get("kind") == "milestone")
+            or data.get("kind") in ("milestone", "object")
             or (not dse and self._is_goal(data.get("goal_id"), event["agent_id"]))
         )
 
@@ -406,9 +407,9 @@ class Verifier(Recorder):
             self._letters = len(world.mailboxes.history)
         self._compare(number, event)
 
-    def seen(self, record: EpisodeRecord, world: World[Any, Any]) -> list[AgentEvent]:
-        """Return what those in play perceive now."""
-        return self.percepts(record.names, world, self._times[record.slot], record.slot)
+    def time_of(self, record: EpisodeRecord) -> int:
+        """Return how many steps an episode has lasted."""
+        return self._times[record.slot]
 
     def episode_records(self) -> Sequence[EpisodeRecord | None]:
         """Return the present episodes of all slots."""
@@ -452,6 +453,7 @@ class Verifier(Recorder):
         letters, names = self._sent(world, data), record.names
         self.messages += len(letters)
         changes, place = tick.ended or world.awaiting_agents, len(self._made)
+        record.submitted = _submitted(data, record.names)
         self.put_step(record, world, acts, tick, letters, world.digest(), changes)
         self._add_targets(self._made[place].data, names, data.get("targets"))
         turns, self._turns = self._turns, deque()
@@ -555,6 +557,18 @@ _TYPES = {
     **dict.fromkeys(("restore", "reconfigure"), "ENVIRONMENT_STATE_CHANGED"),
 }
 """The types of the lines that are inputs, by their kind."""
+
+
+def _submitted(data: Mapping[str, Any], names: Sequence[str]) -> Mapping[str, Any]:
+    """Return what a step line says of how commands were submitted, which nothing else tells."""
+    told = data.get("submitted", {})
+    whole = isinstance(told, dict) and all(
+        name in names and isinstance(more, dict) and more and more.keys() <= _SUBMITTED
+        for name, more in told.items()
+    )
+    if not whole:
+        raise RunError("what it says was submitted is not of agents in play")
+    return told
 
 
 def _alike(event: Event, wanted: Line) -> bool:

@@ -298,9 +298,9 @@ class GridWorld(ArrayWorld[GridWorldConfig, GridFacts]):
         if fault := self.make_level(self.new_single(config), 0):
             raise GenerationError(fault_sentence(fault, config))
 
-    def configure(self, config: GridWorldConfig) -> None:
+    def take_config(self, config: GridWorldConfig) -> None:
         """Take another config."""
-        super().configure(config)
+        super().take_config(config)
         self.tables[...] = config_table(self.config, self.envelope)
         self.form = views.layout_of(self.config)
         self.awaiting_agents = bool(self.config.latecomers)

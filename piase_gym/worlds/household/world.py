@@ -137,9 +137,9 @@ class Household(TextWorld[HouseholdConfig, HouseholdFacts, HomeState, tuple[Game
         self._either, self._asks = wording == "both", wording != "2.1.1"
         self._grammar = actions.verbs(wording, self.agents)
 
-    def configure(self, config: HouseholdConfig) -> None:
+    def take_config(self, config: HouseholdConfig) -> None:
         """Take another config for the episodes that follow."""
-        super().configure(config)
+        super().take_config(config)
         self._take(self.config)
 
     @property

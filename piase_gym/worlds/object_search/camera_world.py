@@ -89,9 +89,9 @@ class CameraSearch(ObjectSearch):
         self._describe: Describer = describer(config.describer, palette)
         self.shots = [_BLANK] * len(config.names(config.fixed_envelope().agents))
 
-    def configure(self, config: ObjectSearchConfig) -> None:
+    def take_config(self, config: ObjectSearchConfig) -> None:
         """Take another config."""
-        super().configure(config)
+        super().take_config(config)
         self._take_names(self.config)
 
     def close(self) -> None:

@@ -298,9 +298,9 @@ class ObjectSearch(ArrayWorld[ObjectSearchConfig, SearchFacts]):
         if fault := self.make_level(self.new_single(config), 0):
             raise GenerationError(fault_sentence(fault, config))
 
-    def configure(self, config: ObjectSearchConfig) -> None:
+    def take_config(self, config: ObjectSearchConfig) -> None:
         """Take another config."""
-        super().configure(config)
+        super().take_config(config)
         self.tables[...] = state.new_table(self.config, self.envelope)
         self.form = form_of(self.config)
         self.awaiting_agents = bool(self.config.latecomers)

@@ -220,9 +220,9 @@ class SocialDilemma(ArrayWorld[SocialDilemmaConfig, F]):
         self.text_length = self.modules.text.longest_text(self.form)
         self.reset(0)
 
-    def configure(self, config: SocialDilemmaConfig) -> None:
+    def take_config(self, config: SocialDilemmaConfig) -> None:
         """Take another config."""
-        super().configure(config)
+        super().take_config(config)
         self.tables[...] = self.modules.memory.new_table(self.config, self.envelope)
         self.form = self.modules.views.form_of(self.config)
 

@@ -157,9 +157,9 @@ class SqlQuery(TextWorld[SqlQueryConfig, SqlQueryFacts, SqlState, Setting]):
         if config.dataset is not None:
             self._dataset = datasets.load(config.dataset)
 
-    def configure(self, config: SqlQueryConfig) -> None:
+    def take_config(self, config: SqlQueryConfig) -> None:
         """Take another config for the episodes that follow."""
-        super().configure(config)
+        super().take_config(config)
         self._take(self.config)
 
     @property

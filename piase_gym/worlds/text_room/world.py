@@ -139,14 +139,14 @@ class TextRoom(TextWorld[TextRoomConfig, TextRoomFacts, RoomState, Plot]):
         self._parser = CommandParser(WORDING, self.agents, self._grammar)
         self._written_plot = None if config.story is None else compile_story(config.story)
 
-    def configure(self, config: TextRoomConfig) -> None:
+    def take_config(self, config: TextRoomConfig) -> None:
         """Take another config for the episodes that follow; agents keep their names.
 
         The agents of another story are played, in its order, by those that are here.
         """
         if config.names(len(self.agents)) != self.agents:
             config = config.model_copy(update={"agent_ids": self.agents[: config.agents]})
-        super().configure(config)
+        super().take_config(config)
         self._take(self.config)
 
     @property

@@ -179,9 +179,9 @@ class WordCraft(ArrayWorld[WordCraftConfig, WordCraftFacts]):
         self.text_length = text.longest_text(self.envelope)
         self.reset(0)
 
-    def configure(self, config: WordCraftConfig) -> None:
+    def take_config(self, config: WordCraftConfig) -> None:
         """Take another config."""
-        super().configure(config)
+        super().take_config(config)
         self.tables[...] = self._table(self.config)
         self.form = facts.form_of(self.config)
 
