@@ -271,7 +271,7 @@ class World(ABC, Generic[C, F]):
         The world goes on from its own state, as it would from a snapshot with another config.
 
         Raises:
-            ConfigError: If a field waits for the next reset, or the state does not admit the change.
+            ConfigError: If a field waits for the next reset, or the state does not admit it.
             EnvelopeError: If the new config does not fit the envelope of this world.
         """
         waiting = [name for name in changes if name not in self.live_fields]

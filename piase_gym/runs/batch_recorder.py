@@ -15,14 +15,14 @@ from piase_gym.runs.lines import Encoder, Out
 from piase_gym.runs.manifest import make_manifest
 from piase_gym.runs.options import Options
 from piase_gym.runs.recorder import Recorder
-from piase_gym.runs.schema import FULL, REBUILD, SCHEMA_VERSION, SYSTEM
+from piase_gym.runs.schema import FULL, REBUILD, SCHEMA_VERSION, SYSTEM, check_own
 
 if TYPE_CHECKING:
     from numpy.typing import NDArray
 
     from piase_gym.envs.batch import BatchEnv
 
-KINDS = ("batch_reset", "batch_step", "batch_restore", "hint", "rebuild", "log", "close")
+KINDS = "batch_reset batch_step batch_modify batch_restore hint rebuild log close".split()
 
 
 class BatchRecorder(Recorder):
@@ -83,6 +83,9 @@ class BatchRecorder(Recorder):
                 self._reset(slot)
         elif event.kind == "batch_restore":
             self._restored()
+        elif event.kind == "batch_modify":
+            for slot in data["slots"]:
+                self._follow_config(slot, "modify")
         elif event.kind == "hint":
             slot = data["slot"]
             self.put_hint(event.agent, data["message"], slot, self._records[slot])
@@ -93,6 +96,7 @@ class BatchRecorder(Recorder):
         elif event.kind == "close":
             self.finish("closed")
         else:
+            check_own(data["event_type"], data["data"])
             kinds = {"component": data.get("component"), "log_level": data.get("log_level")}
             self.post(data["event_type"], data["data"], event.agent, **kinds)
 
@@ -104,13 +108,13 @@ class BatchRecorder(Recorder):
         self._follow_config(slot)
         self._enter(slot)
 
-    def _follow_config(self, slot: int) -> None:
-        """Write a slot's change of config, if there is one."""
+    def _follow_config(self, slot: int, kind: str = "reconfigure") -> None:
+        """Write a slot's change of config, if there is one: for the next episode, or this one."""
         now, before = int(self.env.batch.states["config"][slot]), self._configs[slot]
         if now != before:
             self._configs[slot] = now
             changes = self.env.configs[before].diff(self.env.configs[now])
-            entry = {"kind": "reconfigure", "changes": changes, "slot": slot}
+            entry = {"kind": kind, "changes": changes, "slot": slot}
             self.post("ENVIRONMENT_STATE_CHANGED", entry)
 
     def _enter(self, slot: int, snapshot: Mapping[str, Any] | None = None) -> None:

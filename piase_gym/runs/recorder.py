@@ -19,7 +19,7 @@ from piase_gym.runs.expand import AgentEvent
 from piase_gym.runs.lines import Encoder, Line, Out
 from piase_gym.runs.manifest import make_manifest
 from piase_gym.runs.options import NEVER, Levels, Options
-from piase_gym.runs.schema import ACTIONS, CRITICAL, REBUILD, SCHEMA_VERSION, SYSTEM
+from piase_gym.runs.schema import ACTIONS, CRITICAL, REBUILD, SCHEMA_VERSION, SYSTEM, check_own
 
 if TYPE_CHECKING:
     from piase_gym.envs.runner import EpisodeRunner
@@ -237,8 +237,8 @@ class Recorder(Deriver):
 
 
 KINDS = (
-    "reset reconfigure hint message submitted order send poll letter restore rebuild state log "
-    "close".split()
+    "reset reconfigure modify hint message submitted order send poll letter restore rebuild state "
+    "log close".split()
 )
 
 
@@ -328,6 +328,10 @@ class EnvRecorder(Recorder):
         changes = {"kind": "reconfigure", "changes": data["changes"]}
         self.post("ENVIRONMENT_STATE_CHANGED", changes)
 
+    def _on_modify(self, _agent: str | None, data: Mapping[str, Any]) -> None:
+        """The config of the episode in course has changed."""
+        self.post("ENVIRONMENT_STATE_CHANGED", {"kind": "modify", "changes": data["changes"]})
+
     def _on_hint(self, agent: str | None, data: Mapping[str, Any]) -> None:
         """An agent is given a hint."""
         self.put_hint(agent, data["message"], None, None)
@@ -378,6 +382,7 @@ class EnvRecorder(Recorder):
 
     def _on_log(self, agent: str | None, data: Mapping[str, Any]) -> None:
         """Somebody has a line of their own to write; see `piase_gym.runs.log`."""
+        check_own(data["event_type"], data["data"])
         kinds = {"component": data.get("component"), "log_level": data.get("log_level")}
         self.post(data["event_type"], data["data"], agent, **kinds)
 

@@ -7,6 +7,7 @@ add those of `MORE_FIELDS`.
 from __future__ import annotations
 
 import re
+from collections.abc import Mapping
 from dataclasses import dataclass
 from typing import Any
 
@@ -196,6 +197,39 @@ def component_id(kind: str, world: str, agent: str) -> str:
     if kind == "agent":
         return agent_component(agent)
     return DSE if kind == "dse" else ENGINE
+
+
+_ENVIRONMENT = frozenset({"ENVIRONMENT_EVENT_OCCURRED", "ENVIRONMENT_STATE_CHANGED"})
+_SHAPES: tuple[frozenset[str], ...] = (
+    *(frozenset({key}) for key in ("commands", "seed", "changes", "snapshot", "order")),
+    frozenset({"agent", "message"}),
+    frozenset({"sender", "recipient"}),
+    frozenset({"change", "object"}),
+)
+"""Entries by which data of the environment are known, whatever their `kind` is."""
+_KINDS = frozenset(
+    "step reset hint order send poll reconfigure modify restore snapshot milestone object".split()
+)
+
+
+def looks_derived(event_type: str, data: Mapping[str, Any]) -> bool:
+    """Tell whether a line of the environment has the entries of one that the engine writes."""
+    return event_type in _ENVIRONMENT and any(shape <= data.keys() for shape in _SHAPES)
+
+
+def check_own(event_type: str, data: Mapping[str, Any]) -> None:
+    """Check that a line of somebody's own cannot be taken for one that the engine writes.
+
+    Raises:
+        ConfigError: If it can.
+    """
+    kind = data.get("kind")
+    taken = event_type in ("SIMULATION_CONTROL", "PERCEPTION_INPUT_RECEIVED")
+    if taken or looks_derived(event_type, data) or (event_type in _ENVIRONMENT and kind in _KINDS):
+        raise ConfigError(
+            f"a line {event_type} with {', '.join(data) or 'no data'} is written by the engine "
+            "alone; post it as a type of your own"
+        )
 
 
 UNSEALED = "0" * 16

@@ -41,6 +41,7 @@ from piase_gym.runs.schema import (
     REBUILD,
     SYSTEM,
     Event,
+    looks_derived,
     played_out,
 )
 
@@ -60,14 +61,6 @@ _LEARNING = frozenset({"LEARNING_EPISODE_START", "LEARNING_EPISODE_END"})
 _EARLY = _GOALS | _LEARNING | {"TASK_STATUS_UPDATE"}
 """The types of lines that may stand before what they follow from."""
 _DERIVED = _EARLY | _ACTIONS | {PERCEPT, "REWARD_SIGNAL_ISSUED"}
-_ENVIRONMENT = frozenset({"ENVIRONMENT_EVENT_OCCURRED", "ENVIRONMENT_STATE_CHANGED"})
-_SHAPES: tuple[frozenset[str], ...] = (
-    *(frozenset({key}) for key in ("commands", "seed", "changes", "snapshot", "order")),
-    frozenset({"agent", "message"}),
-    frozenset({"sender", "recipient"}),
-    frozenset({"change", "object"}),
-)
-"""Entries by which the data of an input is known whose `kind` is gone."""
 _OLD_GOAL = re.compile(r"goal_\d+_")
 _SUBMITTED = frozenset({"sequence_id", "execution_priority"})
 _LETTER = frozenset({"sender", "recipient", "message"})
@@ -199,7 +192,7 @@ class Verifier(Recorder):
     def _own_line(self, number: int, event: Event) -> None:
         """Check a line of a user, an agent or a curriculum."""
         kind, data = event["event_type"], event["event_data"]
-        if kind in _ENVIRONMENT and any(shape <= data.keys() for shape in _SHAPES):
+        if looks_derived(kind, data):
             self.differ(number, event, None, "kind", data.get("kind", MISSING), "another kind")
             return
         if self._early and kind not in _DERIVED:
@@ -554,7 +547,7 @@ class Verifier(Recorder):
 
 _TYPES = {
     **dict.fromkeys(("reset", "hint", "order", "send", "poll"), "ENVIRONMENT_EVENT_OCCURRED"),
-    **dict.fromkeys(("restore", "reconfigure"), "ENVIRONMENT_STATE_CHANGED"),
+    **dict.fromkeys(("restore", "reconfigure", "modify"), "ENVIRONMENT_STATE_CHANGED"),
 }
 """The types of the lines that are inputs, by their kind."""
 

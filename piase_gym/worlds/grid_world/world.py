@@ -145,6 +145,12 @@ class GridWorld(ArrayWorld[GridWorldConfig, GridFacts]):
     result_of: ClassVar[Sequence[Result]] = RESULTS
     kernels: ClassVar[Kernels] = KERNELS
     capabilities: ClassVar[Capabilities] = Capabilities(batched=True, late_join=True)
+    live_fields: ClassVar[tuple[str, ...]] = tuple(
+        (
+            "max_steps shared_reward rewards hazard_ends regrow mover_period mover_chance "
+            "fruit_energy collisions see_through_walls"
+        ).split()
+    )
     difficulty_parameters: ClassVar[tuple[DifficultyParameter, ...]] = DIALS
     elements: ClassVar[tuple[Element, ...]] = ELEMENTS
     per_agent_fields: ClassVar[Mapping[str, PerAgentField]] = PERSONAL

@@ -105,6 +105,11 @@ class Household(TextWorld[HouseholdConfig, HouseholdFacts, HomeState, tuple[Game
     capabilities: ClassVar[Capabilities] = Capabilities(native_text=True, messages=True)
     milestones: ClassVar[tuple[str, ...]] = step.MILESTONES
     perception_types: ClassVar[Mapping[str, str]] = text.PERCEPTION_TYPES
+    live_fields: ClassVar[tuple[str, ...]] = tuple(
+        (
+            "max_steps shared_reward rewards feedback lists_commands message_delay message_loss"
+        ).split()
+    )
     difficulty_parameters: ClassVar[tuple[DifficultyParameter, ...]] = DIFFICULTY_PARAMETERS
 
     state_key: ClassVar[str] = "home"

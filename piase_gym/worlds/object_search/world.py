@@ -168,6 +168,12 @@ class ObjectSearch(ArrayWorld[ObjectSearchConfig, SearchFacts]):
     result_of: ClassVar[Sequence[Result]] = RESULTS
     kernels: ClassVar[Kernels] = KERNELS
     capabilities: ClassVar[Capabilities] = Capabilities(batched=True, late_join=True)
+    live_fields: ClassVar[tuple[str, ...]] = tuple(
+        (
+            "max_steps shared_reward rewards sight show_found end_when_found wandering "
+            "wander_period"
+        ).split()
+    )
     difficulty_parameters: ClassVar[tuple[DifficultyParameter, ...]] = DIFFICULTY_PARAMETERS
     elements: ClassVar[tuple[Element, ...]] = ELEMENTS
 

@@ -546,6 +546,13 @@ class OwnWorld(World[OwnConfig, OwnFacts]):
                 return drawn.astype(np.uint8)
         return picture(self.ansi())
 
+    def modify(self, changes: Mapping[str, Any]) -> None:
+        """Take another limit, or share rewards; the environment itself waits for the reset."""
+        waiting = [name for name in changes if name not in self.live_fields]
+        if waiting:
+            raise ConfigError(f"{self.name}: {waiting[0]} cannot change within an episode")
+        self.take_config(self.config.changed(changes))
+
     # -- hooks ----------------------------------------------------------------------------
 
     def _after(self, hook: str, config: OwnConfig, argument: Mapping[str, Any]) -> dict[str, Any]:

@@ -144,6 +144,9 @@ class PhysicsPlayground(World[PhysicsPlaygroundConfig, PhysicsFacts]):
 
     name: ClassVar[str] = "PhysicsPlayground"
     version: ClassVar[int] = 0
+    live_fields: ClassVar[tuple[str, ...]] = tuple(
+        "max_steps shared_reward rewards tolerance zone hold_steps delay substeps range".split()
+    )
     difficulty_parameters: ClassVar[tuple[DifficultyParameter, ...]] = DIFFICULTY_PARAMETERS
     elements: ClassVar[tuple[Element, ...]] = ELEMENTS
     per_agent_fields: ClassVar[Mapping[str, PerAgentField]] = PER_AGENT_FIELDS

@@ -180,6 +180,13 @@ class SocialDilemma(ArrayWorld[SocialDilemmaConfig, F]):
     name: ClassVar[str] = "SocialDilemma"
     version: ClassVar[int] = 0
 
+    live_fields: ClassVar[tuple[str, ...]] = tuple(
+        (
+            "max_steps shared_reward payoffs multiplier benefit cost noise  "
+            "regrowth most_waste waste_chance apple_chance zap_range clean_range apple "
+            "zap_cost zap_fine"
+        ).split()
+    )
     difficulty_parameters: ClassVar[tuple[DifficultyParameter, ...]] = DIFFICULTY_PARAMETERS
     elements: ClassVar[tuple[Element, ...]] = ELEMENTS
 

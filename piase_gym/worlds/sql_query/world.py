@@ -134,6 +134,11 @@ class SqlQuery(TextWorld[SqlQueryConfig, SqlQueryFacts, SqlState, Setting]):
     capabilities: ClassVar[Capabilities] = Capabilities(native_text=True, messages=True)
     milestones: ClassVar[tuple[str, ...]] = step.MILESTONES
     perception_types: ClassVar[Mapping[str, str]] = text.PERCEPTION_TYPES
+    live_fields: ClassVar[tuple[str, ...]] = tuple(
+        (
+            "max_steps shared_reward rewards reward_mode answer seconds message_delay message_loss"
+        ).split()
+    )
     difficulty_parameters: ClassVar[tuple[DifficultyParameter, ...]] = DIFFICULTY_PARAMETERS
     state_key: ClassVar[str] = "query"
     state_adapter: ClassVar[TypeAdapter[Any]] = TypeAdapter(SqlState)

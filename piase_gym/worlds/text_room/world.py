@@ -111,6 +111,9 @@ class TextRoom(TextWorld[TextRoomConfig, TextRoomFacts, RoomState, Plot]):
     )
     milestones: ClassVar[tuple[str, ...]] = MILESTONES
     perception_types: ClassVar[Mapping[str, str]] = text.PERCEPTION_TYPES
+    live_fields: ClassVar[tuple[str, ...]] = tuple(
+        "max_steps shared_reward rewards hearing message_delay message_loss".split()
+    )
     difficulty_parameters: ClassVar[tuple[DifficultyParameter, ...]] = DIFFICULTY_PARAMETERS
     elements: ClassVar[tuple[Element, ...]] = ELEMENTS
     per_agent_fields: ClassVar[Mapping[str, PerAgentField]] = PER_AGENT_FIELDS

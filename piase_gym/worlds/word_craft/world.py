@@ -149,6 +149,9 @@ class WordCraft(ArrayWorld[WordCraftConfig, WordCraftFacts]):
     version: ClassVar[int] = 0
     picture_reveals: ClassVar[bool] = True
     milestones: ClassVar[tuple[str, ...]] = state.MILESTONES
+    live_fields: ClassVar[tuple[str, ...]] = tuple(
+        "max_steps shared_reward subgoal_rewards evaluation".split()
+    )
     difficulty_parameters: ClassVar[tuple[DifficultyParameter, ...]] = DIFFICULTY_PARAMETERS
     perception_types: ClassVar[Mapping[str, str]] = {
         "goal": "string",
