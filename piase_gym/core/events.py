@@ -154,7 +154,7 @@ class Events:
             raise ConfigError(f"{event_type!r} is posted by environments; take another type")
         if self.active:
             values = {str(name): value for name, value in (data or {}).items()}
-            self.post("log", agent, event_type=event_type, data=values)
+            self.post("log", agent, event_type=event_type, data=values, posted=True)
             self._tell(event_type, agent, values)
 
     def __getstate__(self) -> dict[str, Any]:

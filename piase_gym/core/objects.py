@@ -169,7 +169,7 @@ def _come_or_gone(word: str, name: str, properties: Mapping[str, Any]) -> Change
     """Return that an object is there now, or no longer."""
     there, place = word == "spawned", properties.get("place")
     old, new = (None, place) if there else (place, None)
-    told = {"change": word, "object": _label(name, properties), "property": "place"}
+    told: dict[str, Any] = {"change": word, "object": _label(name, properties), "property": "place"}
     told |= {"old": old, "new": new}
     kind = str(properties["kind"])
     return Change(None if there else name, name if there else None, kind, told)

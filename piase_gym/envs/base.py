@@ -114,10 +114,11 @@ class WorldAccess:
     ) -> None:
         """Post an event of one's own, such as ``("storm_begins", {"wind": 9})``.
 
-        Logs write it as a line of this type, and replay leaves it alone.
+        Who subscribed to this kind hears it. Logs write it as a line, and replay leaves it alone.
 
         Args:
-            event_type: A word of one's own, or of PiaAVT's vocabulary.
+            event_type: A word of PiaAVT's vocabulary, which is the type of the line; or of one's
+                own, which is its ``event`` (an ``ENVIRONMENT_EVENT_OCCURRED`` of kind ``posted``).
             data: Plain values that describe it.
             agent: Whom it concerns; default: the whole environment.
 

@@ -15,7 +15,7 @@ from piase_gym.runs.lines import Encoder, Out
 from piase_gym.runs.manifest import make_manifest
 from piase_gym.runs.options import Options
 from piase_gym.runs.recorder import Recorder
-from piase_gym.runs.schema import FULL, REBUILD, SCHEMA_VERSION, SYSTEM, check_own
+from piase_gym.runs.schema import FULL, REBUILD, SCHEMA_VERSION, SYSTEM, own_line
 
 if TYPE_CHECKING:
     from numpy.typing import NDArray
@@ -96,9 +96,8 @@ class BatchRecorder(Recorder):
         elif event.kind == "close":
             self.finish("closed")
         else:
-            check_own(data["event_type"], data["data"])
             kinds = {"component": data.get("component"), "log_level": data.get("log_level")}
-            self.post(data["event_type"], data["data"], event.agent, **kinds)
+            self.post(*own_line(data), event.agent, **kinds)
 
     # -- episodes -------------------------------------------------------------------------
 

@@ -24,7 +24,7 @@ from piase_gym.errors import UnsupportedError, need
 from piase_gym.runs.json_values import dumps
 from piase_gym.runs.manifest import make_manifest
 from piase_gym.runs.options import Levels, Options
-from piase_gym.runs.schema import check_own
+from piase_gym.runs.schema import own_line
 from piase_gym.runs.writer import Sinks, clerk
 
 if TYPE_CHECKING:
@@ -264,7 +264,7 @@ class ColumnRecorder:
         elif event.kind == "close":
             self.finish("closed")
         else:
-            check_own(data["event_type"], data["data"])
+            own_line(data)
             file.take("log", ns, agent=event.agent, data=data)
 
     def _look_around(self) -> None:

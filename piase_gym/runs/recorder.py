@@ -19,7 +19,7 @@ from piase_gym.runs.expand import AgentEvent
 from piase_gym.runs.lines import Encoder, Line, Out
 from piase_gym.runs.manifest import make_manifest
 from piase_gym.runs.options import NEVER, Levels, Options
-from piase_gym.runs.schema import ACTIONS, CRITICAL, REBUILD, SCHEMA_VERSION, SYSTEM, check_own
+from piase_gym.runs.schema import ACTIONS, CRITICAL, REBUILD, SCHEMA_VERSION, SYSTEM, own_line
 
 if TYPE_CHECKING:
     from piase_gym.envs.runner import EpisodeRunner
@@ -382,9 +382,8 @@ class EnvRecorder(Recorder):
 
     def _on_log(self, agent: str | None, data: Mapping[str, Any]) -> None:
         """Somebody has a line of their own to write; see `piase_gym.runs.log`."""
-        check_own(data["event_type"], data["data"])
         kinds = {"component": data.get("component"), "log_level": data.get("log_level")}
-        self.post(data["event_type"], data["data"], agent, **kinds)
+        self.post(*own_line(data), agent, **kinds)
 
     def _on_close(self, _agent: str | None, _data: Mapping[str, Any]) -> None:
         """The environment is closed."""

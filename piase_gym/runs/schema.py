@@ -217,19 +217,29 @@ def looks_derived(event_type: str, data: Mapping[str, Any]) -> bool:
     return event_type in _ENVIRONMENT and any(shape <= data.keys() for shape in _SHAPES)
 
 
-def check_own(event_type: str, data: Mapping[str, Any]) -> None:
-    """Check that a line of somebody's own cannot be taken for one that the engine writes.
+def own_line(told: Mapping[str, Any]) -> tuple[str, Mapping[str, Any]]:
+    """Return the event type and the data of a line of somebody's own.
+
+    What is posted with a word that is not of the toolkit's vocabulary is an event of the
+    environment of kind ``posted``: ``event`` is the word.
+
+    Args:
+        told: The data of an event of kind ``log``.
 
     Raises:
-        ConfigError: If it can.
+        ConfigError: If it could be taken for a line that the engine writes.
     """
-    kind = data.get("kind")
+    event_type, data = told["event_type"], told["data"]
+    if told.get("posted") and event_type not in EVENT_TYPES:
+        return "ENVIRONMENT_EVENT_OCCURRED", {"kind": "posted", "event": event_type, "data": data}
     taken = event_type in ("SIMULATION_CONTROL", "PERCEPTION_INPUT_RECEIVED")
-    if taken or looks_derived(event_type, data) or (event_type in _ENVIRONMENT and kind in _KINDS):
+    kind = event_type in _ENVIRONMENT and data.get("kind") in _KINDS
+    if taken or kind or looks_derived(event_type, data):
         raise ConfigError(
             f"a line {event_type} with {', '.join(data) or 'no data'} is written by the engine "
             "alone; post it as a type of your own"
         )
+    return event_type, data
 
 
 UNSEALED = "0" * 16

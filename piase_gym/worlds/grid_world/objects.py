@@ -30,9 +30,9 @@ from piase_gym.worlds.grid_world.cells import (
 _SHOWN: Final[dict[int, dict[str, Any]]] = {
     GOAL: {"kind": "goal"},
     KEY: {"kind": "key", "alike": True},
-    LOCKED: {"kind": "door", "open": False, "locked": True},
-    CLOSED: {"kind": "door", "open": False, "locked": False},
-    OPEN: {"kind": "door", "open": True, "locked": False},
+    LOCKED: {"kind": "door", "locked": True, "open": False},
+    CLOSED: {"kind": "door", "locked": False, "open": False},
+    OPEN: {"kind": "door", "locked": False, "open": True},
     BOX: {"kind": "box", "alike": True},
     SWITCH_OFF: {"kind": "switch", "on": False},
     SWITCH_ON: {"kind": "switch", "on": True},

@@ -34,7 +34,7 @@ def objects(plot: Plot, state: RoomState, agents: Sequence[str]) -> dict[str, An
             "hidden": bool(state.hidden[k]),
         }
         if plot.opens[k]:
-            shown |= {"open": bool(state.is_open[k]), "locked": bool(state.locked[k])}
+            shown |= {"locked": bool(state.locked[k]), "open": bool(state.is_open[k])}
         if f"object:{name}" in state.looks:
             shown["description"] = state.looks[f"object:{name}"]
         found[name] = shown
