@@ -10,6 +10,7 @@ from __future__ import annotations
 import contextlib
 import os
 import queue
+import re
 import threading
 import time
 from collections.abc import Callable
@@ -83,7 +84,7 @@ class LiveSink(LoggerInterface):
         self._check()
         if self._waiting + len(lines) > self.room:
             told = f"{self._waiting:,} bytes wait for it, and {len(lines):,} more have no room"
-            raise OSError(f"it is full: {told}")
+            raise self._given_up(OSError(f"it is full: {told}"))
         self._waiting += len(lines)
         self._queue.put(lines)
 
@@ -108,8 +109,13 @@ class LiveSink(LoggerInterface):
         if self._failure is not None:
             raise OSError(_reason(self._failure)) from None
         if self._busy and time.monotonic() - self._since > self.timeout:
-            self._closed = True  # there is nothing to wait for
-            raise TimeoutError(f"it has taken nothing for {self.timeout:g} s")
+            raise self._given_up(TimeoutError(f"it has taken nothing for {self.timeout:g} s"))
+
+    def _given_up(self, error: OSError) -> OSError:
+        """Wait for nothing any more; the thread ends when the sink returns, if it ever does."""
+        self._closed = True
+        self._queue.put(None)
+        return error
 
     def _run(self, make: Callable[[], LoggerInterface]) -> None:
         """Make the sink, hand it lines, and close it."""
@@ -227,6 +233,10 @@ class SqlSink(LiveSink):
         super().__init__(lambda: _Rows(sql, place, table), name, timeout, room)
 
 
+_ZERO = re.compile(r"(?<!\\)((?:\\\\)*)\\u0000")
+"""A zero byte in JSON. Databases cannot keep it: it becomes the sign for what is no character."""
+
+
 class _Rows(LoggerInterface):
     """Inserts lines into a table."""
 
@@ -248,7 +258,8 @@ class _Rows(LoggerInterface):
         """Insert the rows of some lines, all or none."""
         rows = [orjson.loads(line) for line in lines.splitlines()]
         for row in rows:
-            row["event_data"] = orjson.dumps(row["event_data"]).decode()
+            data = orjson.dumps(row["event_data"]).decode()
+            row["event_data"] = _ZERO.sub(r"\1\\ufffd", data) if "\\u0000" in data else data
         with self._engine.begin() as connection:
             connection.execute(self._table.insert(), rows)
 
