@@ -274,16 +274,23 @@ class World(ABC, Generic[C, F]):
             ConfigError: If a field waits for the next reset, or the state does not admit it.
             EnvelopeError: If the new config does not fit the envelope of this world.
         """
-        waiting = [name for name in changes if name not in self.live_fields]
-        if waiting:
-            raise ConfigError(f"{self.name}: {waiting[0]} cannot change within an episode")
-        config, state = self.config.changed(changes), self.snapshot()
+        config = self.changed_now(changes)
+        if not self.capabilities.snapshot:
+            self.take_config(config)
+            return
         fields = config.model_dump(mode="json", exclude={"envelope"})
         try:
-            self.restore({**state, "config": fields})
+            self.restore({**self.snapshot(), "config": fields})
         except SnapshotError as error:
             told = ", ".join(changes)
             raise ConfigError(f"{self.name}: {told} cannot change now: {error}") from None
+
+    def changed_now(self, changes: Mapping[str, Any]) -> C:
+        """Return the config with fields changed that may change within an episode."""
+        waiting = [name for name in changes if name not in self.live_fields]
+        if waiting:
+            raise ConfigError(f"{self.name}: {waiting[0]} cannot change within an episode")
+        return self.config.changed(changes)
 
     def adjusted(self, config: C, params: Mapping[str, Any]) -> dict[str, Any]:
         """Return the fields of a config that change when difficulty parameters are turned."""

@@ -117,6 +117,7 @@ class BatchEnv:
         self.ready, self._all_ready = np.zeros(self.num_envs, np.bool_), False
         self._hints: Hints = {}
         self._shown_world: ArrayWorld[Any, Any] | None = None
+        self._shown_config = 0
         self._closed = False
 
     # -- episodes -------------------------------------------------------------------------
@@ -325,11 +326,13 @@ class BatchEnv:
 
     def at(self, slot: int) -> ArrayWorld[Any, Any]:
         """Return a world in the state of one slot; it is the same object each time."""
+        number = int(self.batch.states["config"][slot])
         world = self._shown_world = self._shown_world or type(self.world)(self.world.config)
-        if world.config is not (config := self.config_of(slot)):
-            world.take_config(config)
+        if number != self._shown_config:
+            world.take_config(self.configs[number])
+            self._shown_config = number
         world.one["state"] = self.batch.states[slot]
-        world.one["table"] = self.batch.tables[self.batch.states["config"][slot]]
+        world.one["table"] = self.batch.tables[number]
         world.one["state"]["config"] = 0
         seed, hints = self._hints.get(slot, (-1, []))
         shown = seed == int(self.batch.states["seed"][slot])  # they are of the present episode

@@ -347,14 +347,6 @@ class Deriver:
         episode_record.observer = Observer(self.seers, self.agents)
         return _perceived(episode_record.observer.look(world, steps), episode_record.where)
 
-    def observed(
-        self, episode_record: EpisodeRecord, world: World[Any, Any], tick: StepResult, steps: int
-    ) -> Told | None:
-        """Return what level ``full`` tells of a step; ``None`` if it is not wanted."""
-        if episode_record.observer is None:
-            return None
-        return episode_record.observer.step(world, episode_record.names, tick, steps)
-
     def full_lines(self, episode_record: EpisodeRecord, told: Told) -> list[AgentEvent]:
         """Return the lines of what has changed, and of what agents perceive then."""
         objects: list[AgentEvent] = []

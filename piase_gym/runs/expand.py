@@ -84,30 +84,22 @@ def step_events(
     submitted: Mapping[str, Mapping[str, Any]] = data.get("submitted", {})
     for agent, command in data["commands"].items():
         goal, details = goal_id(agent, episode, prefix), action_details(command, table)
-        given, result = {}, {}
-        if agent in results:
-            given = {"action_command": action_command(details, submitted.get(agent, {}))}
-            result = {"action_result": results[agent]}
-        yield (
-            agent,
-            "AGENT_ACTION_SENT_TO_ENV",
-            {"goal_id": goal, "agent_id_acting": agent, "action_details": details, **given, **slot},
-        )
+        sent = {"goal_id": goal, "agent_id_acting": agent, "action_details": details, **slot}
         outcome = outcomes[agent]
         parameters = {**details["parameters"], "goal_id": goal}
-        yield (
-            agent,
-            "AGENT_ACTION_EXECUTED_IN_ENV",
-            {
-                "goal_id": goal,
-                "agent_id_acting": agent,
-                "action_details": {"type": details["type"], "parameters": parameters, "cost": 1},
-                "environmental_outcome_summary": feedback.get(agent) or SUMMARIES.get(outcome, ""),
-                "outcome": outcome,
-                **result,
-                **slot,
-            },
-        )
+        executed = {
+            "goal_id": goal,
+            "agent_id_acting": agent,
+            "action_details": {"type": details["type"], "parameters": parameters, "cost": 1},
+            "environmental_outcome_summary": feedback.get(agent) or SUMMARIES.get(outcome, ""),
+            "outcome": outcome,
+            **slot,
+        }
+        if results and agent in results:
+            sent["action_command"] = action_command(details, submitted.get(agent, {}))
+            executed["action_result"] = results[agent]
+        yield agent, "AGENT_ACTION_SENT_TO_ENV", sent
+        yield agent, "AGENT_ACTION_EXECUTED_IN_ENV", executed
         reward = rewards[agent]
         yield agent, "REWARD_SIGNAL_ISSUED", {"reward_value": reward, "reason": outcome, **slot}
     for agent, names in data.get("milestones", {}).items():

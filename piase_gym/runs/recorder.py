@@ -129,7 +129,10 @@ class Recorder(Deriver):
                 self._last_ns = self.ns
                 self.out.take(Line(self.ns, SYSTEM, kind, self.step, record.episode, data))
             if self.levels.highest > ACTIONS:
-                told = self.observed(record, world, tick, self.time_of(record))
+                told = None
+                if record.observer is not None:
+                    steps = self.time_of(record)
+                    told = record.observer.step(world, record.names, tick, steps)
                 results = {} if told is None else told.results
                 lines = self.singles(data, record.episode, self.table, results)
                 self.put_entries(lines, record.episode)

@@ -548,10 +548,7 @@ class OwnWorld(World[OwnConfig, OwnFacts]):
 
     def modify(self, changes: Mapping[str, Any]) -> None:
         """Take another limit, or share rewards; the environment itself waits for the reset."""
-        waiting = [name for name in changes if name not in self.live_fields]
-        if waiting:
-            raise ConfigError(f"{self.name}: {waiting[0]} cannot change within an episode")
-        self.take_config(self.config.changed(changes))
+        self.take_config(self.changed_now(changes))
 
     # -- hooks ----------------------------------------------------------------------------
 
