@@ -66,7 +66,8 @@ class _Logged:
         self, event_type: str, data: Mapping[str, Any] | None = None, agent: str | None = None
     ) -> None:
         """Post an event of one's own, which the log writes; see `WorldAccess.post_event`."""
-        getattr(self.env, "unwrapped", self.env).post_event(event_type, data, agent)
+        env: Any = self.env  # type: ignore[attr-defined]  # of the kind's own wrapper
+        getattr(env, "unwrapped", env).post_event(event_type, data, agent)
 
     def __getstate__(self) -> dict[str, Any]:
         """Leave the log with the original when an environment is copied or pickled."""

@@ -97,7 +97,8 @@ class BatchRecorder(Recorder):
             self.finish("closed")
         else:
             kinds = {"component": data.get("component"), "log_level": data.get("log_level")}
-            self.post(*own_line(data), event.agent, **kinds)
+            event_type, values = own_line(data)
+            self.post(event_type, values, event.agent, **kinds)
 
     # -- episodes -------------------------------------------------------------------------
 

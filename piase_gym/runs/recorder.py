@@ -386,7 +386,8 @@ class EnvRecorder(Recorder):
     def _on_log(self, agent: str | None, data: Mapping[str, Any]) -> None:
         """Somebody has a line of their own to write; see `piase_gym.runs.log`."""
         kinds = {"component": data.get("component"), "log_level": data.get("log_level")}
-        self.post(*own_line(data), agent, **kinds)
+        event_type, values = own_line(data)
+        self.post(event_type, values, agent, **kinds)
 
     def _on_close(self, _agent: str | None, _data: Mapping[str, Any]) -> None:
         """The environment is closed."""

@@ -554,7 +554,7 @@ _TYPES = {
 
 def _submitted(data: Mapping[str, Any], names: Sequence[str]) -> Mapping[str, Any]:
     """Return what a step line says of how commands were submitted, which nothing else tells."""
-    told = data.get("submitted", {})
+    told: Mapping[str, Any] = data.get("submitted", {})
     whole = isinstance(told, dict) and all(
         name in names and isinstance(more, dict) and more and more.keys() <= _SUBMITTED
         for name, more in told.items()

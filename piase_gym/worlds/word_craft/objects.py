@@ -12,7 +12,7 @@ TABLE = "table"
 
 
 def objects(
-    tables: Sequence[Sequence[str]], agents: Sequence[str], agents_facts: Sequence[Any]
+    tables: Sequence[Sequence[str | None]], agents: Sequence[str], agents_facts: Sequence[Any]
 ) -> dict[str, Any]:
     """Return agents, and the things on the tables.
 
