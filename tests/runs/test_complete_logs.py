@@ -545,6 +545,20 @@ def test_a_change_that_the_log_leaves_out_is_named(tmp_path: Path) -> None:
     assert report.first_divergence.line == number
 
 
+def test_a_change_that_never_was_is_named(tmp_path: Path) -> None:
+    path = tmp_path / "run.jsonl"
+    env = AvtLogger(piase_gym.parallel_env("GridWorld", **GRID), path, level="full")
+    env.reset(seed=0)
+    env.post_event("ENVIRONMENT_STATE_CHANGED", {"kind": "rumour", "about": "key"})
+    env.close()
+    told = '"kind":"object","change":"consumed","object":"key","property":"place","old":1,"new":2'
+    number = spoil(path, '"kind":"rumour","about":"key"', told)
+    found = runs.replay(path).first_divergence
+    assert found is not None
+    assert (found.line, found.field) == (number, "line")
+    assert found.logged == "ENVIRONMENT_STATE_CHANGED object"
+
+
 def test_arrow_logs_expand_to_the_same_lines(tmp_path: Path) -> None:
     found = {}
     for ending in ("jsonl", "arrow"):

@@ -94,6 +94,18 @@ def test_a_callback_is_a_live_sink(tmp_path: Path) -> None:
     assert threads == {"piase-live-sink"}
 
 
+def test_what_was_taken_makes_room_again() -> None:
+    sizes: list[int] = []
+    sink = runs.CallbackSink(lambda event: sizes.append(len(event["text"])), room=10_000)
+    for _ in range(10):
+        sink.write(json.dumps({"text": "x" * 6000}).encode() + b"\n")
+        end = time.monotonic() + 5
+        while sink._waiting and time.monotonic() < end:
+            time.sleep(0.001)
+    sink.close()
+    assert sizes == [6000] * 10
+
+
 class Wall:
     """A callback that never returns until it is let go."""
 
