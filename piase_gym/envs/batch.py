@@ -28,7 +28,7 @@ from piase_gym.envs.batch_checks import (
     read_snapshot,
     require_memory,
 )
-from piase_gym.envs.live import Modified, modify_slots, refresh_slots
+from piase_gym.envs.live import Modified, modify_slots
 from piase_gym.envs.partners import BatchPartners, Partners, agent_number, read_partners
 from piase_gym.errors import (
     ActionError,
@@ -454,7 +454,7 @@ class BatchEnv:
     def take_now(self, config: int, slots: NDArray[np.int64]) -> None:
         """Let slots go on at once under another of `configs`, which their states admit."""
         self.batch.states["config"][slots] = config
-        refresh_slots(self, slots)
+        self.world.reset_batch(self.batch, slots, REBUILD)
         self.events.post("batch_modify", slots=slots.tolist())
 
     def _slots(self, which: Any) -> NDArray[np.int64]:

@@ -13,7 +13,6 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 from numpy.typing import NDArray
 
-from piase_gym.compiled.stepping import REBUILD
 from piase_gym.core.world import World
 from piase_gym.errors import ConfigError
 
@@ -97,8 +96,3 @@ def _check_states(env: BatchEnv, config: Any, now: Mapping[str, Any], slots: lis
         if problem:
             told = ", ".join(now)
             raise ConfigError(f"{env.world.name}: slot {slot}: {told} cannot change now: {problem}")
-
-
-def refresh_slots(env: BatchEnv, slots: NDArray[np.int64]) -> None:
-    """Make vectors and masks of some slots anew, from their states under their configs."""
-    env.world.reset_batch(env.batch, slots, REBUILD)
