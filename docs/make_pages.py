@@ -40,6 +40,8 @@ def page(name: str) -> str:
         *(f"## {title}\n\n{text}" for title, text in sections_of(world).items()),
         "## Arguments",
         fields_table(config),
+        "## Live changes",
+        live_table(world, config),
         "## Ids",
         ids_table(name, config),
     ]
@@ -66,6 +68,19 @@ def fields_table(config: Any) -> str:
         shown = type(default).__name__ + "()" if isinstance(default, BaseModel) else repr(default)
         rows.append(f"| `{name}` | `{shown}` | {field.description} |")
     return "\n".join(rows)
+
+
+def live_table(world: Any, config: Any) -> str:
+    """List the fields of a config that may change within an episode."""
+    rows = [
+        "These fields may change within an episode, by `env.modify({...})`; all others wait for "
+        "the next reset (see [Live changes](../runs.md#live-changes)).",
+        "",
+        "| field | meaning |",
+        "|---|---|",
+    ]
+    fields = config.model_fields
+    return "\n".join([*rows, *(f"| `{n}` | {fields[n].description} |" for n in world.live_fields)])
 
 
 def ids_table(name: str, config: Any) -> str:

@@ -101,6 +101,10 @@ class PluginError(PiaseError, RuntimeError):
     """A plug-in that cannot be loaded, or does not do what its kind of plug-in must."""
 
 
+class LogSinkWarning(UserWarning):
+    """A place for the lines of a log has failed and is left out; the others go on."""
+
+
 class PluginWarning(UserWarning):
     """A plug-in that is skipped, and why."""
 

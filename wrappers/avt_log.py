@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import operator
 import os
+from collections.abc import Mapping
 from typing import TYPE_CHECKING, Any
 
 import gymnasium
@@ -60,6 +61,13 @@ class _Logged:
         """Wrap `env`, whose bus `recorder` listens to."""
         super().__init__(env)  # type: ignore[call-arg]  # of the kind's own wrapper
         self.recorder = recorder
+
+    def post_event(
+        self, event_type: str, data: Mapping[str, Any] | None = None, agent: str | None = None
+    ) -> None:
+        """Post an event of one's own, which the log writes; see `WorldAccess.post_event`."""
+        env: Any = self.env  # type: ignore[attr-defined]  # of the kind's own wrapper
+        getattr(env, "unwrapped", env).post_event(event_type, data, agent)
 
     def __getstate__(self) -> dict[str, Any]:
         """Leave the log with the original when an environment is copied or pickled."""

@@ -10,8 +10,16 @@ from collections.abc import Callable, Iterable, Mapping
 from dataclasses import dataclass, field
 from typing import Any
 
+from piase_gym.errors import ConfigError
+
 STEP_KINDS = frozenset({"step", "message", "milestone"})
 """The kinds that a step posts."""
+OWN_KINDS = frozenset(
+    "reset begun step reconfigure modify hint message milestone order restore rebuild log close "
+    "batch_reset batch_begun batch_step batch_ended batch_modify batch_restore submitted send poll "
+    "letter state result".split()
+)
+"""The kinds that environments, interfaces and agents post themselves."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -116,12 +124,38 @@ class Events:
 
     def post(self, kind: str, agent: str | None = None, **data: Any) -> None:
         """Tell everyone who listens for this kind that something happened."""
+        self._tell(kind, agent, data)
+
+    def _tell(self, kind: str, agent: str | None, data: Mapping[str, Any]) -> None:
+        """Call everyone who listens for a kind; without them nothing is built."""
         if self._listeners:
             event: Event | None = None
             for listener, kinds in tuple(self._listeners):
                 if kinds is None or kind in kinds:
                     event = event or Event(kind, agent, data)
                     listener(event)
+
+    def post_event(
+        self, event_type: str, data: Mapping[str, Any] | None = None, agent: str | None = None
+    ) -> None:
+        """Let everybody know of an event of one's own.
+
+        Who subscribed to this kind hears it, and logs, which subscribe to ``log``, write a line.
+
+        Raises:
+            ConfigError: If the type is blank or data are no mapping, or a log cannot tell such a
+                line from its own.
+        """
+        if not isinstance(event_type, str) or not event_type.strip():
+            raise ConfigError(f"the type of an event is a word, not {event_type!r:.60}")
+        if not isinstance(data, Mapping | None):
+            raise ConfigError(f"the data of an event are a mapping, not {type(data).__name__}")
+        if event_type in OWN_KINDS:
+            raise ConfigError(f"{event_type!r} is posted by environments; take another type")
+        if self.active:
+            values = {str(name): value for name, value in (data or {}).items()}
+            self.post("log", agent, event_type=event_type, data=values, posted=True)
+            self._tell(event_type, agent, values)
 
     def __getstate__(self) -> dict[str, Any]:
         """Leave listeners behind when an environment is copied or pickled."""

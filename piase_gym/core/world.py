@@ -29,7 +29,7 @@ from __future__ import annotations
 
 import copy
 from abc import ABC, abstractmethod
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Collection, Mapping, Sequence
 from typing import Any, ClassVar, Generic, Self, cast
 
 import numpy as np
@@ -69,6 +69,7 @@ from piase_gym.core.facts import (
 )
 from piase_gym.core.last_step import LastStep
 from piase_gym.core.mailbox import Mailbox
+from piase_gym.core.objects import Objects, agent_of, in_sight
 from piase_gym.core.snapshot import DAMAGE, SNAPSHOT_SCHEMA, check_snapshot
 from piase_gym.core.surroundings import Surroundings, surroundings_by_name
 from piase_gym.errors import ConfigError, EnvelopeError, SnapshotError, UnsupportedError
@@ -118,6 +119,8 @@ class World(ABC, Generic[C, F]):
     """By what this world can be made harder or easier, the main one first."""
     elements: ClassVar[tuple[Element, ...]] = ()
     """What can be put into this world."""
+    live_fields: ClassVar[tuple[str, ...]] = ("max_steps", "shared_reward")
+    """The fields of the config that may change within an episode; see `modify`."""
     per_agent_fields: ClassVar[Mapping[str, PerAgentField]] = {}
     """Fields of the config of which each agent has its own part, by name."""
     made_of: ClassVar[type[Any] | None] = None
@@ -304,7 +307,38 @@ class World(ABC, Generic[C, F]):
             EnvelopeError: If the config does not fit the envelope of this world.
         """
         self.check_config(config)
+        self.take_config(config)
+
+    def take_config(self, config: C) -> None:
+        """Take a config that was checked; worlds work out here what follows from it."""
         self.config = config.pinned(self.envelope)
+
+    def modify(self, changes: Mapping[str, Any]) -> None:
+        """Change fields among `live_fields` in the course of an episode; they hold at once.
+
+        The world goes on from its own state, as it would from a snapshot with another config.
+
+        Raises:
+            ConfigError: If a field waits for the next reset, or the state does not admit it.
+            EnvelopeError: If the new config does not fit the envelope of this world.
+        """
+        config = self.changed_now(changes)
+        if not self.capabilities.snapshot:
+            self.take_config(config)
+            return
+        fields = config.model_dump(mode="json", exclude={"envelope"})
+        try:
+            self.restore({**self.snapshot(), "config": fields})
+        except SnapshotError as error:
+            told = ", ".join(changes)
+            raise ConfigError(f"{self.name}: {told} cannot change now: {error}") from None
+
+    def changed_now(self, changes: Mapping[str, Any]) -> C:
+        """Return the config with fields changed that may change within an episode."""
+        waiting = [name for name in changes if name not in self.live_fields]
+        if waiting:
+            raise ConfigError(f"{self.name}: {waiting[0]} cannot change within an episode")
+        return self.config.changed(changes)
 
     def adjusted(self, config: C, params: Mapping[str, Any]) -> dict[str, Any]:
         """Return the fields of a config that change when difficulty parameters are turned."""
@@ -421,6 +455,26 @@ class World(ABC, Generic[C, F]):
         The default asks `surroundings`; worlds that know it cheaply say so themselves.
         """
         return self.surroundings(self.facts(agent)).position
+
+    def objects(self) -> Objects:
+        """Return all that there is, object by object; see `piase_gym.core.objects`.
+
+        Logs of level ``full`` and the document interfaces compare two answers. The default knows
+        the agents, by what they perceive of themselves.
+        """
+        return {
+            name: agent_of(self.surroundings(self.facts(agent)), in_play)
+            for agent, (name, in_play) in enumerate(zip(self.agents, self.alive, strict=True))
+        }
+
+    def in_sight(self, agent: int, objects: Objects) -> Collection[str]:
+        """Return the names of the objects that an agent perceives now.
+
+        Args:
+            agent: Its number.
+            objects: What `objects` returns now.
+        """
+        return in_sight(objects, self.agents[agent], self.surroundings(self.facts(agent)))
 
     def ends_at(self, place: Any) -> bool:
         """Tell whether to come to this place ends an agent's episode at once, in this config.

@@ -11,6 +11,7 @@ from piase_gym import registry
 from piase_gym.core.commands import Command
 from piase_gym.core.events import Events
 from piase_gym.core.world import Facts, World
+from piase_gym.envs.live import Modified
 from piase_gym.envs.observations import ObservationBuilder
 from piase_gym.envs.runner import EpisodeRunner
 from piase_gym.envs.window import Window
@@ -108,6 +109,27 @@ class WorldAccess:
         self.world.give_hint(number, hint)
         self.events.post("hint", self.world.agents[number], message=hint)
 
+    def post_event(
+        self, event_type: str, data: Mapping[str, Any] | None = None, agent: str | None = None
+    ) -> None:
+        """Post an event of one's own, such as ``("storm_begins", {"wind": 9})``.
+
+        Who subscribed to this kind hears it. Logs write it as a line, and replay leaves it alone.
+
+        Args:
+            event_type: A word of PiaAVT's vocabulary, which is the type of the line; or of one's
+                own, which is its ``event`` (an ``ENVIRONMENT_EVENT_OCCURRED`` of kind ``posted``).
+            data: Plain values that describe it.
+            agent: Whom it concerns; default: the whole environment.
+
+        Raises:
+            ConfigError: If the type is blank, data are no mapping, or they look like a line that
+                logs have of their own.
+            AgentError: If there is no such agent.
+        """
+        name = None if agent is None else self.world.agents[self._number(agent)]
+        self.events.post_event(event_type, data, name)
+
     def digest(self) -> str:
         """Return 64 bits that stand for the state, as 16 hexadecimal digits.
 
@@ -130,31 +152,47 @@ class WorldAccess:
         """
         self.runner.reconfigure(changes)
 
-    # -- hooks of the DSE document --------------------------------------------------------
+    def modify(self, changes: Mapping[str, Any]) -> Modified:
+        """Change fields of the config: at once what may change within an episode, else the rest.
 
-    def adjust_difficulty(self, params: Mapping[str, Any]) -> dict[str, Any]:
-        """Make the world harder or easier from the next reset on, such as ``{"by": 0.1}``.
+        What may is listed in `World.live_fields` and on the world's page. Such changes are logged
+        and replayed, and stay for the episodes that follow.
 
         Returns:
-            The fields of the config that change.
+            The fields that change; its ``now`` are those that hold at once, its ``waiting`` those
+            that hold from the next reset on.
+
+        Raises:
+            ConfigError: If a field is unknown or not allowed; nothing has changed then.
+            EnvelopeError: If the new config does not fit the envelope.
+        """
+        return self.runner.modify(changes)
+
+    # -- hooks of the DSE document --------------------------------------------------------
+
+    def adjust_difficulty(self, params: Mapping[str, Any]) -> Modified:
+        """Make the world harder or easier, such as ``{"by": 0.1}``, as soon as that may be.
+
+        Returns:
+            The fields of the config that change, now or at the next reset; see `modify`.
 
         Raises:
             ConfigError: If there is no such parameter, or the value is not allowed.
             UnsupportedError: If it is an environment of one's own without this method.
         """
-        return self._change(self.world.adjusted(self._next_config, params))
+        return self.modify(self.world.adjusted(self._next_config, params))
 
-    def introduce_element(self, element_config: Mapping[str, Any]) -> dict[str, Any]:
-        """Put something into the world from the next reset on, such as ``{"type": "wall", ...}``.
+    def introduce_element(self, element_config: Mapping[str, Any]) -> Modified:
+        """Put something into the world, such as ``{"type": "wall", ...}``, as soon as that may be.
 
         Returns:
-            The fields of the config that change.
+            The fields of the config that change, now or at the next reset; see `modify`.
 
         Raises:
             ConfigError: If there is no such element, or it cannot be put there.
             UnsupportedError: If it is an environment of one's own without this method.
         """
-        return self._change(self.world.introduced(self._next_config, element_config))
+        return self.modify(self.world.introduced(self._next_config, element_config))
 
     def provide_indirect_hint(self, agent_id: str, hint: str) -> None:
         """Show words to an agent, in its text and its vector, until the episode ends."""
@@ -164,11 +202,6 @@ class WorldAccess:
     def _next_config(self) -> Any:
         """The config of the next episode."""
         return self.runner.next_config or self.config
-
-    def _change(self, fields: dict[str, Any]) -> dict[str, Any]:
-        """Let fields hold from the next reset on."""
-        self.runner.reconfigure(fields)
-        return fields
 
     def close(self) -> None:
         """Give back resources; closing twice does no harm."""
@@ -208,6 +241,12 @@ class WorldEnv(WorldAccess):
     def snapshot(self) -> dict[str, Any]:
         """Return the state, random streams and partners included, as a JSON-able value."""
         return self.runner.snapshot()
+
+    def modify(self, changes: Mapping[str, Any]) -> Modified:
+        """Change fields of the config; see `WorldAccess.modify`."""
+        found = super().modify(changes)
+        self._builder.update_config()
+        return found
 
     def restore(self, snapshot: Mapping[str, Any]) -> None:
         """Take up a snapshot; the future is then the one it would have had."""

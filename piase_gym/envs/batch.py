@@ -28,6 +28,7 @@ from piase_gym.envs.batch_checks import (
     read_snapshot,
     require_memory,
 )
+from piase_gym.envs.live import Modified, modify_slots
 from piase_gym.envs.partners import BatchPartners, Partners, agent_number, read_partners
 from piase_gym.errors import (
     ActionError,
@@ -116,6 +117,7 @@ class BatchEnv:
         self.ready, self._all_ready = np.zeros(self.num_envs, np.bool_), False
         self._hints: Hints = {}
         self._shown_world: ArrayWorld[Any, Any] | None = None
+        self._shown_config = 0
         self._closed = False
 
     # -- episodes -------------------------------------------------------------------------
@@ -324,14 +326,19 @@ class BatchEnv:
 
     def at(self, slot: int) -> ArrayWorld[Any, Any]:
         """Return a world in the state of one slot; it is the same object each time."""
+        number = int(self.batch.states["config"][slot])
         world = self._shown_world = self._shown_world or type(self.world)(self.world.config)
+        if number != self._shown_config:
+            world.take_config(self.configs[number])
+            self._shown_config = number
         world.one["state"] = self.batch.states[slot]
-        world.one["table"] = self.batch.tables[self.batch.states["config"][slot]]
+        world.one["table"] = self.batch.tables[number]
         world.one["state"]["config"] = 0
         seed, hints = self._hints.get(slot, (-1, []))
         shown = seed == int(self.batch.states["seed"][slot])  # they are of the present episode
         world.hints = list(hints) if shown else [None] * len(world.agents)
         world.refresh()
+        world.show(self.batch.events[slot], self.batch.obs[slot])
         return world
 
     def seeds(self) -> NDArray[np.int64]:
@@ -397,6 +404,14 @@ class BatchEnv:
         self._hints[slot] = int(states["seed"][slot]), list(world.hints)
         self.events.post("hint", agent, message=world.hints[number], slot=slot)
 
+    def post_event(
+        self, event_type: str, data: Mapping[str, Any] | None = None, agent: str | None = None
+    ) -> None:
+        """Post an event of one's own; see `WorldAccess.post_event`."""
+        if agent is not None:
+            agent_number(self.world.agents, agent)
+        self.events.post_event(event_type, data, agent)
+
     # -- configs --------------------------------------------------------------------------
 
     def reconfigure(self, config: int | Mapping[str, Any], which: Any = slice(None)) -> None:
@@ -420,41 +435,68 @@ class BatchEnv:
             raise ConfigError(f"config {config!r} does not exist; there are {len(self.configs)}")
         self.batch.states["next_config"][slots] = config
 
-    def adjust_difficulty(self, params: Mapping[str, Any], which: Any = slice(None)) -> None:
-        """Make the world of some slots harder or easier from their next reset on.
+    def modify(self, changes: Mapping[str, Any], which: Any = slice(None)) -> Modified:
+        """Change fields of slots' configs: at once what may change within an episode, else later.
+
+        The arrays of the last `step` are not changed, unless the batch was made with
+        ``copy=False``.
+
+        Returns:
+            The fields that change; see `WorldAccess.modify`.
+
+        Raises:
+            ConfigError: If a field is not allowed now; nothing has changed then.
+            EnvelopeError: If a new config does not fit the envelope.
+        """
+        self._require_open()
+        return modify_slots(self, changes, self._slots(which))
+
+    def take_now(self, config: int, slots: NDArray[np.int64]) -> None:
+        """Let slots go on at once under another of `configs`, which their states admit."""
+        self.batch.states["config"][slots] = config
+        self.world.reset_batch(self.batch, slots, REBUILD)
+        self.events.post("batch_modify", slots=slots.tolist())
+
+    def _slots(self, which: Any) -> NDArray[np.int64]:
+        """Return the numbers of the slots that are meant."""
+        chosen = which if isinstance(which, slice) else find_slots(which, self.num_envs)
+        found: NDArray[np.int64] = np.arange(self.num_envs)[chosen]
+        return found
+
+    def adjust_difficulty(self, params: Mapping[str, Any], which: Any = slice(None)) -> Modified:
+        """Make the world of some slots harder or easier, as soon as that may be; see `modify`.
 
         Raises:
             ConfigError: If there is no such parameter, or the value is not allowed.
         """
-        self._change(lambda config: self.world.adjusted(config, params), which)
+        return self._change(lambda config: self.world.adjusted(config, params), which)
 
     def introduce_element(
         self, element_config: Mapping[str, Any], which: Any = slice(None)
-    ) -> None:
-        """Put something into the world of some slots, from their next reset on.
+    ) -> Modified:
+        """Put something into the world of some slots, as soon as that may be; see `modify`.
 
         Raises:
             ConfigError: If there is no such element, or it cannot be put there.
         """
-        self._change(lambda config: self.world.introduced(config, element_config), which)
+        return self._change(lambda config: self.world.introduced(config, element_config), which)
 
     def provide_indirect_hint(self, agent_id: str, hint: str) -> None:
         """Show words to an agent in every slot, until its episode ends."""
         for slot in range(self.num_envs):
             self.give_hint(slot, agent_id, hint)
 
-    def _change(self, fields: Callable[[Any], Mapping[str, Any]], which: Any) -> None:
+    def _change(self, fields: Callable[[Any], Mapping[str, Any]], which: Any) -> Modified:
         """Let slots take configs that differ in some fields from what they would have taken."""
         self._require_open()
-        chosen = which if isinstance(which, slice) else find_slots(which, self.num_envs)
-        slots = np.arange(self.num_envs)[chosen]
+        slots = self._slots(which)
         numbers = self.batch.states["next_config"][slots]
-        made = {}
-        for number in np.unique(numbers).tolist():
-            made[number] = self.configs[number].changed(fields(self.configs[number]))
-            self.world.check_config(made[number])
-        for number, config in made.items():
-            self.reconfigure(self.add_config(config), slots[numbers == number])
+        made = {n: fields(self.configs[n]) for n in np.unique(numbers).tolist()}
+        for number, changes in made.items():
+            self.world.check_config(self.configs[number].changed(changes))
+        found = [self.modify(made[n], slots[numbers == n]) for n in made]
+        now = {name: value for part in found for name, value in part.now.items()}
+        return Modified(now, {k: v for part in found for k, v in part.waiting.items()})
 
     def add_config(self, config: Any) -> int:
         """Add a config that the world admits to `configs`; returns its number.

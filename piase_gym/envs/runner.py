@@ -16,6 +16,7 @@ from piase_gym.core.events import Events
 from piase_gym.core.rng import MAX_SEED, StreamId, check_seed, episode_seed, fresh_seed, stream_key
 from piase_gym.core.snapshot import DAMAGE, check_snapshot
 from piase_gym.core.world import Act, StepResult, World
+from piase_gym.envs.live import Modified, parted
 from piase_gym.envs.partners import (
     Partners,
     agent_number,
@@ -298,21 +299,53 @@ class EpisodeRunner:
         self.world.check_config(config)
         self.set_next_config(config)
 
+    def modify(self, changes: Mapping[str, Any]) -> Modified:
+        """Change fields of the config: at once what may change within an episode, else the rest.
+
+        Without an episode in course everything waits for the next reset.
+
+        Raises:
+            ConfigError: If a field is unknown or not allowed; nothing has changed then.
+            EnvelopeError: If the new config does not fit the envelope.
+        """
+        self.require_open()
+        if not isinstance(changes, Mapping):
+            raise ConfigError(f"modify takes a mapping, not {type(changes).__name__}")
+        world, before = self.world, self.world.config
+        config = before.changed(changes)
+        later = (self.next_config or before).changed(changes)
+        for checked in (config, later):
+            self._check_time_limit(checked)
+            world.check_config(checked)
+        running = self.seed is not None and any(world.alive)
+        found = parted(world, before, config, running)
+        if found.now:
+            world.modify(found.now)
+            if self.events.active:
+                self.events.post("modify", changes=before.diff(world.config))
+        if found.waiting or self.next_config is not None:
+            self.set_next_config(later)
+        return found
+
     def set_next_config(self, config: Any) -> None:
         """Let a config hold from the next reset on; it must be one that the world admits.
 
         Raises:
             ConfigError: If its episodes are longer than a `TimeLimit` around the environment.
         """
+        self._check_time_limit(config)
+        if self.events.active:
+            current = self.next_config or self.world.config
+            self.events.post("reconfigure", changes=current.diff(config))
+        self.next_config = config
+
+    def _check_time_limit(self, config: Any) -> None:
+        """Raise if a config has longer episodes than a `TimeLimit` around the environment."""
         if self.time_limit is not None and config.max_steps > self.time_limit:
             raise ConfigError(
                 f"max_steps={config.max_steps} is not allowed: this environment was made with "
                 f"max_episode_steps={self.time_limit}; make it with max_steps={config.max_steps}"
             )
-        if self.events.active:
-            current = self.next_config or self.world.config
-            self.events.post("reconfigure", changes=current.diff(config))
-        self.next_config = config
 
     # -- the state is a value -------------------------------------------------------------
 

@@ -18,6 +18,7 @@ from piase_gym.envs.arguments import Name, partners_around, resolve
 from piase_gym.envs.base import RENDER_MODES, check_render_mode
 from piase_gym.envs.batch import BatchEnv
 from piase_gym.envs.batch_checks import check_singles
+from piase_gym.envs.live import Modified
 from piase_gym.envs.observations import ObservationStyle
 from piase_gym.envs.partners import Partners, agent_number
 from piase_gym.envs.single import NO_TIME_LIMIT, GymEnv
@@ -148,15 +149,25 @@ class BatchVectorEnv(VectorEnv[Any, Any, Any]):
             infos[f"_{key}"] = np.ones(self.num_envs, np.bool_)
         return infos
 
-    def adjust_difficulty(self, params: Mapping[str, Any], which: Any = slice(None)) -> None:
+    def modify(self, changes: Mapping[str, Any], which: Any = slice(None)) -> Modified:
+        """Change fields of configs, at once where that may be; see `BatchEnv.modify`."""
+        return self.batch.modify(changes, which)
+
+    def adjust_difficulty(self, params: Mapping[str, Any], which: Any = slice(None)) -> Modified:
         """Make the world harder or easier; see `BatchEnv.adjust_difficulty`."""
-        self.batch.adjust_difficulty(params, which)
+        return self.batch.adjust_difficulty(params, which)
 
     def introduce_element(
         self, element_config: Mapping[str, Any], which: Any = slice(None)
-    ) -> None:
+    ) -> Modified:
         """Put something into the world; see `BatchEnv.introduce_element`."""
-        self.batch.introduce_element(element_config, which)
+        return self.batch.introduce_element(element_config, which)
+
+    def post_event(
+        self, event_type: str, data: Mapping[str, Any] | None = None, agent: str | None = None
+    ) -> None:
+        """Post an event of one's own; see `WorldAccess.post_event`."""
+        self.batch.post_event(event_type, data, agent)
 
     def provide_indirect_hint(self, agent_id: str, hint: str) -> None:
         """Show words to an agent; see `BatchEnv.provide_indirect_hint`."""

@@ -121,4 +121,5 @@ class WorldInterface(WorldAccess):
         checked = read_command_model(command)
         act = decode_answer(self.world, record.number, checked)
         assert isinstance(act, Command | InvalidAction)
-        return self.engine.submit(agent_id, act, checked.execution_priority or 0.0)
+        priority, sequence = checked.execution_priority, checked.sequence_id
+        return self.engine.submit(agent_id, act, priority, sequence)

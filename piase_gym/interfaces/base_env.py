@@ -17,7 +17,8 @@ from piase_gym.envs.arguments import Name, build_focal_runner
 from piase_gym.envs.base import WorldAccess
 from piase_gym.envs.partners import Partners
 from piase_gym.errors import ActionError, ConfigError, ResetNeededError, SnapshotError
-from piase_gym.interfaces.turns import OUTCOME_SENTENCES, Perceived, TurnEngine
+from piase_gym.interfaces.results import OUTCOME_SENTENCES
+from piase_gym.interfaces.turns import Perceived, TurnEngine
 from piase_gym.names import look_up
 from piase_gym.registry import load
 

@@ -14,8 +14,8 @@ from piase_gym.interfaces.perceptions import (
     action_schema,
     environment_info,
     perceive,
-    simple_result,
 )
+from piase_gym.interfaces.results import simple_result
 
 __all__ = [
     "AbstractEnvironment",

@@ -17,7 +17,7 @@ from piase_gym.interfaces.base import AnyCommand, WorldInterface
 from piase_gym.interfaces.environment import with_text
 from piase_gym.interfaces.perceptions import environment_info, flat, perceive
 
-PUBLIC_EVENTS = ("reset", "reconfigure", "restore", "close")
+PUBLIC_EVENTS = ("reset", "reconfigure", "modify", "restore", "close")
 """What every agent may hear of."""
 OWN_EVENTS = ("result", "letter", "milestone", "hint")
 """What an agent may hear of if it concerns itself."""

@@ -13,7 +13,8 @@ from piase_gym.core.mailbox import Mailbox
 from piase_gym.core.models import AgentState, MailMessage, SharedMemory
 from piase_gym.errors import ActionError, AgentError, SnapshotError
 from piase_gym.interfaces.base import WorldInterface
-from piase_gym.interfaces.perceptions import environment_info, simple_result
+from piase_gym.interfaces.perceptions import environment_info
+from piase_gym.interfaces.results import simple_result
 from piase_gym.interfaces.turns import Act
 
 __all__ = ["PerceptionInterface", "WorldPerceptionInterface"]

@@ -5,8 +5,7 @@ from __future__ import annotations
 import math
 import types
 import typing
-from collections import Counter
-from collections.abc import Mapping, Sequence
+from collections.abc import Mapping
 from dataclasses import asdict, fields, is_dataclass
 from typing import Any, Literal
 
@@ -17,17 +16,17 @@ from piase_gym.core.config import explain
 from piase_gym.core.jsonable import jsonable
 from piase_gym.core.models import (
     ActionCommand,
-    ActionResult,
     ActionSchema,
     EnvironmentInfo,
     Message,
     PerceptionData,
     PerceptionFieldSchema,
 )
-from piase_gym.core.surroundings import COMMON, Thing
+from piase_gym.core.surroundings import COMMON
 from piase_gym.core.world import World
 from piase_gym.envs.runner import EpisodeRunner
 from piase_gym.errors import ActionError
+from piase_gym.interfaces.results import perception, simple_result
 from piase_gym.interfaces.turns import AgentRecord, TurnEngine
 
 Shape = Literal["model", "flat", "sensors"]
@@ -63,36 +62,6 @@ def read_command_model(command: object) -> ActionCommand:
     return checked
 
 
-def entity(thing: Thing, name: str) -> dict[str, Any]:
-    """Return a thing in sight as the PiaSE design document lists it."""
-    return {"id": name, "type": thing.kind, "properties": {"name": thing.name, **thing.properties}}
-
-
-def entities(things: Sequence[Thing]) -> list[dict[str, Any]]:
-    """Return the things in sight; those of the same name are numbered."""
-    counts, seen = Counter(thing.name for thing in things), Counter[str]()
-    found = []
-    for thing in things:
-        seen[thing.name] += 1
-        many = counts[thing.name] > 1
-        found.append(entity(thing, f"{thing.name}_{seen[thing.name]}" if many else thing.name))
-    return found
-
-
-def inventory_update(before: Sequence[str], now: Sequence[str]) -> dict[str, list[str]]:
-    """Return what was added and what was removed."""
-    old, new = Counter(before), Counter(now)
-    return {"added": sorted((new - old).elements()), "removed": sorted((old - new).elements())}
-
-
-def simple_result(result: ActionResult | None) -> dict[str, Any] | None:
-    """Return a result without what perceptions hold anyway."""
-    if result is None:
-        return None
-    hidden = {"new_perception_snippet", "immediate_perception_snippet"}
-    return result.model_dump(mode="json", exclude=hidden, exclude_none=True)
-
-
 def perceive(engine: TurnEngine, record: AgentRecord, peek: bool = False) -> PerceptionData:
     """Return what an agent perceives now.
 
@@ -104,25 +73,20 @@ def perceive(engine: TurnEngine, record: AgentRecord, peek: bool = False) -> Per
     now = float(engine.runner.steps)
     if perceived is None:
         return PerceptionData(timestamp=now, agent_specific_data=own)
-    letters, inventories = engine.news(record, peek)
-    surroundings = engine.runner.world.surroundings(perceived.facts)
-    carried = surroundings.inventory
-    if perceived.facts.hint is not None:
-        own["hint"] = perceived.facts.hint  # type: ignore[assignment]
-    return PerceptionData(
-        timestamp=now,
-        raw_observations=dict(surroundings.perceptions),
-        visible_text=perceived.text,
+    letters, inventory = engine.news(record, peek)
+    return perception(
+        perceived.facts,
+        engine.runner.world.surroundings(perceived.facts),
+        perceived.text,
+        engine.vector(record),
+        engine.runner.steps,
+        own=own,
         messages=[
             Message(sender=x.sender, content=x.message, timestamp=float(t), recipient=x.recipient)
             for t, x in letters
         ],
-        inventory_update=None if carried is None else inventory_update(inventories, carried),
-        self_stats_feedback=None if surroundings.stats is None else dict(surroundings.stats),
-        visible_entities=entities(surroundings.objects),
-        last_action_result=simple_result(record.result),
-        sensor_data={"text": perceived.text, "vector": engine.vector(record)},
-        agent_specific_data=own,
+        inventory=inventory,
+        result=simple_result(record.result),
     )
 
 

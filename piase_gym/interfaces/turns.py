@@ -19,6 +19,7 @@ from piase_gym.core.commands import Command, InvalidAction, Outcome
 from piase_gym.core.jsonable import jsonable
 from piase_gym.core.mailbox import Message
 from piase_gym.core.models import ActionResult
+from piase_gym.core.objects import object_changes, seen_changes
 from piase_gym.core.snapshot import DAMAGE
 from piase_gym.core.surroundings import Surroundings
 from piase_gym.core.world import Facts, StepResult
@@ -26,17 +27,7 @@ from piase_gym.envs.observations import is_native
 from piase_gym.envs.partners import no_acts
 from piase_gym.envs.runner import EpisodeRunner
 from piase_gym.errors import ActionError, AgentError, ResetNeededError, SnapshotError
-
-OUTCOME_SENTENCES = {
-    Outcome.OK: "Done.",
-    Outcome.FAILED: "That was allowed, but had no effect.",
-    Outcome.ILLEGAL: "That cannot be done now.",
-    Outcome.UNPARSABLE: "That is no command of this world.",
-    Outcome.TOO_LONG: "That command is too long.",
-    Outcome.TIMEOUT: "No command came in time.",
-    Outcome.REFUSED: "The command was refused.",
-}
-"""What is said of an outcome where the world itself says nothing."""
+from piase_gym.interfaces.results import action_result, changes_summary
 
 
 class TurnEngine:
@@ -130,13 +121,16 @@ class TurnEngine:
 
     # -- commands -------------------------------------------------------------------------
 
-    def submit(self, agent: object, act: Act, priority: float = 0.0) -> ActionResult:
+    def submit(
+        self, agent: object, act: Act, priority: float | None = None, sequence: str | None = None
+    ) -> ActionResult:
         """Take the command of one agent, and tick if it is the last.
 
         Args:
             agent: The agent's name.
             act: A command of the grammar, or an invalid action, which costs a step.
-            priority: Higher goes first where commands conflict.
+            priority: Higher goes first where commands conflict; none is 0.
+            sequence: The sequence that the command belongs to; logs tell it.
 
         Returns:
             What became of the command, or that it is in progress.
@@ -148,7 +142,9 @@ class TurnEngine:
         record = self.record(agent)
         self._require_play(str(agent), record)
         replaced = record.act is not None
-        record.act, record.priority = act, priority
+        record.act, record.priority = act, priority or 0.0
+        more = {"sequence_id": sequence, "execution_priority": priority}
+        record.submitted = {key: value for key, value in more.items() if value is not None}
         waiting = self.waiting_for
         if waiting:
             details = {"waiting_for": waiting} | ({"replaced": True} if replaced else {})
@@ -199,9 +195,17 @@ class TurnEngine:
         for record in playing.values():
             acts[record.number] = world.noop if record.act is None else record.act
         runner.set_order(self._order())
+        before = world.objects()
+        sights = {name: world.in_sight(self.records[name].number, before) for name in playing}
+        submitted = {name: r.submitted for name, r in playing.items() if r.submitted}
+        if submitted and runner.events.active:
+            runner.events.post("submitted", commands=submitted)
         tick = runner.step(acts)
+        after = world.objects()
+        changes = object_changes(before, after)
         for name, record in playing.items():
-            self._note(name, record, tick)
+            seen = world.in_sight(record.number, after)
+            self._note(name, record, tick, seen_changes(changes, name, sights[name], seen))
         runner.end_step(tick)
         for name in self.agents:
             if name not in playing:
@@ -214,8 +218,10 @@ class TurnEngine:
             priorities[record.number] = record.priority
         return sorted(range(len(priorities)), key=lambda i: (-priorities[i], i))
 
-    def _note(self, name: str, record: AgentRecord, tick: StepResult) -> None:
-        """Write down what a tick did to one agent."""
+    def _note(
+        self, name: str, record: AgentRecord, tick: StepResult, seen: list[dict[str, Any]]
+    ) -> None:
+        """Write down what a tick did to one agent, and what it saw change."""
         i, world, steps = record.number, self.runner.world, self.runner.steps
         facts = world.facts(i)
         before, record.surroundings = record.surroundings, world.surroundings(facts)
@@ -224,8 +230,9 @@ class TurnEngine:
         record.ended = bool(tick.terminated[i] or tick.truncated[i])
         if record.ended:
             record.last = self._perceived(i, facts), world.vectors()[i]
-        record.result = self._result(record, tick, changes(before, record.surroundings))
-        record.act, record.priority = None, 0.0
+        changed = changes_summary(name, before, record.surroundings, seen)
+        record.result = action_result(world, i, tick, steps, changed)
+        record.act, record.priority, record.submitted = None, 0.0, {}
         messages = [(steps, letter) for letter in facts.messages]
         record.messages = [
             item for item in record.messages if item[0] > record.perceived_at[1]
@@ -235,33 +242,6 @@ class TurnEngine:
             post("result", name, **record.result.model_dump(mode="json", exclude_none=True))
             for _, letter in messages:
                 post("letter", name, **letter._asdict())
-
-    def _result(
-        self, record: AgentRecord, tick: StepResult, changed: dict[str, Any]
-    ) -> ActionResult:
-        """Put what became of a command into the words of the documents."""
-        i = record.number
-        outcome = tick.outcomes[i]
-        last = self.runner.world.last_steps()[i]
-        told = record.notes.get("feedback") or (last and last.reason)
-        message = str(told or OUTCOME_SENTENCES[outcome])
-        details = {
-            **record.notes,
-            "outcome": outcome.value,
-            "terminated": bool(tick.terminated[i]),
-            "truncated": bool(tick.truncated[i]),
-        }
-        if record.ended:
-            details["result"] = self.runner.world.result(i).value
-        return ActionResult(
-            status=outcome.status,
-            timestamp=float(self.runner.steps),
-            message=message,
-            state_changes_summary=changed or None,
-            rewards_obtained={"reward": float(tick.rewards[i])},
-            error_details=None if outcome is Outcome.OK else message,
-            details=details,
-        )
 
     # -- what agents perceive -------------------------------------------------------------
 
@@ -374,6 +354,7 @@ class AgentRecord:
         number: The agent's number in the world.
         act: What it has submitted for the open tick.
         priority: The priority of that.
+        submitted: Its ``sequence_id`` and ``execution_priority``, as far as they were given.
         result: What became of its last command, or that it is in progress.
         surroundings: Its surroundings after the last tick.
         last: What it perceived when it ended, and the vector of that.
@@ -388,6 +369,7 @@ class AgentRecord:
     number: int
     act: Act | None = None
     priority: float = 0.0
+    submitted: dict[str, Any] = field(default_factory=dict)
     result: ActionResult | None = None
     surroundings: Surroundings = field(default_factory=Surroundings)
     last: tuple[Perceived, NDArray[Any]] | None = None
@@ -399,13 +381,6 @@ class AgentRecord:
     inventories: tuple[tuple[str, ...], tuple[str, ...]] = ((), ())
 
 
-def changes(before: Surroundings, after: Surroundings) -> dict[str, Any]:
-    """Return what has changed of an agent's own: position, rotation, inventory, stats."""
-    names = ("position", "rotation", "inventory", "stats")
-    pairs = ((name, getattr(before, name), getattr(after, name)) for name in names)
-    return {name: jsonable(new) for name, old, new in pairs if new != old}
-
-
 def write_record(record: AgentRecord) -> dict[str, Any]:
     """Return a record as a JSON-able value."""
     act = record.act
@@ -413,6 +388,7 @@ def write_record(record: AgentRecord) -> dict[str, Any]:
         "command": [act.verb, dict(act.parameters)] if isinstance(act, Command) else None,
         "misread": [act.outcome.value, act.message] if isinstance(act, InvalidAction) else None,
         "priority": record.priority,
+        "submitted": record.submitted,
         "result": record.result and record.result.model_dump(mode="json"),
         "ended": record.ended,
         "notes": jsonable(record.notes),
@@ -426,6 +402,7 @@ def write_record(record: AgentRecord) -> dict[str, Any]:
 def read_record(row: Mapping[str, Any], number: int) -> AgentRecord:
     """Undo `write_record`."""
     record = AgentRecord(number, priority=float(row["priority"]), ended=bool(row["ended"]))
+    record.submitted = dict(row.get("submitted", {}))
     if row["command"] is not None:
         verb, parameters = row["command"]
         record.act = Command(str(verb), dict(parameters))

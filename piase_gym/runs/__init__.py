@@ -20,6 +20,7 @@ if TYPE_CHECKING:
     from piase_gym.runs.demonstrations import demonstrate
     from piase_gym.runs.divergence import Divergence, ReplayReport
     from piase_gym.runs.exports import export
+    from piase_gym.runs.live_sinks import CallbackSink, LiveSink, SqlSink
     from piase_gym.runs.metric_definitions import METRICS, MetricSpec, metric_types
     from piase_gym.runs.metrics import Metrics, PiaAVTInterface
     from piase_gym.runs.pictures import frames, plot, render
@@ -43,11 +44,13 @@ __all__ = [
     "METRICS",
     "SCHEMA_VERSION",
     "Branch",
+    "CallbackSink",
     "ConsoleSink",
     "Divergence",
     "EventSink",
     "FileSink",
     "ForkReport",
+    "LiveSink",
     "LoggerInterface",
     "MemorySink",
     "MetricSpec",
@@ -55,6 +58,7 @@ __all__ = [
     "PiaAVTInterface",
     "ReplayReport",
     "Run",
+    "SqlSink",
     "Stats",
     "ValidationReport",
     "View",

@@ -9,22 +9,20 @@ import numpy as np
 
 from piase_gym.core.commands import OUTCOMES
 from piase_gym.core.events import Event
-from piase_gym.core.world import StepResult, World
-from piase_gym.runs.derive import PERCEPT
+from piase_gym.core.world import StepResult
 from piase_gym.runs.episode_record import EpisodeRecord
-from piase_gym.runs.expand import AgentEvent
 from piase_gym.runs.lines import Encoder, Out
 from piase_gym.runs.manifest import make_manifest
 from piase_gym.runs.options import Options
 from piase_gym.runs.recorder import Recorder
-from piase_gym.runs.schema import REBUILD, SYSTEM
+from piase_gym.runs.schema import FULL, REBUILD, SCHEMA_VERSION, SYSTEM, own_line
 
 if TYPE_CHECKING:
     from numpy.typing import NDArray
 
     from piase_gym.envs.batch import BatchEnv
 
-KINDS = ("batch_reset", "batch_step", "batch_restore", "hint", "rebuild", "log", "close")
+KINDS = "batch_reset batch_step batch_modify batch_restore hint rebuild log close".split()
 
 
 class BatchRecorder(Recorder):
@@ -49,7 +47,8 @@ class BatchRecorder(Recorder):
         manifest: Mapping[str, Any] | None = None,
     ) -> None:
         """Write the manifest and start to listen."""
-        super().__init__(env.world, make, options)
+        version = SCHEMA_VERSION if manifest is None else manifest["schema_version"]
+        super().__init__(env.world, make, options, version)
         self.env, self.face = env, face
         self._records: list[EpisodeRecord | None] = [None] * env.num_envs
         self._configs = [0] * env.num_envs
@@ -84,6 +83,9 @@ class BatchRecorder(Recorder):
                 self._reset(slot)
         elif event.kind == "batch_restore":
             self._restored()
+        elif event.kind == "batch_modify":
+            for slot in data["slots"]:
+                self._follow_config(slot, "modify")
         elif event.kind == "hint":
             slot = data["slot"]
             self.put_hint(event.agent, data["message"], slot, self._records[slot])
@@ -95,7 +97,8 @@ class BatchRecorder(Recorder):
             self.finish("closed")
         else:
             kinds = {"component": data.get("component"), "log_level": data.get("log_level")}
-            self.post(data["event_type"], data["data"], event.agent, **kinds)
+            event_type, values = own_line(data)
+            self.post(event_type, values, event.agent, **kinds)
 
     # -- episodes -------------------------------------------------------------------------
 
@@ -105,13 +108,13 @@ class BatchRecorder(Recorder):
         self._follow_config(slot)
         self._enter(slot)
 
-    def _follow_config(self, slot: int) -> None:
-        """Write a slot's change of config, if there is one."""
+    def _follow_config(self, slot: int, kind: str = "reconfigure") -> None:
+        """Write a slot's change of config, if there is one: for the next episode, or this one."""
         now, before = int(self.env.batch.states["config"][slot]), self._configs[slot]
         if now != before:
             self._configs[slot] = now
             changes = self.env.configs[before].diff(self.env.configs[now])
-            entry = {"kind": "reconfigure", "changes": changes, "slot": slot}
+            entry = {"kind": kind, "changes": changes, "slot": slot}
             self.post("ENVIRONMENT_STATE_CHANGED", entry)
 
     def _enter(self, slot: int, snapshot: Mapping[str, Any] | None = None) -> None:
@@ -121,8 +124,9 @@ class BatchRecorder(Recorder):
             self._marks[slot] = states["marks"][slot, :count]
         old, seed, alive = self._records[slot], int(states["seed"][slot]), states["alive"][slot]
         digest = self.env.digest(slot)
+        world = self.env.at(slot) if self.levels.highest == FULL else self.world
         self._records[slot] = self.enter(
-            old, slot, seed, self.world, alive[:count].tolist(), digest, snapshot
+            old, slot, seed, world, alive[:count].tolist(), digest, snapshot
         )
 
     def _restored(self) -> None:
@@ -163,7 +167,8 @@ class BatchRecorder(Recorder):
         """Take note of a slot's step."""
         record, env = self._record(slot), self.env
         changes = tick.ended or env.awaiting_agents
-        world = env.at(slot) if changes or self.targets else env.world
+        looks = changes or self.targets or self.levels.highest == FULL
+        world = env.at(slot) if looks else env.world
         digest = env.digest(slot) if self.out.final else ""
         self.put_step(record, world, acts, tick, (), digest, changes)
 
@@ -187,13 +192,6 @@ class BatchRecorder(Recorder):
             found.setdefault(slot, {})[agent] = {"milestones": names}
         return found
 
-    def seen(self, record: EpisodeRecord, world: World[Any, Any]) -> list[AgentEvent]:
-        """Return what the agents of a slot perceive now; the batch has their vectors."""
-        slot = record.slot
-        rows: NDArray[Any] = self.env.batch.obs[slot]
-        now = float(self.env.batch.states["t"][slot])
-        return [
-            (name, PERCEPT, {"timestamp": now, "sensor_data": {"vector": rows[i]}, "slot": slot})
-            for i, name in enumerate(self.agents)
-            if name in self.seers and name in record.names
-        ]
+    def time_of(self, record: EpisodeRecord) -> int:
+        """Return how many steps a slot's episode has lasted."""
+        return int(self.env.batch.states["t"][record.slot])

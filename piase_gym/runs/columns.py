@@ -24,6 +24,7 @@ from piase_gym.errors import UnsupportedError, need
 from piase_gym.runs.json_values import dumps
 from piase_gym.runs.manifest import make_manifest
 from piase_gym.runs.options import Levels, Options
+from piase_gym.runs.schema import own_line
 from piase_gym.runs.writer import Sinks, clerk
 
 if TYPE_CHECKING:
@@ -40,7 +41,9 @@ SEAL = b"PiaSeal:"
 CHUNK = 1 << 20
 """About so many actions are written at once."""
 MOST_ACTIONS = 1 << 16
-KINDS = frozenset("batch_reset batch_step batch_ended batch_restore hint rebuild log close".split())
+KINDS = frozenset(
+    "batch_reset batch_step batch_ended batch_modify batch_restore hint rebuild log close".split()
+)
 
 
 class ColumnFile:
@@ -245,6 +248,10 @@ class ColumnRecorder:
             slots, states = np.array(data["slots"]), env.batch.states
             numbers = {key: states[key][slots] for key in ("given", "episode", "config")}
             file.take("reset", ns, step=self.step, slots=slots, **numbers)
+        elif event.kind == "batch_modify":
+            slots = data["slots"]
+            numbers = env.batch.states["config"][slots]
+            file.take("modify", ns, slots=slots, config=numbers)
         elif event.kind == "batch_restore":
             file.take("restore", ns, snapshot=env.snapshot())
         elif event.kind == "hint":
@@ -257,6 +264,7 @@ class ColumnRecorder:
         elif event.kind == "close":
             self.finish("closed")
         else:
+            own_line(data)
             file.take("log", ns, agent=event.agent, data=data)
 
     def _look_around(self) -> None:

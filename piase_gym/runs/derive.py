@@ -16,14 +16,23 @@ from piase_gym.core.world import StepResult, World
 from piase_gym.runs.curriculum_goals import StepGoals
 from piase_gym.runs.episode_record import EpisodeRecord
 from piase_gym.runs.expand import AgentEvent, goal_prefix, step_events, task_event
+from piase_gym.runs.full import Observer, Told
 from piase_gym.runs.manifest import command_value
 from piase_gym.runs.options import Levels, Tally
-from piase_gym.runs.schema import EVENTS, SCHEMA_VERSION, SYSTEM, goal_of_result
+from piase_gym.runs.schema import (
+    EVENTS,
+    FULL,
+    SCHEMA_VERSION,
+    SYSTEM,
+    environment,
+    goal_of_result,
+)
 from piase_gym.runs.targets import Targets
 
 PRIORITY = 5
 """Initial priority of an episode's goal, of 0 to 10."""
 PERCEPT = "PERCEPTION_INPUT_RECEIVED"
+OBJECT = "ENVIRONMENT_STATE_CHANGED"
 
 
 class Deriver:
@@ -42,6 +51,7 @@ class Deriver:
         targets: Where agents are to go in their curriculum steps.
         step_goals: The goals that are agents' curriculum steps.
         seers: The agents whose perceptions are wanted.
+        tells_objects: Whether changes of objects are wanted.
     """
 
     def __init__(
@@ -62,6 +72,8 @@ class Deriver:
         self.world, self.agents = world, world.agents
         self.tallies = {name: Tally() for name in self.agents}
         self.seers = [name for name in self.agents if self.wants(name, PERCEPT)]
+        everything = self.levels.of(SYSTEM, environment(world.name)) == FULL
+        self.tells_objects = everything and self.schema > 2
         self._described: Any = None
 
     @property
@@ -260,7 +272,8 @@ class Deriver:
             "truncated": truncated,
             "digest": digest,
         }
-        if tick.ended or tick.notes or letters or self.targets or episode_record.slot is not None:
+        submitted, slot = episode_record.submitted, episode_record.slot
+        if tick.ended or tick.notes or letters or self.targets or submitted or slot is not None:
             data |= self.more(episode_record, world, tick, letters)
         return data
 
@@ -288,6 +301,8 @@ class Deriver:
                 more["targets"] = arrived
         if letters:
             more["messages"] = list(letters)
+        if episode_record.submitted:
+            more["submitted"] = dict(episode_record.submitted)
         return more
 
     def _results(
@@ -300,28 +315,56 @@ class Deriver:
         return results
 
     def singles(
-        self, data: Mapping[str, Any], episode: int, table: Sequence[Mapping[str, Any]]
+        self,
+        data: Mapping[str, Any],
+        episode: int,
+        table: Sequence[Mapping[str, Any]],
+        results: Mapping[str, Mapping[str, Any]],
     ) -> list[AgentEvent]:
-        """Return the lines of single agents that the line of a step stands for."""
+        """Return the lines of single agents that the line of a step stands for.
+
+        Args:
+            data: The data of the step's line.
+            episode: Its episode.
+            table: The commands of all indices.
+            results: What became of the commands of agents of whom all is wanted.
+        """
         if self.levels.highest < EVENTS:
             return []
-        events = step_events(data, episode, table, self.prefix)
+        events = step_events(data, episode, table, self.prefix, results)
         return [event for event in events if self.wants(event[0], event[1])]
 
-    def percepts(
-        self, names: Sequence[str], world: World[Any, Any], steps: int, slot: int | None
-    ) -> list[AgentEvent]:
-        """Return what agents perceive now, under the names of `core.models.PerceptionData`.
+    # -- everything -----------------------------------------------------------------------
 
-        Array worlds have every fact in the vector and the hint; of other worlds the text is
-        logged too.
-        """
-        seers = [name for name in self.seers if name in names]
-        if not seers:
+    def first_look(
+        self, episode_record: EpisodeRecord, world: World[Any, Any], steps: int
+    ) -> list[AgentEvent]:
+        """Return what agents perceive as an episode begins; nothing below level ``full``."""
+        if not self.seers and not self.tells_objects:
             return []
-        vectors, texts = world.vectors(), not world.capabilities.batched
+        if self.schema < 3:
+            return self.old_percepts(episode_record, world, steps)
+        episode_record.observer = Observer(self.seers, self.agents)
+        return _perceived(episode_record.observer.look(world, steps), episode_record.where)
+
+    def full_lines(self, episode_record: EpisodeRecord, told: Told) -> list[AgentEvent]:
+        """Return the lines of what has changed, and of what agents perceive then."""
+        objects: list[AgentEvent] = []
+        if self.tells_objects:
+            objects = [
+                (SYSTEM, OBJECT, {"kind": "object", **change, **episode_record.where})
+                for change in told.objects
+            ]
+        return objects + _perceived(told.perceptions, episode_record.where)
+
+    def old_percepts(
+        self, episode_record: EpisodeRecord, world: World[Any, Any], steps: int
+    ) -> list[AgentEvent]:
+        """Return what agents perceive now, as logs before schema version 3 have it."""
         found: list[AgentEvent] = []
-        for name in seers:
+        vectors, texts = world.vectors(), not world.capabilities.batched
+        slot = episode_record.slot
+        for name in (name for name in self.seers if name in episode_record.names):
             number = self.agents.index(name)
             percept: dict[str, Any] = {"timestamp": float(steps)}
             percept["sensor_data"] = {"vector": vectors[number]}
@@ -368,3 +411,10 @@ def act_value(act: Any) -> Any:
     if isinstance(act, InvalidAction):
         return {"misread": str(act.outcome), "message": act.message}
     return act if act is None else int(act)
+
+
+def _perceived(
+    perceptions: Mapping[str, Mapping[str, Any]], where: Mapping[str, Any]
+) -> list[AgentEvent]:
+    """Return the lines of perceptions, which are the fields of `core.models.PerceptionData`."""
+    return [(name, PERCEPT, {**fields, **where}) for name, fields in perceptions.items()]

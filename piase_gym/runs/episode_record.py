@@ -3,10 +3,11 @@
 from __future__ import annotations
 
 import operator
-from collections.abc import Callable, Iterable, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from typing import Any
 
 from piase_gym.runs.expand import goal_id
+from piase_gym.runs.full import Observer
 
 
 class EpisodeRecord:
@@ -28,6 +29,9 @@ class EpisodeRecord:
         results: Agent -> how its episode ended.
         totals: Agent number -> sum of its rewards so far.
         prefix: What the ids of the run's goals begin with.
+        submitted: What the line of the step will say of who submitted its command with a
+            ``sequence_id`` or an ``execution_priority``.
+        observer: What looks for the lines of level ``full``, if they are wanted.
     """
 
     def __init__(
@@ -56,6 +60,8 @@ class EpisodeRecord:
         self.lengths: dict[str, int] = {}
         self.measures: dict[str, Any] = {}
         self.totals = [0.0] * len(agents)
+        self.submitted: Mapping[str, Any] = {}
+        self.observer: Observer | None = None
 
     def goal(self, agent: int) -> str:
         """Return the id of an agent's goal."""

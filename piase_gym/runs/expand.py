@@ -7,6 +7,7 @@ step lines of a log of any level. Both go through here.
 from __future__ import annotations
 
 from collections.abc import Iterator, Mapping, Sequence
+from types import MappingProxyType
 from typing import Any
 
 AgentEvent = tuple[str, str, dict[str, Any]]
@@ -51,11 +52,22 @@ def action_details(command: Any, table: Sequence[Mapping[str, Any]]) -> dict[str
     return {"type": kind, "parameters": {}}
 
 
+def action_command(details: Mapping[str, Any], more: Mapping[str, Any]) -> dict[str, Any]:
+    """Return a command as the fields of `core.models.ActionCommand`.
+
+    Args:
+        details: Its `action_details`.
+        more: Its ``sequence_id`` and ``execution_priority``, as far as they were given.
+    """
+    return {"action_type": details["type"], "parameters": details["parameters"], **more}
+
+
 def step_events(
     data: Mapping[str, Any],
     episode: int | str,
     table: Sequence[Mapping[str, Any]],
     prefix: str,
+    results: Mapping[str, Mapping[str, Any]] = MappingProxyType({}),
 ) -> Iterator[AgentEvent]:
     """Yield what a step line says of single agents: commands, outcomes, rewards, messages.
 
@@ -64,31 +76,30 @@ def step_events(
         episode: Its episode.
         table: The commands of all indices, from the manifest.
         prefix: What the ids of the run's goals begin with; see `goal_prefix`.
+        results: Agent -> the fields of its `ActionResult`, of whom all is wanted.
     """
     slot = {"slot": data["slot"]} if "slot" in data else {}
     outcomes, rewards = data["outcomes"], data["rewards"]
     feedback: Mapping[str, str] = data.get("feedback", {})
+    submitted: Mapping[str, Mapping[str, Any]] = data.get("submitted", {})
     for agent, command in data["commands"].items():
         goal, details = goal_id(agent, episode, prefix), action_details(command, table)
-        yield (
-            agent,
-            "AGENT_ACTION_SENT_TO_ENV",
-            {"goal_id": goal, "agent_id_acting": agent, "action_details": details, **slot},
-        )
+        sent = {"goal_id": goal, "agent_id_acting": agent, "action_details": details, **slot}
         outcome = outcomes[agent]
         parameters = {**details["parameters"], "goal_id": goal}
-        yield (
-            agent,
-            "AGENT_ACTION_EXECUTED_IN_ENV",
-            {
-                "goal_id": goal,
-                "agent_id_acting": agent,
-                "action_details": {"type": details["type"], "parameters": parameters, "cost": 1},
-                "environmental_outcome_summary": feedback.get(agent) or SUMMARIES.get(outcome, ""),
-                "outcome": outcome,
-                **slot,
-            },
-        )
+        executed = {
+            "goal_id": goal,
+            "agent_id_acting": agent,
+            "action_details": {"type": details["type"], "parameters": parameters, "cost": 1},
+            "environmental_outcome_summary": feedback.get(agent) or SUMMARIES.get(outcome, ""),
+            "outcome": outcome,
+            **slot,
+        }
+        if results and agent in results:
+            sent["action_command"] = action_command(details, submitted.get(agent, {}))
+            executed["action_result"] = results[agent]
+        yield agent, "AGENT_ACTION_SENT_TO_ENV", sent
+        yield agent, "AGENT_ACTION_EXECUTED_IN_ENV", executed
         reward = rewards[agent]
         yield agent, "REWARD_SIGNAL_ISSUED", {"reward_value": reward, "reason": outcome, **slot}
     for agent, names in data.get("milestones", {}).items():

@@ -186,6 +186,9 @@ class Expansion:
         elif kind == "configs":
             for fields in event["configs"]:
                 env.add_config(env.configs[0].changed(fields))
+        elif kind == "modify":
+            for slot, number in zip(event["slots"], event["config"], strict=True):
+                env.take_now(range(len(env.configs))[number], np.array([slot]))
         elif kind == "restore":
             env.restore(event["snapshot"])
         elif kind == "hint":

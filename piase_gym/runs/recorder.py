@@ -19,7 +19,7 @@ from piase_gym.runs.expand import AgentEvent
 from piase_gym.runs.lines import Encoder, Line, Out
 from piase_gym.runs.manifest import make_manifest
 from piase_gym.runs.options import NEVER, Levels, Options
-from piase_gym.runs.schema import ACTIONS, CRITICAL, REBUILD, SCHEMA_VERSION, SYSTEM
+from piase_gym.runs.schema import ACTIONS, CRITICAL, REBUILD, SCHEMA_VERSION, SYSTEM, own_line
 
 if TYPE_CHECKING:
     from piase_gym.envs.runner import EpisodeRunner
@@ -129,9 +129,18 @@ class Recorder(Deriver):
                 self._last_ns = self.ns
                 self.out.take(Line(self.ns, SYSTEM, kind, self.step, record.episode, data))
             if self.levels.highest > ACTIONS:
-                self.put_entries(self.singles(data, record.episode, self.table), record.episode)
-            if self.seers:
-                self.put_entries(self.seen(record, world), record.episode)
+                told = None
+                if record.observer is not None:
+                    steps = self.time_of(record)
+                    told = record.observer.step(world, record.names, tick, steps)
+                results = {} if told is None else told.results
+                lines = self.singles(data, record.episode, self.table, results)
+                self.put_entries(lines, record.episode)
+                if told is not None:
+                    self.put_entries(self.full_lines(record, told), record.episode)
+                elif self.seers:
+                    percepts = self.old_percepts(record, world, self.time_of(record))
+                    self.put_entries(percepts, record.episode)
         if changes:
             self.put_entries(self.seats_changed(record, world), record.episode)
 
@@ -178,14 +187,16 @@ class Recorder(Deriver):
         if reset:
             entry |= {**record.where, "digest": digest}
             self.post("ENVIRONMENT_EVENT_OCCURRED", entry, episode=record.episode)
-            self.put_entries(self.seen(record, world), record.episode)
+        perceived = self.first_look(record, world, self.time_of(record))
+        if reset:
+            self.put_entries(perceived, record.episode)
         else:
             entry |= {"digest": digest, "snapshot": snapshot, **record.where}
             self.post("ENVIRONMENT_STATE_CHANGED", entry, episode=record.episode)
         return record
 
-    def seen(self, record: EpisodeRecord, world: World[Any, Any]) -> list[AgentEvent]:
-        """Return what the agents of an episode perceive now."""
+    def time_of(self, record: EpisodeRecord) -> int:
+        """Return how many steps an episode has lasted."""
         raise NotImplementedError
 
     def begin(self, record: EpisodeRecord) -> None:
@@ -229,7 +240,8 @@ class Recorder(Deriver):
 
 
 KINDS = (
-    "reset reconfigure hint message order send poll letter restore rebuild state log close".split()
+    "reset reconfigure modify hint message submitted order send poll letter restore rebuild state "
+    "log close".split()
 )
 
 
@@ -276,9 +288,9 @@ class EnvRecorder(Recorder):
         """Return the one record."""
         return (self.record,)
 
-    def seen(self, record: EpisodeRecord, world: World[Any, Any]) -> list[AgentEvent]:
-        """Return what the agents in play perceive now."""
-        return self.percepts(record.names, world, self.runner.steps, None)
+    def time_of(self, record: EpisodeRecord) -> int:
+        """Return how many steps the episode has lasted."""
+        return self.runner.steps
 
     def _take_over(self) -> None:
         """Begin with an environment that is in the midst of an episode or has a config waiting."""
@@ -319,6 +331,10 @@ class EnvRecorder(Recorder):
         changes = {"kind": "reconfigure", "changes": data["changes"]}
         self.post("ENVIRONMENT_STATE_CHANGED", changes)
 
+    def _on_modify(self, _agent: str | None, data: Mapping[str, Any]) -> None:
+        """The config of the episode in course has changed."""
+        self.post("ENVIRONMENT_STATE_CHANGED", {"kind": "modify", "changes": data["changes"]})
+
     def _on_hint(self, agent: str | None, data: Mapping[str, Any]) -> None:
         """An agent is given a hint."""
         self.put_hint(agent, data["message"], None, None)
@@ -344,6 +360,11 @@ class EnvRecorder(Recorder):
         """An agent was shown a letter."""
         self.post("NLU_OUTPUT_GENERATED", _letter(data), agent)
 
+    def _on_submitted(self, _agent: str | None, data: Mapping[str, Any]) -> None:
+        """Commands were submitted with more than a verb and parameters."""
+        if self.record is not None:
+            self.record.submitted = data["commands"]
+
     def _on_order(self, _agent: str | None, data: Mapping[str, Any]) -> None:
         """Agents act in another order."""
         entry = {"kind": "order", "order": data["order"]}
@@ -365,7 +386,8 @@ class EnvRecorder(Recorder):
     def _on_log(self, agent: str | None, data: Mapping[str, Any]) -> None:
         """Somebody has a line of their own to write; see `piase_gym.runs.log`."""
         kinds = {"component": data.get("component"), "log_level": data.get("log_level")}
-        self.post(data["event_type"], data["data"], agent, **kinds)
+        event_type, values = own_line(data)
+        self.post(event_type, values, agent, **kinds)
 
     def _on_close(self, _agent: str | None, _data: Mapping[str, Any]) -> None:
         """The environment is closed."""
@@ -386,6 +408,7 @@ class EnvRecorder(Recorder):
         letters, self._letters = self._letters, []
         changes = tick.ended or world.awaiting_agents
         self.put_step(record, world, acts, tick, letters, digest, changes)
+        record.submitted = {}
         if self.step >= self._due and world.capabilities.snapshot:
             self._due += self.options.snapshot_every
             self.put_snapshot(record, world.snapshot())

@@ -12,6 +12,7 @@ from piase_gym.errors import ConfigError
 from piase_gym.runs.columns import ENDING, ColumnRecorder
 from piase_gym.runs.options import Options
 from piase_gym.runs.recorder import EnvRecorder, Recorder
+from piase_gym.runs.schema import level_of
 from piase_gym.runs.sinks import FileSink, LoggerInterface
 from piase_gym.runs.writer import Sinks, Writer, clerk
 
@@ -45,7 +46,9 @@ def record(
         env: An environment of piase_gym with any environment, or a wrapper around one.
         path: A file that ends with ``.jsonl``, ``.jsonl.gz`` or ``.jsonl.zst``, or of batches with
             ``.arrow``, for columns; ``None`` if there are `sinks`.
-        level: ``"critical"``, ``"actions"``, ``"events"`` or ``"full"``.
+        level: ``"critical"``, ``"actions"``, ``"events"`` or ``"full"``, or by the names of the
+            PiaSE design document ``"CRITICAL_EVENTS_ONLY"``, ``"INFO"`` (``events``) or
+            ``"DEBUG"`` (``full``).
         levels: Other levels for some agents and components.
         experiment_id: The experiment that the run belongs to.
         run_id: Name of the run; default: a new one.
@@ -76,7 +79,15 @@ def record(
         ['SIMULATION_CONTROL', 'ENVIRONMENT_EVENT_OCCURRED']
     """
     entries = dict(more or {})
-    options = Options(level, levels, experiment_id, run_id, snapshot_every, entries, digest_every)
+    options = Options(
+        level_of(level),
+        _plain_levels(levels),
+        experiment_id,
+        run_id,
+        snapshot_every,
+        entries,
+        digest_every,
+    )
     options.check()
     places = list(sinks)
     wrong = [sink for sink in places if not isinstance(sink, LoggerInterface)]
@@ -98,6 +109,13 @@ def record(
         for sink in places:
             sink.close()
         raise
+
+
+def _plain_levels(levels: Any) -> Any:
+    """Return levels by agent and component under their own names."""
+    if not isinstance(levels, Mapping):
+        return levels  # which is refused with a sentence
+    return {name: level_of(level) for name, level in levels.items()}
 
 
 def tap(env: Any) -> Any:

@@ -249,6 +249,14 @@ class Replayer:
         told = {"kind": "reconfigure", "changes": current.diff(config)}
         self.verifier.told(number, event, told)
 
+    def _modify(self, number: int, event: Event, data: dict[str, Any]) -> None:
+        """Change the config of the episode in course."""
+        world = self.world(data.get("slot", 0))
+        before = world.config
+        world.modify(data["changes"])
+        told = {"kind": "modify", "changes": before.diff(world.config)}
+        self.verifier.told(number, event, told)
+
     def _hint(self, number: int, event: Event, data: dict[str, Any]) -> None:
         """Give a hint."""
         world = self.world(data.get("slot", 0))
@@ -322,7 +330,7 @@ _HANDLERS: Mapping[tuple[str, str], str] = {
     },
     **{
         ("ENVIRONMENT_STATE_CHANGED", kind): f"_{kind}"
-        for kind in ("reconfigure", "restore", "snapshot")
+        for kind in ("reconfigure", "modify", "restore", "snapshot")
     },
 }
 """What does what the lines of an event type and kind say."""

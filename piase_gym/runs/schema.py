@@ -7,6 +7,7 @@ add those of `MORE_FIELDS`.
 from __future__ import annotations
 
 import re
+from collections.abc import Mapping
 from dataclasses import dataclass
 from typing import Any
 
@@ -15,12 +16,12 @@ from piase_gym.errors import ConfigError, suggest
 Event = dict[str, Any]
 """A line of a log, as it was read."""
 
-SCHEMA_VERSION = 2
+SCHEMA_VERSION = 3
 """Version of what we write; logs of earlier versions stay readable, later ones are refused.
 
 Since 2 the ids of events and goals begin with the run, goals say their first status, a goal whose
 episode was played out is no longer ABANDONED, steps of curricula are goals, and every summary has a
-seal.
+seal. Since 3 the level ``full`` holds whole perceptions and results, and the changes of objects.
 """
 
 FIELDS = (
@@ -50,17 +51,30 @@ _TIMESTAMP = re.compile(TIMESTAMP, re.ASCII)
 LEVELS = ("critical", "actions", "events", "full")
 """How much is written, from least to most; each level has the lines of those before it."""
 CRITICAL, ACTIONS, EVENTS, FULL = range(4)
+LEVEL_ALIASES = {"CRITICAL_EVENTS_ONLY": "critical", "INFO": "events", "DEBUG": "full"}
+"""The level names of the PiaSE design document: ``INFO`` leaves out the lines whose own
+`log_level` is DEBUG, which are perceptions."""
 
 
-def rank(level: str) -> int:
-    """Return the number of a level.
+def level_of(name: object) -> str:
+    """Return the name of a level, given by it or by its alias.
 
     Raises:
         ConfigError: If there is no such level.
     """
-    if level not in LEVELS:
-        raise ConfigError(f"unknown level {level!r}; {suggest(level, LEVELS)}")
-    return LEVELS.index(level)
+    found = LEVEL_ALIASES.get(name, name) if isinstance(name, str) else name
+    if found not in LEVELS:
+        raise ConfigError(f"unknown level {name!r}; {suggest(name, (*LEVELS, *LEVEL_ALIASES))}")
+    return str(found)
+
+
+def rank(level: str) -> int:
+    """Return the number of a level, or of its alias.
+
+    Raises:
+        ConfigError: If there is no such level.
+    """
+    return LEVELS.index(level_of(level))
 
 
 def environment(world: str) -> str:
@@ -183,6 +197,49 @@ def component_id(kind: str, world: str, agent: str) -> str:
     if kind == "agent":
         return agent_component(agent)
     return DSE if kind == "dse" else ENGINE
+
+
+_ENVIRONMENT = frozenset({"ENVIRONMENT_EVENT_OCCURRED", "ENVIRONMENT_STATE_CHANGED"})
+_SHAPES: tuple[frozenset[str], ...] = (
+    *(frozenset({key}) for key in ("commands", "seed", "changes", "snapshot", "order")),
+    frozenset({"agent", "message"}),
+    frozenset({"sender", "recipient"}),
+    frozenset({"change", "object"}),
+)
+"""Entries by which data of the environment are known, whatever their `kind` is."""
+_KINDS = frozenset(
+    "step reset hint order send poll reconfigure modify restore snapshot milestone object".split()
+)
+
+
+def looks_derived(event_type: str, data: Mapping[str, Any]) -> bool:
+    """Tell whether a line of the environment has the entries of one that the engine writes."""
+    return event_type in _ENVIRONMENT and any(shape <= data.keys() for shape in _SHAPES)
+
+
+def own_line(told: Mapping[str, Any]) -> tuple[str, Mapping[str, Any]]:
+    """Return the event type and the data of a line of somebody's own.
+
+    What is posted with a word that is not of the toolkit's vocabulary is an event of the
+    environment of kind ``posted``: ``event`` is the word.
+
+    Args:
+        told: The data of an event of kind ``log``.
+
+    Raises:
+        ConfigError: If it could be taken for a line that the engine writes.
+    """
+    event_type, data = told["event_type"], told["data"]
+    if told.get("posted") and event_type not in EVENT_TYPES:
+        return "ENVIRONMENT_EVENT_OCCURRED", {"kind": "posted", "event": event_type, "data": data}
+    taken = event_type in ("SIMULATION_CONTROL", "PERCEPTION_INPUT_RECEIVED")
+    kind = event_type in _ENVIRONMENT and data.get("kind") in _KINDS
+    if taken or kind or looks_derived(event_type, data):
+        raise ConfigError(
+            f"a line {event_type} with {', '.join(data) or 'no data'} is written by the engine "
+            "alone; post it as a type of your own"
+        )
+    return event_type, data
 
 
 UNSEALED = "0" * 16

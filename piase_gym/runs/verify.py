@@ -27,7 +27,6 @@ from piase_gym.errors import RunError
 from piase_gym.runs.derive import PERCEPT
 from piase_gym.runs.divergence import MISSING, Divergence, ReplayReport, differences
 from piase_gym.runs.episode_record import EpisodeRecord
-from piase_gym.runs.expand import AgentEvent
 from piase_gym.runs.history import History
 from piase_gym.runs.json_values import encode
 from piase_gym.runs.lines import Line, Out
@@ -42,6 +41,7 @@ from piase_gym.runs.schema import (
     REBUILD,
     SYSTEM,
     Event,
+    looks_derived,
     played_out,
 )
 
@@ -61,14 +61,8 @@ _LEARNING = frozenset({"LEARNING_EPISODE_START", "LEARNING_EPISODE_END"})
 _EARLY = _GOALS | _LEARNING | {"TASK_STATUS_UPDATE"}
 """The types of lines that may stand before what they follow from."""
 _DERIVED = _EARLY | _ACTIONS | {PERCEPT, "REWARD_SIGNAL_ISSUED"}
-_ENVIRONMENT = frozenset({"ENVIRONMENT_EVENT_OCCURRED", "ENVIRONMENT_STATE_CHANGED"})
-_SHAPES: tuple[frozenset[str], ...] = (
-    *(frozenset({key}) for key in ("commands", "seed", "changes", "snapshot", "order")),
-    frozenset({"agent", "message"}),
-    frozenset({"sender", "recipient"}),
-)
-"""Entries by which the data of an input is known whose `kind` is gone."""
 _OLD_GOAL = re.compile(r"goal_\d+_")
+_SUBMITTED = frozenset({"sequence_id", "execution_priority"})
 _LETTER = frozenset({"sender", "recipient", "message"})
 _KNOWN = frozenset((*FIELDS, *MORE_FIELDS))
 _FRAME = "event_type agent_id step episode source_component_id source_type log_level".split()
@@ -198,7 +192,7 @@ class Verifier(Recorder):
     def _own_line(self, number: int, event: Event) -> None:
         """Check a line of a user, an agent or a curriculum."""
         kind, data = event["event_type"], event["event_data"]
-        if kind in _ENVIRONMENT and any(shape <= data.keys() for shape in _SHAPES):
+        if looks_derived(kind, data):
             self.differ(number, event, None, "kind", data.get("kind", MISSING), "another kind")
             return
         if self._early and kind not in _DERIVED:
@@ -260,7 +254,7 @@ class Verifier(Recorder):
         dse = kind.startswith("DSE_")
         return (
             kind == PERCEPT
-            or bool(data.get("kind") == "milestone")
+            or data.get("kind") in ("milestone", "object")
             or (not dse and self._is_goal(data.get("goal_id"), event["agent_id"]))
         )
 
@@ -406,9 +400,9 @@ class Verifier(Recorder):
             self._letters = len(world.mailboxes.history)
         self._compare(number, event)
 
-    def seen(self, record: EpisodeRecord, world: World[Any, Any]) -> list[AgentEvent]:
-        """Return what those in play perceive now."""
-        return self.percepts(record.names, world, self._times[record.slot], record.slot)
+    def time_of(self, record: EpisodeRecord) -> int:
+        """Return how many steps an episode has lasted."""
+        return self._times[record.slot]
 
     def episode_records(self) -> Sequence[EpisodeRecord | None]:
         """Return the present episodes of all slots."""
@@ -452,6 +446,7 @@ class Verifier(Recorder):
         letters, names = self._sent(world, data), record.names
         self.messages += len(letters)
         changes, place = tick.ended or world.awaiting_agents, len(self._made)
+        record.submitted = _submitted(data, record.names)
         self.put_step(record, world, acts, tick, letters, world.digest(), changes)
         self._add_targets(self._made[place].data, names, data.get("targets"))
         turns, self._turns = self._turns, deque()
@@ -552,9 +547,21 @@ class Verifier(Recorder):
 
 _TYPES = {
     **dict.fromkeys(("reset", "hint", "order", "send", "poll"), "ENVIRONMENT_EVENT_OCCURRED"),
-    **dict.fromkeys(("restore", "reconfigure"), "ENVIRONMENT_STATE_CHANGED"),
+    **dict.fromkeys(("restore", "reconfigure", "modify"), "ENVIRONMENT_STATE_CHANGED"),
 }
 """The types of the lines that are inputs, by their kind."""
+
+
+def _submitted(data: Mapping[str, Any], names: Sequence[str]) -> Mapping[str, Any]:
+    """Return what a step line says of how commands were submitted, which nothing else tells."""
+    told: Mapping[str, Any] = data.get("submitted", {})
+    whole = isinstance(told, dict) and all(
+        name in names and isinstance(more, dict) and more and more.keys() <= _SUBMITTED
+        for name, more in told.items()
+    )
+    if not whole:
+        raise RunError("what it says was submitted is not of agents in play")
+    return told
 
 
 def _alike(event: Event, wanted: Line) -> bool:

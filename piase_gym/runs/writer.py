@@ -17,7 +17,7 @@ from typing import Protocol, TypeVar
 
 import xxhash
 
-from piase_gym.errors import ConfigError, LogWriteError, PiaseError, suggest
+from piase_gym.errors import ConfigError, LogSinkWarning, LogWriteError, PiaseError, suggest
 from piase_gym.runs.lines import Encoder, Line, Out
 from piase_gym.runs.schema import UNSEALED, sealed
 from piase_gym.runs.sinks import LoggerInterface
@@ -81,7 +81,8 @@ class Sinks:
         if failures and self.on_error == "stop":
             raise LogWriteError(failures[0])
         for message in failures:
-            warnings.warn(f"{message}; the run goes on without it", UserWarning, stacklevel=4)
+            told = f"{message}; the run goes on without it"
+            warnings.warn(told, LogSinkWarning, stacklevel=4)
 
 
 class Writer(Out):

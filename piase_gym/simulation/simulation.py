@@ -377,6 +377,15 @@ class Simulation:
             raise ConfigError(f"cannot write {str(path)!r}: {error.strerror}") from None
         return path
 
+    def post_event(
+        self, event_type: str, data: Mapping[str, Any] | None = None, agent: str | None = None
+    ) -> None:
+        """Post an event of one's own (`post_event` of the DSE document's engine).
+
+        Logs write it as a line; see `WorldAccess.post_event`.
+        """
+        self.world_env.post_event(event_type, data, agent)
+
     def close(self) -> None:
         """Phase C 3: give back resources; closing twice does no harm."""
         self.asker.close()
@@ -442,10 +451,6 @@ class Simulation:
     def world(self) -> Any:
         """The world."""
         return self.world_env.world
-
-    def post_event(self, kind: str, agent: str | None = None, **data: Any) -> None:
-        """Post an event of one's own on the bus."""
-        self.events.post(kind, agent, **data)
 
     def submit(self, agent_id: str, answer: Any) -> None:
         """Let an agent act without being asked: at the end of the step, or now if `event_based`.

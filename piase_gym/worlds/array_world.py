@@ -351,6 +351,10 @@ class ArrayWorld(World[C, F]):
         """Rebuild what is derived from the canonical state, vectors and masks included."""
         self._reset_one(self.one, REBUILD)
 
+    def show(self, events: NDArray[np.uint8], vectors: NDArray[Any]) -> None:
+        """Take over what a state does not hold: what came of commands, what the ended saw last."""
+        self._events[:], self._obs[:] = events, vectors
+
     def give_hint(self, agent: int, hint: str | None) -> None:
         """Show a hint in the text and, hashed, in the vector."""
         super().give_hint(agent, hint)

@@ -13,7 +13,7 @@ import pytest
 from piase_gym.core.jsonable import jsonable
 from piase_gym.core.surroundings import Surroundings, Thing, surroundings_by_name
 from piase_gym.core.world import Facts
-from piase_gym.interfaces.perceptions import entities, inventory_update
+from piase_gym.interfaces.results import entities, inventory_update
 
 AGENTS = ("agent_0", "agent_1")
 

@@ -30,6 +30,9 @@ STEPS = {
     "run_v2_grid": 11,
     "run_v2_text": 12,
     "run_v2_batch": 16,
+    "run_v3_grid": 8,
+    "run_v3_text": 12,
+    "run_v3_batch": 16,
 }
 
 

@@ -350,7 +350,7 @@ def test_everything_is_on_the_bus() -> None:
     simulation = Simulation("lost_key", "oracle", expose_states=True)
     events = listen(simulation)
     simulation.initialize()
-    simulation.post_event("tutor", AGENT, word="well done")
+    simulation.post_event("tutor", {"word": "well done"}, AGENT)
     simulation.run()
     kinds = [event.kind for event in events]
     for kind in ("reset", "step", "milestone", "state", "log", "close", "tutor"):

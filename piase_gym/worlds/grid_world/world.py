@@ -15,6 +15,7 @@ from piase_gym.compiled.memory import overlaid
 from piase_gym.compiled.stepping import Kernels
 from piase_gym.core.commands import Command, Outcome, Result, Verb
 from piase_gym.core.difficulty import DifficultyParameter, Element, PerAgentField
+from piase_gym.core.objects import Objects
 from piase_gym.core.surroundings import Surroundings
 from piase_gym.core.world import HINT_TEXT, Capabilities, Manual
 from piase_gym.errors import AgentError, EnvelopeError, GenerationError
@@ -33,6 +34,7 @@ from piase_gym.worlds.grid_world.curriculum import DIALS, ELEMENTS, PERSONAL
 from piase_gym.worlds.grid_world.facts import GridFacts
 from piase_gym.worlds.grid_world.levels import LAYOUTS, PAGES
 from piase_gym.worlds.grid_world.manual import fault_sentence, manual
+from piase_gym.worlds.grid_world.objects import objects
 from piase_gym.worlds.grid_world.observe import pictures, surroundings
 from piase_gym.worlds.grid_world.rules.events import (
     BLOCKED,
@@ -143,6 +145,12 @@ class GridWorld(ArrayWorld[GridWorldConfig, GridFacts]):
     result_of: ClassVar[Sequence[Result]] = RESULTS
     kernels: ClassVar[Kernels] = KERNELS
     capabilities: ClassVar[Capabilities] = Capabilities(batched=True, late_join=True)
+    live_fields: ClassVar[tuple[str, ...]] = tuple(
+        (
+            "max_steps shared_reward rewards hazard_ends regrow mover_period mover_chance "
+            "fruit_energy collisions see_through_walls"
+        ).split()
+    )
     difficulty_parameters: ClassVar[tuple[DifficultyParameter, ...]] = DIALS
     elements: ClassVar[tuple[Element, ...]] = ELEMENTS
     per_agent_fields: ClassVar[Mapping[str, PerAgentField]] = PERSONAL
@@ -296,9 +304,9 @@ class GridWorld(ArrayWorld[GridWorldConfig, GridFacts]):
         if fault := self.make_level(self.new_single(config), 0):
             raise GenerationError(fault_sentence(fault, config))
 
-    def configure(self, config: GridWorldConfig) -> None:
+    def take_config(self, config: GridWorldConfig) -> None:
         """Take another config."""
-        super().configure(config)
+        super().take_config(config)
         self.tables[...] = config_table(self.config, self.envelope)
         self.form = views.layout_of(self.config)
         self.awaiting_agents = bool(self.config.latecomers)
@@ -334,6 +342,11 @@ class GridWorld(ArrayWorld[GridWorldConfig, GridFacts]):
         """Return the column and the row of every agent of many environments."""
         slots = len(self.agents)
         return np.stack([states["x"][:, :slots], states["y"][:, :slots]], axis=-1)
+
+    def objects(self) -> Objects:
+        """Return agents, doors, keys, boxes and all else that stands on the grid."""
+        names, energy = self.agents[: self.config.agents], bool(self.config.energy)
+        return objects(self.states[0], self.side, names, energy)
 
     def ends_at(self, place: Any) -> bool:
         """Tell whether a goal is fixed there."""

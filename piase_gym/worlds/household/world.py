@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import copy
 import functools
-from collections.abc import Mapping, Sequence
+from collections.abc import Collection, Mapping, Sequence
 from typing import Any, ClassVar, Literal, Self
 
 import numpy as np
@@ -23,6 +23,7 @@ from piase_gym.core.commands import (
 from piase_gym.core.config import require_fit
 from piase_gym.core.difficulty import DifficultyParameter
 from piase_gym.core.mailbox import EVERYONE, ChannelRules
+from piase_gym.core.objects import Objects
 from piase_gym.core.rng import Stream, StreamId
 from piase_gym.core.surroundings import Surroundings
 from piase_gym.core.world import Capabilities, DecodedAction, Manual, StepResult
@@ -33,6 +34,7 @@ from piase_gym.worlds.household.facts import HouseholdFacts
 from piase_gym.worlds.household.levels import files
 from piase_gym.worlds.household.levels.generator import Home, generate
 from piase_gym.worlds.household.manual import manual
+from piase_gym.worlds.household.objects import objects
 from piase_gym.worlds.household.observe import knowledge, pictures, text, twin, vector
 from piase_gym.worlds.household.observe.knowledge import Knowledge, Known
 from piase_gym.worlds.household.rules import step
@@ -103,6 +105,11 @@ class Household(TextWorld[HouseholdConfig, HouseholdFacts, HomeState, tuple[Game
     capabilities: ClassVar[Capabilities] = Capabilities(native_text=True, messages=True)
     milestones: ClassVar[tuple[str, ...]] = step.MILESTONES
     perception_types: ClassVar[Mapping[str, str]] = text.PERCEPTION_TYPES
+    live_fields: ClassVar[tuple[str, ...]] = tuple(
+        (
+            "max_steps shared_reward rewards feedback lists_commands message_delay message_loss"
+        ).split()
+    )
     difficulty_parameters: ClassVar[tuple[DifficultyParameter, ...]] = DIFFICULTY_PARAMETERS
 
     state_key: ClassVar[str] = "home"
@@ -135,9 +142,9 @@ class Household(TextWorld[HouseholdConfig, HouseholdFacts, HomeState, tuple[Game
         self._either, self._asks = wording == "both", wording != "2.1.1"
         self._grammar = actions.verbs(wording, self.agents)
 
-    def configure(self, config: HouseholdConfig) -> None:
+    def take_config(self, config: HouseholdConfig) -> None:
         """Take another config for the episodes that follow."""
-        super().configure(config)
+        super().take_config(config)
         self._take(self.config)
 
     @property
@@ -329,6 +336,16 @@ class Household(TextWorld[HouseholdConfig, HouseholdFacts, HomeState, tuple[Game
         """Return the first receptacle where an agent stands."""
         here = self.game.at[self.state_of.at[agent]]
         return self.game.receptacles[here[0]] if here else None
+
+    def objects(self) -> Objects:
+        """Return agents, receptacles and objects."""
+        return objects(self.game, self.state_of, self.agents)
+
+    def in_sight(self, agent: int, objects: Objects) -> Collection[str]:
+        """Leave out receptacles elsewhere, of which an agent knows only what it saw there."""
+        here = {self.game.receptacles[k] for k in self.game.at[self.state_of.at[agent]]}
+        seen = super().in_sight(agent, objects)
+        return {name for name in seen if name in here or objects[name]["kind"] != "receptacle"}
 
     # -- what agents can do ---------------------------------------------------------------
 

@@ -94,9 +94,9 @@ class CameraSearch(ObjectSearch):
         describer(config.describer, {})
         super().check_config(config)
 
-    def configure(self, config: ObjectSearchConfig) -> None:
+    def take_config(self, config: ObjectSearchConfig) -> None:
         """Take another config; what was seen stays until the next picture."""
-        super().configure(config)
+        super().take_config(config)
         shots = self.shots
         self._take_names(self.config)
         self.shots = shots

@@ -14,6 +14,7 @@ from numpy.typing import NDArray
 from piase_gym.compiled.stepping import Kernels
 from piase_gym.core.commands import Command, Outcome, Result, Verb
 from piase_gym.core.difficulty import DifficultyParameter, Element
+from piase_gym.core.objects import Objects
 from piase_gym.core.surroundings import Surroundings, Thing, surroundings_by_name
 from piase_gym.core.world import Capabilities, Manual
 from piase_gym.errors import AgentError, EnvelopeError, GenerationError, MissingExtraError
@@ -38,6 +39,7 @@ from piase_gym.worlds.object_search.facts import SearchFacts
 from piase_gym.worlds.object_search.form import form_of
 from piase_gym.worlds.object_search.geometry import SIDE
 from piase_gym.worlds.object_search.manual import fault_sentence, manual
+from piase_gym.worlds.object_search.objects import objects
 from piase_gym.worlds.object_search.observe import pictures, text
 from piase_gym.worlds.object_search.observe.sight import KERNELS, enter_one
 
@@ -173,6 +175,12 @@ class ObjectSearch(ArrayWorld[ObjectSearchConfig, SearchFacts]):
     result_of: ClassVar[Sequence[Result]] = RESULTS
     kernels: ClassVar[Kernels] = KERNELS
     capabilities: ClassVar[Capabilities] = Capabilities(batched=True, late_join=True)
+    live_fields: ClassVar[tuple[str, ...]] = tuple(
+        (
+            "max_steps shared_reward rewards sight show_found end_when_found wandering "
+            "wander_period"
+        ).split()
+    )
     difficulty_parameters: ClassVar[tuple[DifficultyParameter, ...]] = DIFFICULTY_PARAMETERS
     elements: ClassVar[tuple[Element, ...]] = ELEMENTS
 
@@ -309,9 +317,9 @@ class ObjectSearch(ArrayWorld[ObjectSearchConfig, SearchFacts]):
         if fault := self.make_level(self.new_single(config), 0):
             raise GenerationError(fault_sentence(fault, config))
 
-    def configure(self, config: ObjectSearchConfig) -> None:
+    def take_config(self, config: ObjectSearchConfig) -> None:
         """Take another config."""
-        super().configure(config)
+        super().take_config(config)
         self.tables[...] = state.new_table(self.config, self.envelope)
         self.form = form_of(self.config)
         self.awaiting_agents = bool(self.config.latecomers)
@@ -360,6 +368,10 @@ class ObjectSearch(ArrayWorld[ObjectSearchConfig, SearchFacts]):
             return None
         slots = len(self.agents)
         return np.stack([states[name][:, :slots] for name in "xyz"], axis=-1)
+
+    def objects(self) -> Objects:
+        """Return agents with their poses, and the objects that there are to find."""
+        return objects(self.states[0], self._scene(), self.agents[: self.config.agents])
 
     def measure(self, agent: int) -> Mapping[str, float]:
         """Return what the team has achieved, and how many reports this agent has sent."""

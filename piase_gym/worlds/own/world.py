@@ -26,6 +26,7 @@ from piase_gym.core.digest import digest_json
 from piase_gym.core.documents import settings_of
 from piase_gym.core.facts import Capabilities, DecodedAction, Manual, StepResult, shared
 from piase_gym.core.jsonable import jsonable
+from piase_gym.core.objects import Objects
 from piase_gym.core.surroundings import Surroundings, Thing
 from piase_gym.core.world import World
 from piase_gym.errors import ConfigError, OwnEnvironmentError, SnapshotError, UnsupportedError
@@ -386,6 +387,18 @@ class OwnWorld(World[OwnConfig, OwnFacts]):
             except FaultyError as error:
                 self._fail(error.fault, self._turn)
 
+    def objects(self) -> Objects:
+        """Return the ``objects`` of the state that the environment tells, and the agents."""
+        told = self._state_of_env() if self.has_state and self._fault is None else None
+        rows = told.get("objects") if isinstance(told, Mapping) else None
+        things = rows.items() if isinstance(rows, Mapping) else ()
+        named = {
+            str(name): {"kind": "object", **jsonable(properties)}
+            for name, properties in things
+            if isinstance(properties, Mapping)
+        }
+        return {**named, **super().objects()}
+
     # -- what agents can do ---------------------------------------------------------------
 
     def _bits(self, agent: int) -> list[bool]:
@@ -533,6 +546,10 @@ class OwnWorld(World[OwnConfig, OwnFacts]):
             if isinstance(drawn, np.ndarray) and drawn.ndim == 3 and drawn.shape[2] == 3:
                 return drawn.astype(np.uint8)
         return picture(self.ansi())
+
+    def modify(self, changes: Mapping[str, Any]) -> None:
+        """Take another limit, or share rewards; the environment itself waits for the reset."""
+        self.take_config(self.changed_now(changes))
 
     # -- hooks ----------------------------------------------------------------------------
 

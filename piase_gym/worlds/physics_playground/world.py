@@ -14,6 +14,7 @@ from numpy.typing import NDArray
 from piase_gym.core.commands import Command, InvalidAction, Outcome, Result, Verb
 from piase_gym.core.difficulty import DifficultyParameter, Element, PerAgentField
 from piase_gym.core.mailbox import EVERYONE, ChannelRules, Mailbox
+from piase_gym.core.objects import Objects
 from piase_gym.core.rng import Stream, StreamId
 from piase_gym.core.world import Capabilities, DecodedAction, Manual, StepResult, World
 from piase_gym.errors import SnapshotError
@@ -30,6 +31,7 @@ from piase_gym.worlds.physics_playground.curriculum import (
 from piase_gym.worlds.physics_playground.facts import PhysicsFacts
 from piase_gym.worlds.physics_playground.levels.generate import new_state
 from piase_gym.worlds.physics_playground.levels.tasks import tasks_table
+from piase_gym.worlds.physics_playground.objects import objects
 from piase_gym.worlds.physics_playground.observe import pictures, text
 from piase_gym.worlds.physics_playground.observe.readings import Reading
 from piase_gym.worlds.physics_playground.observe.sensors import SensorSet
@@ -142,6 +144,9 @@ class PhysicsPlayground(World[PhysicsPlaygroundConfig, PhysicsFacts]):
 
     name: ClassVar[str] = "PhysicsPlayground"
     version: ClassVar[int] = 0
+    live_fields: ClassVar[tuple[str, ...]] = tuple(
+        "max_steps shared_reward rewards tolerance zone hold_steps delay substeps range".split()
+    )
     difficulty_parameters: ClassVar[tuple[DifficultyParameter, ...]] = DIFFICULTY_PARAMETERS
     elements: ClassVar[tuple[Element, ...]] = ELEMENTS
     per_agent_fields: ClassVar[Mapping[str, PerAgentField]] = PER_AGENT_FIELDS
@@ -354,6 +359,10 @@ class PhysicsPlayground(World[PhysicsPlaygroundConfig, PhysicsFacts]):
     def text_writer(self) -> Callable[[Any, int], str]:
         """Return a function that writes texts from what `capture` kept."""
         return functools.partial(text.write_kept, self.config)
+
+    def objects(self) -> Objects:
+        """Return agents and what can be moved, in centimetres."""
+        return objects(self.play, self.reading, self.agents)
 
     # -- what agents can do ---------------------------------------------------------------
 

@@ -180,6 +180,13 @@ class SocialDilemma(ArrayWorld[SocialDilemmaConfig, F]):
     name: ClassVar[str] = "SocialDilemma"
     version: ClassVar[int] = 0
 
+    live_fields: ClassVar[tuple[str, ...]] = tuple(
+        (
+            "max_steps shared_reward payoffs multiplier benefit cost noise  "
+            "regrowth most_waste waste_chance apple_chance zap_range clean_range apple "
+            "zap_cost zap_fine"
+        ).split()
+    )
     difficulty_parameters: ClassVar[tuple[DifficultyParameter, ...]] = DIFFICULTY_PARAMETERS
     elements: ClassVar[tuple[Element, ...]] = ELEMENTS
 
@@ -214,9 +221,9 @@ class SocialDilemma(ArrayWorld[SocialDilemmaConfig, F]):
         self.text_length = self.modules.text.longest_text(self.form)
         self.reset(0)
 
-    def configure(self, config: SocialDilemmaConfig) -> None:
+    def take_config(self, config: SocialDilemmaConfig) -> None:
         """Take another config."""
-        super().configure(config)
+        super().take_config(config)
         self.tables[...] = self.modules.memory.new_table(self.config, self.envelope)
         self.form = self.modules.views.form_of(self.config)
 

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import functools
-from collections.abc import Mapping, Sequence
+from collections.abc import Collection, Mapping, Sequence
 from typing import Any, ClassVar, Self
 
 import numpy as np
@@ -22,6 +22,7 @@ from piase_gym.core.commands import (
 )
 from piase_gym.core.difficulty import DifficultyParameter
 from piase_gym.core.mailbox import EVERYONE, ChannelRules, Message
+from piase_gym.core.objects import Objects
 from piase_gym.core.rng import Stream, StreamId
 from piase_gym.core.surroundings import Surroundings
 from piase_gym.core.world import Capabilities, DecodedAction, Manual, StepResult
@@ -33,6 +34,7 @@ from piase_gym.worlds.sql_query.facts import SqlQueryFacts
 from piase_gym.worlds.sql_query.levels import datasets, questions
 from piase_gym.worlds.sql_query.levels.dataset import Dataset, Schema
 from piase_gym.worlds.sql_query.manual import manual
+from piase_gym.worlds.sql_query.objects import objects
 from piase_gym.worlds.sql_query.observe import pictures, text, vector
 from piase_gym.worlds.sql_query.rules import step
 from piase_gym.worlds.sql_query.rules.engine import Result, run
@@ -133,6 +135,11 @@ class SqlQuery(TextWorld[SqlQueryConfig, SqlQueryFacts, SqlState, Setting]):
     multiline = True
     milestones: ClassVar[tuple[str, ...]] = step.MILESTONES
     perception_types: ClassVar[Mapping[str, str]] = text.PERCEPTION_TYPES
+    live_fields: ClassVar[tuple[str, ...]] = tuple(
+        (
+            "max_steps shared_reward rewards reward_mode answer seconds message_delay message_loss"
+        ).split()
+    )
     difficulty_parameters: ClassVar[tuple[DifficultyParameter, ...]] = DIFFICULTY_PARAMETERS
     state_key: ClassVar[str] = "query"
     state_adapter: ClassVar[TypeAdapter[Any]] = TypeAdapter(SqlState)
@@ -156,9 +163,9 @@ class SqlQuery(TextWorld[SqlQueryConfig, SqlQueryFacts, SqlState, Setting]):
         if config.dataset is not None:
             self._dataset = datasets.load(config.dataset)
 
-    def configure(self, config: SqlQueryConfig) -> None:
+    def take_config(self, config: SqlQueryConfig) -> None:
         """Take another config for the episodes that follow."""
-        super().configure(config)
+        super().take_config(config)
         self._take(self.config)
 
     @property
@@ -334,6 +341,15 @@ class SqlQuery(TextWorld[SqlQueryConfig, SqlQueryFacts, SqlState, Setting]):
     def position(self, agent: int) -> None:
         """Return nothing: agents are nowhere."""
         return
+
+    def objects(self) -> Objects:
+        """Return agents, the best answer, and the tables."""
+        return objects(self.setting, self.state_of, self.agents, self.config.server is None)
+
+    def in_sight(self, agent: int, objects: Objects) -> Collection[str]:
+        """Return the agent itself, the database, and the tables that it knows."""
+        tables = {f"table {table.name}" for table in self.schema_of(agent)}
+        return {self.agents[agent], "database", *tables} & objects.keys()
 
     # -- what agents can do ---------------------------------------------------------------
 

@@ -14,6 +14,7 @@ from pydantic import TypeAdapter
 from piase_gym.core.commands import Command, InvalidAction, Outcome, Verb
 from piase_gym.core.difficulty import DifficultyParameter, Element, PerAgentField
 from piase_gym.core.mailbox import ChannelRules
+from piase_gym.core.objects import Objects
 from piase_gym.core.rng import Stream, StreamId
 from piase_gym.core.surroundings import Surroundings
 from piase_gym.core.world import Capabilities, DecodedAction, Manual, StepResult
@@ -30,6 +31,7 @@ from piase_gym.worlds.text_room.config import MAX_MESSAGE, TextRoomConfig, TextR
 from piase_gym.worlds.text_room.curriculum import DIFFICULTY_PARAMETERS, ELEMENTS, PER_AGENT_FIELDS
 from piase_gym.worlds.text_room.facts import StepFacts, TextRoomFacts
 from piase_gym.worlds.text_room.levels.generator import generate
+from piase_gym.worlds.text_room.objects import objects
 from piase_gym.worlds.text_room.observe import pictures, text, twin, vector
 from piase_gym.worlds.text_room.observe.view_cache import ObservedStep, ViewCache
 from piase_gym.worlds.text_room.observe.visibility import Sight
@@ -109,6 +111,9 @@ class TextRoom(TextWorld[TextRoomConfig, TextRoomFacts, RoomState, Plot]):
     )
     milestones: ClassVar[tuple[str, ...]] = MILESTONES
     perception_types: ClassVar[Mapping[str, str]] = text.PERCEPTION_TYPES
+    live_fields: ClassVar[tuple[str, ...]] = tuple(
+        "max_steps shared_reward rewards hearing message_delay message_loss".split()
+    )
     difficulty_parameters: ClassVar[tuple[DifficultyParameter, ...]] = DIFFICULTY_PARAMETERS
     elements: ClassVar[tuple[Element, ...]] = ELEMENTS
     per_agent_fields: ClassVar[Mapping[str, PerAgentField]] = PER_AGENT_FIELDS
@@ -137,14 +142,14 @@ class TextRoom(TextWorld[TextRoomConfig, TextRoomFacts, RoomState, Plot]):
         self._parser = CommandParser(WORDING, self.agents, self._grammar)
         self._written_plot = None if config.story is None else compile_story(config.story)
 
-    def configure(self, config: TextRoomConfig) -> None:
+    def take_config(self, config: TextRoomConfig) -> None:
         """Take another config for the episodes that follow; agents keep their names.
 
         The agents of another story are played, in its order, by those that are here.
         """
         if config.names(len(self.agents)) != self.agents:
             config = config.model_copy(update={"agent_ids": self.agents[: config.agents]})
-        super().configure(config)
+        super().take_config(config)
         self._take(self.config)
 
     @property
@@ -273,6 +278,10 @@ class TextRoom(TextWorld[TextRoomConfig, TextRoomFacts, RoomState, Plot]):
     def surroundings(self, facts: TextRoomFacts) -> Surroundings:
         """Return facts in the words of the documents: `room_name`, `objects_visible`, ..."""
         return text.surroundings_of(facts)
+
+    def objects(self) -> Objects:
+        """Return agents, things and doors, with the room, thing or agent where each is."""
+        return objects(self.plot, self.state_of, self.agents)
 
     # -- what agents can do ---------------------------------------------------------------
 

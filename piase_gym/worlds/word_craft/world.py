@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import functools
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Collection, Mapping, Sequence
 from typing import Any, ClassVar
 
 import numpy as np
@@ -14,6 +14,7 @@ from piase_gym.compiled.stepping import Kernels
 from piase_gym.core.commands import OUTCOMES as ALL_OUTCOMES
 from piase_gym.core.commands import Command, InvalidAction, Outcome, Result, Verb
 from piase_gym.core.difficulty import DifficultyParameter
+from piase_gym.core.objects import Objects
 from piase_gym.core.surroundings import Surroundings, Thing
 from piase_gym.core.world import Act, Manual, StepResult
 from piase_gym.worlds.array_world import ArrayWorld, Batch
@@ -24,6 +25,7 @@ from piase_gym.worlds.word_craft.curriculum import DIFFICULTY_PARAMETERS
 from piase_gym.worlds.word_craft.facts import Kept, WordCraftFacts
 from piase_gym.worlds.word_craft.levels.book import read_book
 from piase_gym.worlds.word_craft.manual import manual
+from piase_gym.worlds.word_craft.objects import TABLE, objects
 from piase_gym.worlds.word_craft.observe import pictures, text
 from piase_gym.worlds.word_craft.rules.step import KERNELS, PAIRS
 from piase_gym.worlds.word_craft.state import Arrays
@@ -147,6 +149,9 @@ class WordCraft(ArrayWorld[WordCraftConfig, WordCraftFacts]):
     version: ClassVar[int] = 0
     picture_reveals: ClassVar[bool] = True
     milestones: ClassVar[tuple[str, ...]] = state.MILESTONES
+    live_fields: ClassVar[tuple[str, ...]] = tuple(
+        "max_steps shared_reward subgoal_rewards evaluation".split()
+    )
     difficulty_parameters: ClassVar[tuple[DifficultyParameter, ...]] = DIFFICULTY_PARAMETERS
     perception_types: ClassVar[Mapping[str, str]] = {
         "goal": "string",
@@ -177,9 +182,9 @@ class WordCraft(ArrayWorld[WordCraftConfig, WordCraftFacts]):
         self.text_length = text.longest_text(self.envelope)
         self.reset(0)
 
-    def configure(self, config: WordCraftConfig) -> None:
+    def take_config(self, config: WordCraftConfig) -> None:
         """Take another config."""
-        super().configure(config)
+        super().take_config(config)
         self.tables[...] = self._table(self.config)
         self.form = facts.form_of(self.config)
 
@@ -403,6 +408,22 @@ class WordCraft(ArrayWorld[WordCraftConfig, WordCraftFacts]):
             "steps_left": facts.steps_left,
         }
         return Surroundings(objects=(*others, *seen), inventory=mine, perceptions=perceptions)
+
+    def objects(self) -> Objects:
+        """Return agents, and the things on the tables."""
+        record, count = self.states[0], self.config.agents
+        hands = [self.form.names[thing] for thing in record["hand"][:count].tolist()]
+        used, alive = record["used"][:count].tolist(), self.alive[:count]
+        tables = range(count if self.config.trade else 1)
+        things = [self.form.things(self.table_of(k)) for k in tables]
+        return objects(things, self.agents[:count], list(zip(hands, used, alive, strict=True)))
+
+    def in_sight(self, agent: int, objects: Objects) -> Collection[str]:
+        """Return the agent, and the things on the table before it: its own, or that of all."""
+        mine = (self.agents[agent], TABLE)
+        return {
+            name for name, found in objects.items() if name == mine[0] or found.get("place") in mine
+        }
 
     def state(self) -> NDArray[np.float64]:
         """Return all numbers of the state, then who is alive, fates and marks."""

@@ -11,10 +11,12 @@ from numpy.typing import NDArray
 
 from piase_gym.compiled.stepping import Kernels
 from piase_gym.core.commands import Command, Outcome, Param, Result, Verb
+from piase_gym.core.objects import Objects
 from piase_gym.core.world import Manual
 from piase_gym.errors import GenerationError
 from piase_gym.worlds.grids.hidden_cells import unseen_floor
 from piase_gym.worlds.grids.obstacles import ahead_in_window, in_the_way
+from piase_gym.worlds.social_dilemma import objects
 from piase_gym.worlds.social_dilemma.commons import facts, pictures, state, text
 from piase_gym.worlds.social_dilemma.commons.codes import (
     BLOCKED,
@@ -130,6 +132,10 @@ class Commons(SocialDilemma[CommonsFacts]):
         state = self.states[0]
         away = bool(state["out"][agent])
         return None if away else [int(state["x"][agent]), int(state["y"][agent])]
+
+    def objects(self) -> Objects:
+        """Return agents, apples, and water with its waste."""
+        return objects.of_commons(self.states[0], self.side, self.agents[: self.config.agents])
 
     def measure(self, agent: int) -> Mapping[str, float]:
         """Return how efficient, equal, sustainable and peaceful the game was."""

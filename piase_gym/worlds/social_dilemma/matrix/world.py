@@ -12,7 +12,9 @@ from numpy.typing import NDArray
 from piase_gym.compiled.stepping import Kernels
 from piase_gym.core.commands import OUTCOMES as ALL_OUTCOMES
 from piase_gym.core.commands import Command, Outcome, Result, Verb
+from piase_gym.core.objects import Objects
 from piase_gym.core.world import Manual
+from piase_gym.worlds.social_dilemma import objects
 from piase_gym.worlds.social_dilemma.config import SocialDilemmaConfig
 from piase_gym.worlds.social_dilemma.constants import RESULTS
 from piase_gym.worlds.social_dilemma.games import UNIT
@@ -100,6 +102,11 @@ class MatrixGames(SocialDilemma[MatrixFacts]):
 
     def position(self, agent: int) -> None:
         """Nobody is anywhere."""
+
+    def objects(self) -> Objects:
+        """Return the game, and agents with scores and choices."""
+        names = self.agents[: self.config.agents]
+        return objects.of_matrix(self.states[0], names, self._scores())
 
     def measure(self, agent: int) -> Mapping[str, float]:
         """Return how often the agent cooperated, and how efficient and equal the game was."""

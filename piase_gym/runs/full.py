@@ -1,0 +1,115 @@
+"""What the level ``full`` adds: whole perceptions and results, and what changed of which object."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from typing import Any, NamedTuple
+
+from piase_gym.core.models import Message, PerceptionData
+from piase_gym.core.objects import object_changes, seen_changes
+from piase_gym.core.world import StepResult, World
+from piase_gym.interfaces.results import action_result, changes_summary, perception, simple_result
+
+
+class Told(NamedTuple):
+    """What is told of one step.
+
+    Attributes:
+        objects: What has changed of objects; see `piase_gym.core.objects`.
+        results: Agent -> the fields of its `ActionResult` that are set.
+        perceptions: Agent -> the fields of its `PerceptionData` that are set.
+    """
+
+    objects: list[dict[str, Any]]
+    results: dict[str, dict[str, Any]]
+    perceptions: dict[str, dict[str, Any]]
+
+
+class Observer:
+    """Looks at a world after each step, and says what is different.
+
+    Args:
+        seers: The agents of whom perceptions and results are wanted.
+        agents: All agents.
+    """
+
+    def __init__(self, seers: Sequence[str], agents: Sequence[str]) -> None:
+        self.numbers = {name: number for number, name in enumerate(agents) if name in seers}
+
+    def look(self, world: World[Any, Any], steps: int) -> dict[str, dict[str, Any]]:
+        """Look for the first time in an episode; returns what agents in play perceive."""
+        self._remember(world)
+        alive = world.alive
+        playing = [name for name, number in self.numbers.items() if alive[number]]
+        return self._perceptions(world, playing, steps, {})
+
+    def step(
+        self, world: World[Any, Any], names: Sequence[str], tick: StepResult, steps: int
+    ) -> Told:
+        """Look again after a step of these agents; returns what is different."""
+        objects, sights, surroundings = self.objects, self.sights, self.surroundings
+        self._remember(world)
+        changes = object_changes(objects, self.objects)
+        playing = [name for name in self.numbers if name in names]
+        results: dict[str, dict[str, Any]] = {}
+        for name in playing:
+            seen = seen_changes(changes, name, sights[name], self.sights[name])
+            changed = changes_summary(name, surroundings[name], self.surroundings[name], seen)
+            found = action_result(world, self.numbers[name], tick, steps, changed)
+            results[name] = simple_result(found) or {}
+        carried = {name: surroundings[name].inventory or () for name in playing}
+        perceived = self._perceptions(world, playing, steps, results, carried)
+        return Told([change.told for change in changes], results, perceived)
+
+    def _remember(self, world: World[Any, Any]) -> None:
+        """Keep what there is now, and what agents know of it."""
+        self.objects = world.objects()
+        self.facts = {name: world.facts(number) for name, number in self.numbers.items()}
+        self.surroundings = {name: world.surroundings(facts) for name, facts in self.facts.items()}
+        self.sights = {
+            name: world.in_sight(number, self.objects) for name, number in self.numbers.items()
+        }
+
+    def _perceptions(
+        self,
+        world: World[Any, Any],
+        names: Sequence[str],
+        steps: int,
+        results: Mapping[str, Mapping[str, Any]],
+        carried: Mapping[str, Sequence[str]] | None = None,
+    ) -> dict[str, dict[str, Any]]:
+        """Return what these agents perceive now."""
+        vectors, alive = world.vectors(), world.alive
+        found: dict[str, dict[str, Any]] = {}
+        for name in names:
+            facts, around = self.facts[name], self.surroundings[name]
+            playing = bool(alive[self.numbers[name]])
+            heard = [
+                Message(
+                    sender=letter.sender,
+                    content=letter.message,
+                    timestamp=float(steps),
+                    recipient=letter.recipient,
+                )
+                for letter in facts.messages
+            ]
+            perceived = perception(
+                facts,
+                around,
+                world.text(facts),
+                vectors[self.numbers[name]],
+                steps,
+                own={"in_play": playing, "done": not playing},
+                messages=heard,
+                inventory=(around.inventory or ()) if carried is None else carried[name],
+                result=results.get(name),
+            )
+            found[name] = _fields(perceived)
+        return found
+
+
+def _fields(perceived: PerceptionData) -> dict[str, Any]:
+    """Return the fields of a perception that are set; the log writes arrays by itself."""
+    values = {name: getattr(perceived, name) for name in PerceptionData.model_fields}
+    values["messages"] = [message.model_dump(exclude_none=True) for message in perceived.messages]
+    return {name: value for name, value in values.items() if value is not None}

@@ -1,0 +1,274 @@
+"""Live places for the lines of a run: a database, a function. Nobody waits for them.
+
+Each has a thread of its own and a room for lines that wait. The rule: a place that fails, that does
+not take a piece within its timeout, or whose room is full, is left out from then on (`LogSinkWarning`,
+or `LogWriteError` if the log is written with ``on_error="stop"``); all others stay whole.
+"""  # noqa: E501
+
+from __future__ import annotations
+
+import contextlib
+import os
+import queue
+import re
+import threading
+import time
+from collections.abc import Callable
+from typing import Any
+
+import orjson
+
+from piase_gym.errors import ConfigError, LogWriteError, need
+from piase_gym.runs.schema import FIELDS, MORE_FIELDS
+from piase_gym.runs.sinks import EventSink, LoggerInterface
+
+ROOM = 64_000_000
+"""Bytes that may wait for a place by default."""
+TIMEOUT = 10.0
+"""Seconds that a place has for a piece, and to start and to end, by default."""
+
+
+class LiveSink(LoggerInterface):
+    """Hands lines to another sink from a thread of its own.
+
+    Args:
+        make: Makes the sink, in that thread, in which it is used and closed as well.
+        name: What warnings call it.
+        timeout: Seconds that it has for each piece, and to start and to end.
+        room: Bytes that may wait for it.
+
+    Attributes:
+        path: What warnings call it.
+
+    Raises:
+        LogWriteError: If it cannot be made, or not in time.
+    """
+
+    def __init__(
+        self,
+        make: Callable[[], LoggerInterface],
+        name: str,
+        timeout: float = TIMEOUT,
+        room: int = ROOM,
+    ) -> None:
+        for given, value in (("timeout", timeout), ("room", room)):
+            if isinstance(value, bool) or not isinstance(value, int | float) or not value > 0:
+                raise ConfigError(f"{given} of a sink is a positive number, not {value!r}")
+        self.path, self.timeout, self.room = name, timeout, room
+        self._queue: queue.SimpleQueue[bytes | None] = queue.SimpleQueue()
+        self._waiting = 0
+        """Bytes that wait."""
+        self._since = time.monotonic()
+        """When the thread began with what it does now, or got idle."""
+        self._busy, self._closed = True, False
+        self._failure: Exception | None = None
+        self._ready, self._owner = threading.Event(), os.getpid()
+        self._thread = threading.Thread(
+            target=self._run, args=(make,), name="piase-live-sink", daemon=True
+        )
+        self._thread.start()
+        if not self._ready.wait(timeout):
+            self._closed = True
+            raise LogWriteError(f"{name} cannot be opened: no answer within {timeout:g} s")
+        if self._failure is not None:
+            raise LogWriteError(f"{name} cannot be opened: {_reason(self._failure)}") from None
+
+    def write(self, lines: bytes) -> None:
+        """Let lines wait for the thread.
+
+        Raises:
+            OSError: If the sink has failed, hangs, or has no room left.
+        """
+        if os.getpid() != self._owner:
+            return  # a forked child has no such thread, and it is not its log
+        self._check()
+        if self._waiting + len(lines) > self.room:
+            told = f"{self._waiting:,} bytes wait for it, and {len(lines):,} more have no room"
+            raise self._given_up(OSError(f"it is full: {told}"))
+        self._waiting += len(lines)
+        self._queue.put(lines)
+
+    def close(self) -> None:
+        """Wait until all was taken, at most as long as the sink has for a piece.
+
+        Raises:
+            OSError: If the sink has failed, or hangs.
+        """
+        if self._closed or os.getpid() != self._owner:
+            return
+        self._closed = True
+        self._queue.put(None)
+        while self._thread.is_alive():
+            self._thread.join(0.05)
+            if self._thread.is_alive():
+                self._check()
+        self._check()
+
+    def _check(self) -> None:
+        """Raise if the sink has failed or hangs."""
+        if self._failure is not None:
+            raise OSError(_reason(self._failure)) from None
+        if self._busy and time.monotonic() - self._since > self.timeout:
+            raise self._given_up(TimeoutError(f"it has taken nothing for {self.timeout:g} s"))
+
+    def _given_up(self, error: OSError) -> OSError:
+        """Wait for nothing any more; the thread ends when the sink returns, if it ever does."""
+        self._closed = True
+        self._queue.put(None)
+        return error
+
+    def _run(self, make: Callable[[], LoggerInterface]) -> None:
+        """Make the sink, hand it lines, and close it."""
+        try:
+            sink = make()
+        except Exception as error:
+            self._failure = error
+            self._ready.set()
+            return
+        self._ready.set()
+        try:
+            while True:
+                self._busy = False
+                lines = self._queue.get()
+                self._since, self._busy = time.monotonic(), True
+                if lines is None:
+                    break
+                sink.write(lines)
+                sink.flush()
+                self._waiting -= len(lines)
+        except Exception as error:
+            self._failure = error
+        finally:
+            with contextlib.suppress(Exception):
+                sink.close()
+
+
+class CallbackSink(LiveSink):
+    """Calls a function with every event, as a dict, from a thread of its own.
+
+    Args:
+        callback: The function.
+        timeout: Seconds that it has for a piece of the log, of up to some hundred events.
+        room: Bytes that may wait for it.
+
+    Raises:
+        ConfigError: If it cannot be called.
+
+    Example:
+        >>> import piase_gym
+        >>> from piase_gym import runs
+        >>> seen = []
+        >>> sink = runs.CallbackSink(lambda event: seen.append(event["event_type"]))
+        >>> env = piase_gym.parallel_env("GridWorld")
+        >>> _ = runs.record(env, sinks=[sink])
+        >>> env.close()
+        >>> seen
+        ['SIMULATION_CONTROL', 'SIMULATION_CONTROL']
+    """
+
+    def __init__(
+        self, callback: Callable[[dict[str, Any]], Any], timeout: float = TIMEOUT, room: int = ROOM
+    ) -> None:
+        if not callable(callback):
+            raise ConfigError(f"a callback is a function, not {callback!r:.60}")
+        name = getattr(callback, "__name__", type(callback).__name__)
+        super().__init__(lambda: _Caller(callback), f"callback {name}", timeout, room)
+
+
+class _Caller(EventSink):
+    """Calls a function with every event."""
+
+    def __init__(self, callback: Callable[[dict[str, Any]], Any]) -> None:
+        self._callback = callback
+
+    def log_event(self, event: dict[str, Any]) -> None:
+        """Pass an event on."""
+        self._callback(event)
+
+
+class SqlSink(LiveSink):
+    """Writes every line as a row of a database's table, while the run goes on.
+
+    The table is made if it is not there. Its columns are the fields of a line; ``event_data`` is
+    JSON, and ``event_id`` the primary key, so several runs share a table.
+
+    Args:
+        url: A URL as SQLAlchemy takes it, such as ``"sqlite:///runs.db"`` or
+            ``"postgresql+psycopg://user:password@host/database"``.
+        table: The table.
+        timeout: Seconds that the database has to answer.
+        room: Bytes that may wait for it.
+
+    Raises:
+        ConfigError: If it is no such URL.
+        LogWriteError: If the database does not answer, or the table cannot be used.
+        MissingExtraError: If SQLAlchemy, or the database's driver, is not installed.
+
+    Example:
+        >>> import sqlite3, tempfile
+        >>> import piase_gym
+        >>> from piase_gym import runs
+        >>> file = f"{tempfile.mkdtemp()}/runs.db"
+        >>> env = piase_gym.parallel_env("GridWorld")
+        >>> _ = runs.record(env, sinks=[runs.SqlSink(f"sqlite:///{file}")])
+        >>> env.close()
+        >>> sqlite3.connect(file).execute("SELECT count(*) FROM events").fetchone()
+        (2,)
+    """
+
+    def __init__(
+        self, url: str, table: str = "events", timeout: float = TIMEOUT, room: int = ROOM
+    ) -> None:
+        sql = need("sqlalchemy", "a log in a database", "sql")
+        try:
+            place = sql.make_url(url)
+        except (sql.exc.ArgumentError, TypeError, ValueError):
+            raise ConfigError(
+                f"{url!r:.60} is no database URL; such as 'sqlite:///runs.db' or "
+                "'postgresql+psycopg://user:password@host/database'"
+            ) from None
+        if not isinstance(table, str) or not table.isidentifier():
+            raise ConfigError(f"a table's name is a word, not {table!r:.60}")
+        name = f"{place.render_as_string(hide_password=True)} (table {table})"
+        super().__init__(lambda: _Rows(sql, place, table), name, timeout, room)
+
+
+_ZERO = re.compile(r"(?<!\\)((?:\\\\)*)\\u0000")
+"""A zero byte in JSON. Databases cannot keep it: it becomes the sign for what is no character."""
+
+
+class _Rows(LoggerInterface):
+    """Inserts lines into a table."""
+
+    def __init__(self, sql: Any, url: Any, table: str) -> None:
+        """Connect, and make the table if need be."""
+        self._engine = sql.create_engine(url, json_serializer=lambda value: value)
+        numbers = ("step", "episode")
+        columns = [
+            sql.Column(name, sql.Integer if name in numbers else sql.Text, nullable=False)
+            for name in (*FIELDS, *MORE_FIELDS)
+            if name not in ("event_data", "event_id")
+        ]
+        columns.insert(0, sql.Column("event_id", sql.String(255), primary_key=True))
+        columns.append(sql.Column("event_data", sql.JSON, nullable=False))
+        self._table = sql.Table(table, sql.MetaData(), *columns)
+        self._table.metadata.create_all(self._engine)
+
+    def write(self, lines: bytes) -> None:
+        """Insert the rows of some lines, all or none."""
+        rows = [orjson.loads(line) for line in lines.splitlines()]
+        for row in rows:
+            data = orjson.dumps(row["event_data"]).decode()
+            row["event_data"] = _ZERO.sub(r"\1\\ufffd", data) if "\\u0000" in data else data
+        with self._engine.begin() as connection:
+            connection.execute(self._table.insert(), rows)
+
+    def close(self) -> None:
+        """Disconnect."""
+        self._engine.dispose()
+
+
+def _reason(error: Exception) -> str:
+    """Say why a place failed, in one line and without the rows that it was given."""
+    plain = getattr(error, "orig", None) or error
+    return next((line for line in str(plain).splitlines() if line), type(plain).__name__)

@@ -1,0 +1,47 @@
+"""What there is in the arena, object by object; see `piase_gym.core.objects`."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Sequence
+from typing import Any, Final
+
+from piase_gym.core.objects import AGENT
+from piase_gym.worlds.physics_playground.observe.readings import Reading
+from piase_gym.worlds.physics_playground.state import PlayState
+
+DIGITS: Final = 2
+"""Places are told in centimetres: what rests on the floor trembles by less."""
+
+
+def objects(play: PlayState, reading: Reading, agents: Sequence[str]) -> dict[str, Any]:
+    """Return agents and what can be moved, with the place [x, y, z] of each.
+
+    What an agent grips is in its hand: its place is the agent.
+    """
+    poses = [raw[:2] for raw in reading.raw]
+    holders = {hold.object: agents[k] for k, hold in enumerate(play.holds) if hold is not None}
+    first = len(play.objects)
+    found: dict[str, Any] = {}
+    for k, name in enumerate(agents[: len(play.agents)]):
+        position, turn = poses[first + k]
+        found[name] = {
+            "kind": AGENT,
+            "place": _place(position),
+            "heading": round(math.degrees(_yaw(*turn))) % 360,
+            "in_play": play.status[k] == "playing",
+        }
+    for k, body in enumerate(play.objects):
+        place: Any = holders.get(k) or _place(poses[k][0])
+        found[body.name] = {"kind": body.shape, "place": place}
+    return found
+
+
+def _place(position: Sequence[float]) -> list[float]:
+    """Return a place in metres, without a sign of zero."""
+    return [round(value, DIGITS) + 0.0 for value in position]
+
+
+def _yaw(x: float, y: float, z: float, w: float) -> float:
+    """Return the angle about the vertical of a quaternion, from east to north."""
+    return math.atan2(2 * (w * z + x * y), 1 - 2 * (y * y + z * z))
