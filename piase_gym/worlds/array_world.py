@@ -22,6 +22,7 @@ from piase_gym.compiled.stepping import (
     ABSENT,
     BEGIN,
     CONTINUE,
+    NONE,
     OUTPUTS,
     REBUILD,
     SHOW,
@@ -29,7 +30,9 @@ from piase_gym.compiled.stepping import (
 )
 from piase_gym.core.commands import OUTCOMES, RESULTS, Command, InvalidAction, Outcome, Result
 from piase_gym.core.config import WorldConfig
-from piase_gym.core.digest import digest_bytes
+from piase_gym.core.digest import digest_bytes, digest_json
+from piase_gym.core.script.run import ScriptRun, Turn
+from piase_gym.core.script.single import carry_out
 from piase_gym.core.text_encoding import HINT_CODE, hash_text
 from piase_gym.core.world import (
     Act,
@@ -63,6 +66,12 @@ def codes_of(outcome_of: Sequence[Outcome]) -> NDArray[np.uint8]:
     codes = np.zeros(256, np.uint8)
     codes[: len(outcome_of)] = [OUTCOMES.index(outcome) for outcome in outcome_of]
     return codes
+
+
+def _indices_of(world: Any, word: str) -> list[int]:
+    """Return the indices of commands that are a line, or have a verb."""
+    known = enumerate(world.commands)
+    return [k for k, command in known if word in (command.verb, world.write(command))]
 
 
 _FIRST = np.zeros(1, np.int64)
@@ -300,6 +309,8 @@ class ArrayWorld(World[C, F]):
         notable = self.kernels.step_one(self._one)
         if notable < 0:
             return self._step_decoded(acts)  # which says what is wrong
+        if self.script is not None:
+            return self._play_script(self.script)
         outcomes = self.outcome_of
         named = [outcomes[event] for event in self._event_view]
         rewards = self._reward_view.tolist()
@@ -308,6 +319,53 @@ class ArrayWorld(World[C, F]):
         terminated, truncated = self._terminated.tolist(), self._truncated.tolist()
         ended = any(terminated) or any(truncated)
         return StepResult(rewards, terminated, truncated, named, ended, self._notes())
+
+    def _play_script(self, run: ScriptRun) -> StepResult:
+        """Let the script do its part after a step, and return what both did."""
+        slots, one = len(self.agents), self.one
+        events = self._events[None]
+        turn = Turn(
+            states=self.states,
+            rewards=one["rewards"][:, :slots],
+            terminated=self._terminated[None],
+            truncated=self._truncated[None],
+            played=events != NONE,
+            acts=one["acts"][:, :slots],
+            outcomes=codes_of(self.outcome_of)[events],
+            milestones=self.reached(self.states, run.milestones),
+        )
+        changes = run.after(turn)
+        notes = carry_out(self, run, changes, self._notes())
+        terminated, truncated = self._terminated.tolist(), self._truncated.tolist()
+        outcomes = [self.outcome_of[event] for event in self._event_view]
+        ended = any(terminated) or any(truncated)
+        rewards = self._reward_view.tolist()
+        return StepResult(rewards, terminated, truncated, outcomes, ended, notes)
+
+    def reached(
+        self, states: NDArray[Any], names: Sequence[str]
+    ) -> dict[str, NDArray[np.bool_]]:
+        """Return who has reached which of some milestones of the world."""
+        marks = states["marks"][:, : len(self.agents)]
+        bits = {name: bit for bit, name in enumerate(self.milestones)}
+        return {name: (marks >> bits[name] & 1) != 0 for name in names if name in bits}
+
+    def action_matches(self, acts: NDArray[Any], word: str) -> NDArray[np.bool_]:
+        """Tell which acts, given as indices, are a line, or have a verb."""
+        return np.isin(acts, _indices_of(self, word))
+
+    def finish(self, states: NDArray[Any], who: NDArray[np.bool_], result: Result) -> None:
+        """Give some agents the first fate that has a result, and take them out of play."""
+        fates = range(1, len(self.result_of))
+        fate = next(code for code in fates if self.result_of[code] is result)
+        slots = len(self.agents)
+        states["fate"][:, :slots][who] = fate
+        states["alive"][:, :slots][who] = 0
+
+    def change_settings(self, fields: Mapping[str, Any]) -> None:
+        """Take up changed fields of the config, and the table that is made of them."""
+        super().change_settings(fields)
+        self.tables[...] = self.new_batch(1, [self.config]).tables
 
     def _step_decoded(self, acts: Sequence[Act]) -> StepResult:
         """Advance by one step where not all acts are plain indices."""
@@ -470,4 +528,9 @@ class ArrayWorld(World[C, F]):
 
     def digest(self) -> str:
         """Hash the canonical bytes of the record."""
-        return digest_bytes(self._canonical)
+        return self.digest_with(digest_bytes(self._canonical), self.script)
+
+    @staticmethod
+    def digest_with(found: str, run: ScriptRun | None, env: int = 0) -> str:
+        """Return a digest that also stands for what the script does in an environment."""
+        return found if run is None else digest_json([found, run.digest(env)])
