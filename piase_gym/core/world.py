@@ -118,6 +118,8 @@ class World(ABC, Generic[C, F]):
     """Fields of the config of which each agent has its own part, by name."""
     observables: ClassVar[Mapping[str, Observable]] = {}
     """What conditions of scripts can be about, beside what is common to all worlds."""
+    scriptable: ClassVar[bool] = True
+    """Whether configs may have a script; stories have events of their own."""
     spawnable: ClassVar[tuple[str, ...]] = ()
     """What scripts can let appear."""
     live_fields: ClassVar[tuple[str, ...]] = ()
@@ -326,6 +328,16 @@ class World(ABC, Generic[C, F]):
     def observables_of(cls, config: C) -> Mapping[str, Observable]:
         """Return what conditions can be about under a config, by name."""
         return cls.kind_for(config).observables
+
+    @classmethod
+    def spawnable_in(cls, config: C) -> tuple[str, ...] | None:
+        """Return what scripts can let appear under a config; ``None`` if that is not known."""
+        return cls.kind_for(config).spawnable
+
+    @classmethod
+    def verbs_of(cls, config: C) -> Sequence[str] | None:
+        """Return the verbs of a config's commands, for checks; ``None`` if they are not known."""
+        return None
 
     def observe(self, name: str, states: Any, of: Any) -> NDArray[Any]:
         """Return a fact; see `piase_gym.core.script.observables`.

@@ -64,7 +64,7 @@ def resolve(name: Name, scenario: object, envelope: object, fields: Mapping[str,
 
     base, chosen = found.fields, found.scenario
     if scenario is not None:
-        chosen = load_scenario(scenario)
+        chosen = load_scenario(scenario, spec.name)
         if chosen.world != spec.name:
             raise ScenarioError(
                 f"scenario {chosen.name!r} is of {chosen.world}, not of {spec.name}"

@@ -154,7 +154,7 @@ def test_files_that_cannot_be_read_are_refused(tmp_path: Path) -> None:
         with pytest.raises(ScenarioError, match=told):
             scenarios.load(tmp_path / name)
     for wrong in (3, None, ["x"]):
-        with pytest.raises(ScenarioError, match="named by a string"):
+        with pytest.raises(ScenarioError, match="a name, a path or a dict"):
             scenarios.load(wrong)
     with pytest.raises(ScenarioError, match="did you mean 'lost_key'"):
         scenarios.load("lost_kee")

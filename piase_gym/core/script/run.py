@@ -455,6 +455,8 @@ class ScriptRun:
         try:
             for name in row.dtype.names or ():
                 given = np.asarray(state[name])  # type: ignore[index]
+                if not row[name].size:
+                    continue
                 if given.shape != row[name].shape or (given.size and given.dtype.kind not in "iufb"):
                     raise ValueError(f"{name!r} has another shape or type")
                 row[name] = given

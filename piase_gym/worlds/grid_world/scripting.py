@@ -205,7 +205,12 @@ def _forget(state: Any, number: str, places: str, gone: NDArray[np.bool_]) -> No
 
 def place_problem(config: Any, thing: str | None, place: Any) -> str | None:
     """Say why nothing can appear on a cell of a config, where that is known."""
+    if isinstance(place, str) or len(place) != 2:
+        return f"a place is (x, y), not {place!r}"
     x, y = (int(part) for part in place)
+    if not (0 <= x < config.width and 0 <= y < config.height):
+        size = f"{config.width} by {config.height}"
+        return f"({x}, {y}) lies outside of the grid of {size}"
     if thing is None:
         return None
     border = config.border and not (0 < x < config.width - 1 and 0 < y < config.height - 1)

@@ -245,6 +245,11 @@ class GridWorld(ArrayWorld[GridWorldConfig, GridFacts]):
         scripting.remove(self.side, states, envs, thing, place)
 
     @classmethod
+    def verbs_of(cls, config: GridWorldConfig) -> Sequence[str]:
+        """Return the verbs."""
+        return [verb.name for verb in grammar_of(config.fixed_sizes().symbols)]
+
+    @classmethod
     def place_problem(cls, config: GridWorldConfig, thing: str | None, place: Any) -> str | None:
         """Say why nothing can appear somewhere."""
         return scripting.place_problem(config, thing, place)
