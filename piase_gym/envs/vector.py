@@ -190,6 +190,7 @@ def make_vector(
     partners: Partners | None = None,
     autoreset_mode: AutoresetMode | str = AutoresetMode.NEXT_STEP,
     render_mode: str | None = None,
+    scenario: object = None,
     envelope: object = None,
     **config: Any,
 ) -> VectorEnv[Any, Any, Any]:
@@ -213,6 +214,7 @@ def make_vector(
         partners: Policies for the other agents; default: the id's, else ``random``.
         autoreset_mode: Gymnasium's `AutoresetMode`, or its name.
         render_mode: ``"ansi"`` or ``"rgb_array"``.
+        scenario: A scenario: its name, path, dict or object.
         envelope: The largest sizes that later configs may have.
         config: Fields of the world's config.
     """
@@ -221,7 +223,7 @@ def make_vector(
     style.check()
     if config.get("max_episode_steps") == NO_TIME_LIMIT:
         del config["max_episode_steps"]
-    checked, spec, row, *_ = resolve(world, None, envelope, config)
+    checked, spec, row, *_ = resolve(world, scenario, envelope, config)
     made = load(spec.world, spec)(checked)
     number = 0 if agent is None else agent_number(made.agents, agent)
     focal = made.agents[number]

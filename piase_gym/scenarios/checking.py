@@ -62,7 +62,7 @@ def checked_script(
 ) -> tuple[Script | None, list[str]]:
     """Return the script of a scenario, and a line for all that is wrong with it and the config."""
     lines = config_problems(spec, fields, document)
-    config = None if lines else load_entry_point(spec.config, spec)(**fields)
+    config = _right_part(load_entry_point(spec.config, spec), fields)
     names = config.names() if config is not None else [agent.agent_id for agent in agents]
     for k, condition in enumerate(head.win_conditions):
         who = condition.agent_id if isinstance(condition, GoalReached) else None
@@ -79,6 +79,20 @@ def checked_script(
             where = ".".join(map(str, key))
             lines.append(f"{document.place(key)}: {where}: {problem.message}")
     return script, lines
+
+
+def _right_part(model: Any, fields: Mapping[str, Any]) -> Any:
+    """Return the config of the fields that are right, or ``None`` if there is none."""
+    for _ in range(2):
+        try:
+            return model(**fields)
+        except ConfigError as error:
+            found = error.__context__
+            if not isinstance(found, ValidationError):
+                return None
+            wrong = {item["loc"][0] for item in found.errors() if item["loc"]}
+            fields = {name: fields[name] for name in fields if name not in wrong}
+    return None
 
 
 def problems_of_rest(spec: Any, document: Document, error: ValidationError) -> list[str]:

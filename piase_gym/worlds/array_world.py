@@ -232,6 +232,8 @@ class ArrayWorld(World[C, F]):
         """
         batch.outputs["codes"] = codes_of(self.outcome_of)
         faults = int(self.kernels.reset(*self._records(batch), batch.outputs, which, what))
+        if batch.scripts is not None and what in (BEGIN, CONTINUE):
+            batch.scripts.begin(batch, which, what == CONTINUE)
         batch.alive[which] = batch.states["alive"][which, : len(self.agents)]
         return faults
 
@@ -265,6 +267,8 @@ class ArrayWorld(World[C, F]):
         count = int(self.kernels.step(*self._records(batch), batch.outputs, acts, focal))
         if count < 0:
             return count
+        if batch.scripts is not None:
+            count = batch.scripts.after(batch, acts, focal)
         batch.any_over = count > 0
         if mode == 2 and count:
             return self.renew_batch(batch, np.flatnonzero(batch.states["ended"]))

@@ -84,27 +84,24 @@ def endless(script: models.Script) -> Iterator[tuple[int, str]]:
     ]
     count = len(script.events)
     follows = [[n for n in range(count) if asks[n] & set(changes[k])] for k in range(count)]
+    reached = [_reached(start, follows) for start in range(count)]
+    told: set[int] = set()
     for start in range(count):
-        circle = _circle(start, follows)
-        values = {(f, v) for k in circle for f, v in changes[k].items()}
-        if any((flag, not value) in values for flag, value in values):
-            names = " -> ".join(
-                script.events[k].name or f"event_{k + 1}" for k in (*circle, start)
-            )
-            yield start, f"endless: {names} set each other off for ever; give one of them `times`"
-            return
+        circle = [k for k in range(count) if k in reached[start] and start in reached[k]]
+        values = {(flag, value) for k in circle for flag, value in changes[k].items()}
+        if start not in told and any((flag, not value) in values for flag, value in values):
+            told |= set(circle)
+            names = [script.events[k].name or f"event_{k + 1}" for k in circle]
+            yield start, f"endless: {', '.join(names)} set each other off for ever; limit `times`"
 
 
-def _circle(start: int, follows: Sequence[Sequence[int]]) -> list[int]:
-    """Return the events on a way from one back to itself, or nothing."""
-    ways = [[start]]
-    seen = set()
-    while ways:
-        way = ways.pop()
-        for after in follows[way[-1]]:
-            if after == start:
-                return way
-            if after not in seen:
-                seen.add(after)
-                ways.append([*way, after])
-    return []
+def _reached(start: int, follows: Sequence[Sequence[int]]) -> set[int]:
+    """Return the events that one sets off, directly or not."""
+    found: set[int] = set()
+    waiting = [*follows[start]]
+    while waiting:
+        number = waiting.pop()
+        if number not in found:
+            found.add(number)
+            waiting += follows[number]
+    return found

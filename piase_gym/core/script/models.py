@@ -142,7 +142,8 @@ Condition = Annotated[
     Discriminator(
         _kind,
         custom_error_type="condition",
-        custom_error_message="a condition has one of the keys " + ", ".join(CONDITION_KEYS),
+        custom_error_message=f"a condition has one of the keys {', '.join(CONDITION_KEYS)}; of its "
+        "own type are goal_reached (to win) and max_steps_reached (to lose)",
     ),
 ]
 

@@ -144,6 +144,7 @@ class ScriptRun:
         script: The script.
         states: One record an environment; see `record`.
         milestones: The milestones that it keeps: its own, and those that conditions are about.
+        changes: Its responses that change settings.
     """
 
     def __init__(self, script: models.Script, world: Scripted, config: Any, count: int) -> None:
@@ -157,7 +158,7 @@ class ScriptRun:
         self.flags = tuple(dict.fromkeys([*script.flags, *asked]))
         self.states = np.zeros(count, record(script, len(self.agents), len(self.milestones)))
         self._messages = script.responses(models.Message)
-        self._changes = script.responses(models.ChangeSetting)
+        self.changes = script.responses(models.ChangeSetting)
         self._goals = {goal.agent_id: goal for goal in script.goals}
         self.names = tuple(e.name or f"event_{k + 1}" for k, e in enumerate(script.events))
         self._compiled: _CompiledScript | None = None
@@ -259,11 +260,15 @@ class ScriptRun:
         notes = self.states["note"][env].tolist()
         return [self.words(agent, note) for agent, note in enumerate(notes)]
 
+    def first_hints(self) -> list[str | None]:
+        """Return what every agent reads at the start."""
+        return [self.words(agent, 0) for agent in range(len(self.agents))]
+
     def settings(self, env: int = 0) -> dict[str, Any]:
         """Return the fields of the config that have changed, with their values."""
         chosen = self.states["settings"][env].tolist()
         pairs = zip(self.script.settings, chosen, strict=True)
-        return {name: self._changes[k - 1].value for name, k in pairs if k}
+        return {name: self.changes[k - 1].value for name, k in pairs if k}
 
     def measures(self, agent: int, env: int = 0) -> dict[str, float]:
         """Return the metrics of an agent."""
@@ -389,7 +394,7 @@ class ScriptRun:
         elif kind is models.End:
             self._finish((whom > 0) & self.playing, Result(response.result), changes)
         elif kind is models.ChangeSetting:
-            chosen = self._changes.index(response) + 1
+            chosen = self.changes.index(response) + 1
             states["settings"][envs, script.settings.index(response.setting)] = chosen
             changes.settings |= envs
         else:
@@ -462,7 +467,7 @@ class ScriptRun:
                 row[name] = given
         except (KeyError, TypeError, ValueError, OverflowError) as error:
             raise SnapshotError(f"the script's part of this snapshot is damaged: {error}") from None
-        limits = {"settings": len(self._changes), "note": len(self._messages)}
+        limits = {"settings": len(self.changes), "note": len(self._messages)}
         for name, most in limits.items():
             if row[name].size and not 0 <= row[name].min() <= row[name].max() <= most:
                 raise SnapshotError(f"{name!r} of a script's state must be in 0..{most}")
