@@ -349,11 +349,12 @@ class World(ABC, Generic[C, F]):
         """
         return self.observables_of(self.config)[name].read(self, states, of)
 
-    def action_matches(self, acts: NDArray[Any], word: str) -> NDArray[np.bool_]:
-        """Tell which acts, given as lines, are a line, or have a verb."""
-        lines = acts.ravel().tolist()
-        found = [line is not None and word in (line, line.split(" ")[0]) for line in lines]
-        return np.array(found, np.bool_).reshape(acts.shape)
+    def action_codes(self, word: str) -> tuple[int, ...] | None:
+        """Return the numbers of commands that are a line, or have a verb.
+
+        ``None`` says that scripts are given acts as lines.
+        """
+        return None
 
     def finish(self, states: Any, who: NDArray[np.bool_], result: Result) -> None:
         """End the episode of some agents, as won or lost, by the rules of a script."""

@@ -28,7 +28,14 @@ from piase_gym.compiled.stepping import (
     SHOW,
     Kernels,
 )
-from piase_gym.core.commands import OUTCOMES, RESULTS, Command, InvalidAction, Outcome, Result
+from piase_gym.core.commands import (
+    OUTCOMES,
+    RESULTS,
+    Command,
+    InvalidAction,
+    Outcome,
+    Result,
+)
 from piase_gym.core.config import WorldConfig
 from piase_gym.core.digest import digest_bytes, digest_json
 from piase_gym.core.script.run import ScriptRun, Turn
@@ -66,12 +73,6 @@ def codes_of(outcome_of: Sequence[Outcome]) -> NDArray[np.uint8]:
     codes = np.zeros(256, np.uint8)
     codes[: len(outcome_of)] = [OUTCOMES.index(outcome) for outcome in outcome_of]
     return codes
-
-
-def _indices_of(world: Any, word: str) -> list[int]:
-    """Return the indices of commands that are a line, or have a verb."""
-    known = enumerate(world.commands)
-    return [k for k, command in known if word in (command.verb, world.write(command))]
 
 
 _FIRST = np.zeros(1, np.int64)
@@ -354,9 +355,10 @@ class ArrayWorld(World[C, F]):
         bits = {name: bit for bit, name in enumerate(self.milestones)}
         return {name: (marks >> bits[name] & 1) != 0 for name in names if name in bits}
 
-    def action_matches(self, acts: NDArray[Any], word: str) -> NDArray[np.bool_]:
-        """Tell which acts, given as indices, are a line, or have a verb."""
-        return np.isin(acts, _indices_of(self, word))
+    def action_codes(self, word: str) -> tuple[int, ...]:
+        """Return the indices of the commands that are a line, or have a verb."""
+        known = enumerate(self.commands)
+        return tuple(k for k, c in known if word in (c.verb, self.write(c)))
 
     def finish(self, states: NDArray[Any], who: NDArray[np.bool_], result: Result) -> None:
         """Give some agents the first fate that has a result, and take them out of play."""

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import functools
 from collections.abc import Callable, Sequence
 from typing import TYPE_CHECKING, Any, NamedTuple
 
@@ -29,6 +30,16 @@ class Compiled(NamedTuple):
     own: bool
 
 
+def any_agent(mask: Mask) -> Mask:
+    """Return where a mask is true of any agent, shape (envs,); NumPy is slow on short rows."""
+    if mask.shape[1] > 8:
+        return np.asarray(mask.any(1))
+    found = mask[:, 0]
+    for agent in range(1, mask.shape[1]):
+        found = found | mask[:, agent]
+    return found
+
+
 def combine(found: Sequence[Compiled], logic: str) -> Compiled:
     """Return whether any, or all, of some conditions hold."""
     if len(found) == 1:
@@ -48,7 +59,7 @@ def any_of(run: ScriptRun, found: Compiled) -> Compiled:
     """Return whether a condition holds for anybody who took part in the step."""
     if not found.own:
         return found
-    return Compiled(lambda: (found.holds() & run.turn.played).any(1, keepdims=True), False)
+    return Compiled(lambda: any_agent(found.holds() & run.turn.played)[:, None], False)
 
 
 def compile_condition(condition: Any, run: ScriptRun) -> Compiled:
@@ -82,9 +93,9 @@ def _about(condition: Any, run: ScriptRun, test: Callable[[], Mask], lasting: bo
     if name is None:
         return Compiled(test, True)
     if name == "any":
-        return Compiled(lambda: (test() & run.turn.played).any(1, keepdims=True), False)
+        return Compiled(lambda: any_agent(test() & run.turn.played)[:, None], False)
     if name == "all":
-        return Compiled(lambda: (test() | ~run.turn.played).all(1, keepdims=True), False)
+        return Compiled(lambda: ~any_agent(~test() & run.turn.played)[:, None], False)
     number = run.agents.index(name)
     one = slice(number, number + 1)
     if lasting:
@@ -116,12 +127,11 @@ def _equal(
 ) -> Mask:
     """Tell where a fact is a value."""
     if row.name == "action":
-        return run.world.action_matches(values, wanted)
+        return _acted(values, wanted, run)
     if row.kind == "place" and values.dtype != object:
-        apart: NDArray[Any] = values - np.asarray(wanted)
-        if within is None:
-            return np.asarray((apart == 0).all(-1))
-        return np.asarray((apart * apart).sum(-1) <= within * within)
+        parts = [values[..., axis] - part for axis, part in enumerate(wanted)]
+        apart: NDArray[Any] = functools.reduce(np.add, [part * part for part in parts])
+        return np.asarray(apart <= (0 if within is None else within * within))
     if row.codes is not None:
         return np.asarray(values == row.codes[wanted])
     if row.kind == "things":
@@ -133,3 +143,16 @@ def _each(values: NDArray[Any], test: Callable[[Any], bool]) -> Mask:
     """Ask of every value by itself."""
     flat = [test(value) for value in values.ravel().tolist()]
     return np.array(flat, np.bool_).reshape(values.shape)
+
+
+def _acted(acts: NDArray[Any], word: str, run: ScriptRun) -> Mask:
+    """Tell which acts are a line, or have a verb."""
+    if word not in run.acts_known:
+        run.acts_known[word] = run.world.action_codes(word)
+    codes = run.acts_known[word]
+    if codes is None:
+        return _each(acts, lambda line: line is not None and word in (line, line.split(" ")[0]))
+    found = np.zeros(acts.shape, np.bool_)
+    for code in codes:
+        found |= acts == code
+    return found

@@ -17,7 +17,7 @@ from piase_gym.core.commands import Result
 from piase_gym.core.digest import digest_bytes
 from piase_gym.core.facts import MAX_HINT
 from piase_gym.core.script import models
-from piase_gym.core.script.conditions import Compiled, any_of, combine, compile_condition
+from piase_gym.core.script.conditions import Compiled, any_agent, any_of, combine, compile_condition
 from piase_gym.core.script.observables import COMMON, Observable
 from piase_gym.errors import SnapshotError
 
@@ -40,8 +40,8 @@ class Scripted(Protocol):
         """Return a fact."""
         ...
 
-    def action_matches(self, acts: NDArray[Any], word: str) -> Mask:
-        """Tell which commands are the one that a word or line stands for."""
+    def action_codes(self, word: str) -> tuple[int, ...] | None:
+        """Return the numbers of the commands that a word or line stands for."""
         ...
 
     def finish(self, states: Any, who: Mask, result: Result) -> None:
@@ -163,6 +163,7 @@ class ScriptRun:
         self.names = tuple(e.name or f"event_{k + 1}" for k, e in enumerate(script.events))
         self._compiled: _CompiledScript | None = None
         self._cache: dict[Any, NDArray[Any]] = {}
+        self.acts_known: dict[str, tuple[int, ...] | None] = {}
         self.turn: Turn
 
     def __getstate__(self) -> dict[str, Any]:
@@ -279,7 +280,7 @@ class ScriptRun:
         """Do what follows from a step; changes the turn and the states of the world."""
         self.turn, states = turn, self.states
         self._cache.clear()
-        envs = turn.played.any(1)
+        envs = any_agent(turn.played)
         states["t"] += envs
         none = np.zeros_like(turn.played)
         changes = Changes(none, *(np.zeros(len(states), np.bool_) for _ in range(3)))
@@ -333,76 +334,92 @@ class ScriptRun:
     def _set_off(
         self, number: int, event: models.Event, due: Mask, own: bool, changes: Changes
     ) -> bool:
-        """Count what is due, and respond as often as is allowed."""
-        fired, counts = self.states["fired"], self.states["counts"][:, number]
-        counts += due
-        due = due & (counts % event.count == 0)
+        """Count what is due, and respond as often as is allowed; tell whether that stirs others."""
+        envs = np.flatnonzero(any_agent(due))
+        due = due[envs]
+        fired = self.states["fired"][envs, number]
+        if event.count > 1:
+            counts = self.states["counts"][envs, number] + due
+            self.states["counts"][envs, number] = counts
+            due &= counts % event.count == 0
         if own:  # the subjects cause it one after the other, as far as it may happen
-            due &= fired[:, number, None] + np.cumsum(due, 1) <= event.most
-            times = due.astype(np.int64)
-            fired[:, number] += times.sum(1)
+            due &= fired[:, None] + np.cumsum(due, 1) <= event.most
+            total = due.sum(1)
         else:  # it happens once, whomever it is about
-            happens = due.any(1) & (fired[:, number] < event.most)
-            fired[:, number] += happens
-            due = due & happens[:, None]
-            times = np.zeros(due.shape, np.int64)
-        if not due.any():
+            total = (any_agent(due) & (fired < event.most)).astype(np.int64)
+        happens = total > 0
+        if not happens.any():
             return False
-        rows = np.argwhere(due) if own else np.argwhere(due.any(1))
-        if not own:
-            rows = np.concatenate([rows, np.full_like(rows, -1)], 1)
-        changes.happened.append((number, rows))
+        envs, due, total = envs[happens], due[happens], total[happens, None]
+        self.states["fired"][envs, number] += total[:, 0]
+        times = due.astype(np.int64) if own else total * self.turn.played[envs]
+        row, agent = np.nonzero(due) if own else (np.arange(len(envs)), np.full(len(envs), -1))
+        changes.happened.append((number, np.stack([envs[row], agent], 1)))
         for response in event.response:
-            self._respond(response, times, due.any(1), own, changes)
+            self._respond(response, envs, times, total, changes)
         return any(isinstance(r, _STIRRING) for r in event.response)
 
-    def _whom(self, name: str | None, times: NDArray[np.int64], envs: Mask, own: bool) -> Any:
-        """Return how often a response is for each agent, shape (envs, agents)."""
-        played = self.turn.played
-        total = times.sum(1, keepdims=True) if own else envs[:, None].astype(np.int64)
-        if name == "all" or (name is None and not own):
-            return total * played
+    def _whom(self, name: str | None, times: Any, total: Any, played: Mask) -> Any:
+        """Return how often a response is for each agent, shape (envs of it, agents).
+
+        Args:
+            name: Whom the response names.
+            times: How often each agent caused it; of what nobody caused, it is once for all.
+            total: How often it happened, shape (envs of it, 1).
+            played: Who took part in the step.
+        """
         if name is None:
             return times
+        if name == "all":
+            return total * played
         if name == "others":
-            return (total - times) * played if own else total * played
+            return np.maximum(total - times, 0) * played
         return total * [[agent == name for agent in self.agents]]
 
     def _respond(
-        self, response: Any, times: NDArray[np.int64], envs: Mask, own: bool, changes: Changes
+        self, response: Any, envs: NDArray[np.int64], times: Any, total: Any, changes: Changes
     ) -> None:
-        """Carry out one response."""
+        """Carry out one response in the environments where an event has happened."""
         states, turn = self.states, self.turn
-        kind, script = type(response), self.script
-        whom = self._whom(getattr(response, "agent_id", None), times, envs, own)
+        kind, script, played = type(response), self.script, turn.played[envs]
+        whom = self._whom(getattr(response, "agent_id", None), times, total, played)
+        row, agents = np.nonzero(whom)
+        those = envs[row], agents
         if kind is models.Message:
-            states["note"][whom > 0] = self._messages.index(response) + 1
-            changes.told |= whom > 0
+            states["note"][those] = self._messages.index(response) + 1
+            changes.told[those] = True
         elif kind is models.SetFlag:
-            flags = states["flags"][:, self.flags.index(response.flag_name)]
-            flags[whom > 0] = response.value
+            number = self.flags.index(response.flag_name)
+            states["flags"][envs[row], number, agents] = response.value
         elif kind is models.LogMilestone:
-            name = response.milestone_name
-            row = states["reached"][:, self.milestones.index(name)]
-            new = (whom > 0) & (row == 0)
-            row[new] = 1
-            changes.reached[name] = changes.reached.get(name, False) | new
+            self._log(response.milestone_name, *those, changes)
         elif kind is models.GiveReward:
-            turn.rewards += response.amount * whom * turn.played
+            turn.rewards[envs] += response.amount * whom * played
         elif kind is models.AddMetric:
-            states["metrics"][:, script.metrics.index(response.metric)] += response.amount * whom
+            number = script.metrics.index(response.metric)
+            states["metrics"][envs, number] += response.amount * whom
         elif kind is models.End:
-            self._finish((whom > 0) & self.playing, Result(response.result), changes)
+            who = np.zeros_like(turn.played)
+            who[those] = True
+            self._finish(who & self.playing, Result(response.result), changes)
         elif kind is models.ChangeSetting:
             chosen = self.changes.index(response) + 1
             states["settings"][envs, script.settings.index(response.setting)] = chosen
-            changes.settings |= envs
+            changes.settings[envs] = True
         else:
-            self._change_world(response, np.flatnonzero(envs), changes)
+            self._change_world(response, envs, changes)
 
-    def _change_world(
-        self, response: Any, envs: NDArray[np.int64], changes: Changes
+    def _log(
+        self, name: str, envs: NDArray[np.int64], agents: NDArray[np.int64], changes: Changes
     ) -> None:
+        """Note a milestone of agents that have not reached it before."""
+        number = self.milestones.index(name)
+        new = self.states["reached"][envs, number, agents] == 0
+        self.states["reached"][envs, number, agents] = 1
+        found = changes.reached.setdefault(name, np.zeros_like(self.turn.played))
+        found[envs[new], agents[new]] = True
+
+    def _change_world(self, response: Any, envs: NDArray[np.int64], changes: Changes) -> None:
         """Let something appear or vanish."""
         change = self.world.spawn if isinstance(response, models.SpawnObject) else self.world.remove
         change(self.turn.states, envs, response.object, response.place)
@@ -437,7 +454,7 @@ class ScriptRun:
             self.world.finish(self.turn.states, who, result)
             self.turn.terminated |= who
             self.turn.truncated &= ~who
-            changes.ended |= who.any(1)
+            changes.ended |= any_agent(who)
 
     # -- the state is a value ---------------------------------------------------------------
 

@@ -43,6 +43,7 @@ CODES: Final[Mapping[str, int]] = {
 """The kinds of cells that scripts speak of."""
 SPAWNABLE: Final = tuple(name for name in CODES if CODES[name] not in (FLOOR, BARE))
 LIVE: Final = ("hazard_ends", "max_steps", "mover_chance", "mover_period", "regrow", "rewards")
+_REMOVABLE: Final = np.isin(np.arange(256), [code for code in _SHOWN if code != FLOOR])
 _PIECES: Final = np.zeros(256, np.int32)
 _PIECES[list(FOODS)] = [code - FOOD + 1 for code in FOODS]
 
@@ -63,12 +64,13 @@ def _count(_world: Any, states: NDArray[Any], of: str) -> NDArray[Any]:
 
 def _distance(world: Any, states: NDArray[Any], of: Any) -> NDArray[Any]:
     """Return steps to a cell, or to an agent, if nothing stood in the way."""
-    places = world.positions(states).astype(np.int64)
+    places = world.positions(states).astype(np.int32)
     target = np.asarray(of) if not isinstance(of, str) else None
     if target is None:
         number = world.agents.index(of)
         target = places[:, number : number + 1]
-    return np.asarray(np.abs(places - target).sum(-1))
+    apart = np.abs(places - target)
+    return np.asarray(apart[..., 0] + apart[..., 1])
 
 
 def _grid(config: Any) -> Any:
@@ -174,24 +176,24 @@ def remove(
     side: int, states: NDArray[Any], envs: NDArray[np.int64], thing: str | None, place: Any
 ) -> None:
     """Turn cells into floor: one cell, or all of a kind, or one if it is of a kind."""
-    for env in envs.tolist():
-        cells = states["cells"][env].reshape(side, side)
-        gone = np.isin(cells, [code for code in CODES.values() if code != FLOOR])
-        if thing is not None:
-            gone &= cells == CODES[thing]
-        if place is not None:
-            x, y = (int(part) for part in place)
-            here = np.zeros_like(gone)
-            here[y, x] = True
-            gone &= here
-        states["num_food"][env] -= int(np.isin(cells[gone], FOODS).sum())
-        for kinds, number, places in (
-            ((GOAL,), "num_goals", "goals"),
-            ((FRUIT, BARE), "num_patches", "patches"),
-        ):
-            if np.isin(cells[gone], kinds).any():
-                _forget(states[env], number, places, gone)
-        cells[gone] = FLOOR
+    cells = states["cells"][envs]
+    gone = _REMOVABLE[cells] if thing is None else cells == CODES[thing]
+    if place is not None:
+        x, y = (int(part) for part in place)
+        here = gone[:, y * side + x].copy()
+        gone[...] = False
+        gone[:, y * side + x] = here
+    taken = np.where(gone, cells, FLOOR)
+    states["num_food"][envs] -= (_PIECES[taken] > 0).sum(1)
+    for kinds, number, places in (
+        ((GOAL,), "num_goals", "goals"),
+        ((FRUIT, BARE), "num_patches", "patches"),
+    ):
+        listed = (taken == kinds[0]) | (taken == kinds[-1])
+        for row in np.flatnonzero(listed.any(1)).tolist():
+            _forget(states[int(envs[row])], number, places, gone[row].reshape(side, side))
+    cells[gone] = FLOOR
+    states["cells"][envs] = cells
 
 
 def _forget(state: Any, number: str, places: str, gone: NDArray[np.bool_]) -> None:
