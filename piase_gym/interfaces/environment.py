@@ -174,9 +174,7 @@ class WorldAbstractEnvironment(WorldInterface, AbstractEnvironment, over_world=T
             "last_action_result": simple_result(record.result),
         }
 
-    def reset_environment(
-        self, scenario_config: object = None, *, seed: int | None = None
-    ) -> bool:
+    def reset_environment(self, scenario_config: object = None, *, seed: int | None = None) -> bool:
         """Start an episode.
 
         Args:

@@ -347,9 +347,7 @@ class ArrayWorld(World[C, F]):
         rewards = self._reward_view.tolist()
         return StepResult(rewards, terminated, truncated, outcomes, ended, notes)
 
-    def reached(
-        self, states: NDArray[Any], names: Sequence[str]
-    ) -> dict[str, NDArray[np.bool_]]:
+    def reached(self, states: NDArray[Any], names: Sequence[str]) -> dict[str, NDArray[np.bool_]]:
         """Return who has reached which of some milestones of the world."""
         marks = states["marks"][:, : len(self.agents)]
         bits = {name: bit for bit, name in enumerate(self.milestones)}

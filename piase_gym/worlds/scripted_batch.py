@@ -229,4 +229,3 @@ def scripts_of(
     for config in configs:
         found += [config, *scripts.add(config, len(found))]
     return scripts, found
-

@@ -479,7 +479,9 @@ class ScriptRun:
                 given = np.asarray(state[name])  # type: ignore[index]
                 if not row[name].size:
                     continue
-                if given.shape != row[name].shape or (given.size and given.dtype.kind not in "iufb"):
+                if given.shape != row[name].shape or (
+                    given.size and given.dtype.kind not in "iufb"
+                ):
                     raise ValueError(f"{name!r} has another shape or type")
                 row[name] = given
         except (KeyError, TypeError, ValueError, OverflowError) as error:

@@ -232,9 +232,7 @@ class GridWorld(ArrayWorld[GridWorldConfig, GridFacts]):
 
     # -- what scripts do ------------------------------------------------------------------
 
-    def spawn(
-        self, states: NDArray[Any], envs: NDArray[np.int64], thing: str, place: Any
-    ) -> None:
+    def spawn(self, states: NDArray[Any], envs: NDArray[np.int64], thing: str, place: Any) -> None:
         """Put something onto free floor."""
         scripting.spawn(self.side, states, envs, thing, place)
 
