@@ -340,7 +340,8 @@ class ArrayWorld(World[C, F]):
             milestones=self.reached(self.states, run.milestones),
         )
         changes = run.after(turn)
-        notes = carry_out(self, run, changes, self._notes())
+        gone = self._terminated | self._truncated
+        notes = carry_out(self, run, changes, self._notes(), gone)
         terminated, truncated = self._terminated.tolist(), self._truncated.tolist()
         outcomes = [self.outcome_of[event] for event in self._event_view]
         ended = any(terminated) or any(truncated)

@@ -55,12 +55,11 @@ class _Checker:
     def __init__(
         self, script: models.Script, kind: Any, config: Any, agents: Sequence[str]
     ) -> None:
-        self.script, self.kind, self.config = script, kind, config
-        self.agents = list(agents)
+        self.script, self.config, self.agents = script, config, list(agents)
+        self.kind = kind if config is None else kind.kind_for(config)
         own = kind.observables if config is None else kind.observables_of(config)
         self.facts: dict[str, Observable] = {**COMMON, **own}
-        world = kind if config is None else kind.kind_for(config)
-        self.milestones = [*world.milestones, *script.milestones]
+        self.milestones = [*self.kind.milestones, *script.milestones]
 
     def all(self) -> Iterator[Problem]:
         """Yield everything that is wrong."""

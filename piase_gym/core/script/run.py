@@ -276,6 +276,11 @@ class ScriptRun:
         found = self.states["metrics"][env, :, agent].tolist()
         return dict(zip(self.script.metrics, found, strict=True))
 
+    def totals(self) -> dict[str, float]:
+        """Return the metrics, summed over agents."""
+        found = self.states["metrics"][0].sum(1).tolist()
+        return dict(zip(self.script.metrics, found, strict=True))
+
     def after(self, turn: Turn) -> Changes:
         """Do what follows from a step; changes the turn and the states of the world."""
         self.turn, states = turn, self.states

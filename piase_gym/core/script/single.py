@@ -50,7 +50,8 @@ def play_script(
         milestones=reached,
     )
     changes = run.after(turn)
-    notes = carry_out(world, run, changes, tick.notes)
+    gone = (turn.terminated | turn.truncated)[0]
+    notes = carry_out(world, run, changes, tick.notes, gone)
     rewards, terminated, truncated = (
         part[0].tolist() for part in (turn.rewards, turn.terminated, turn.truncated)
     )
@@ -59,9 +60,17 @@ def play_script(
 
 
 def carry_out(
-    world: World[Any, Any], run: ScriptRun, changes: Changes, notes: Any
+    world: World[Any, Any], run: ScriptRun, changes: Changes, notes: Any, ended: Any
 ) -> dict[int, dict[str, Any]]:
-    """Bring what a script did into its world, and add it to the notes of the step."""
+    """Bring what a script did into its world, and add it to the notes of the step.
+
+    Args:
+        world: The world.
+        run: Its script.
+        changes: What the script did.
+        notes: Those of the step.
+        ended: Who has ended in it; their measures are noted.
+    """
     if changes.settings.any():
         world.change_settings(run.settings())
     if changes.touched.any() or changes.ended.any():
@@ -78,4 +87,7 @@ def carry_out(
         for agent in np.flatnonzero(who[0]).tolist():
             known = found.setdefault(agent, {}).get("milestones", ())
             found[agent]["milestones"] = [*known, name]
+    for agent in np.flatnonzero(ended).tolist():
+        if measures := run.measures(agent):
+            found.setdefault(agent, {})["measures"] = measures
     return found
