@@ -19,7 +19,7 @@ from piase_gym.core.events import Events
 from piase_gym.core.rng import fresh_seed, spread_seeds
 from piase_gym.core.world import SNAPSHOT_SCHEMA, Facts
 from piase_gym.envs.actions import any_out_of_range, to_indices
-from piase_gym.envs.arguments import Name, resolve
+from piase_gym.envs.arguments import Name, refuse_characters, resolve
 from piase_gym.envs.batch_checks import (
     Hints,
     check_num_envs,
@@ -632,7 +632,8 @@ def batch_env(
         >>> observations.shape[:2], infos["seed"].tolist()
         ((3, 2), [0, 1, 2])
     """
-    checked, spec, *_ = resolve(name, scenario, envelope, config)
+    checked, spec, _, chosen, _ = resolve(name, scenario, envelope, config)
+    refuse_characters(chosen)
     world = load(spec.world, spec)(checked)
     if not isinstance(world, ArrayWorld) or not world.capabilities.batched:
         raise UnsupportedError(f"{spec.name} has no batched kernel; use parallel_env")

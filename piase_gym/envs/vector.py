@@ -14,7 +14,7 @@ from numpy.typing import NDArray
 from piase_gym.core.commands import RESULTS, Result
 from piase_gym.core.config import larger
 from piase_gym.envs.actions import to_indices
-from piase_gym.envs.arguments import Name, partners_around, resolve
+from piase_gym.envs.arguments import Name, partners_around, refuse_characters, resolve
 from piase_gym.envs.base import RENDER_MODES, check_render_mode
 from piase_gym.envs.batch import BatchEnv
 from piase_gym.envs.batch_checks import check_singles
@@ -223,7 +223,8 @@ def make_vector(
     style.check()
     if config.get("max_episode_steps") == NO_TIME_LIMIT:
         del config["max_episode_steps"]
-    checked, spec, row, *_ = resolve(world, scenario, envelope, config)
+    checked, spec, row, chosen, _ = resolve(world, scenario, envelope, config)
+    refuse_characters(chosen)
     made = load(spec.world, spec)(checked)
     number = 0 if agent is None else agent_number(made.agents, agent)
     focal = made.agents[number]

@@ -12,11 +12,17 @@ from pydantic import BaseModel, ValidationError
 from piase_gym.core.script.checks import problems
 from piase_gym.core.script.models import Goal, Script
 from piase_gym.core.validation_messages import in_words, without_branches
-from piase_gym.errors import ConfigError, MissingExtraError, UnknownNameError
+from piase_gym.errors import ConfigError, MissingExtraError, UnknownNameError, suggest
 from piase_gym.registry import load as load_entry_point
 from piase_gym.scenarios.explaining import find, located, sentence
 from piase_gym.scenarios.reading import Document, Key
-from piase_gym.scenarios.schema import AgentPart, GoalReached, MaxSteps, WorldScenario
+from piase_gym.scenarios.schema import (
+    AgentPart,
+    GoalReached,
+    MaxSteps,
+    ScenarioHead,
+    WorldScenario,
+)
 
 # -- scripts --------------------------------------------------------------------------------------
 
@@ -121,6 +127,53 @@ def problems_of_rest(spec: Any, document: Document, error: ValidationError) -> l
         fields["agents"] = fields.get("agents", len(agents))
         fields["agent_ids"] = tuple(agent.agent_id for agent in agents)
     return checked_script(spec, head, agents, fields, document)[1]
+
+
+# -- characters -----------------------------------------------------------------------------------
+
+
+def character_problems(
+    head: ScenarioHead,
+    rooms: list[str] | None,
+    document: Document,
+    spec: Any = None,
+    fields: Mapping[str, Any] | None = None,
+) -> list[str]:
+    """Say what is wrong with the characters of a scenario, a line each.
+
+    Args:
+        head: The scenario.
+        rooms: The rooms of a story, or ``None``.
+        document: The file.
+        spec: The world, if it is no story.
+        fields: The fields of its config.
+    """
+
+    def known(place: Any) -> str | None:
+        if rooms is not None:
+            return None if place in rooms else f"unknown room {place!r}; {suggest(place, rooms)}"
+        if isinstance(place, str):
+            return f"a place is (x, y), not {place!r}"
+        if config is None:
+            return None
+        told: str | None = kind.place_problem(config, "key", place)
+        return told and told.split(", and")[0].split("; ")[0]
+
+    config, kind = None, None
+    if rooms is None and head.characters:
+        if spec.name != "GridWorld":
+            place = document.place(("characters",))
+            return [f"{place}: characters: people live in TextRoom and GridWorld alone"]
+        rest = {name: value for name, value in (fields or {}).items() if name != "start_pos"}
+        config = _right_part(load_entry_point(spec.config, spec), rest)
+        kind = load_entry_point(spec.world, spec)
+    lines = []
+    for k, character in enumerate(head.characters):
+        for problem in character.problems(known):
+            key = find(document, ("characters", k, *problem.path))
+            where = ".".join(map(str, key))
+            lines.append(f"{document.place(key)}: {where}: {problem.message}")
+    return lines
 
 
 # -- configs --------------------------------------------------------------------------------------

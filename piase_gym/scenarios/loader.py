@@ -17,7 +17,13 @@ from piase_gym.core.digest import canonical_json, digest_json
 from piase_gym.core.files import SCENARIO_SUFFIXES
 from piase_gym.errors import ScenarioError, UnknownNameError, suggest
 from piase_gym.registry import list_worlds, make_config, world_spec
-from piase_gym.scenarios.checking import checked_script, config_problems, problems_of_rest
+from piase_gym.scenarios.checking import (
+    character_problems,
+    checked_script,
+    config_problems,
+    problems_of_rest,
+)
+from piase_gym.scenarios.characters import Character
 from piase_gym.scenarios.explaining import explain, find
 from piase_gym.scenarios.reading import Document, Key, complain, read_file, read_text
 from piase_gym.scenarios.schema import (
@@ -251,23 +257,39 @@ def build(document: Document, path: Path) -> Scenario:
         raise ScenarioError("\n".join(dict.fromkeys(wrong))) from None
     agents = _agents(head)
     if isinstance(head, TextRoomScenario):
-        story = _story_of(head, agents)
+        story = _story_of(head, (*agents, *map(_seat, head.characters)))
         found = [*_located(story, document)]
         if any(fatal for _, fatal in found):
             raise ScenarioError("\n".join(line for line, fatal in found if fatal))
+        people = character_problems(head, list(story.rooms), document)
+        if people:
+            raise ScenarioError("\n".join(people))
         fields = _all_fields(head, {"story": story}, document)
         wrong = config_problems(spec, fields, document)
     else:
         assert isinstance(head, WorldScenario)
         found = []
-        fields = _all_fields(head, _world_fields(head, agents), document)
+        seats = (*agents, *map(_place, head.characters))
+        fields = _all_fields(head, _world_fields(head, seats), document)
         script, wrong = checked_script(spec, head, agents, fields, document)
         fields |= {} if script is None else {"script": script}
+        wrong += character_problems(head, None, document, spec, fields)
     if wrong:
         raise ScenarioError("\n".join(dict.fromkeys(wrong)))
     warnings = tuple(line for line, _ in found)
     assert isinstance(head, TextRoomScenario | WorldScenario)
     return Scenario(path.stem, str(path), head, spec.name, fields, agents, warnings)
+
+
+def _seat(character: Character) -> AgentSetup:
+    """Return the seat of a character of TextRoom."""
+    return AgentSetup(agent_id=character.agent_id, start_room=str(character.start))
+
+
+def _place(character: Character) -> AgentPart:
+    """Return the seat of a character of GridWorld."""
+    start = None if isinstance(character.start, str) else character.start
+    return AgentPart(agent_id=character.agent_id, start_pos=start)
 
 
 def _with_world(document: Document) -> Document:

@@ -14,6 +14,7 @@ from pydantic import ConfigDict, Discriminator, Field, Tag, field_validator, mod
 from piase_gym.core.config import AgentId
 from piase_gym.core.script import models
 from piase_gym.core.shorthand import Lenient
+from piase_gym.scenarios.characters import Character
 from piase_gym.worlds.text_room.levels.story import AgentSetup, Room, Thing
 from piase_gym.worlds.text_room.levels.story_rules import (
     Condition,
@@ -64,6 +65,9 @@ class ScenarioHead(Part):
     )
     config: dict[str, Any] = Field(
         default_factory=dict, description="further fields of the world's config"
+    )
+    characters: tuple[Character, ...] = Field(
+        (), description="simulated people of TextRoom and GridWorld"
     )
     time_model: Literal["discrete_steps", "real_time_ms", "real_time", "event_based"] = Field(
         "discrete_steps", description="whether the world waits for the agents"

@@ -90,4 +90,4 @@ def carry_out(
     for agent in np.flatnonzero(ended).tolist():
         if measures := run.measures(agent):
             found.setdefault(agent, {})["measures"] = measures
-    return found
+    return {agent: found[agent] for agent in sorted(found)}
