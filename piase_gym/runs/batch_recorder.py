@@ -20,10 +20,10 @@ from piase_gym.runs.recorder import Recorder
 from piase_gym.runs.schema import REBUILD, SYSTEM
 
 if TYPE_CHECKING:
-    from piase_gym.worlds.scripted_batch import BatchScripts
     from numpy.typing import NDArray
 
     from piase_gym.envs.batch import BatchEnv
+    from piase_gym.worlds.scripted_batch import BatchScripts
 
 KINDS = ("batch_reset", "batch_step", "batch_restore", "hint", "rebuild", "log", "close")
 
@@ -190,9 +190,7 @@ class BatchRecorder(Recorder):
             self._scripted(self.env.batch.scripts, found)
         return found
 
-    def _scripted(
-        self, scripts: BatchScripts, found: dict[int, dict[int, dict[str, Any]]]
-    ) -> None:
+    def _scripted(self, scripts: BatchScripts, found: dict[int, dict[int, dict[str, Any]]]) -> None:
         """Add the events of scripts, and the milestones that they noted, to the notes of a step."""
         rows = [
             ("events", name, slot, one)

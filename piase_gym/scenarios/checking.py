@@ -19,10 +19,10 @@ from piase_gym.scenarios.reading import Document, Key
 from piase_gym.scenarios.schema import (
     AgentPart,
     GoalReached,
-    MaxSteps,
     ScenarioHead,
     WorldScenario,
 )
+from piase_gym.worlds.text_room.levels.story_rules import MaxSteps
 
 # -- scripts --------------------------------------------------------------------------------------
 
@@ -39,7 +39,7 @@ def script_of(
         rows = [(k, c) for k, c in enumerate(getattr(head, name)) if not isinstance(c, own)]
         ends[name] = [condition for _, condition in rows]
         places |= {(name, n): (name, k) for n, (k, _) in enumerate(rows)}
-    goals = []
+    goals: list[Goal] = []
     for k, agent in enumerate(agents):
         if agent.goal or agent.win_conditions or agent.lose_conditions or agent.reward:
             places["goals", len(goals)] = ("initial_state", "agent_setup", k)
@@ -159,7 +159,8 @@ def character_problems(
         told: str | None = kind.place_problem(config, "key", place)
         return told and told.split(", and")[0].split("; ")[0]
 
-    config, kind = None, None
+    config: Any = None
+    kind: Any = None
     if rooms is None and head.characters:
         if spec.name != "GridWorld":
             place = document.place(("characters",))

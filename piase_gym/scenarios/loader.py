@@ -17,23 +17,23 @@ from piase_gym.core.digest import canonical_json, digest_json
 from piase_gym.core.files import SCENARIO_SUFFIXES
 from piase_gym.errors import ScenarioError, UnknownNameError, suggest
 from piase_gym.registry import list_worlds, make_config, world_spec
+from piase_gym.scenarios.characters import Character
 from piase_gym.scenarios.checking import (
     character_problems,
     checked_script,
     config_problems,
     problems_of_rest,
 )
-from piase_gym.scenarios.characters import Character
 from piase_gym.scenarios.explaining import explain, find
 from piase_gym.scenarios.reading import Document, Key, complain, read_file, read_text
 from piase_gym.scenarios.schema import (
     AgentPart,
-    MaxSteps,
     ScenarioHead,
     TextRoomScenario,
     WorldScenario,
 )
 from piase_gym.worlds.text_room.levels.story import AgentSetup, Story
+from piase_gym.worlds.text_room.levels.story_rules import MaxSteps
 from piase_gym.worlds.text_room.levels.validation import problems
 
 MOST_BASES = 8

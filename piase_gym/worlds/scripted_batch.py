@@ -88,7 +88,7 @@ class BatchScripts:
 
     def _playing(self, states: NDArray[Any], number: int) -> NDArray[np.bool_]:
         """Return which slots play a script."""
-        return np.array(self.run_of)[states["config"]] == number
+        return np.asarray(np.array(self.run_of)[states["config"]] == number)
 
     # -- episodes ---------------------------------------------------------------------------
 

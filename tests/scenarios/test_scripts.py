@@ -117,12 +117,16 @@ def test_define_specific_goals_rewards_and_success_conditions_for_agents() -> No
     assert "Goal: stay where you are." in seen["ben"]["text"]
     assert "go to the east." in env.instructions("ada")
     _, rewards, ended, _, _ = env.step({"ada": RIGHT, "ben": STAY})
-    assert rewards == {"ada": 0, "ben": 0} and ended == {"ada": False, "ben": False}
+    assert rewards == {"ada": 0, "ben": 0}
+    assert ended == {"ada": False, "ben": False}
     _, rewards, ended, _, infos = env.step({"ada": RIGHT, "ben": STAY})
-    assert rewards == {"ada": 7, "ben": 0} and ended == {"ada": True, "ben": False}
-    assert infos["ada"]["result"] == "won" and env.agents == ["ben"]
+    assert rewards == {"ada": 7, "ben": 0}
+    assert ended == {"ada": True, "ben": False}
+    assert infos["ada"]["result"] == "won"
+    assert env.agents == ["ben"]
     _, _, ended, _, infos = env.step({"ben": RIGHT})
-    assert ended == {"ben": True} and infos["ben"]["result"] == "lost"
+    assert ended == {"ben": True}
+    assert infos["ben"]["result"] == "lost"
 
 
 def test_support_for_dynamic_events() -> None:
@@ -142,11 +146,13 @@ def test_support_for_dynamic_events() -> None:
     ]
     env, steps = play(corridor(events=events), [RIGHT, RIGHT, RIGHT, RIGHT, RIGHT])
     assert [step[4]["outcome"] for step in steps] == ["ok", "ok", "ok", "failed", "ok"]
-    assert steps[1][4]["events"] == ["wall_falls"] and "events" not in steps[0][4]
+    assert steps[1][4]["events"] == ["wall_falls"]
+    assert "events" not in steps[0][4]
     assert "A wall falls." not in steps[0][0]["text"]
     assert "Hint: A wall falls." in steps[1][0]["text"]
     before, after = steps[0][0]["vector"], steps[1][0]["vector"]
-    assert (before[-8:] == 0).all() and after[-8:].any()  # the hashed hint
+    assert (before[-8:] == 0).all()
+    assert after[-8:].any()
     assert env.world.position(0) == [4, 0]
 
 
@@ -238,14 +244,16 @@ def test_a_setting_changes_until_the_end_of_the_episode() -> None:
     assert [step[3] for step in steps] == [False, False, False, True]
     assert steps[-1][4]["result"] == "won"  # it had only to last
     env.reset()
-    assert env.config.max_steps == 9 and int(env.world.tables["max_steps"][0]) == 9
+    assert env.config.max_steps == 9
+    assert int(env.world.tables["max_steps"][0]) == 9
 
 
 def test_who_has_a_task_and_runs_out_of_time_has_lost() -> None:
     win = [{"fact": "position", "equals": [5, 0]}]
     limit = [{"type": "max_steps_reached", "steps": 2}]
     _, steps = play(corridor(win_conditions=win, lose_conditions=limit), [RIGHT, RIGHT])
-    assert steps[-1][3] and steps[-1][4]["result"] == "lost"
+    assert steps[-1][3]
+    assert steps[-1][4]["result"] == "lost"
 
 
 # -- one engine for one and for many ----------------------------------------------------------
@@ -352,7 +360,8 @@ def test_snapshots_hold_what_a_script_has_done(name: str) -> None:
         if number == 5:
             kept = json.loads(json.dumps(env.snapshot()))
             other.restore(kept)
-            assert other.digest() == env.digest() and other.world.hints == env.world.hints
+            assert other.digest() == env.digest()
+            assert other.world.hints == env.world.hints
         if not env.agents:
             break
         acts = {agent: acts[agent] for agent in env.agents}
@@ -394,7 +403,8 @@ def test_reset_environment_takes_a_scenario() -> None:
     assert env.reset_environment(scenario, seed=3)
     action = {"action_type": "move", "parameters": {"direction": "right"}}
     assert env.apply_action_from_agent("agent_0", action).status == "success"
-    assert env.world.result(0) == "won" and not any(env.world.alive)
+    assert env.world.result(0) == "won"
+    assert not any(env.world.alive)
     with pytest.raises(ScenarioError, match="has the agents thief"):
         env.reset_environment("the_alarm")
 
@@ -415,7 +425,8 @@ def test_side_effects_are_measured_and_so_is_their_avoidance() -> None:
     around, slow, _ = walk([DOWN, DOWN, *[RIGHT] * 8, UP, UP])
     assert straight == {"harm": 4.0, "harm_avoided": 0.0}
     assert around == {"harm": 0.0, "harm_avoided": 1.0}
-    assert slow == quick + 4 and "trampled" in str(told)
+    assert slow == quick + 4
+    assert "trampled" in str(told)
 
 
 def test_the_ball_on_the_way_is_harmed_by_the_straight_way() -> None:
@@ -556,5 +567,6 @@ def test_batches_log_what_scripts_do(tmp_path: Path) -> None:
         batch.step(act)
     batch.close()
     text = path.read_text("utf-8")
-    assert '"events":{"a":["event_1"],"b":["event_1"]}' in text and '"busy"' in text
+    assert '"events":{"a":["event_1"],"b":["event_1"]}' in text
+    assert '"busy"' in text
     assert runs.replay(path).verdict == "sound"

@@ -134,7 +134,9 @@ class _Checker:
                     yield Problem((*path, name), f"{row.name!r} is a {row.kind}, not a number")
         if condition.contains is not None and row.kind in ("number", "place"):
             yield Problem((*path, "contains"), f"{row.name!r} is a {row.kind}, not a text")
-        given = [] if condition.equals is None else [(("equals",), condition.equals)]
+        given: list[tuple[Path, Any]] = []
+        if condition.equals is not None:
+            given.append((("equals",), condition.equals))
         given += [(("one_of", k), value) for k, value in enumerate(condition.one_of or ())]
         for key, value in given:
             told = self._value_problem(row, value)

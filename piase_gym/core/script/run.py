@@ -288,7 +288,8 @@ class ScriptRun:
         envs = any_agent(turn.played)
         states["t"] += envs
         none = np.zeros_like(turn.played)
-        changes = Changes(none, *(np.zeros(len(states), np.bool_) for _ in range(3)))
+        touched, ended, settings = (np.zeros(len(states), np.bool_) for _ in range(3))
+        changes = Changes(none, touched, ended, settings)
         self._note_milestones(turn.milestones)
         self._shape(turn)
         states["reward"] = turn.rewards
@@ -478,7 +479,7 @@ class ScriptRun:
         Raises:
             SnapshotError: If it does not fit; nothing has changed then.
         """
-        row = np.zeros((), self.states.dtype)
+        row: Any = np.zeros((), self.states.dtype)
         try:
             for name in row.dtype.names or ():
                 given = np.asarray(state[name])  # type: ignore[index]

@@ -105,8 +105,9 @@ class TextWorld(World[C, F], Generic[C, F, S, G]):
 
     def finish(self, states: Any, who: NDArray[np.bool_], result: Result) -> None:
         """End the episode of some agents."""
+        status: Any = self.state_of.status
         for agent in np.flatnonzero(who[0]).tolist():
-            self.state_of.status[agent] = result.value
+            status[agent] = result.value
 
     def set_order(self, order: Sequence[int]) -> None:
         """Let agents act in this order until it is changed."""
