@@ -570,3 +570,23 @@ def test_batches_log_what_scripts_do(tmp_path: Path) -> None:
     assert '"events":{"a":["event_1"],"b":["event_1"]}' in text
     assert '"busy"' in text
     assert runs.replay(path).verdict == "sound"
+
+
+CHECKS = ["hints_are_in_both_views", "time_runs_out_for_all", "looking_changes_nothing"]
+
+
+def test_the_kit_passes_on_a_scenario() -> None:
+    from piase_gym.testing import check_world
+
+    check_world("the_alarm", checks=CHECKS)  # it raises if one fails
+
+
+def test_a_curriculum_takes_scenarios_as_steps() -> None:
+    env = piase_gym.parallel_env("GridWorld", map="@.....\n######", random_goals=0)
+    env.reset(seed=0)
+    script = {"win_conditions": [{"fact": "position", "equals": [1, 0]}], "win_reward": 5.0}
+    env.reset(options={"config": {"script": script}})
+    _, rewards, ended, _, _ = env.step({"agent_0": RIGHT})
+    assert ended["agent_0"] and rewards["agent_0"] == pytest.approx(4.9)
+    env.reset(options={"config": {"script": None}})
+    assert env.world.script is None and not env.step({"agent_0": RIGHT})[2]["agent_0"]

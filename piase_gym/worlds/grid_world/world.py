@@ -368,6 +368,8 @@ class GridWorld(ArrayWorld[GridWorldConfig, GridFacts]):
 
     def wins_by_lasting(self, agent: int) -> bool:
         """Tell whether it runs from taggers, or there is neither goal nor food."""
+        if self.config.script is not None and self.config.script.tasks:
+            return False
         return bool(self.config.surviving or self.states["role"][0, agent] == ROLES.index("runner"))
 
     def why_failed(self, agent: int) -> str | None:
