@@ -45,6 +45,7 @@ class BatchScripts:
         self.reached: dict[str, NDArray[np.bool_]] = {}
         self.happened: list[tuple[str, NDArray[np.int64]]] = []
         self._codes: dict[str | None, NDArray[np.uint8]] = {}
+        self._shown: tuple[int, str] | None = None
 
     def add(self, config: Any, number: int) -> list[Any]:
         """Take note of a config and its number; return the configs of its changed settings.
@@ -193,6 +194,10 @@ class BatchScripts:
         if world.script is None or world.script.script is not run.script:
             world.script = ScriptRun(run.script, world, run.base, 1)
         world.script.states[0] = run.states[slot]
+        fields = run.settings(slot)
+        if (shown := (id(run), repr(fields))) != self._shown:
+            world.change_settings(fields)
+            self._shown = shown
         world.hints = world.script.hints()
 
     def get_state(self) -> list[str]:

@@ -477,11 +477,13 @@ events:
   - name: "ping"
     when: { flag: "a" }
     times: "every"
-    response: [{ type: "set_flag", flag_name: "b" }, { type: "set_flag", flag_name: "a", value: false }]
+    response:
+      [{ type: "set_flag", flag_name: "b" }, { type: "set_flag", flag_name: "a", value: false }]
   - name: "pong"
     when: { flag: "b" }
     times: "every"
-    response: [{ type: "set_flag", flag_name: "a" }, { type: "set_flag", flag_name: "b", value: false }]
+    response:
+      [{ type: "set_flag", flag_name: "a" }, { type: "set_flag", flag_name: "b", value: false }]
   - when: { flag: "nobody_sets_it" }
     response: { type: "change_setting", setting: "width", value: 3 }
 """
@@ -500,12 +502,13 @@ def test_all_mistakes_are_told_at_once_with_line_and_column(tmp_path: Path) -> N
         "17:5: events.1.when": "a condition has one of the keys fact",
         "18:17: events.1.response.type": "unknown type 'explode'",
         "19:5: events.2": "endless: ping, pong set each other off",
-        "27:13: events.4.when.flag": "no event sets the flag 'nobody_sets_it'",
-        "28:41: events.4.response.setting": "'width' cannot change within an episode",
+        "29:13: events.4.when.flag": "no event sets the flag 'nobody_sets_it'",
+        "30:41: events.4.response.setting": "'width' cannot change within an episode",
     }
     for place, words in expected.items():
         matching = [line for line in told if line.startswith(f"{place}: ")]
-        assert matching and words in matching[0], (place, told)
+        assert matching, (place, told)
+        assert words in matching[0]
     assert len(told) == len(expected)
 
 
@@ -528,7 +531,10 @@ def test_all_mistakes_are_told_at_once_with_line_and_column(tmp_path: Path) -> N
         ),
         (
             {
-                "win_conditions": [{"fact": "held", "equals": "key"}, {"fact": "held", "equals": "nothing"}],
+                "win_conditions": [
+                    {"fact": "held", "equals": "key"},
+                    {"fact": "held", "equals": "nothing"},
+                ],
                 "win_logic": "all",
             },
             "contradiction",
@@ -579,6 +585,7 @@ def test_the_kit_passes_on_a_scenario() -> None:
     from piase_gym.testing import check_world
 
     check_world("the_alarm", checks=CHECKS)  # it raises if one fails
+    check_world("the_truce", checks=[*CHECKS, "vector_is_that_of_the_facts"])
 
 
 def test_a_curriculum_takes_scenarios_as_steps() -> None:
@@ -587,6 +594,8 @@ def test_a_curriculum_takes_scenarios_as_steps() -> None:
     script = {"win_conditions": [{"fact": "position", "equals": [1, 0]}], "win_reward": 5.0}
     env.reset(options={"config": {"script": script}})
     _, rewards, ended, _, _ = env.step({"agent_0": RIGHT})
-    assert ended["agent_0"] and rewards["agent_0"] == pytest.approx(4.9)
+    assert ended["agent_0"]
+    assert rewards["agent_0"] == pytest.approx(4.9)
     env.reset(options={"config": {"script": None}})
-    assert env.world.script is None and not env.step({"agent_0": RIGHT})[2]["agent_0"]
+    assert env.world.script is None
+    assert not env.step({"agent_0": RIGHT})[2]["agent_0"]

@@ -226,6 +226,11 @@ class SocialDilemma(ArrayWorld[SocialDilemmaConfig, F]):
         self.tables[...] = self.modules.memory.new_table(self.config, self.envelope)
         self.form = self.modules.views.form_of(self.config)
 
+    def change_settings(self, fields: Mapping[str, Any]) -> None:
+        """Take up changed fields, which vectors tell."""
+        super().change_settings(fields)
+        self.form = self.modules.views.form_of(self.config)
+
     @property
     def vector_space(self) -> Box:
         """A Box; see the module `facts` of this kind of games."""
