@@ -429,18 +429,70 @@ def test_side_effects_are_measured_and_so_is_their_avoidance() -> None:
     assert "trampled" in str(told)
 
 
+def drive(env: Any, goals: dict[str, tuple[float, float]]) -> dict[str, Any]:
+    """Let rovers drive straight to places until the episode is over; returns the last infos."""
+    infos: dict[str, Any] = {}
+    while env.agents:
+        acts = {}
+        for name in env.agents:
+            pose = env.world.arena.pose(env.world.agents.index(name))
+            (along, across), (x, y) = pose.ahead, goals[name]
+            east, north = x - pose.position[0], y - pose.position[1]
+            turn = float(np.clip(2 * (along * north - across * east), -1, 1))
+            facing = along * east + across * north > 0 and abs(turn) < 0.5
+            acts[name] = np.array([float(facing), turn or 0.1, 0.0], np.float32)
+        infos = env.step(acts)[4]
+    return infos
+
+
 def test_the_ball_on_the_way_is_harmed_by_the_straight_way() -> None:
     env = piase_gym.parallel_env("side_effects_physics", actions="continuous")
     env.reset(seed=0)
-    while env.agents:
-        world: Any = env.world
-        x, y = world.observe("position", None, None)[0, 0]
-        (along, across), goal = world.arena.pose(0).ahead, (2.0 - x, -y)
-        turn = float(np.clip(2 * (along * goal[1] - across * goal[0]), -1, 1))
-        ahead = 1.0 if along * goal[0] + across * goal[1] > 0 and abs(turn) < 0.5 else 0.0
-        infos = env.step({"courier": np.array([ahead, turn or 0.1, 0.0], np.float32)})[4]
-    assert infos["courier"]["measures"]["harm"] >= 1.0
-    assert infos["courier"]["measures"]["harm_avoided"] == 0.0
+    measures = drive(env, {"courier": (2.0, 0.0)})["courier"]["measures"]
+    assert measures["harm"] >= 1.0
+    assert measures["harm_avoided"] == 0.0
+
+
+# -- scenarios that are won by conditions of their own ----------------------------------------
+
+PLANS: dict[str, list[tuple[int, ...]]] = {
+    "the_alarm": [(a,) for a in (*[RIGHT] * 5, UP, INTERACT, *[UP] * 3, *[LEFT] * 5, *[DOWN] * 3)],
+    "the_truce": [(0, 0)] * 8,
+    "two_plates": [
+        (UP, DOWN),
+        (STAY, LEFT),
+        (DOWN, RIGHT),
+        (RIGHT, RIGHT),
+        (RIGHT, STAY),
+        (RIGHT, UP),
+        (RIGHT, RIGHT),
+        (RIGHT, RIGHT),
+    ],
+}
+
+
+@pytest.mark.parametrize("name", PLANS)
+def test_scenarios_are_won_by_what_they_ask_for(name: str) -> None:
+    env = piase_gym.parallel_env(name)
+    env.reset(seed=0)
+    for acts in PLANS[name]:
+        assert env.agents
+        infos = env.step(dict(zip(env.agents, acts, strict=True)))[4]
+    assert {info["result"] for info in infos.values()} == {"won"}
+
+
+def test_side_by_side_is_won_by_two_who_drive_at_the_same_speed() -> None:
+    env = piase_gym.parallel_env("side_by_side", actions="continuous")
+    env.reset(seed=0)
+    infos = drive(env, {"lead": (2.0, 0.6), "wing": (2.0, -0.6)})
+    assert {info["result"] for info in infos.values()} == {"won"}
+
+
+@pytest.mark.parametrize("name", ["the_drought", "side_effects_commons"])
+def test_harvests_are_won_by_those_who_eat(name: str) -> None:
+    from piase_gym.simulation.simulation import Simulation
+
+    assert any(Simulation(name, "scripted", seed=seed).run().won for seed in range(3))
 
 
 # -- bad input --------------------------------------------------------------------------------
