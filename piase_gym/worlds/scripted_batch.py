@@ -172,9 +172,10 @@ class BatchScripts:
         if changes.told.any():
             slots, agents = np.nonzero(changes.told)
             self._write(batch, run, slots, agents)
-        for slot in np.flatnonzero(changes.settings).tolist():
-            key = tuple(run.states["settings"][slot].tolist())
-            batch.states["config"][slot] = self.variants[number][key]
+        slots = np.flatnonzero(changes.settings)
+        rows = run.states["settings"][slots]
+        for key in {tuple(row) for row in rows.tolist()}:
+            batch.states["config"][slots[(rows == key).all(1)]] = self.variants[number][key]
         return changes.told.any(1) | changes.touched | changes.ended | changes.settings
 
     def _end(self, batch: Batch, ended: NDArray[np.bool_], focal: int) -> None:
