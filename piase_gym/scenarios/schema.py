@@ -209,6 +209,8 @@ LoseWhen = Annotated[
 class WorldScenario(ScenarioHead):
     """A scenario of any world but TextRoom, which decides when it is won unless this does."""
 
+    LISTED: ClassVar[tuple[str, ...]] = ("shaping",)
+
     initial_state: WorldState = Field(
         default_factory=lambda: WorldState(), description="agents and fields of the world's config"
     )

@@ -100,6 +100,13 @@ class AnyHolds(Rule):
 class NoneHolds(Rule):
     """None of some conditions holds; ``not: {...}`` is short for one."""
 
+    SHORT: ClassVar[Mapping[str, Any]] = {
+        "type": "object",
+        "required": ["not"],
+        "properties": {"not": {"type": "object"}},
+        "additionalProperties": False,
+    }
+
     none: tuple[Condition, ...] = Field(min_length=1)
 
     @model_validator(mode="before")
