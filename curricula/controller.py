@@ -96,7 +96,7 @@ class CurriculumController:
             else:
                 curriculum.check_world(world)
         self.metrics = CurriculumMetrics(
-            list(self.curricula), world.milestones, world.measures, options.metrics
+            list(self.curricula), world.milestone_names, world.measure_names, options.metrics
         )
         self._check_metrics()
         self.manager = CurriculumManager()

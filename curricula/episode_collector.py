@@ -41,7 +41,7 @@ OUTCOME_NAMES = [str(outcome) for outcome in ALL_OUTCOMES]
 def _record_result(episode: Episode, world: Any, number: int) -> None:
     """Write down how an episode ended for agent number `number`."""
     episode.result = str(world.result(number))
-    episode.measures = dict(world.measure(number))
+    episode.measures = dict(world.measured(number))
 
 
 def _finish(

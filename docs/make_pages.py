@@ -14,12 +14,14 @@ from typing import Any
 from pydantic import BaseModel
 
 import piase_gym
-from piase_gym import registry
+from piase_gym import names, registry, scenarios
 from piase_gym.benchmarks.evaluation.tables import reference_table
 from piase_gym.benchmarks.references.references import shipped
 from piase_gym.benchmarks.speed.measure import stored_sections as measured
 from piase_gym.benchmarks.studies import curriculum_report, physics_reach, training_report
 from piase_gym.benchmarks.studies.dilemmas import report as dilemma_report
+from piase_gym.core.script.observables import COMMON
+from piase_gym.core.world import World
 from piase_gym.errors import MissingExtraError
 
 FOLDER = Path(__file__).with_name("worlds")
@@ -38,6 +40,7 @@ def page(name: str) -> str:
         *([f"![An episode of {name}](../images/{film(name)})"] if film(name) else []),
         rest,
         *(f"## {title}\n\n{text}" for title, text in sections_of(world).items()),
+        *scripts_section(name, world, config),
         "## Arguments",
         fields_table(config),
         "## Live changes",
@@ -52,6 +55,52 @@ def sections_of(world: Any) -> Mapping[str, str]:
     """Return what a world derives from its tables for its page, by title."""
     derive = getattr(world, "page_sections", dict)
     return derive()  # type: ignore[no-any-return]
+
+
+def scripts_section(name: str, world: Any, config: Any) -> list[str]:
+    """Return what conditions and events of scenarios can be about, for a world that takes them."""
+    if not world.scriptable or not issubclass(world, World):
+        return []
+    ids = [names.task_fields(registry.task_spec(task)) for task in piase_gym.list_tasks(name)]
+    kinds = dict.fromkeys(world.kind_for(config(**fields)) for fields in ids or [{}])
+    told = list(dict.fromkeys(id(kind.observables) for kind in kinds))
+    parts = ["## Facts of scenarios", "See [Scenarios](../scenarios.md); beside the common facts:"]
+    for number in told:
+        kind = next(kind for kind in kinds if id(kind.observables) == number)
+        if not kind.observables:
+            return []
+        parts += [f"### {kind.__name__}"] if len(told) > 1 else []
+        parts.append(facts_table(kind.observables))
+        if kind.spawnable:
+            parts.append(f"Can appear and vanish: {', '.join(kind.spawnable)}.")
+        if kind.live_fields:
+            live = ", ".join(f"`{field}`" for field in kind.live_fields)
+            parts.append(f"May change within an episode: {live}.")
+    return parts
+
+
+def facts_table(rows: Mapping[str, Any]) -> str:
+    """List facts that conditions can be about."""
+    lines = ["| fact | is | what it is | of |", "|---|---|---|---|"]
+    for row in rows.values():
+        words = ", ".join(row.codes) if row.codes else ""
+        about = f"{row.about}: {words}" if words else row.about
+        lines.append(f"| `{row.name}` | {row.kind} | {about} | {row.of} |")
+    return "\n".join(lines)
+
+
+def with_library(text: str) -> str:
+    """Return the page about scenarios with the common facts, and those that ship."""
+    rows = ["| name | world | agents | what it is about |", "|---|---|---|---|"]
+    for name in scenarios.names():
+        found = scenarios.load(name)
+        count = len(found.agents) or found.config.agents
+        rows.append(f"| `{name}` | {found.world} | {count} | {found.head.description} |")
+    for marker, table in (("facts", facts_table(COMMON)), ("library", "\n".join(rows))):
+        before, rest = text.split(f"<!-- {marker} -->\n")
+        after = rest.split("<!-- end -->", 1)[1]
+        text = f"{before}<!-- {marker} -->\n{table}\n<!-- end -->{after}"
+    return text
 
 
 def film(name: str) -> str:
@@ -209,6 +258,7 @@ WRITERS: Mapping[str, Sequence[Callable[[str], str]]] = {
     "memory.md": (with_measured("memory", "memory"),),
     "intercode.md": (with_measured("sql_query", "sql_query"),),
     "runs.md": (with_measured("logging", "logs"),),
+    "scenarios.md": (with_library,),
     "speed.md": (with_speed,),
     "training.md": (with_trainings,),
     "wordcraft.md": (with_measured("wordcraft", "word_craft"),),

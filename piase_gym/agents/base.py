@@ -262,6 +262,13 @@ class Agent(ABC):
         """Return and forget what the agent tells all others, beside its action."""
         return ()
 
+    def spoken(self) -> Sequence[Sequence[str]]:
+        """Return and forget what it tells others in words where these are no commands.
+
+        Each entry is a name and words; they are shown as the other's hint.
+        """
+        return ()
+
     def log_entries(self) -> Sequence[tuple[str, Mapping[str, Any]]]:
         """Return and forget the lines that the agent has for logs: event types and their data."""
         return ()

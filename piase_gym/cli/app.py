@@ -51,7 +51,9 @@ for command in (worlds, info, play, check, *runs.COMMANDS, demo, scenarios.run, 
 app.command("plugins")(list_plugins)
 train.register(app)
 bench.register(app)
+scenarios.scenario.command("play")(play)
 app.add_typer(scenarios.scenario, name="scenario")
+app.add_typer(scenarios.scenario, name="scenarios", hidden=True)
 app.add_typer(curriculum.curriculum, name="curriculum")
 
 

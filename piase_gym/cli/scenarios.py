@@ -1,4 +1,4 @@
-"""``piase run`` and ``piase scenario lint|list|schema|new``."""
+"""``piase run`` and ``piase scenario lint|list|run|schema|new``."""
 
 from __future__ import annotations
 
@@ -89,7 +89,6 @@ def run(
     module: Modules = None,
 ) -> None:
     """Run a scenario with agents and print the summary."""
-    from piase_gym import scenarios
     from piase_gym.simulation.simulation import Simulation
     from piase_gym.wrappers import AvtLogger
 
@@ -108,9 +107,27 @@ def run(
         wrap=() if log is None else (lambda env: AvtLogger(env, log),),
     )
     models = prompt_models(simulation.manager.agents.values(), prompt, tokens)
+    _warn(simulation, name)
+    found, broken = _play(simulation, episodes, render)
+    if broken:  # the episode that it breaks off does not count
+        _print_sum(found, f"interrupted in episode {len(found) + 1} of {episodes}: ")
+        raise typer.Exit(130)
+    if episodes > 1:
+        _print_sum(found, "")
+    tell_usage(models)
+
+
+def _warn(simulation: Simulation, name: str) -> None:
+    """Print the warnings of a scenario of one's own."""
+    from piase_gym import scenarios
+
     own = simulation.scenario if name not in scenarios.names() else None
     for warning in own.warnings if own is not None else ():
         errors.print(Text.assemble(("warning:", "yellow"), f" {warning}"), soft_wrap=True)
+
+
+def _play(simulation: Simulation, episodes: int, render: str | None) -> tuple[list[Summary], bool]:
+    """Play episodes and close; returns their summaries, and whether an interrupt broke it off."""
     found: list[Summary] = []
     live = console.status(_progress(found, episodes), spinner="line")
     try:
@@ -118,12 +135,9 @@ def run(
             for _ in range(episodes):
                 found.append(_episode(simulation, render))
                 live.update(_progress(found, episodes))
-    except KeyboardInterrupt:  # the episode that it breaks off does not count
-        _print_sum(found, f"interrupted in episode {len(found) + 1} of {episodes}: ")
-        raise typer.Exit(130) from None
-    if episodes > 1:
-        _print_sum(found, "")
-    tell_usage(models)
+    except KeyboardInterrupt:
+        return found, True
+    return found, False
 
 
 def tell_usage(models: Iterable[LLMAgent]) -> None:
@@ -288,3 +302,6 @@ def new(
     title = path.stem.replace("_", " ").replace('"', "").title()
     write_file(path, TEMPLATE.replace("TITLE", title))
     say(f"wrote {path}; try: piase run {path} --agent oracle")
+
+
+scenario.command("run")(run)

@@ -6,8 +6,17 @@ import difflib
 from collections.abc import Mapping
 from typing import Annotated, Any, ClassVar, Self
 
-from pydantic import BaseModel, ConfigDict, Field, ValidationError, model_validator
+from pydantic import (
+    BaseModel,
+    ConfigDict,
+    Field,
+    SerializerFunctionWrapHandler,
+    ValidationError,
+    model_serializer,
+    model_validator,
+)
 
+from piase_gym.core.script.models import Script
 from piase_gym.core.validation_messages import fields_at, in_words, without_branches
 from piase_gym.errors import ConfigError, EnvelopeError, UnknownFieldError, suggest
 
@@ -63,7 +72,18 @@ class WorldConfig(BaseModel):
         False,
         description="show agents what all have seen and said, and where they are",
     )
+    script: Script | None = Field(
+        None, description="goals, conditions and events of a scenario; see Scenarios"
+    )
     envelope: Envelope | None = Field(None, description="largest sizes; default: its own sizes")
+
+    @model_serializer(mode="wrap")
+    def _without_script(self, handler: SerializerFunctionWrapHandler) -> dict[str, Any]:
+        """Leave out the script where there is none, so that logs of old are of the same config."""
+        found: dict[str, Any] = handler(self)
+        if found.get("script", self) is None:
+            del found["script"]
+        return found
 
     def __init__(self, **data: Any) -> None:
         """Check the fields; `max_cycles` and `max_episode_steps` mean `max_steps`."""
@@ -145,7 +165,8 @@ class WorldConfig(BaseModel):
     def diff(self, other: Self) -> dict[str, Any]:
         """Return what changes from this config to `other`, as plain JSON-able values."""
         mine, theirs = self.model_dump(mode="json"), other.model_dump(mode="json")
-        return {key: theirs[key] for key in theirs if theirs[key] != mine[key]}
+        keys = {**theirs, **mine}  # a script is left out where there is none
+        return {key: theirs.get(key) for key in keys if theirs.get(key) != mine.get(key)}
 
 
 def require_fit(world: str, envelope: Envelope, sizes: Envelope) -> None:

@@ -70,6 +70,10 @@ from piase_gym.core.facts import (
 from piase_gym.core.last_step import LastStep
 from piase_gym.core.mailbox import Mailbox
 from piase_gym.core.objects import Objects, agent_of, in_sight
+from piase_gym.core.script.checks import check_script
+from piase_gym.core.script.observables import Observable
+from piase_gym.core.script.run import ScriptRun
+from piase_gym.core.script.single import play_script
 from piase_gym.core.snapshot import DAMAGE, SNAPSHOT_SCHEMA, check_snapshot
 from piase_gym.core.surroundings import Surroundings, surroundings_by_name
 from piase_gym.errors import ConfigError, EnvelopeError, SnapshotError, UnsupportedError
@@ -125,6 +129,12 @@ class World(ABC, Generic[C, F]):
     """Fields of the config of which each agent has its own part, by name."""
     made_of: ClassVar[type[Any] | None] = None
     """The class that a class was made of which exists for some configs alone; see `class_for`."""
+    observables: ClassVar[Mapping[str, Observable]] = {}
+    """What conditions of scripts can be about, beside what is common to all worlds."""
+    scriptable: ClassVar[bool] = True
+    """Whether configs may have a script; stories have events of their own."""
+    spawnable: ClassVar[tuple[str, ...]] = ()
+    """What scripts can let appear."""
     mailboxes: Mailbox | None = None
     """Where letters lie, if the world has messages."""
     text_length: int = 2000
@@ -153,6 +163,10 @@ class World(ABC, Generic[C, F]):
         self.hints: list[str | None] = [None] * len(self.agents)
         self._last: tuple[Sequence[Act], StepResult] | list[LastStep | None]
         self._last = [None] * len(self.agents)
+        self.script: ScriptRun | None = None
+        """What the config's script, if there is one, does in the present episode."""
+        check_script(type(self), config, self.agents)
+        self._take_script()
         self.awaiting_agents = self.capabilities.late_join
         """Whether agents may enter of themselves in this config; then every step is looked at."""
 
@@ -226,7 +240,17 @@ class World(ABC, Generic[C, F]):
         """Start an episode whose every random draw follows from `seed` (0..2**63-1)."""
         self.hints = [None] * len(self.agents)
         self._last = [None] * len(self.agents)
+        script = self.script
+        if script is None:
+            self.begin(seed)
+            return
+        if script.settings():
+            self.change_settings({})
+        script.begin()
         self.begin(seed)
+        for agent, words in enumerate(script.hints()):
+            if words is not None:
+                self.give_hint(agent, words)
 
     @abstractmethod
     def begin(self, seed: int) -> None:
@@ -245,6 +269,8 @@ class World(ABC, Generic[C, F]):
         alive = self.alive
         plans = [self.decode(i, act) if alive[i] else None for i, act in enumerate(acts)]
         tick = explain_invalid(self.advance(plans), plans)
+        if self.script is not None:
+            tick = play_script(self, self.script, tick, alive, plans)
         self._last = plans, tick
         return tick
 
@@ -286,6 +312,21 @@ class World(ABC, Generic[C, F]):
         """Return what `measures` names, for an agent whose episode has just ended."""
         return {}
 
+    def measured(self, agent: int) -> dict[str, float]:
+        """Return what `measure` does, and the metrics of the script."""
+        return {**self.measure(agent), **(self.script.measures(agent) if self.script else {})}
+
+    @property
+    def measure_names(self) -> tuple[str, ...]:
+        """The names of what `measured` returns."""
+        return (*self.measures, *(self.script.script.metrics if self.script else ()))
+
+    @property
+    def milestone_names(self) -> tuple[str, ...]:
+        """The names of the milestones of the world and of the script."""
+        own = self.script.script.milestones if self.script else ()
+        return (*self.milestones, *(name for name in own if name not in self.milestones))
+
     def check_config(self, config: C) -> None:
         """Check that `configure` would take a config, without taking it.
 
@@ -299,6 +340,7 @@ class World(ABC, Generic[C, F]):
                 f"shared_memory={self.config.shared_memory}; make another environment"
             )
         require_fit(self.name, self.envelope, config.sizes())
+        check_script(type(self), config, self.agents)
 
     def configure(self, config: C) -> None:
         """Take another config for the episodes that follow; spaces stay the same.
@@ -312,6 +354,7 @@ class World(ABC, Generic[C, F]):
     def take_config(self, config: C) -> None:
         """Take a config that was checked; worlds work out here what follows from it."""
         self.config = config.pinned(self.envelope)
+        self._take_script()
 
     def modify(self, changes: Mapping[str, Any]) -> None:
         """Change fields among `live_fields` in the course of an episode; they hold at once.
@@ -350,6 +393,82 @@ class World(ABC, Generic[C, F]):
 
     def close(self) -> None:
         """Give back resources. Nothing may be asked of the world afterwards."""
+
+    # -- what scripts ask for and do ------------------------------------------------------
+
+    def _take_script(self) -> None:
+        """Play the script of the config from the next reset on."""
+        script, present = self.config.script, self.script
+        if script is None:
+            self.script = None
+        elif present is None or present.script is not script:
+            self.script = ScriptRun(script, self, self.config, 1)
+        else:
+            present.base = self.config
+
+    @classmethod
+    def observables_of(cls, config: C) -> Mapping[str, Observable]:
+        """Return what conditions can be about under a config, by name."""
+        return cls.kind_for(config).observables
+
+    @classmethod
+    def spawnable_in(cls, config: C) -> tuple[str, ...] | None:
+        """Return what scripts can let appear under a config; ``None`` if that is not known."""
+        return cls.kind_for(config).spawnable
+
+    @classmethod
+    def verbs_of(cls, config: C) -> Sequence[str] | None:
+        """Return the verbs of a config's commands, for checks; ``None`` if they are not known."""
+        return None
+
+    def observe(self, name: str, states: Any, of: Any) -> NDArray[Any]:
+        """Return a fact; see `piase_gym.core.script.observables`.
+
+        Args:
+            name: Its name.
+            states: The records of array worlds; others ignore it.
+            of: What it is about, where that has to be named.
+        """
+        return self.observables_of(self.config)[name].read(self, states, of)
+
+    def action_codes(self, word: str) -> tuple[int, ...] | None:
+        """Return the numbers of commands that are a line, or have a verb.
+
+        ``None`` says that scripts are given acts as lines.
+        """
+        return None
+
+    def finish(self, states: Any, who: NDArray[np.bool_], result: Result) -> None:
+        """End the episode of some agents, as won or lost, by the rules of a script."""
+        raise UnsupportedError(f"{self.name} cannot be won or lost by a script")
+
+    def spawn(self, states: Any, envs: NDArray[np.int64], thing: str, place: Any) -> None:
+        """Let something appear, where there is room for it; elsewhere nothing happens."""
+        raise UnsupportedError(f"nothing can be put into {self.name} by a script")
+
+    def remove(self, states: Any, envs: NDArray[np.int64], thing: str | None, place: Any) -> None:
+        """Let something vanish, if it is there."""
+        raise UnsupportedError(f"nothing can be taken out of {self.name} by a script")
+
+    @classmethod
+    def place_problem(cls, config: C, thing: str | None, place: Any) -> str | None:
+        """Say why a script cannot put a thing (or take anything) there, if that is known before."""
+        return None
+
+    def change_settings(self, fields: Mapping[str, Any]) -> None:
+        """Let fields of the config differ from what they were at the reset, until the episode ends.
+
+        Args:
+            fields: All that differ; none brings the config of the reset back.
+        """
+        assert self.script is not None
+        base, state = self.script.base, self.get_state()
+        self.take_config(base.changed(fields))
+        self.script.base = base
+        self.set_state(state)
+
+    def refresh(self) -> None:
+        """Make anew what is derived from the state, after a script has changed it."""
 
     # -- what agents know -----------------------------------------------------------------
 
@@ -595,7 +714,8 @@ class World(ABC, Generic[C, F]):
     def instructions(self, agent: int) -> str:
         """Return the versioned prompt for an agent: rules, goal, commands, rewards."""
         manual = self.manual
-        goal = manual.goals(agent)
+        own = self.script.words(agent, 0) if self.script is not None else None
+        goal = " ".join(filter(None, (manual.goals(agent), own and own.removeprefix("Goal: "))))
         commands = [f"- {verb.usage}: {verb.description}" for verb in self.grammar]
         version = self.version_of(self.config)
         reached = self.milestones if manual.milestones is None else manual.milestones
@@ -632,7 +752,8 @@ class World(ABC, Generic[C, F]):
 
     def digest(self) -> str:
         """Return 64 bits that stand for the state and the hints, as 16 hexadecimal digits."""
-        return digest_json([self.digest_state(), self.hints])
+        script = [] if self.script is None else [self.script.digest()]
+        return digest_json([self.digest_state(), self.hints, *script])
 
     def digest_state(self) -> Any:
         """Return what `digest` hashes: by default the whole state."""
@@ -649,12 +770,14 @@ class World(ABC, Generic[C, F]):
 
     def snapshot(self) -> dict[str, Any]:
         """Return config and state as one versioned, JSON-able value."""
+        config = self.config if self.script is None else self.script.base
         return {
             **self.snapshot_header(),
-            "config": self.config.model_dump(mode="json", exclude={"envelope"}),
+            "config": config.model_dump(mode="json", exclude={"envelope"}),
             "hints": list(self.hints),
             "last_steps": [last and last.row for last in self.last_steps()],
             "state": self.get_state(),
+            **({} if self.script is None else {"script": self.script.get_state()}),
         }
 
     def restore(self, snapshot: Mapping[str, Any]) -> None:
@@ -666,12 +789,18 @@ class World(ABC, Generic[C, F]):
         """
         header = self.snapshot_header()
         config, hints, last_steps = check_snapshot(snapshot, header, type(self.config))
-        before = self.config
+        before, script = self.config, copy.copy(self.script)
         self.configure(config)
         try:
+            if self.script is not None:
+                self.script = copy.copy(self.script)
+                self.script.states = self.script.states.copy()
+                self.script.set_state(snapshot.get("script"))
+                self.change_settings(self.script.settings())
             self.set_state(snapshot["state"])
         except DAMAGE as error:
             self.configure(before)
+            self.script = script
             if isinstance(error, SnapshotError):
                 raise
             raise SnapshotError(f"the state of this snapshot is damaged: {error!r:.200}") from None

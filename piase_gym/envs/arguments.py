@@ -11,7 +11,7 @@ from piase_gym.core.config import WorldConfig
 from piase_gym.core.documents import OwnEnvironment
 from piase_gym.envs.partners import Partners, agent_number, read_partners
 from piase_gym.envs.runner import EpisodeRunner
-from piase_gym.errors import AgentError, ConfigError, ScenarioError
+from piase_gym.errors import AgentError, ConfigError, ScenarioError, UnsupportedError
 from piase_gym.names import look_up
 from piase_gym.registry import TaskSpec, WorldSpec, load, make_config
 
@@ -64,7 +64,7 @@ def resolve(name: Name, scenario: object, envelope: object, fields: Mapping[str,
 
     base, chosen = found.fields, found.scenario
     if scenario is not None:
-        chosen = load_scenario(scenario)
+        chosen = load_scenario(scenario, spec.name)
         if chosen.world != spec.name:
             raise ScenarioError(
                 f"scenario {chosen.name!r} is of {chosen.world}, not of {spec.name}"
@@ -96,6 +96,19 @@ def partners_around(
     if isinstance(usual, Agent) and sum(agent is usual for agent in chosen.values()) > 1:
         raise ConfigError("one agent object cannot play several seats; give one for each")
     return chosen
+
+
+def refuse_characters(scenario: Scenario | None) -> None:
+    """Refuse a scenario with simulated people where many environments are stepped at once.
+
+    Raises:
+        UnsupportedError: If it has any.
+    """
+    if scenario is not None and scenario.head.characters:
+        raise UnsupportedError(
+            f"scenario {scenario.name!r} has characters, who play in single environments alone; "
+            "use parallel_env or gymnasium.make"
+        )
 
 
 def build_runner(
@@ -134,11 +147,25 @@ def build_focal_runner(
     config = found.config
     names = config.names(config.fixed_envelope().agents)
     focal = names[0 if agent is None else agent_number(names, agent)]
-    return _drive(found, partners_around(names, found.task, partners, focal))
+    people = [] if found.scenario is None else found.scenario.head.characters
+    seats = partners_around(names, found.task, partners, focal)
+    named = read_partners(partners)
+    for character in people:  # nobody plays them by default
+        if character.agent_id not in named:
+            seats.pop(character.agent_id, None)
+    return _drive(found, seats)
 
 
 def _drive(found: Resolved, partners: Partners | None) -> EpisodeRunner:
-    """Make the world and its runner, which knows the scenario for the manifests of logs."""
+    """Make the world and its runner, which knows the scenario for the manifests of logs.
+
+    Characters of the scenario are partners, unless somebody else plays them.
+    """
+    if found.scenario is not None and found.scenario.head.characters:
+        from piase_gym.agents.character import CharacterAgent
+
+        people = {c.agent_id: CharacterAgent(c) for c in found.scenario.head.characters}
+        partners = {**people, **read_partners(partners)}
     spec = found.spec
     make = load(spec.world, spec)
     world = make(found.config) if found.own is None else make(found.config, found.own)

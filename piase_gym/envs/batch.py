@@ -19,7 +19,7 @@ from piase_gym.core.events import Events
 from piase_gym.core.rng import fresh_seed, spread_seeds
 from piase_gym.core.world import SNAPSHOT_SCHEMA, Facts
 from piase_gym.envs.actions import any_out_of_range, to_indices
-from piase_gym.envs.arguments import Name, resolve
+from piase_gym.envs.arguments import Name, refuse_characters, resolve
 from piase_gym.envs.batch_checks import (
     Hints,
     check_num_envs,
@@ -43,6 +43,7 @@ from piase_gym.errors import (
 from piase_gym.registry import load
 from piase_gym.worlds.array_world import ArrayWorld
 from piase_gym.worlds.batch_arrays import bytes_of, packed, stacked
+from piase_gym.worlds.scripted_batch import BatchScripts, scripts_of
 
 AUTORESET = {"disabled": 0, "next_step": 1, "same_step": 2}
 """How kernels know the modes of autoreset."""
@@ -101,7 +102,9 @@ class BatchEnv:
         for config in self.configs:
             self._require_learner(config)
         self.awaiting_agents = any(map(self._has_late_joiners, self.configs))
+        scripts, self.configs = scripts_of(world, self.num_envs, self.configs)
         self.batch = world.new_batch(self.num_envs, self.configs)
+        self.batch.scripts = scripts
         self._asker = BatchPartners(world, self.num_envs, partners)
         self.partners: Mapping[int, Agent] = self._asker.agents
         self._own = [i for i in range(len(world.agents)) if i not in self.partners]
@@ -199,6 +202,9 @@ class BatchEnv:
                 self._note_results()
         if found < 0:
             raise self._stray(acts)
+        if self._hints and self.batch.scripts is not None:
+            for slot in self.batch.scripts.told.tolist():
+                self._hints.pop(slot, None)
         if found > 0:
             raise self.fault()
         batch = self.batch
@@ -336,7 +342,11 @@ class BatchEnv:
         world.one["state"]["config"] = 0
         seed, hints = self._hints.get(slot, (-1, []))
         shown = seed == int(self.batch.states["seed"][slot])  # they are of the present episode
-        world.hints = list(hints) if shown else [None] * len(world.agents)
+        world.hints = [None] * len(world.agents)
+        if self.batch.scripts is not None:
+            self.batch.scripts.show(world, self.batch.states, slot)
+        if shown:
+            world.hints = list(hints)
         world.refresh()
         world.show(self.batch.events[slot], self.batch.obs[slot])
         return world
@@ -357,8 +367,10 @@ class BatchEnv:
 
     def slot_snapshot(self, slot: int) -> dict[str, Any]:
         """Return one environment's state as single environments take it up."""
-        config = self.config_of(slot).model_dump(mode="json", exclude={"envelope"})
-        return {**self.at(slot).snapshot(), "config": config}
+        world = self.at(slot)
+        base = self.config_of(slot) if world.script is None else world.script.base
+        config = base.model_dump(mode="json", exclude={"envelope"})
+        return {**world.snapshot(), "config": config}
 
     def facts(self, slot: int, agent: str) -> Facts:
         """Return what an agent may know in one environment."""
@@ -376,10 +388,15 @@ class BatchEnv:
 
     def digest(self, slot: int) -> str:
         """Return the digest of one environment's state."""
-        return digest_bytes(bytes_of(self.batch.states)[slot, self.world.canonical_bytes].data)
+        states, place = self.batch.states, self.world.canonical_bytes
+        found = digest_bytes(bytes_of(states)[slot, place].data)
+        scripts = self.batch.scripts
+        return found if scripts is None else scripts.digest(states, slot, found)
 
     def digests(self) -> list[str]:
         """Return the digest of every environment's state, as single environments give it."""
+        if self.batch.scripts is not None:
+            return [self.digest(slot) for slot in range(self.num_envs)]
         place = self.world.canonical_bytes
         return [digest_bytes(row[place].data) for row in bytes_of(self.batch.states)]
 
@@ -505,11 +522,18 @@ class BatchEnv:
             UnsupportedError: If the only learner is not there at the reset under it.
         """
         self._require_learner(config)
-        self.configs.append(config)
+        number = len(self.configs)
+        more = [config]
+        if config.script is not None and self.batch.scripts is None:
+            self.batch.scripts = BatchScripts(self.world, self.num_envs)
+            for k, known in enumerate(self.configs):
+                self.batch.scripts.add(known, k)
+        if self.batch.scripts is not None:
+            more += self.batch.scripts.add(config, number)
+        self.configs += more
         self.awaiting_agents |= self._has_late_joiners(config)
-        table = self.world.new_batch(1, [config]).tables
-        self.batch.tables = stacked([self.batch.tables, table])
-        return len(self.configs) - 1
+        self.batch.tables = stacked([self.batch.tables, self.world.new_batch(1, more).tables])
+        return number
 
     def _require_learner(self, config: Any) -> None:
         """Require that the agent whose end is the episode's is there from its start."""
@@ -565,7 +589,10 @@ class BatchEnv:
         self._require_open()
         hints = {str(slot): list(entry) for slot, entry in self._hints.items()}
         raw = base64.b64encode(packed(self.batch.states).tobytes()).decode()
-        return {**self._label(), "ready": self.ready.tolist(), "states": raw, "hints": hints}
+        scripts = self.batch.scripts
+        more = {} if scripts is None else {"scripts": scripts.get_state()}
+        ready = self.ready.tolist()
+        return {**self._label(), "ready": ready, "states": raw, "hints": hints, **more}
 
     def restore(self, snapshot: Mapping[str, Any]) -> None:
         """Take up a snapshot of a batch of the same size and configs.
@@ -577,6 +604,8 @@ class BatchEnv:
         kind = packed(self.batch.states[:0]).dtype
         states, ready, hints = read_snapshot(snapshot, self._label(), kind)
         check_snapshot(self.world, states, hints, self.batch.tables)
+        if self.batch.scripts is not None:
+            self.batch.scripts.set_state(snapshot.get("scripts"))
         self.batch.states[...] = states
         self.ready[...], self._all_ready = ready, bool(np.all(ready))
         self._hints = hints
@@ -615,6 +644,7 @@ def batch_env(
     configs: Sequence[Mapping[str, Any]] = (),
     autoreset: str = "next_step",
     copy: bool = True,
+    scenario: object = None,
     envelope: object = None,
     **config: Any,
 ) -> BatchEnv:
@@ -629,6 +659,7 @@ def batch_env(
         autoreset: ``"next_step"`` (the step after an episode's last one resets and ignores the
             actions), ``"same_step"`` or ``"disabled"``. An episode ends with its last agent.
         copy: ``False`` returns the arrays that the next step overwrites.
+        scenario: A scenario: its name, path, dict or object.
         envelope: The largest sizes that later configs may have.
         config: Fields of the world's config.
 
@@ -643,7 +674,8 @@ def batch_env(
         >>> observations.shape[:2], infos["seed"].tolist()
         ((3, 2), [0, 1, 2])
     """
-    checked, spec, *_ = resolve(name, None, envelope, config)
+    checked, spec, _, chosen, _ = resolve(name, scenario, envelope, config)
+    refuse_characters(chosen)
     world = load(spec.world, spec)(checked)
     if not isinstance(world, ArrayWorld) or not world.capabilities.batched:
         raise UnsupportedError(f"{spec.name} has no batched kernel; use parallel_env")

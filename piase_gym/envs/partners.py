@@ -100,6 +100,11 @@ def post_asides(agent: Agent, number: int, world: World[Any, Any], events: Event
     for event_type, data in agent.log_entries():
         if events.active:
             events.post("log", name, event_type=event_type, data=data)
+    for other, words in agent.spoken():
+        told = f"{name} says: {words}"
+        world.give_hint(agent_number(world.agents, other), told)
+        if events.active:
+            events.post("hint", other, message=told)
     for text in agent.outgoing_letters():
         if world.mailboxes is not None and text.strip():
             letter = world.mailboxes.send(name, EVERYONE, text[:MAX_LINE])

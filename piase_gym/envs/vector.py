@@ -14,7 +14,7 @@ from numpy.typing import NDArray
 from piase_gym.core.commands import RESULTS, Result
 from piase_gym.core.config import larger
 from piase_gym.envs.actions import to_indices
-from piase_gym.envs.arguments import Name, partners_around, resolve
+from piase_gym.envs.arguments import Name, partners_around, refuse_characters, resolve
 from piase_gym.envs.base import RENDER_MODES, check_render_mode
 from piase_gym.envs.batch import BatchEnv
 from piase_gym.envs.batch_checks import check_singles
@@ -201,6 +201,7 @@ def make_vector(
     partners: Partners | None = None,
     autoreset_mode: AutoresetMode | str = AutoresetMode.NEXT_STEP,
     render_mode: str | None = None,
+    scenario: object = None,
     envelope: object = None,
     **config: Any,
 ) -> VectorEnv[Any, Any, Any]:
@@ -224,6 +225,7 @@ def make_vector(
         partners: Policies for the other agents; default: the id's, else ``random``.
         autoreset_mode: Gymnasium's `AutoresetMode`, or its name.
         render_mode: ``"ansi"`` or ``"rgb_array"``.
+        scenario: A scenario: its name, path, dict or object.
         envelope: The largest sizes that later configs may have.
         config: Fields of the world's config.
     """
@@ -232,7 +234,8 @@ def make_vector(
     style.check()
     if config.get("max_episode_steps") == NO_TIME_LIMIT:
         del config["max_episode_steps"]
-    checked, spec, row, *_ = resolve(world, None, envelope, config)
+    checked, spec, row, chosen, _ = resolve(world, scenario, envelope, config)
+    refuse_characters(chosen)
     made = load(spec.world, spec)(checked)
     number = 0 if agent is None else agent_number(made.agents, agent)
     focal = made.agents[number]

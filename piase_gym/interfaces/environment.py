@@ -174,13 +174,12 @@ class WorldAbstractEnvironment(WorldInterface, AbstractEnvironment, over_world=T
             "last_action_result": simple_result(record.result),
         }
 
-    def reset_environment(
-        self, scenario_config: Mapping[str, Any] | None = None, *, seed: int | None = None
-    ) -> bool:
+    def reset_environment(self, scenario_config: object = None, *, seed: int | None = None) -> bool:
         """Start an episode.
 
         Args:
-            scenario_config: Fields of the config to change, and ``seed``.
+            scenario_config: Fields of the config to change, and ``seed``; or a scenario of the
+                same agents: its name, its path, a dict of what its file says, or the object.
             seed: The seed, if `scenario_config` has none.
 
         Returns:
@@ -188,10 +187,19 @@ class WorldAbstractEnvironment(WorldInterface, AbstractEnvironment, over_world=T
 
         Raises:
             ConfigError: If a field or the seed is not allowed.
+            ScenarioError: If something is wrong with the scenario, or it is of other agents.
         """
+        from piase_gym.scenarios import fields_for, is_scenario  # which reads YAML
+
+        if is_scenario(scenario_config):
+            if isinstance(scenario_config, Mapping):
+                given = dict(scenario_config)
+                seed = given.pop("seed", seed)
+                scenario_config = given
+            scenario_config = fields_for(scenario_config, self.world)
         if not isinstance(scenario_config, Mapping | None):
             kind = type(scenario_config).__name__
-            raise ConfigError(f"scenario_config is a mapping or None, not {kind}")
+            raise ConfigError(f"scenario_config is a mapping, a scenario or None, not {kind}")
         changes = dict(scenario_config or {})
         if "seed" in changes and seed is not None:
             raise ConfigError("seed is given twice: by itself and in scenario_config")

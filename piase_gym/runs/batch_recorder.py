@@ -21,6 +21,7 @@ if TYPE_CHECKING:
     from numpy.typing import NDArray
 
     from piase_gym.envs.batch import BatchEnv
+    from piase_gym.worlds.scripted_batch import BatchScripts
 
 KINDS = "batch_reset batch_step batch_modify batch_restore hint rebuild log close".split()
 
@@ -190,8 +191,24 @@ class BatchRecorder(Recorder):
             bits = int(new[slot, agent])
             names = [name for bit, name in enumerate(self.world.milestones) if bits >> bit & 1]
             found.setdefault(slot, {})[agent] = {"milestones": names}
+        if self.env.batch.scripts is not None:
+            self._scripted(self.env.batch.scripts, found)
         return found
 
     def time_of(self, record: EpisodeRecord) -> int:
         """Return how many steps a slot's episode has lasted."""
         return int(self.env.batch.states["t"][record.slot])
+
+    def _scripted(self, scripts: BatchScripts, found: dict[int, dict[int, dict[str, Any]]]) -> None:
+        """Add the events of scripts, and the milestones that they noted, to the notes of a step."""
+        rows = [
+            ("events", name, slot, one)
+            for name, happened in scripts.happened
+            for slot, agent in happened.tolist()
+            for one in (range(len(self.agents)) if agent < 0 else (agent,))
+        ]
+        for name, who in scripts.reached.items():
+            rows += [("milestones", name, slot, agent) for slot, agent in np.argwhere(who).tolist()]
+        for key, name, slot, agent in rows:
+            notes = found.setdefault(slot, {}).setdefault(agent, {})
+            notes[key] = [*notes.get(key, ()), name]

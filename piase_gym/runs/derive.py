@@ -221,7 +221,7 @@ class Deriver:
         now = [i for i, playing in enumerate(alive) if playing]
         found: list[AgentEvent] = []
         for agent in [i for i in episode_record.playing if not alive[i]]:
-            name, measures = self.agents[agent], world.measure(agent)
+            name, measures = self.agents[agent], world.measured(agent)
             if measures:
                 episode_record.measures[name] = dict(measures)
             found += self.closed_goal(episode_record, agent, episode_record.results[name])
@@ -289,7 +289,7 @@ class Deriver:
         names = self.agents
         if tick.ended and episode_record.slot is not None:
             more["results"] = self._results(episode_record, world, tick)
-        for key in ("milestones", "feedback", "fault") if tick.notes else ():
+        for key in ("milestones", "events", "feedback", "fault") if tick.notes else ():
             found = {names[i]: note[key] for i, note in tick.notes.items() if note.get(key)}
             if found:
                 more[key] = found

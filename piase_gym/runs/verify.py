@@ -375,8 +375,8 @@ class Verifier(Recorder):
             and {**data, "control": "start"} == self.run.manifest
         ):
             table = orjson.loads(encode(command_table(world)))
-            now |= {"actions": table, "milestones": list(world.milestones)}
-            now |= {"measures": list(world.measures)}
+            now |= {"actions": table, "milestones": list(world.milestone_names)}
+            now |= {"measures": list(world.measure_names)}
         for key, value in now.items():
             for path, *both in differences(data.get(key, MISSING), value, key):
                 self.differ(number, event, None, path, *both)

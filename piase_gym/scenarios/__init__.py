@@ -10,7 +10,7 @@ Example:
 
 from __future__ import annotations
 
-from piase_gym.scenarios.loader import Scenario, load, names
+from piase_gym.scenarios.loader import Scenario, fields_for, is_scenario, load, names
 from piase_gym.scenarios.schema import (
     ScenarioHead,
     TextRoomScenario,
@@ -23,6 +23,8 @@ __all__ = [
     "ScenarioHead",
     "TextRoomScenario",
     "WorldScenario",
+    "fields_for",
+    "is_scenario",
     "json_schema",
     "load",
     "names",

@@ -3,43 +3,37 @@
 from __future__ import annotations
 
 import hashlib
-import re
+import json
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
 from importlib.resources import files
 from pathlib import Path
 from typing import Any
 
-from pydantic import BaseModel, ValidationError
+from pydantic import ValidationError
 
 from piase_gym.core.config import WorldConfig
 from piase_gym.core.digest import canonical_json, digest_json
 from piase_gym.core.files import SCENARIO_SUFFIXES
-from piase_gym.core.validation_messages import in_words, without_branches
-from piase_gym.errors import (
-    ConfigError,
-    MissingExtraError,
-    ScenarioError,
-    UnknownNameError,
-    suggest,
-)
+from piase_gym.errors import ScenarioError, UnknownNameError, suggest
 from piase_gym.registry import list_worlds, make_config, world_spec
-from piase_gym.registry import load as load_entry_point
-from piase_gym.scenarios.explaining import explain, find, sentence
-from piase_gym.scenarios.reading import (
-    Document,
-    Key,
-    complain,
-    read_file,
+from piase_gym.scenarios.characters import Character
+from piase_gym.scenarios.checking import (
+    character_problems,
+    checked_script,
+    config_problems,
+    problems_of_rest,
 )
+from piase_gym.scenarios.explaining import explain, find
+from piase_gym.scenarios.reading import Document, Key, complain, read_file, read_text
 from piase_gym.scenarios.schema import (
     AgentPart,
     ScenarioHead,
-    ScheduledEvent,
     TextRoomScenario,
     WorldScenario,
 )
 from piase_gym.worlds.text_room.levels.story import AgentSetup, Story
+from piase_gym.worlds.text_room.levels.story_rules import MaxSteps
 from piase_gym.worlds.text_room.levels.validation import problems
 
 MOST_BASES = 8
@@ -81,11 +75,6 @@ class Scenario:
         config: WorldConfig = make_config(world_spec(self.world), self.fields)
         return config
 
-    @property
-    def scheduled(self) -> tuple[ScheduledEvent, ...]:
-        """What a simulation does at a step; TextRoom's events happen in the world itself."""
-        return self.head.events if isinstance(self.head, WorldScenario) else ()
-
     def digest(self) -> str:
         """Return 64 bits that stand for the scenario, for logs."""
         return digest_json(self.head.model_dump(mode="json"))
@@ -108,11 +97,13 @@ def names() -> tuple[str, ...]:
     return tuple(sorted(_library()))
 
 
-def load(path_or_name: object) -> Scenario:
+def load(path_or_name: object, world: str | None = None) -> Scenario:
     """Load a scenario.
 
     Args:
-        path_or_name: A name from `names()`, or the path of a ``.yaml``, ``.yml`` or ``.json`` file.
+        path_or_name: A name from `names()`, the path of a ``.yaml``, ``.yml`` or ``.json`` file, a
+            dict of what such a file says, or a `WorldScenario` or `TextRoomScenario`.
+        world: The world of a dict that names none.
 
     Returns:
         The scenario, ready to be played.
@@ -123,12 +114,61 @@ def load(path_or_name: object) -> Scenario:
     """
     if isinstance(path_or_name, Scenario):
         return path_or_name
+    if isinstance(path_or_name, ScenarioHead):
+        path_or_name = path_or_name.model_dump(mode="json", exclude_unset=True)
+    if isinstance(path_or_name, Mapping):
+        return _of_mapping(path_or_name, world)
     if not isinstance(path_or_name, str | Path):
         kind = type(path_or_name).__name__
-        raise ScenarioError(f"a scenario is named by a string or a path, not {kind}")
+        raise ScenarioError(f"a scenario is a name, a path or a dict, not {kind}")
     path = _find(path_or_name)
     document = _with_base(read_file(path), path, ())
     return build(document, path)
+
+
+_OF_FILES = frozenset(
+    "scenario_name initial_state environment_type world base shaping events characters "
+    "win_conditions lose_conditions".split()
+)
+"""Keys of scenarios that are no fields of configs."""
+
+
+def is_scenario(given: object) -> bool:
+    """Tell whether something is a scenario, its name or path, or a dict that says one."""
+    if isinstance(given, Mapping):
+        return not _OF_FILES.isdisjoint(given)
+    return isinstance(given, str | Path | Scenario | ScenarioHead)
+
+
+def fields_for(given: object, world: Any) -> dict[str, Any]:
+    """Return the fields that a world's config takes from a scenario of the same agents.
+
+    Raises:
+        ScenarioError: If something is wrong with it, or it is of another world or other agents.
+    """
+    found = load(given, world.name)
+    if found.world != world.name:
+        raise ScenarioError(f"scenario {found.name!r} is of {found.world}, not of {world.name}")
+    names = found.config.names()
+    if names != world.config.names():
+        raise ScenarioError(
+            f"scenario {found.name!r} has the agents {', '.join(names)}; "
+            f"allowed here: {', '.join(world.config.names())}"
+        )
+    return {name: value for name, value in found.fields.items() if name != "agent_ids"}
+
+
+def _of_mapping(given: Mapping[Any, Any], world: str | None) -> Scenario:
+    """Return the scenario of a dict; places in it are those of the dict as indented JSON."""
+    data = {"scenario_name": "scenario", **given}
+    if world is not None and not {"world", "environment_type"} & set(data):
+        data["environment_type"] = world
+    try:
+        text = json.dumps(data, indent=2)
+    except (TypeError, ValueError, RecursionError) as error:
+        raise ScenarioError(f"<dict>:1:1: this is no plain data: {error}") from None
+    path = Path("<dict>")
+    return build(_with_base(read_text(text, str(path), as_json=True), path, ()), path)
 
 
 def _find(path_or_name: str | Path) -> Path:
@@ -206,31 +246,50 @@ def build(document: Document, path: Path) -> Scenario:
         ScenarioError: See `load`.
     """
     document = _with_world(document)
-    data = document.data
     spec = _world_of(document)
     model: type[ScenarioHead] = TextRoomScenario if spec.name == STORY else WorldScenario
     try:
-        head = model.model_validate(data)
+        head = model.model_validate(document.data)
     except ValidationError as error:
-        raise ScenarioError("\n".join(explain(error, model, document))) from None
+        wrong = list(explain(error, model, document))
+        if model is WorldScenario:
+            wrong += problems_of_rest(spec, document, error)
+        raise ScenarioError("\n".join(dict.fromkeys(wrong))) from None
     agents = _agents(head)
-    warnings: tuple[str, ...] = ()
     if isinstance(head, TextRoomScenario):
-        story = _story_of(head, agents)
+        story = _story_of(head, (*agents, *map(_seat, head.characters)))
         found = [*_located(story, document)]
-        fatal = [line for line, is_fatal in found if is_fatal]
-        if fatal:
-            raise ScenarioError("\n".join(fatal))
-        warnings = tuple(line for line, _ in found)
-        own: dict[str, Any] = {"story": story}
+        if any(fatal for _, fatal in found):
+            raise ScenarioError("\n".join(line for line, fatal in found if fatal))
+        people = character_problems(head, list(story.rooms), document)
+        if people:
+            raise ScenarioError("\n".join(people))
+        fields = _all_fields(head, {"story": story}, document)
+        wrong = config_problems(spec, fields, document)
     else:
         assert isinstance(head, WorldScenario)
-        _check_scheduled(head, agents, document)
-        own = _world_fields(head, agents)
-    fields = _all_fields(head, own, document)
-    _check_config(spec, fields, document)
+        found = []
+        seats = (*agents, *map(_place, head.characters))
+        fields = _all_fields(head, _world_fields(head, seats), document)
+        script, wrong = checked_script(spec, head, agents, fields, document)
+        fields |= {} if script is None else {"script": script}
+        wrong += character_problems(head, None, document, spec, fields)
+    if wrong:
+        raise ScenarioError("\n".join(dict.fromkeys(wrong)))
+    warnings = tuple(line for line, _ in found)
     assert isinstance(head, TextRoomScenario | WorldScenario)
     return Scenario(path.stem, str(path), head, spec.name, fields, agents, warnings)
+
+
+def _seat(character: Character) -> AgentSetup:
+    """Return the seat of a character of TextRoom."""
+    return AgentSetup(agent_id=character.agent_id, start_room=str(character.start))
+
+
+def _place(character: Character) -> AgentPart:
+    """Return the seat of a character of GridWorld."""
+    start = None if isinstance(character.start, str) else character.start
+    return AgentPart(agent_id=character.agent_id, start_pos=start)
 
 
 def _with_world(document: Document) -> Document:
@@ -296,28 +355,6 @@ def _located(story: Story, document: Document) -> Iterator[tuple[str, bool]]:
         yield f"{document.place(key)}: {where}: {problem.message}", problem.fatal
 
 
-def _check_scheduled(
-    head: WorldScenario, agents: tuple[AgentPart, ...], document: Document
-) -> None:
-    """Check the agents that conditions and events of a world's scenario name."""
-    known = [agent.agent_id for agent in agents]
-    for k, condition in enumerate(head.win_conditions):
-        _check_agent(condition.agent_id, known, ("win_conditions", k, "agent_id"), document)
-    for k, event in enumerate(head.events):
-        for n, response in enumerate(event.response):
-            if response.agent_id != "all":
-                path: Key = ("events", k, "response", n, "agent_id")
-                _check_agent(response.agent_id, known, path, document)
-
-
-def _check_agent(name: str | None, known: list[str], path: Key, document: Document) -> None:
-    if name is not None and known and name not in known:
-        key = find(document, path)
-        raise complain(
-            document.place(key), key, str(UnknownNameError("agent", name, known).args[0])
-        )
-
-
 def _world_fields(head: WorldScenario, agents: tuple[AgentPart, ...]) -> dict[str, Any]:
     """Return the config fields of a world's scenario."""
     fields: dict[str, Any] = dict(head.initial_state.model_extra or {})
@@ -327,7 +364,7 @@ def _world_fields(head: WorldScenario, agents: tuple[AgentPart, ...]) -> dict[st
         starts = [agent.start_pos for agent in agents]
         if any(start is not None for start in starts):
             fields["start_pos"] = tuple(start for start in starts if start is not None)
-    limits = [condition.steps for condition in head.lose_conditions]
+    limits = [c.steps for c in head.lose_conditions if isinstance(c, MaxSteps)]
     if limits:
         fields["max_steps"] = min(limits)
     return fields
@@ -345,56 +382,3 @@ def _all_fields(head: ScenarioHead, own: dict[str, Any], document: Document) -> 
     if head.rewards:
         fields["rewards"] = dict(head.rewards)
     return fields
-
-
-_LINE = re.compile(r"\w+(?:\.([\w.-]+))?: (.*)")
-_UNKNOWN = re.compile(r"unknown key '([^']+)'")
-
-
-def _check_config(spec: Any, fields: Mapping[str, Any], document: Document) -> None:
-    """Check the config, and say where in the file a wrong field stands."""
-    try:
-        config = load_entry_point(spec.config, spec)(**fields)
-        config.fixed_envelope()
-    except MissingExtraError:
-        raise
-    except ConfigError as error:
-        found = error.__context__
-        if isinstance(found, ValidationError):
-            lines = list(_explain_fields(found, load_entry_point(spec.config, spec), document))
-        else:
-            lines = [_locate(line, document) for line in str(error).splitlines()]
-        raise ScenarioError("\n".join(lines)) from None
-
-
-def _explain_fields(
-    error: ValidationError, model: type[BaseModel], document: Document
-) -> Iterator[str]:
-    """Yield a line for each field of a config that is wrong, with its place in the file."""
-    for item in error.errors(include_url=False):
-        path = tuple(item["loc"])
-        if not path:  # about several fields; the sentence begins with the name of one of them
-            yield _locate(f"{model.__name__}: {in_words(item)}", document)
-            continue
-        parts = (("initial_state",), ("config",), ())
-        start = next((p for p in parts if path[0] in find(document, (*p, path[0]))), ())
-        key = find(document, (*start, *path)) or ("initial_state", *without_branches(path))
-        told = sentence(item, model, path)
-        yield f"{document.place(key)}: {'.'.join(map(str, key))}: {told}"
-
-
-def _locate(line: str, document: Document) -> str:
-    """Put the place of the field that a config's complaint is about before it."""
-    match, unknown = _LINE.fullmatch(line), _UNKNOWN.search(line)
-    dotted = unknown.group(1) if unknown else (match.group(1) or "") if match else ""
-    told = match.group(2) if match else line
-    path = tuple(int(part) if part.isdigit() else part for part in dotted.split("."))
-    for start in (("initial_state",), ("config",), ()):
-        key = find(document, (*start, *path))
-        if path[0] and path[0] in key:
-            return f"{document.place(key)}: {'.'.join(map(str, key))}: {told}"
-    found = re.match(r"\w+", told)
-    first = found.group() if found else ""
-    key = find(document, ("initial_state", first))
-    key = key if first in key else ("initial_state",)
-    return f"{document.place(key)}: {'.'.join(map(str, key))}: {told}"

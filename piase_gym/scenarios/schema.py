@@ -6,20 +6,21 @@
 
 from __future__ import annotations
 
-from typing import Annotated, Any, ClassVar, Literal, TypeVar
+from collections.abc import Mapping
+from typing import Annotated, Any, ClassVar, Literal, Self, TypeVar
 
-from pydantic import ConfigDict, Discriminator, Field, Tag, field_validator
+from pydantic import ConfigDict, Discriminator, Field, Tag, field_validator, model_validator
 
 from piase_gym.core.config import AgentId
+from piase_gym.core.script import models
 from piase_gym.core.shorthand import Lenient
+from piase_gym.scenarios.characters import Character
 from piase_gym.worlds.text_room.levels.story import AgentSetup, Room, Thing
 from piase_gym.worlds.text_room.levels.story_rules import (
     Condition,
     Event,
-    LogMilestone,
     LoseCondition,
     MaxSteps,
-    Message,
     Name,
     StepReached,
 )
@@ -64,6 +65,9 @@ class ScenarioHead(Part):
     )
     config: dict[str, Any] = Field(
         default_factory=dict, description="further fields of the world's config"
+    )
+    characters: tuple[Character, ...] = Field(
+        (), description="simulated people of TextRoom and GridWorld"
     )
     time_model: Literal["discrete_steps", "real_time_ms", "real_time", "event_based"] = Field(
         "discrete_steps", description="whether the world waits for the agents"
@@ -120,7 +124,12 @@ class AgentPart(Part):
     start_pos: tuple[int | float, int | float] | None = Field(
         None, description="where it starts, in a world with places"
     )
-    goal: str | None = Field(None, max_length=2000, description="its task in words, for prompts")
+    goal: models.Words | None = Field(
+        None, description="its task in words, for prompts and both views"
+    )
+    win_conditions: tuple[models.Condition, ...] = Field((), description="when it has won (any)")
+    lose_conditions: tuple[models.Condition, ...] = Field((), description="when it has lost (any)")
+    reward: float = Field(0.0, description="for winning by these conditions")
     initial_agent_config: dict[str, Any] = Field(
         default_factory=dict, description="passed to the agent's `configure`"
     )
@@ -142,32 +151,84 @@ class GoalReached(Part):
     agent_id: AgentId | None = Field(None, description="who; default each agent")
 
 
-class ScheduledEvent(Part):
-    """What the simulation does at a step, before the agents perceive."""
+class WorldEvent(Part):
+    """A condition, or a step, and what follows from it."""
 
     LISTED: ClassVar[tuple[str, ...]] = ("response",)
 
     name: Name | None = Field(None, description="for logs")
-    trigger: StepReached = Field(description="the step")
-    response: tuple[Annotated[Message | LogMilestone, Field(discriminator="type")], ...] = Field(
-        description="one response or a list of them"
+    trigger: StepReached | None = Field(None, description="a step; or give `when`")
+    when: models.Condition | None = Field(None, description="a condition; or give `trigger`")
+    on: Literal["becomes", "holds", "ends"] = Field(
+        "becomes", description="when it becomes true, in each step that it is, or no longer is"
     )
+    count: int = Field(1, ge=1, description="only every so many-th time, counted for each agent")
+    times: models.Times = Field("once", description="once, every, or at most so often")
+    response: tuple[models.Response, ...] = Field(description="one response or a list of them")
 
     @field_validator("response", mode="before")
     @classmethod
     def _listed(cls, value: Any) -> Any:
         return [value] if isinstance(value, dict) else value
 
+    @model_validator(mode="after")
+    def _check(self) -> Self:
+        if (self.trigger is None) == (self.when is None):
+            raise ValueError("an event has either `when` or `trigger`")
+        return self
+
+    def as_rule(self) -> models.Event:
+        """Return it as an event of a script."""
+        when = self.when
+        if self.trigger is not None:
+            when = models.FactHolds(fact="step", at_least=self.trigger.step)
+        kept = {name: getattr(self, name) for name in ("name", "on", "count", "times", "response")}
+        return models.Event(when=when, **kept)
+
+
+def _of_world(kind: str, field: str) -> Any:
+    """Return what tells the world's own word for an end from a condition."""
+
+    def tell(value: Any) -> str:
+        found = value.get("type") if isinstance(value, Mapping) else getattr(value, "type", None)
+        return field if found == kind else "condition"
+
+    return Discriminator(tell)
+
+
+WinCondition = Annotated[
+    Annotated[GoalReached, Tag("goal")] | Annotated[models.Condition, Tag("condition")],
+    _of_world("goal_reached", "goal"),
+]
+LoseWhen = Annotated[
+    Annotated[MaxSteps, Tag("time")] | Annotated[models.Condition, Tag("condition")],
+    _of_world("max_steps_reached", "time"),
+]
+
 
 class WorldScenario(ScenarioHead):
-    """A scenario of any world but TextRoom; its world decides when it is won."""
+    """A scenario of any world but TextRoom, which decides when it is won unless this does."""
+
+    LISTED: ClassVar[tuple[str, ...]] = ("shaping",)
 
     initial_state: WorldState = Field(
         default_factory=lambda: WorldState(), description="agents and fields of the world's config"
     )
-    win_conditions: tuple[GoalReached, ...] = Field((), description="what the world calls winning")
-    lose_conditions: tuple[MaxSteps, ...] = Field((), description="when time is up")
-    events: tuple[ScheduledEvent, ...] = Field((), description="what happens at a step")
+    win_conditions: tuple[WinCondition, ...] = Field((), description="when it is won")
+    win_logic: Literal["any", "all"] = Field("any", description="whether one of them is enough")
+    lose_conditions: tuple[LoseWhen, ...] = Field((), description="when it is lost (any)")
+    ends: Literal["together", "each"] = Field(
+        "together", description="whether a win or loss is everybody's or each agent's own"
+    )
+    win_reward: float = Field(0.0, description="for those who win by these conditions")
+    lose_reward: float = Field(0.0, description="for those who lose by these conditions")
+    shaping: tuple[models.Shaping, ...] = Field((), description="rewards on the way")
+    events: tuple[WorldEvent, ...] = Field((), max_length=100, description="what happens when")
+
+    @field_validator("shaping", mode="before")
+    @classmethod
+    def _listed(cls, value: Any) -> Any:
+        return [value] if isinstance(value, dict) else value
 
 
 def json_schema() -> dict[str, Any]:

@@ -1,6 +1,6 @@
 """The simulation: phases A, B 1–9 and C over one world, its agents and a scenario.
 
-The world's own dynamics, and the events of TextRoom's stories, happen in the world's tick (B5), so
+The world's own dynamics, and the events of scenarios, happen in the world's tick (B5), so
 a simulation goes through the same states as any other environment that is given the same commands.
 """
 
@@ -188,7 +188,6 @@ class Simulation:
             self.initialize()
         if self._is_over():
             return False
-        self._scheduled_events()
         seats = self.manager.active(self.world_env.agents)
         answers = self.asker.ask(self.world, seats, self._summary.steps)  # B2 to B4
         acts = self._submissions(answers)
@@ -202,21 +201,6 @@ class Simulation:
         if self.curricula is not None:
             self.curricula.after_step(self)
         return goes_on
-
-    def _scheduled_events(self) -> None:
-        """B1: the scenario's events of this step; the world's own dynamics are part of B5."""
-        events = self.scenario.scheduled if self.scenario is not None else ()
-        for event in events:
-            if event.trigger.step != self._summary.steps + 1:
-                continue
-            for response in event.response:
-                named = response.agent_id
-                whom = self.agents if named in (None, "all") else [str(named)]
-                for name in (name for name in whom if name in self.agents):
-                    if response.type == "message_to_agent":
-                        self.world_env.give_hint(name, response.content)
-                    elif self._summary.reach(name, response.milestone_name):
-                        self.events.post("milestone", name, name=response.milestone_name)
 
     def _submissions(self, answers: Mapping[int, Any]) -> dict[str, Act]:
         """B4 and B5: translate answers, let who is away do nothing, and settle who goes first."""
@@ -350,6 +334,7 @@ class Simulation:
     def summary(self) -> Summary:
         """Return the summary report of the episode so far."""
         own = getattr(getattr(self.world, "state_of", None), "metrics", {})
+        own = {**own, **(self.world.script.totals() if self.world.script is not None else {})}
         return replace(
             copy.deepcopy(self._summary),
             finished=not self.agents,

@@ -23,14 +23,24 @@ from piase_gym.compiled.stepping import (
     BEGIN,
     CONTINUE,
     NEXT,
+    NONE,
     REBUILD,
     SHOW,
     Kernels,
 )
-from piase_gym.core.commands import OUTCOMES, RESULTS, Command, InvalidAction, Outcome, Result
+from piase_gym.core.commands import (
+    OUTCOMES,
+    RESULTS,
+    Command,
+    InvalidAction,
+    Outcome,
+    Result,
+)
 from piase_gym.core.config import WorldConfig
-from piase_gym.core.digest import digest_bytes
+from piase_gym.core.digest import digest_bytes, digest_json
 from piase_gym.core.last_step import LastStep
+from piase_gym.core.script.run import ScriptRun, Turn
+from piase_gym.core.script.single import carry_out
 from piase_gym.core.text_encoding import HINT_CODE, hash_text
 from piase_gym.core.world import (
     Act,
@@ -218,7 +228,10 @@ class ArrayWorld(World[C, F]):
             what: A constant of `compiled.stepping`.
         """
         batch.outputs["codes"] = codes_of(self.outcome_of)
-        return int(self.kernels.reset(*self._records(batch), batch.outputs, which, what))
+        faults = int(self.kernels.reset(*self._records(batch), batch.outputs, which, what))
+        if batch.scripts is not None and what in (BEGIN, NEXT, CONTINUE):
+            batch.scripts.begin(batch, which, what == CONTINUE)
+        return faults
 
     def _records(self, batch: Batch) -> tuple[NDArray[Any], NDArray[Any]]:
         """Return states and tables of a batch as kernels take them."""
@@ -250,6 +263,8 @@ class ArrayWorld(World[C, F]):
         count = int(self.kernels.step(*self._records(batch), batch.outputs, acts, focal))
         if count < 0:
             return count
+        if batch.scripts is not None:
+            count = batch.scripts.after(batch, acts, focal)
         batch.any_over = count > 0
         if mode == 2 and count:
             return self.renew_batch(batch, np.flatnonzero(batch.states["ended"]))
@@ -290,6 +305,9 @@ class ArrayWorld(World[C, F]):
         notable = self.kernels.step_one(self._one)
         if notable < 0:
             return self._step_decoded(acts)  # which says what is wrong
+        if self.script is not None:
+            self._last = acts, self._play_script(self.script)
+            return self._last[1]
         outcomes = self.outcome_of
         named = [outcomes[event] for event in self._event_view]
         rewards = self._reward_view.tolist()
@@ -301,6 +319,54 @@ class ArrayWorld(World[C, F]):
             tick = StepResult(rewards, terminated, truncated, named, ended, self._notes())
         self._last = acts, tick
         return tick
+
+    def _play_script(self, run: ScriptRun) -> StepResult:
+        """Let the script do its part after a step, and return what both did."""
+        slots, one, (ended, cut) = len(self.agents), self.one, self._ends
+        events = self._events[None]
+        turn = Turn(
+            states=self.states,
+            rewards=one["rewards"][:, :slots],
+            terminated=ended[None],
+            truncated=cut[None],
+            played=events != NONE,
+            acts=one["acts"][:, :slots],
+            outcomes=codes_of(self.outcome_of)[events],
+            milestones=self.reached(self.states, run.milestones),
+        )
+        changes = run.after(turn)
+        notes = carry_out(self, run, changes, self._notes(), ended | cut)
+        terminated, truncated = ended.tolist(), cut.tolist()
+        outcomes = [self.outcome_of[event] for event in self._event_view]
+        rewards, over = self._reward_view.tolist(), any(terminated) or any(truncated)
+        return StepResult(rewards, terminated, truncated, outcomes, over, notes)
+
+    def reached(self, states: NDArray[Any], names: Sequence[str]) -> dict[str, NDArray[np.bool_]]:
+        """Return who has reached which of some milestones of the world."""
+        marks = states["marks"][:, : len(self.agents)]
+        bits = {name: bit for bit, name in enumerate(self.milestones)}
+        return {name: (marks >> bits[name] & 1) != 0 for name in names if name in bits}
+
+    def action_codes(self, word: str) -> tuple[int, ...]:
+        """Return the indices of the commands that are a line, or have a verb."""
+        known = enumerate(self.commands)
+        return tuple(k for k, c in known if word in (c.verb, self.write(c)))
+
+    def finish(self, states: NDArray[Any], who: NDArray[np.bool_], result: Result) -> None:
+        """Give some agents the first fate that has a result, and take them out of play."""
+        fates = range(1, len(self.result_of))
+        fate = next(code for code in fates if self.result_of[code] is result)
+        slots = len(self.agents)
+        states["fate"][:, :slots][who] = fate
+        states["alive"][:, :slots][who] = 0
+
+    def change_settings(self, fields: Mapping[str, Any]) -> None:
+        """Take up changed fields of the config; vectors and masks are made anew."""
+        assert self.script is not None
+        base = self.script.base
+        self.take_config(base.changed(fields))
+        self.script.base = base
+        self.refresh()
 
     def _step_decoded(self, acts: Sequence[Act]) -> StepResult:
         """Advance by one step where not all acts are plain indices."""
@@ -498,7 +564,12 @@ class ArrayWorld(World[C, F]):
 
     def digest(self) -> str:
         """Hash the canonical bytes of the record."""
-        return digest_bytes(self._canonical)
+        return self.digest_with(digest_bytes(self._canonical), self.script)
+
+    @staticmethod
+    def digest_with(found: str, run: ScriptRun | None, env: int = 0) -> str:
+        """Return a digest that also stands for what the script does in an environment."""
+        return found if run is None else digest_json([found, run.digest(env)])
 
 
 def steps_in_batches(world: World[Any, Any]) -> TypeGuard[ArrayWorld[Any, Any]]:

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 from numpy.typing import NDArray
@@ -11,6 +11,9 @@ from numpy.typing import NDArray
 from piase_gym.compiled import readable
 from piase_gym.compiled.memory import record
 from piase_gym.compiled.stepping import ADDRESSES, OUTPUTS
+
+if TYPE_CHECKING:
+    from piase_gym.worlds.scripted_batch import BatchScripts
 
 
 class Batch:
@@ -28,6 +31,7 @@ class Batch:
         any_over: Whether the episode of some environment may be over.
         outcomes: What became of commands in a step, indices of `OUTCOMES`, uint8, likewise.
         kernel_states: The records as kernels take them; made at the first step.
+        scripts: The scripts of the configs, if there are any.
     """
 
     def __init__(
@@ -57,6 +61,7 @@ class Batch:
         self.alive = np.zeros((envs, agents), np.bool_)
         self.outcomes = np.zeros((envs, agents), np.uint8)
         self.any_over = False
+        self.scripts: BatchScripts | None = None
         self.kernel_states: NDArray[Any] | None = None
         self._outputs: NDArray[Any] | None = None
 

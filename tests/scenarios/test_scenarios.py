@@ -154,7 +154,7 @@ def test_files_that_cannot_be_read_are_refused(tmp_path: Path) -> None:
         with pytest.raises(ScenarioError, match=told):
             scenarios.load(tmp_path / name)
     for wrong in (3, None, ["x"]):
-        with pytest.raises(ScenarioError, match="named by a string"):
+        with pytest.raises(ScenarioError, match="a name, a path or a dict"):
             scenarios.load(wrong)
     with pytest.raises(ScenarioError, match="did you mean 'lost_key'"):
         scenarios.load("lost_kee")
@@ -290,7 +290,13 @@ def test_scenarios_of_another_world_are_refused() -> None:
 # -- the library ---------------------------------------------------------------------------
 
 
-@pytest.mark.parametrize("name", scenarios.names())
+OWN_TASKS = frozenset(
+    "side_by_side side_effects_commons the_alarm the_drought the_truce two_plates".split()
+)
+"""Scenarios that are won by conditions of their own, which no oracle plans; see test_scripts."""
+
+
+@pytest.mark.parametrize("name", [name for name in scenarios.names() if name not in OWN_TASKS])
 def test_every_scenario_of_the_library_is_won_by_the_oracle(name: str) -> None:
     found = scenarios.load(name)
     spec = registry.world_spec(found.world)

@@ -145,7 +145,7 @@ def test_phases_come_in_the_seeds_order() -> None:
     assert log[-1] == "after the episode"
 
 
-def test_scheduled_events_come_before_perception() -> None:
+def test_events_of_scenarios_come_before_perception() -> None:
     simulation = Simulation("grid_crossing", "noop", seed=0)
     heard: list[tuple[int, str | None]] = []
 
@@ -157,8 +157,9 @@ def test_scheduled_events_come_before_perception() -> None:
 
     simulation.manager.seat("walker", Listener())
     simulation.run_simulation(25)
-    assert heard[18][1] is None
-    assert heard[19] == (19, "The gap is in the middle of the wall.")
+    assert heard[19] == (19, "Goal: reach the goal in the upper right.")
+    told = "Goal: reach the goal in the upper right. The gap is in the middle of the wall."
+    assert heard[20] == (20, told)
 
 
 def test_agents_get_their_settings(tmp_path: Path) -> None:

@@ -16,12 +16,14 @@ from piase_gym.compiled.stepping import Kernels
 from piase_gym.core.commands import Command, Outcome, Result, Verb
 from piase_gym.core.difficulty import DifficultyParameter, Element, PerAgentField
 from piase_gym.core.objects import Objects
+from piase_gym.core.script.observables import Observable
 from piase_gym.core.surroundings import Surroundings
 from piase_gym.core.world import HINT_TEXT, Capabilities, Manual
 from piase_gym.errors import AgentError, EnvelopeError, GenerationError
 from piase_gym.worlds.array_world import ArrayWorld, Batch
 from piase_gym.worlds.batch_arrays import stacked
 from piase_gym.worlds.grid_world import facts as views
+from piase_gym.worlds.grid_world import scripting
 from piase_gym.worlds.grid_world.actions import commands_of, grammar_of
 from piase_gym.worlds.grid_world.cells import CELLS, HEADINGS, KEY, MAX_CODE, START, UNSEEN, WALL
 from piase_gym.worlds.grid_world.config import (
@@ -154,6 +156,8 @@ class GridWorld(ArrayWorld[GridWorldConfig, GridFacts]):
     difficulty_parameters: ClassVar[tuple[DifficultyParameter, ...]] = DIALS
     elements: ClassVar[tuple[Element, ...]] = ELEMENTS
     per_agent_fields: ClassVar[Mapping[str, PerAgentField]] = PERSONAL
+    observables: ClassVar[Mapping[str, Observable]] = scripting.OBSERVABLES
+    spawnable: ClassVar[tuple[str, ...]] = scripting.SPAWNABLE
 
     envelope: GridWorldEnvelope
 
@@ -232,6 +236,28 @@ class GridWorld(ArrayWorld[GridWorldConfig, GridFacts]):
         """Every non-string fact of the world as int32; see `state`."""
         size = self.state().size
         return Box(-1, 2**31 - 1, (size,), np.int32)
+
+    # -- what scripts do ------------------------------------------------------------------
+
+    def spawn(self, states: NDArray[Any], envs: NDArray[np.int64], thing: str, place: Any) -> None:
+        """Put something onto free floor."""
+        scripting.spawn(self.side, states, envs, thing, place)
+
+    def remove(
+        self, states: NDArray[Any], envs: NDArray[np.int64], thing: str | None, place: Any
+    ) -> None:
+        """Turn what stands somewhere, or is of a kind, into floor."""
+        scripting.remove(self.side, states, envs, thing, place)
+
+    @classmethod
+    def verbs_of(cls, config: GridWorldConfig) -> Sequence[str]:
+        """Return the verbs."""
+        return [verb.name for verb in grammar_of(config.fixed_sizes().symbols)]
+
+    @classmethod
+    def place_problem(cls, config: GridWorldConfig, thing: str | None, place: Any) -> str | None:
+        """Say why nothing can appear somewhere."""
+        return scripting.place_problem(config, thing, place)
 
     # -- who enters later -----------------------------------------------------------------
 
@@ -354,6 +380,8 @@ class GridWorld(ArrayWorld[GridWorldConfig, GridFacts]):
 
     def wins_by_lasting(self, agent: int) -> bool:
         """Tell whether it runs from taggers, or there is neither goal nor food."""
+        if self.config.script is not None and self.config.script.tasks:
+            return False
         return bool(self.config.surviving or self.states["role"][0, agent] == ROLES.index("runner"))
 
     def why_failed(self, agent: int) -> str | None:

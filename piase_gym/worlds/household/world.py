@@ -25,9 +25,10 @@ from piase_gym.core.difficulty import DifficultyParameter
 from piase_gym.core.mailbox import EVERYONE, ChannelRules
 from piase_gym.core.objects import Objects
 from piase_gym.core.rng import Stream, StreamId
+from piase_gym.core.script.observables import Observable
 from piase_gym.core.surroundings import Surroundings
 from piase_gym.core.world import Capabilities, DecodedAction, Manual, StepResult
-from piase_gym.worlds.household import actions
+from piase_gym.worlds.household import actions, scripting
 from piase_gym.worlds.household.config import MAX_MESSAGE, HouseholdConfig, HouseholdEnvelope
 from piase_gym.worlds.household.curriculum import DIFFICULTY_PARAMETERS
 from piase_gym.worlds.household.facts import HouseholdFacts
@@ -101,6 +102,7 @@ class Household(TextWorld[HouseholdConfig, HouseholdFacts, HomeState, tuple[Game
 
     name: ClassVar[str] = "Household"
     version: ClassVar[int] = 0
+    observables: ClassVar[Mapping[str, Observable]] = scripting.OBSERVABLES
     picture_reveals: ClassVar[bool] = True
     capabilities: ClassVar[Capabilities] = Capabilities(native_text=True, messages=True)
     milestones: ClassVar[tuple[str, ...]] = step.MILESTONES
@@ -198,6 +200,24 @@ class Household(TextWorld[HouseholdConfig, HouseholdFacts, HomeState, tuple[Game
         self.take_up(home, state)
         for known in self._knowledge:
             known.look(state)
+
+    # -- what scripts do ------------------------------------------------------------------
+
+    @classmethod
+    def spawnable_in(cls, config: HouseholdConfig) -> None:
+        """Objects of the home, whose names follow from the episode."""
+
+    def spawn(self, states: Any, envs: NDArray[np.int64], thing: str, place: Any) -> None:
+        """Put an object of the home that is nowhere into a receptacle."""
+        scripting.spawn(self, thing, place)
+
+    def remove(self, states: Any, envs: NDArray[np.int64], thing: str | None, place: Any) -> None:
+        """Take objects out of receptacles."""
+        scripting.remove(self, thing, place)
+
+    def refresh(self) -> None:
+        """Make anew what is known of the home."""
+        self.take_up((self.game, self.gamefile), self.state_of)
 
     def setting_of(self, state: HomeState) -> tuple[Game, str]:
         """Return the home of a state, and its path."""

@@ -15,6 +15,7 @@ from piase_gym.compiled.stepping import Kernels
 from piase_gym.core.commands import Command, Outcome, Result, Verb
 from piase_gym.core.difficulty import DifficultyParameter, Element
 from piase_gym.core.objects import Objects
+from piase_gym.core.script.observables import Observable
 from piase_gym.core.surroundings import Surroundings, Thing, surroundings_by_name
 from piase_gym.core.world import Capabilities, Manual
 from piase_gym.errors import AgentError, EnvelopeError, GenerationError, MissingExtraError
@@ -22,7 +23,7 @@ from piase_gym.worlds.array_world import ArrayWorld, Batch
 from piase_gym.worlds.batch_arrays import stacked
 from piase_gym.worlds.grids.codes import FLOOR
 from piase_gym.worlds.object_search import facts as views
-from piase_gym.worlds.object_search import state
+from piase_gym.worlds.object_search import scripting, state
 from piase_gym.worlds.object_search.actions import commands_of, grammar_of
 from piase_gym.worlds.object_search.codes import (
     ENTER,
@@ -162,6 +163,7 @@ class ObjectSearch(ArrayWorld[ObjectSearchConfig, SearchFacts]):
 
     name: ClassVar[str] = "ObjectSearch"
     version: ClassVar[int] = 0
+    observables: ClassVar[Mapping[str, Observable]] = scripting.OBSERVABLES
     milestones: ClassVar[tuple[str, ...]] = MILESTONES
     measures: ClassVar[tuple[str, ...]] = (
         "objects_found",

@@ -16,9 +16,10 @@ from piase_gym.core.difficulty import DifficultyParameter, Element, PerAgentFiel
 from piase_gym.core.mailbox import EVERYONE, ChannelRules, Mailbox
 from piase_gym.core.objects import Objects
 from piase_gym.core.rng import Stream, StreamId
+from piase_gym.core.script.observables import Observable
 from piase_gym.core.world import Capabilities, DecodedAction, Manual, StepResult, World
 from piase_gym.errors import SnapshotError
-from piase_gym.worlds.physics_playground import actions, snapshots
+from piase_gym.worlds.physics_playground import actions, scripting, snapshots
 from piase_gym.worlds.physics_playground import facts as views
 from piase_gym.worlds.physics_playground import manual as words
 from piase_gym.worlds.physics_playground.bullet.client import Simulation
@@ -151,6 +152,7 @@ class PhysicsPlayground(World[PhysicsPlaygroundConfig, PhysicsFacts]):
     elements: ClassVar[tuple[Element, ...]] = ELEMENTS
     per_agent_fields: ClassVar[Mapping[str, PerAgentField]] = PER_AGENT_FIELDS
     capabilities: ClassVar[Capabilities] = Capabilities(continuous=True, messages=True)
+    observables: ClassVar[Mapping[str, Observable]] = scripting.OBSERVABLES
     milestones: ClassVar[tuple[str, ...]] = ("gripped", "placed", "done")
 
     def __init__(self, config: PhysicsPlaygroundConfig) -> None:
@@ -297,6 +299,12 @@ class PhysicsPlayground(World[PhysicsPlaygroundConfig, PhysicsFacts]):
     def result(self, agent: int) -> Result:
         """Won, lost, or ended by an explosion."""
         return RESULTS.get(self.play.status[agent], Result.LOST)
+
+    def finish(self, states: Any, who: NDArray[np.bool_], result: Result) -> None:
+        """End the episode of some agents."""
+        for agent in np.flatnonzero(who[0]).tolist():
+            self.play.status[agent] = "won" if result is Result.WON else "lost"
+        self._seen = None
 
     def set_order(self, order: Sequence[int]) -> None:
         """Let agents grip in this order."""

@@ -20,5 +20,7 @@ IN_PLAY: Final = 0
 PLAYED: Final = 1
 OUT_OF_TIME: Final = 2
 
-RESULTS: Final = (Result.LOST, Result.ENDED, Result.LOST)
+WON: Final = 3  # by a script alone
+
+RESULTS: Final = (Result.LOST, Result.ENDED, Result.LOST, Result.WON)
 """The result of every fate: ended when the game was over, lost when the time was."""

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import functools
 from abc import abstractmethod
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from typing import Any, ClassVar, NamedTuple
 
 import numpy as np
@@ -225,6 +225,11 @@ class SocialDilemma(ArrayWorld[SocialDilemmaConfig, F]):
         """Take another config."""
         super().take_config(config)
         self.tables[...] = self.modules.memory.new_table(self.config, self.envelope)
+        self.form = self.modules.views.form_of(self.config)
+
+    def change_settings(self, fields: Mapping[str, Any]) -> None:
+        """Take up changed fields, which vectors tell."""
+        super().change_settings(fields)
         self.form = self.modules.views.form_of(self.config)
 
     @property

@@ -24,9 +24,10 @@ from piase_gym.core.difficulty import DifficultyParameter
 from piase_gym.core.mailbox import EVERYONE, ChannelRules, Message
 from piase_gym.core.objects import Objects
 from piase_gym.core.rng import Stream, StreamId
+from piase_gym.core.script.observables import Observable
 from piase_gym.core.surroundings import Surroundings
 from piase_gym.core.world import Capabilities, DecodedAction, Manual, StepResult
-from piase_gym.worlds.sql_query import actions
+from piase_gym.worlds.sql_query import actions, scripting
 from piase_gym.worlds.sql_query.actions import Choices, Slots
 from piase_gym.worlds.sql_query.config import MAX_MESSAGE, SqlQueryConfig, SqlQueryEnvelope
 from piase_gym.worlds.sql_query.curriculum import DIFFICULTY_PARAMETERS
@@ -130,6 +131,7 @@ class SqlQuery(TextWorld[SqlQueryConfig, SqlQueryFacts, SqlState, Setting]):
 
     name: ClassVar[str] = "SqlQuery"
     version: ClassVar[int] = 0
+    observables: ClassVar[Mapping[str, Observable]] = scripting.OBSERVABLES
     picture_reveals: ClassVar[bool] = True
     capabilities: ClassVar[Capabilities] = Capabilities(native_text=True, messages=True)
     multiline = True

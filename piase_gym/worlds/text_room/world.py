@@ -103,6 +103,7 @@ class TextRoom(TextWorld[TextRoomConfig, TextRoomFacts, RoomState, Plot]):
       illegal. Letters to one agent name it. What another has taken away in the same step fails.
     """
 
+    scriptable: ClassVar[bool] = False
     name: ClassVar[str] = "TextRoom"
     version: ClassVar[int] = 1
     picture_reveals: ClassVar[bool] = True

@@ -104,6 +104,12 @@ class TextWorld(World[C, F], Generic[C, F, S, G]):
         status = self.state_of.status[agent]
         return Result(status) if status in list(Result) else Result.ENDED
 
+    def finish(self, states: Any, who: NDArray[np.bool_], result: Result) -> None:
+        """End the episode of some agents."""
+        status: Any = self.state_of.status
+        for agent in np.flatnonzero(who[0]).tolist():
+            status[agent] = result.value
+
     def set_order(self, order: Sequence[int]) -> None:
         """Let agents act in this order until it is changed."""
         self.state_of.order = list(order)

@@ -15,11 +15,12 @@ from piase_gym.core.commands import OUTCOMES as ALL_OUTCOMES
 from piase_gym.core.commands import Command, InvalidAction, Outcome, Result, Verb
 from piase_gym.core.difficulty import DifficultyParameter
 from piase_gym.core.objects import Objects
+from piase_gym.core.script.observables import Observable
 from piase_gym.core.surroundings import Surroundings, Thing
 from piase_gym.core.world import Act, Manual, StepResult
 from piase_gym.worlds.array_world import ArrayWorld, Batch
 from piase_gym.worlds.batch_arrays import bytes_of, place_of, stacked
-from piase_gym.worlds.word_craft import actions, facts, state
+from piase_gym.worlds.word_craft import actions, facts, scripting, state
 from piase_gym.worlds.word_craft.config import WordCraftConfig, WordCraftEnvelope
 from piase_gym.worlds.word_craft.curriculum import DIFFICULTY_PARAMETERS
 from piase_gym.worlds.word_craft.facts import Kept, WordCraftFacts
@@ -147,6 +148,7 @@ class WordCraft(ArrayWorld[WordCraftConfig, WordCraftFacts]):
 
     name: ClassVar[str] = "WordCraft"
     version: ClassVar[int] = 0
+    observables: ClassVar[Mapping[str, Observable]] = scripting.OBSERVABLES
     picture_reveals: ClassVar[bool] = True
     milestones: ClassVar[tuple[str, ...]] = state.MILESTONES
     live_fields: ClassVar[tuple[str, ...]] = tuple(

@@ -12,11 +12,12 @@ from numpy.typing import NDArray
 from piase_gym.compiled.stepping import Kernels
 from piase_gym.core.commands import Command, Outcome, Param, Result, Verb
 from piase_gym.core.objects import Objects
+from piase_gym.core.script.observables import Observable
 from piase_gym.core.world import Manual
 from piase_gym.errors import GenerationError
 from piase_gym.worlds.grids.hidden_cells import unseen_floor
 from piase_gym.worlds.grids.obstacles import ahead_in_window, in_the_way
-from piase_gym.worlds.social_dilemma import objects
+from piase_gym.worlds.social_dilemma import objects, scripting
 from piase_gym.worlds.social_dilemma.commons import facts, pictures, state, text
 from piase_gym.worlds.social_dilemma.commons.codes import (
     BLOCKED,
@@ -53,6 +54,8 @@ class Commons(SocialDilemma[CommonsFacts]):
     result_of: ClassVar[Sequence[Result]] = RESULTS
     kernels: ClassVar[Kernels] = KERNELS
     modules: ClassVar[Modules] = Modules(state, facts, text, pictures)
+    observables: ClassVar[Mapping[str, Observable]] = scripting.COMMONS
+    spawnable: ClassVar[tuple[str, ...]] = scripting.SPAWNABLE
 
     # -- what can be said and seen --------------------------------------------------------
 
@@ -100,6 +103,25 @@ class Commons(SocialDilemma[CommonsFacts]):
     def state_space(self) -> Box:
         """Every non-string fact of the world as int32; see `state`."""
         return Box(-1, 2**31 - 1, (self.state().size,), np.int32)
+
+    # -- what scripts do ------------------------------------------------------------------
+
+    def spawn(self, states: NDArray[Any], envs: NDArray[np.int64], thing: str, place: Any) -> None:
+        """Let an apple hang, or waste float."""
+        scripting.spawn(self.side, states, envs, thing, place)
+
+    def remove(
+        self, states: NDArray[Any], envs: NDArray[np.int64], thing: str | None, place: Any
+    ) -> None:
+        """Take apples and waste away."""
+        scripting.remove(self.side, states, envs, thing, place)
+
+    @classmethod
+    def place_problem(
+        cls, config: SocialDilemmaConfig, thing: str | None, place: Any
+    ) -> str | None:
+        """Say why there is no such place."""
+        return scripting.place_problem(config, place)
 
     # -- kernels --------------------------------------------------------------------------
 

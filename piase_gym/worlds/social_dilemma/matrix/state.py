@@ -23,7 +23,7 @@ from piase_gym.worlds.social_dilemma.config import (
 )
 from piase_gym.worlds.social_dilemma.constants import (
     MAX_AGENTS,
-    OUT_OF_TIME,
+    RESULTS,
 )
 from piase_gym.worlds.social_dilemma.games import UNIT, in_32_bits
 
@@ -189,7 +189,7 @@ def find_problem(record: Any, table: Any) -> str:
     count = int(table["agents"])
     if record["agents"] != count:
         return f"'agents' is {record['agents']}, but the config says {count}"
-    bounds = {"alive": 2, "fate": OUT_OF_TIME + 1, "said": int(table["symbols"]) + 1}
+    bounds = {"alive": 2, "fate": len(RESULTS), "said": int(table["symbols"]) + 1}
     for name, stop in bounds.items():
         if (record[name] >= stop).any():
             return f"{name!r} must be in 0..{stop - 1} for every agent"

@@ -13,8 +13,9 @@ from piase_gym.compiled.stepping import Kernels
 from piase_gym.core.commands import OUTCOMES as ALL_OUTCOMES
 from piase_gym.core.commands import Command, Outcome, Result, Verb
 from piase_gym.core.objects import Objects
+from piase_gym.core.script.observables import Observable
 from piase_gym.core.world import Manual
-from piase_gym.worlds.social_dilemma import objects
+from piase_gym.worlds.social_dilemma import objects, scripting
 from piase_gym.worlds.social_dilemma.config import SocialDilemmaConfig
 from piase_gym.worlds.social_dilemma.constants import RESULTS
 from piase_gym.worlds.social_dilemma.games import UNIT
@@ -43,6 +44,7 @@ class MatrixGames(SocialDilemma[MatrixFacts]):
     vector_type: ClassVar[type[Any]] = np.float32
     kernels: ClassVar[Kernels] = KERNELS
     modules: ClassVar[Modules] = Modules(state, facts, text, pictures)
+    observables: ClassVar[Mapping[str, Observable]] = scripting.MATRIX
 
     # -- what can be said and seen --------------------------------------------------------
 

@@ -1,0 +1,158 @@
+"""Conditions as functions: each tells, for every environment and subject, whether it holds."""
+
+from __future__ import annotations
+
+import functools
+from collections.abc import Callable, Sequence
+from typing import TYPE_CHECKING, Any, NamedTuple
+
+import numpy as np
+from numpy.typing import NDArray
+
+from piase_gym.core.script import models
+from piase_gym.core.script.observables import COMMON, Observable
+
+if TYPE_CHECKING:
+    from piase_gym.core.script.run import ScriptRun
+
+Mask = NDArray[np.bool_]
+
+
+class Compiled(NamedTuple):
+    """A condition that can be asked.
+
+    Attributes:
+        holds: Returns an array of shape (envs, agents), or (envs, 1) for all alike.
+        own: Whether it is about the subject, and not the same for all.
+    """
+
+    holds: Callable[[], Mask]
+    own: bool
+
+
+def any_agent(mask: Mask) -> Mask:
+    """Return where a mask is true of any agent, shape (envs,); NumPy is slow on short rows."""
+    if mask.shape[1] > 8:
+        return np.asarray(mask.any(1))
+    found = mask[:, 0]
+    for agent in range(1, mask.shape[1]):
+        found = found | mask[:, agent]
+    return found
+
+
+def combine(found: Sequence[Compiled], logic: str) -> Compiled:
+    """Return whether any, or all, of some conditions hold."""
+    if len(found) == 1:
+        return found[0]
+    join = np.logical_and if logic == "all" else np.logical_or
+
+    def holds() -> Mask:
+        result = found[0].holds()
+        for other in found[1:]:
+            result = join(result, other.holds())
+        return result
+
+    return Compiled(holds, any(part.own for part in found))
+
+
+def any_of(run: ScriptRun, found: Compiled) -> Compiled:
+    """Return whether a condition holds for anybody who took part in the step."""
+    if not found.own:
+        return found
+    return Compiled(lambda: any_agent(found.holds() & run.turn.played)[:, None], False)
+
+
+def compile_condition(condition: Any, run: ScriptRun) -> Compiled:
+    """Return a condition of a script as a function."""
+    if inside := models.parts(condition):
+        found = [compile_condition(part, run) for part in inside]
+        if isinstance(condition, models.AllHold):
+            return combine(found, "all")
+        either = combine(found, "any")
+        if isinstance(condition, models.AnyHolds):
+            return either
+        return Compiled(lambda: ~either.holds(), either.own)
+    if isinstance(condition, models.FlagIsSet):
+        number = run.flags.index(condition.flag)
+        return _about(condition, run, lambda: run.states["flags"][:, number] != 0, lasting=True)
+    if isinstance(condition, models.MilestoneReached):
+        number = run.milestones.index(condition.milestone)
+        return _about(condition, run, lambda: run.states["reached"][:, number] != 0, lasting=True)
+    row = COMMON.get(condition.fact) or run.world.observables_of(run.base)[condition.fact]
+    if row.shared:
+        return Compiled(lambda: _compare(condition, row, run), False)
+    return _about(condition, run, lambda: _compare(condition, row, run), lasting=False)
+
+
+def _about(condition: Any, run: ScriptRun, test: Callable[[], Mask], lasting: bool) -> Compiled:
+    """Return what holds for the subject, a named agent, anybody or all.
+
+    What does not last is not true of agents that take no part in the step.
+    """
+    name = condition.agent_id
+    if name is None:
+        return Compiled(test, True)
+    if name == "any":
+        return Compiled(lambda: any_agent(test() & run.turn.played)[:, None], False)
+    if name == "all":
+        return Compiled(lambda: ~any_agent(~test() & run.turn.played)[:, None], False)
+    number = run.agents.index(name)
+    one = slice(number, number + 1)
+    if lasting:
+        return Compiled(lambda: test()[:, one], False)
+    return Compiled(lambda: test()[:, one] & run.turn.played[:, one], False)
+
+
+def _compare(condition: models.FactHolds, row: Observable, run: ScriptRun) -> Mask:
+    """Compare a fact with everything that a condition says of it."""
+    values = run.value(condition.fact, condition.of)
+    found = []
+    if condition.equals is not None:
+        found.append(_equal(values, condition.equals, row, run, condition.within))
+    if condition.one_of is not None:
+        each = [_equal(values, value, row, run, None) for value in condition.one_of]
+        found.append(np.logical_or.reduce(each))
+    if condition.at_least is not None:
+        found.append(values >= condition.at_least)
+    if condition.at_most is not None:
+        found.append(values <= condition.at_most)
+    if condition.contains is not None:
+        words = condition.contains.casefold()
+        found.append(_each(values, lambda value: words in str(value).casefold()))
+    return found[0] if len(found) == 1 else np.logical_and.reduce(found)
+
+
+def _equal(
+    values: NDArray[Any], wanted: Any, row: Observable, run: ScriptRun, within: float | None
+) -> Mask:
+    """Tell where a fact is a value."""
+    if row.name == "action":
+        return _acted(values, wanted, run)
+    if row.kind == "place" and values.dtype != object:
+        parts = [values[..., axis] - part for axis, part in enumerate(wanted)]
+        apart: NDArray[Any] = functools.reduce(np.add, [part * part for part in parts])
+        return np.asarray(apart <= (0 if within is None else within * within))
+    if row.codes is not None:
+        return np.asarray(values == row.codes[wanted])
+    if row.kind == "things":
+        return _each(values, lambda value: wanted in value)
+    return np.asarray(values == wanted)
+
+
+def _each(values: NDArray[Any], test: Callable[[Any], bool]) -> Mask:
+    """Ask of every value by itself."""
+    flat = [test(value) for value in values.ravel().tolist()]
+    return np.array(flat, np.bool_).reshape(values.shape)
+
+
+def _acted(acts: NDArray[Any], word: str, run: ScriptRun) -> Mask:
+    """Tell which acts are a line, or have a verb."""
+    if word not in run.acts_known:
+        run.acts_known[word] = run.world.action_codes(word)
+    codes = run.acts_known[word]
+    if codes is None:
+        return _each(acts, lambda line: line is not None and word in (line, line.split(" ")[0]))
+    found = np.zeros(acts.shape, np.bool_)
+    for code in codes:
+        found |= acts == code
+    return found

@@ -1,0 +1,366 @@
+"""A script as data: goals, win and lose conditions, events with responses, and reward shaping.
+
+A condition is about an agent, called the subject: for each of them it holds or not. What names an
+agent (or ``any``, ``all``) is the same for every subject.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping
+from typing import Annotated, Any, ClassVar, Literal, Self
+
+from pydantic import ConfigDict, Discriminator, Field, Tag, field_validator, model_validator
+
+from piase_gym.core.shorthand import Lenient
+
+Name = Annotated[str, Field(pattern=r"^[^\W\d_][\w' -]*$", max_length=40)]
+Someone = Annotated[str, Field(pattern=r"^[A-Za-z0-9][A-Za-z0-9_.-]*$", max_length=40)]
+Words = Annotated[str, Field(min_length=1, max_length=300)]
+Place = tuple[float, ...]
+Value = bool | float | str | Place
+Times = Literal["once", "every"] | Annotated[int, Field(ge=1)]
+
+
+class Rule(Lenient):
+    """Common settings of the parts of a script; they never change, and copies share them."""
+
+    model_config = ConfigDict(frozen=True, extra="forbid", allow_inf_nan=False)
+
+    def __deepcopy__(self, memo: dict[int, Any] | None = None) -> Self:
+        """Return itself."""
+        return self
+
+    @field_validator("response", "shaping", "goals", mode="before", check_fields=False)
+    @classmethod
+    def _list(cls, value: Any) -> Any:
+        return [value] if isinstance(value, Mapping | Rule) else value
+
+
+# -- conditions -----------------------------------------------------------------------------------
+
+
+class FactHolds(Rule):
+    """A fact of the world is so: every comparison that is given holds."""
+
+    fact: str = Field(max_length=60, description="its name; each world's page lists them")
+    agent_id: Someone | None = Field(
+        None, description="whose; `any`, `all`, or default: that of the agent in question"
+    )
+    of: str | Place | None = Field(None, description="what it is about, where a fact needs that")
+    equals: Value | None = Field(None, description="a number, a word, a place")
+    one_of: tuple[Value, ...] | None = Field(None, min_length=1, description="or one of several")
+    at_least: float | None = Field(None, description="a number")
+    at_most: float | None = Field(None, description="a number")
+    contains: Words | None = Field(None, description="words that are part of a text")
+    within: float | None = Field(
+        None, ge=0, description="how far from the place of `equals` will do; default 0"
+    )
+
+    @model_validator(mode="after")
+    def _check(self) -> Self:
+        limits = (self.equals, self.one_of, self.at_least, self.at_most, self.contains)
+        if all(limit is None for limit in limits):
+            raise ValueError(
+                "nothing is compared; allowed: equals, one_of, at_least, at_most, contains"
+            )
+        if self.within is not None and not isinstance(self.equals, tuple):
+            raise ValueError("within goes with a place in equals")
+        low, high = self.at_least, self.at_most
+        if low is not None and high is not None and low > high:
+            raise ValueError(f"nothing is at least {low:g} and at most {high:g}")
+        return self
+
+
+class FlagIsSet(Rule):
+    """A flag of an agent is set."""
+
+    flag: Name = Field(description="its name")
+    agent_id: Someone | None = Field(None, description="whose; `any`, `all`, or the agent's own")
+
+
+class MilestoneReached(Rule):
+    """An agent has reached a milestone of the world or of the script."""
+
+    milestone: Name = Field(description="its name")
+    agent_id: Someone | None = Field(None, description="whose; `any`, `all`, or the agent's own")
+
+
+class AllHold(Rule):
+    """All of some conditions hold."""
+
+    all: tuple[Condition, ...] = Field(min_length=1)
+
+
+class AnyHolds(Rule):
+    """One of some conditions holds."""
+
+    any: tuple[Condition, ...] = Field(min_length=1)
+
+
+class NoneHolds(Rule):
+    """None of some conditions holds; ``not: {...}`` is short for one."""
+
+    SHORT: ClassVar[Mapping[str, Any]] = {
+        "type": "object",
+        "required": ["not"],
+        "properties": {"not": {"type": "object"}},
+        "additionalProperties": False,
+    }
+
+    none: tuple[Condition, ...] = Field(min_length=1)
+
+    @model_validator(mode="before")
+    @classmethod
+    def _read_not(cls, value: Any) -> Any:
+        if isinstance(value, Mapping) and "not" in value:
+            rest = {key: value[key] for key in value if key != "not"}
+            return {"none": [value["not"]], **rest}
+        return value
+
+
+_KINDS = {
+    "fact": "fact",
+    "flag": "flag",
+    "milestone": "milestone",
+    "all": "all",
+    "any": "any",
+    "none": "none",
+    "not": "none",
+}
+CONDITION_KEYS = tuple(_KINDS)
+
+
+def _kind(value: Any) -> str | None:
+    """Tell conditions apart by the key that says what they are about."""
+    if isinstance(value, Rule):
+        return next((kind for kind in _KINDS if kind in type(value).model_fields), None)
+    if isinstance(value, Mapping):
+        return next((_KINDS[key] for key in _KINDS if key in value), None)
+    return None
+
+
+Condition = Annotated[
+    Annotated[FactHolds, Tag("fact")]
+    | Annotated[FlagIsSet, Tag("flag")]
+    | Annotated[MilestoneReached, Tag("milestone")]
+    | Annotated[AllHold, Tag("all")]
+    | Annotated[AnyHolds, Tag("any")]
+    | Annotated[NoneHolds, Tag("none")],
+    Discriminator(
+        _kind,
+        custom_error_type="condition",
+        custom_error_message=f"a condition has one of the keys {', '.join(CONDITION_KEYS)}; of its "
+        "own type are goal_reached (to win) and max_steps_reached (to lose)",
+    ),
+]
+
+
+def parts(condition: Any) -> tuple[Any, ...]:
+    """Return the conditions that one is made of, or nothing."""
+    for key in ("all", "any", "none"):
+        if key in type(condition).model_fields:
+            found: tuple[Any, ...] = getattr(condition, key)
+            return found
+    return ()
+
+
+def leaves(condition: Any) -> Iterator[Any]:
+    """Yield the conditions at the ends of one."""
+    inside = parts(condition)
+    for part in inside:
+        yield from leaves(part)
+    if not inside:
+        yield condition
+
+
+# -- responses ------------------------------------------------------------------------------------
+
+Whom = Annotated[
+    Someone | None,
+    Field(description="whom: a name, `all`, `others`; default whoever caused it, or all"),
+]
+
+
+class Message(Rule):
+    """Tell agents something: it stands in both views until the next message."""
+
+    type: Literal["message_to_agent", "hint"]
+    content: Words = Field(description="what is said")
+    agent_id: Whom = None
+
+
+class LogMilestone(Rule):
+    """Note a milestone, once an agent."""
+
+    type: Literal["log_milestone"]
+    milestone_name: Name = Field(description="its name")
+    agent_id: Whom = None
+
+
+class SetFlag(Rule):
+    """Set or clear a flag."""
+
+    type: Literal["set_flag"]
+    flag_name: Name = Field(description="its name")
+    value: bool = Field(True, description="set or clear")
+    agent_id: Whom = None
+
+
+class GiveReward(Rule):
+    """Reward or punish."""
+
+    type: Literal["reward"]
+    amount: float = Field(description="what it is worth")
+    agent_id: Whom = None
+
+
+class AddMetric(Rule):
+    """Add to a measure of the episode, such as harm done."""
+
+    type: Literal["add_metric"]
+    metric: Name = Field(description="its name")
+    amount: float = Field(1.0, description="what to add")
+    agent_id: Whom = None
+
+
+class SpawnObject(Rule):
+    """Let something appear, where there is room for it."""
+
+    type: Literal["spawn_object"]
+    object: str = Field(max_length=60, description="what; each world's page lists what can")
+    place: Place | str = Field(description="where")
+
+
+class RemoveObject(Rule):
+    """Let something vanish: what is at a place, or everything of a kind."""
+
+    type: Literal["remove_object"]
+    object: str | None = Field(None, max_length=60, description="what; default whatever is there")
+    place: Place | str | None = Field(None, description="where; default everywhere")
+
+    @model_validator(mode="after")
+    def _check(self) -> Self:
+        if self.object is None and self.place is None:
+            raise ValueError("remove_object names an object, a place, or both")
+        return self
+
+
+class ChangeSetting(Rule):
+    """Change a field of the config that may change within an episode, until its end."""
+
+    type: Literal["change_setting"]
+    setting: str = Field(max_length=60, description="its name; each world's page lists them")
+    value: Any = Field(description="its new value")
+
+
+class End(Rule):
+    """End the episode."""
+
+    type: Literal["end"]
+    result: Literal["won", "lost"] = Field("lost", description="how it ends")
+    agent_id: Whom = Field("all", description="for whom: a name, `all`, `others`")
+
+
+Response = Annotated[
+    Message
+    | LogMilestone
+    | SetFlag
+    | GiveReward
+    | AddMetric
+    | SpawnObject
+    | RemoveObject
+    | ChangeSetting
+    | End,
+    Field(discriminator="type"),
+]
+
+
+# -- the script -----------------------------------------------------------------------------------
+
+
+class Event(Rule):
+    """What happens when a condition becomes true."""
+
+    LISTED: ClassVar[tuple[str, ...]] = ("response",)
+
+    name: Name | None = Field(None, description="for logs; default event_1, event_2, ...")
+    when: Condition = Field(description="the condition; it is looked at after each step")
+    on: Literal["becomes", "holds", "ends"] = Field(
+        "becomes", description="when it becomes true, in each step that it is, or no longer is"
+    )
+    count: int = Field(1, ge=1, description="only every so many-th time, counted for each agent")
+    times: Times = Field("once", description="how often an episode: once, every time, at most n")
+    response: tuple[Response, ...] = Field(description="one response or a list of them")
+
+    @property
+    def most(self) -> int:
+        """How often it happens in an episode at most."""
+        return {"once": 1, "every": 2**31 - 1}.get(self.times, self.times)  # type: ignore
+
+
+class Goal(Rule):
+    """What one agent is to do, in words and as conditions."""
+
+    agent_id: Someone = Field(description="whose")
+    words: Words | None = Field(None, description="for prompts and both views")
+    win_conditions: tuple[Condition, ...] = Field((), description="when it has won (any)")
+    lose_conditions: tuple[Condition, ...] = Field((), description="when it has lost (any)")
+    reward: float = Field(0.0, description="for winning")
+
+
+class Shaping(Rule):
+    """A reward for each unit by which a fact grows in a step, for the agent whose fact it is."""
+
+    fact: str = Field(max_length=60, description="a fact that is a number")
+    of: str | Place | None = Field(None, description="what it is about, where a fact needs that")
+    weight: float = Field(description="reward a unit; negative where less is better")
+    agent_id: Someone | None = Field(None, description="for whom alone; default everybody")
+
+
+class Script(Rule):
+    """What a scenario adds to a world."""
+
+    goals: tuple[Goal, ...] = Field((), description="the agents' own goals")
+    win_conditions: tuple[Condition, ...] = Field((), description="when it is won")
+    win_logic: Literal["any", "all"] = Field("any", description="whether one of them is enough")
+    lose_conditions: tuple[Condition, ...] = Field((), description="when it is lost (any)")
+    ends: Literal["together", "each"] = Field(
+        "together", description="whether a win or loss is everybody's or each agent's own"
+    )
+    win_reward: float = Field(0.0, description="for those who win by these conditions")
+    lose_reward: float = Field(0.0, description="for those who lose by these conditions")
+    shaping: tuple[Shaping, ...] = Field((), description="rewards on the way")
+    events: tuple[Event, ...] = Field((), max_length=100, description="what happens when")
+
+    @property
+    def tasks(self) -> bool:
+        """Whether it says when somebody has won, so that time running out is a defeat."""
+        return bool(self.win_conditions or any(goal.win_conditions for goal in self.goals))
+
+    def responses(self, kind: type[Any]) -> list[Any]:
+        """Return the responses of one kind, in order."""
+        found = [r for event in self.events for r in event.response]
+        return [response for response in found if isinstance(response, kind)]
+
+    def _named(self, kind: type[Any], field: str) -> tuple[str, ...]:
+        return tuple(dict.fromkeys(getattr(r, field) for r in self.responses(kind)))
+
+    @property
+    def milestones(self) -> tuple[str, ...]:
+        """The milestones that its events note."""
+        return self._named(LogMilestone, "milestone_name")
+
+    @property
+    def metrics(self) -> tuple[str, ...]:
+        """The measures that its events add to."""
+        return self._named(AddMetric, "metric")
+
+    @property
+    def flags(self) -> tuple[str, ...]:
+        """The flags that its events set or clear."""
+        return self._named(SetFlag, "flag_name")
+
+    @property
+    def settings(self) -> tuple[str, ...]:
+        """The fields of the config that its events change."""
+        return self._named(ChangeSetting, "setting")

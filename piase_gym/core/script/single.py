@@ -1,0 +1,93 @@
+"""A script in one environment: from a step's lists to arrays, and back to a step and its notes."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+
+from piase_gym.core.commands import Command, Outcome
+from piase_gym.core.facts import DecodedAction, StepResult
+from piase_gym.core.script.observables import row_of
+from piase_gym.core.script.run import Changes, ScriptRun, Turn
+
+if TYPE_CHECKING:
+    from piase_gym.core.world import World
+
+_OUTCOMES = list(Outcome)
+
+
+def play_script(
+    world: World[Any, Any],
+    run: ScriptRun,
+    tick: StepResult,
+    alive: Sequence[bool],
+    plans: Sequence[DecodedAction],
+) -> StepResult:
+    """Let a script do its part after a step of a world that is no array.
+
+    Args:
+        world: The world.
+        run: Its script.
+        tick: What the step did.
+        alive: Who was in play before it.
+        plans: What they did.
+    """
+    lines = [world.write(plan) if isinstance(plan, Command) else None for plan in plans]
+    reached = {}
+    for name in run.milestones:
+        who = [name in tick.notes.get(i, {}).get("milestones", ()) for i in range(len(alive))]
+        reached[name] = np.array([who])
+    turn = Turn(
+        states=None,
+        rewards=np.array([tick.rewards], np.float64),
+        terminated=np.array([tick.terminated], np.bool_),
+        truncated=np.array([tick.truncated], np.bool_),
+        played=np.array([alive], np.bool_),
+        acts=row_of(lines),
+        outcomes=np.array([[_OUTCOMES.index(Outcome(outcome)) for outcome in tick.outcomes]]),
+        milestones=reached,
+    )
+    changes = run.after(turn)
+    gone = (turn.terminated | turn.truncated)[0]
+    notes = carry_out(world, run, changes, tick.notes, gone)
+    rewards, terminated, truncated = (
+        part[0].tolist() for part in (turn.rewards, turn.terminated, turn.truncated)
+    )
+    ended = any(terminated) or any(truncated)
+    return StepResult(rewards, terminated, truncated, tick.outcomes, ended, notes)
+
+
+def carry_out(
+    world: World[Any, Any], run: ScriptRun, changes: Changes, notes: Any, ended: Any
+) -> dict[int, dict[str, Any]]:
+    """Bring what a script did into its world, and add it to the notes of the step.
+
+    Args:
+        world: The world.
+        run: Its script.
+        changes: What the script did.
+        notes: Those of the step.
+        ended: Who has ended in it; their measures are noted.
+    """
+    if changes.settings.any():
+        world.change_settings(run.settings())
+    if changes.touched.any() or changes.ended.any():
+        world.refresh()
+    words = run.hints()
+    for agent in np.flatnonzero(changes.told[0]).tolist():
+        world.give_hint(agent, words[agent])
+    found = {agent: dict(note) for agent, note in notes.items()}
+    for number, rows in changes.happened:
+        for agent in rows[:, 1].tolist():
+            for one in range(len(world.agents)) if agent < 0 else (agent,):
+                found.setdefault(one, {}).setdefault("events", []).append(run.names[number])
+    for name, who in changes.reached.items():
+        for agent in np.flatnonzero(who[0]).tolist():
+            known = found.setdefault(agent, {}).get("milestones", ())
+            found[agent]["milestones"] = [*known, name]
+    for agent in np.flatnonzero(ended).tolist():
+        if measures := run.measures(agent):
+            found.setdefault(agent, {})["measures"] = measures
+    return {agent: found[agent] for agent in sorted(found)}

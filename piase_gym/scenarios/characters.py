@@ -1,0 +1,97 @@
+"""Simulated people of a scenario, as data: where they go, what they need, what they say."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from typing import Annotated, Any
+
+from pydantic import ConfigDict, Field
+
+from piase_gym.core.config import AgentId
+from piase_gym.core.script.checks import Problem
+from piase_gym.core.shorthand import Lenient
+from piase_gym.errors import suggest
+
+Place = str | tuple[int, int]
+Words = Annotated[str, Field(min_length=1, max_length=200)]
+START = "start"
+
+
+class Part(Lenient):
+    """Common settings."""
+
+    model_config = ConfigDict(frozen=True, extra="forbid", allow_inf_nan=False)
+
+
+class Stop(Part):
+    """A part of a routine: go somewhere, and stay a while."""
+
+    place: Place = Field(description="a room, or (x, y)")
+    stay: int = Field(1, ge=0, le=100_000, description="steps there")
+
+
+class Need(Part):
+    """Something that grows until the character sees to it, whatever its routine says."""
+
+    start: float = Field(0.0, ge=0, description="how much of it there is at first")
+    per_step: float = Field(1.0, gt=0, description="by how much it grows in a step")
+    limit: float = Field(10.0, gt=0, description="from how much on it sees to it")
+    place: Place = Field(description="where it can: a room, or (x, y)")
+    relief: float = Field(5.0, gt=0, description="by how much it falls in a step there")
+
+
+class Answer(Part):
+    """A way from one node of a dialogue to another."""
+
+    hears: str | int | None = Field(
+        None, description="a word that the other says, or in GridWorld a symbol; default anything"
+    )
+    to: str = Field(description="the node that follows")
+
+
+class Node(Part):
+    """What a character says, and how it goes on."""
+
+    says: Words = Field(description="its words")
+    answers: tuple[Answer, ...] = Field((), description="the first that fits is taken")
+
+
+class Character(Part):
+    """Somebody who is played by the scenario itself.
+
+    Its routine is repeated for ever. It greets who comes near, once, with the node `start`, and
+    answers who speaks to it there.
+    """
+
+    agent_id: AgentId = Field(description="its name")
+    start: Place = Field(description="where it starts: a room, or (x, y)")
+    routine: tuple[Stop, ...] = Field((), description="where it goes, one after the other")
+    needs: dict[str, Need] = Field(default_factory=dict, description="name -> need")
+    dialogue: dict[str, Node] = Field(default_factory=dict, description="name -> node")
+
+    @property
+    def places(self) -> Iterator[tuple[tuple[str | int, ...], Place]]:
+        """Every place that it names, with its path."""
+        yield ("start",), self.start
+        for k, stop in enumerate(self.routine):
+            yield ("routine", k, "place"), stop.place
+        for name, need in self.needs.items():
+            yield ("needs", name, "place"), need.place
+
+    def problems(self, known: Any) -> Iterator[Problem]:
+        """Yield what is wrong with places and nodes.
+
+        Args:
+            known: A function that says what is wrong with a place, or ``None``.
+        """
+        for path, place in self.places:
+            told = known(place)
+            if told is not None:
+                yield Problem(path, told)
+        if self.dialogue and START not in self.dialogue:
+            yield Problem(("dialogue",), f"there is no node {START!r}, with which it begins")
+        for name, node in self.dialogue.items():
+            for k, answer in enumerate(node.answers):
+                if answer.to not in self.dialogue:
+                    told = f"there is no node {answer.to!r}; {suggest(answer.to, self.dialogue)}"
+                    yield Problem(("dialogue", name, "answers", k, "to"), told)

@@ -1,0 +1,233 @@
+"""What is wrong with the config and the script of a scenario, with places in its file."""
+
+from __future__ import annotations
+
+import copy
+import re
+from collections.abc import Iterator, Mapping
+from typing import Any
+
+from pydantic import BaseModel, ValidationError
+
+from piase_gym.core.script.checks import problems
+from piase_gym.core.script.models import Goal, Script
+from piase_gym.core.validation_messages import in_words, without_branches
+from piase_gym.errors import ConfigError, MissingExtraError, UnknownNameError, suggest
+from piase_gym.registry import load as load_entry_point
+from piase_gym.scenarios.explaining import find, located, sentence
+from piase_gym.scenarios.reading import Document, Key
+from piase_gym.scenarios.schema import (
+    AgentPart,
+    GoalReached,
+    ScenarioHead,
+    WorldScenario,
+)
+from piase_gym.worlds.text_room.levels.story_rules import MaxSteps
+
+# -- scripts --------------------------------------------------------------------------------------
+
+_PLAIN = ("win_logic", "ends", "win_reward", "lose_reward", "shaping")
+
+
+def script_of(
+    head: WorldScenario, agents: tuple[AgentPart, ...]
+) -> tuple[Script | None, dict[Key, Key]]:
+    """Return the script of a scenario, if it has one, and where its parts stand in the file."""
+    places: dict[Key, Key] = {}
+    ends: dict[str, list[Any]] = {}
+    for name, own in (("win_conditions", GoalReached), ("lose_conditions", MaxSteps)):
+        rows = [(k, c) for k, c in enumerate(getattr(head, name)) if not isinstance(c, own)]
+        ends[name] = [condition for _, condition in rows]
+        places |= {(name, n): (name, k) for n, (k, _) in enumerate(rows)}
+    goals: list[Goal] = []
+    for k, agent in enumerate(agents):
+        if agent.goal or agent.win_conditions or agent.lose_conditions or agent.reward:
+            places["goals", len(goals)] = ("initial_state", "agent_setup", k)
+            goals.append(
+                Goal(
+                    agent_id=agent.agent_id,
+                    words=agent.goal,
+                    win_conditions=agent.win_conditions,
+                    lose_conditions=agent.lose_conditions,
+                    reward=agent.reward,
+                )
+            )
+    events = [event.as_rule() for event in head.events]
+    if not (goals or events or head.shaping or any(ends.values())):
+        return None, places
+    plain = {name: getattr(head, name) for name in _PLAIN}
+    return Script(goals=tuple(goals), events=tuple(events), **ends, **plain), places
+
+
+def checked_script(
+    spec: Any,
+    head: WorldScenario,
+    agents: tuple[AgentPart, ...],
+    fields: Mapping[str, Any],
+    document: Document,
+) -> tuple[Script | None, list[str]]:
+    """Return the script of a scenario, and a line for all that is wrong with it and the config."""
+    lines = config_problems(spec, fields, document)
+    config = _right_part(load_entry_point(spec.config, spec), fields)
+    names = config.names() if config is not None else [agent.agent_id for agent in agents]
+    for k, condition in enumerate(head.win_conditions):
+        who = condition.agent_id if isinstance(condition, GoalReached) else None
+        if who is not None and names and who not in names:
+            key = find(document, ("win_conditions", k, "agent_id"))
+            told = UnknownNameError("agent", who, list(names)).args[0]
+            lines.append(f"{document.place(key)}: {'.'.join(map(str, key))}: {told}")
+    script, places = script_of(head, agents)
+    if script is not None and (names or config is not None):
+        kind = load_entry_point(spec.world, spec)
+        for problem in problems(script, kind, config, names):
+            start = places.get(problem.path[:2], problem.path[:2])
+            key = find(document, (*start, *problem.path[2:]))
+            where = ".".join(map(str, key))
+            lines.append(f"{document.place(key)}: {where}: {problem.message}")
+    return script, lines
+
+
+def _right_part(model: Any, fields: Mapping[str, Any]) -> Any:
+    """Return the config of the fields that are right, or ``None`` if there is none."""
+    for _ in range(2):
+        try:
+            return model(**fields)
+        except ConfigError as error:
+            found = error.__context__
+            if not isinstance(found, ValidationError):
+                return None
+            wrong = {item["loc"][0] for item in found.errors() if item["loc"]}
+            fields = {name: fields[name] for name in fields if name not in wrong}
+    return None
+
+
+def problems_of_rest(spec: Any, document: Document, error: ValidationError) -> list[str]:
+    """Say what is wrong beside what has no sense in itself: all mistakes are told at once.
+
+    Entries of lists, and keys, that a validation error is about are left out or replaced.
+    """
+    data = copy.deepcopy(document.data)
+    for key, _ in located(error, WorldScenario, document):
+        if key[:1] in (("win_conditions",), ("lose_conditions",)) and len(key) > 1:
+            data[key[0]][key[1]] = {"fact": "step", "at_least": 0}
+        elif key[:1] == ("events",) and len(key) > 1 and isinstance(key[1], int):
+            data["events"][key[1]] = {"when": {"fact": "step", "at_least": 1}, "response": []}
+        elif key[:1] == ("shaping",) and len(key) > 1:
+            data["shaping"][key[1]] = {"fact": "step", "weight": 0.0}
+        elif key and key[0] != "initial_state":
+            data.pop(key[0], None)
+    try:
+        head = WorldScenario.model_validate({"scenario_name": "scenario", **data})
+    except ValidationError:
+        return []
+    given = head.initial_state.agent_setup
+    agents = given if isinstance(given, tuple) else (given,)
+    fields: dict[str, Any] = {**(head.initial_state.model_extra or {}), **head.config}
+    if agents:
+        fields["agents"] = fields.get("agents", len(agents))
+        fields["agent_ids"] = tuple(agent.agent_id for agent in agents)
+    return checked_script(spec, head, agents, fields, document)[1]
+
+
+# -- characters -----------------------------------------------------------------------------------
+
+
+def character_problems(
+    head: ScenarioHead,
+    rooms: list[str] | None,
+    document: Document,
+    spec: Any = None,
+    fields: Mapping[str, Any] | None = None,
+) -> list[str]:
+    """Say what is wrong with the characters of a scenario, a line each.
+
+    Args:
+        head: The scenario.
+        rooms: The rooms of a story, or ``None``.
+        document: The file.
+        spec: The world, if it is no story.
+        fields: The fields of its config.
+    """
+
+    def known(place: Any) -> str | None:
+        if rooms is not None:
+            return None if place in rooms else f"unknown room {place!r}; {suggest(place, rooms)}"
+        if isinstance(place, str):
+            return f"a place is (x, y), not {place!r}"
+        if config is None:
+            return None
+        told: str | None = kind.place_problem(config, "key", place)
+        return told and told.split(", and")[0].split("; ")[0]
+
+    config: Any = None
+    kind: Any = None
+    if rooms is None and head.characters:
+        if spec.name != "GridWorld":
+            place = document.place(("characters",))
+            return [f"{place}: characters: people live in TextRoom and GridWorld alone"]
+        rest = {name: value for name, value in (fields or {}).items() if name != "start_pos"}
+        config = _right_part(load_entry_point(spec.config, spec), rest)
+        kind = load_entry_point(spec.world, spec)
+    lines = []
+    for k, character in enumerate(head.characters):
+        for problem in character.problems(known):
+            key = find(document, ("characters", k, *problem.path))
+            where = ".".join(map(str, key))
+            lines.append(f"{document.place(key)}: {where}: {problem.message}")
+    return lines
+
+
+# -- configs --------------------------------------------------------------------------------------
+
+_LINE = re.compile(r"\w+(?:\.([\w.-]+))?: (.*)")
+_UNKNOWN = re.compile(r"unknown key '([^']+)'")
+
+
+def config_problems(spec: Any, fields: Mapping[str, Any], document: Document) -> list[str]:
+    """Say what is wrong with a config, a line each, with its place in the file."""
+    try:
+        config = load_entry_point(spec.config, spec)(**fields)
+        config.fixed_envelope()
+    except MissingExtraError:
+        raise
+    except ConfigError as error:
+        found = error.__context__
+        if isinstance(found, ValidationError):
+            lines = list(_explain_fields(found, load_entry_point(spec.config, spec), document))
+        else:
+            lines = [_locate(line, document) for line in str(error).splitlines()]
+        return lines
+    return []
+
+
+def _explain_fields(
+    error: ValidationError, model: type[BaseModel], document: Document
+) -> Iterator[str]:
+    """Yield a line for each field of a config that is wrong, with its place in the file."""
+    for item in error.errors(include_url=False):
+        path = tuple(item["loc"])
+        if not path:  # about several fields; the sentence begins with the name of one of them
+            yield _locate(f"{model.__name__}: {in_words(item)}", document)
+            continue
+        parts = (("initial_state",), ("config",), ())
+        start = next((p for p in parts if path[0] in find(document, (*p, path[0]))), ())
+        key = find(document, (*start, *path)) or ("initial_state", *without_branches(path))
+        told = sentence(item, model, path)
+        yield f"{document.place(key)}: {'.'.join(map(str, key))}: {told}"
+
+
+def _locate(line: str, document: Document) -> str:
+    """Put the place of the field that a config's complaint is about before it."""
+    match, unknown = _LINE.fullmatch(line), _UNKNOWN.search(line)
+    dotted = unknown.group(1) if unknown else (match.group(1) or "") if match else ""
+    told = match.group(2) if match else line
+    path = tuple(int(part) if part.isdigit() else part for part in dotted.split("."))
+    for start in (("initial_state",), ("config",), ()):
+        key = find(document, (*start, *path))
+        if path[0] and path[0] in key:
+            return f"{document.place(key)}: {'.'.join(map(str, key))}: {told}"
+    found = re.match(r"\w+", told)
+    first = found.group() if found else ""
+    key = find(document, ("initial_state", first))
+    key = key if first in key else ("initial_state",)
+    return f"{document.place(key)}: {'.'.join(map(str, key))}: {told}"

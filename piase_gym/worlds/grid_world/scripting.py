@@ -1,0 +1,223 @@
+"""What scripts can ask of a GridWorld, and put into it."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from typing import Any, Final
+
+import numpy as np
+from numpy.typing import NDArray
+
+from piase_gym.core.script.observables import Observable, named
+from piase_gym.worlds.grid_world.cells import (
+    BARE,
+    BOX,
+    CELLS,
+    CLOSED,
+    FLOOR,
+    FOOD,
+    FOODS,
+    FRUIT,
+    GATE,
+    GATE_OPEN,
+    GOAL,
+    HAZARD,
+    KEY,
+    LOCKED,
+    OPEN,
+    SWITCH_OFF,
+    SWITCH_ON,
+    WALL,
+)
+from piase_gym.worlds.grid_world.config import MAX_GOALS, MAX_PATCHES
+from piase_gym.worlds.grid_world.rules.events import ROLES
+from piase_gym.worlds.grids.codes import HEADINGS
+
+_SHOWN: Final = (
+    FLOOR, WALL, GOAL, KEY, LOCKED, CLOSED, OPEN, BOX, SWITCH_OFF, SWITCH_ON, GATE, GATE_OPEN,
+    HAZARD, FRUIT, BARE, *FOODS,
+)  # fmt: skip
+CODES: Final[Mapping[str, int]] = {
+    kind.name: kind.code for kind in CELLS.kinds if kind.code in _SHOWN
+}
+"""The kinds of cells that scripts speak of."""
+SPAWNABLE: Final = tuple(name for name in CODES if CODES[name] not in (FLOOR, BARE))
+_REMOVABLE: Final = np.isin(np.arange(256), [code for code in _SHOWN if code != FLOOR])
+_PIECES: Final = np.zeros(256, np.int32)
+_PIECES[list(FOODS)] = [code - FOOD + 1 for code in FOODS]
+
+
+def _field(name: str) -> Any:
+    """Return what reads a field of every agent."""
+    return lambda world, states, _of: states[name][:, : len(world.agents)]
+
+
+def _cell(world: Any, states: NDArray[Any], of: Any) -> NDArray[Any]:
+    x, y = (int(part) for part in of)
+    return np.asarray(states["cells"][:, y * world.side + x][:, None])
+
+
+def _count(_world: Any, states: NDArray[Any], of: str) -> NDArray[Any]:
+    return np.asarray((states["cells"] == CODES[of]).sum(1)[:, None])
+
+
+def _distance(world: Any, states: NDArray[Any], of: Any) -> NDArray[Any]:
+    """Return steps to a cell, or to an agent, if nothing stood in the way."""
+    places = world.positions(states).astype(np.int32)
+    target = np.asarray(of) if not isinstance(of, str) else None
+    if target is None:
+        number = world.agents.index(of)
+        target = places[:, number : number + 1]
+    apart = np.abs(places - target)
+    return np.asarray(apart[..., 0] + apart[..., 1])
+
+
+def _grid(config: Any) -> Any:
+    return (0, 0), (config.width - 1, config.height - 1)
+
+
+OBSERVABLES: Final = named(
+    Observable(
+        name="position",
+        about="column and row",
+        read=lambda world, states, _of: world.positions(states),
+        kind="place",
+        bounds=_grid,
+    ),
+    Observable(
+        name="heading",
+        about="where it looks",
+        read=_field("heading"),
+        kind="word",
+        codes={word: code for code, word in enumerate(HEADINGS)},
+    ),
+    Observable(
+        name="held",
+        about="what it carries",
+        read=_field("carry"),
+        kind="word",
+        codes={"nothing": 0, "key": KEY},
+    ),
+    Observable(name="energy", about="steps until it starves", read=_field("energy")),
+    Observable(name="level", about="its strength", read=_field("level")),
+    Observable(
+        name="role",
+        about="its part in a chase",
+        read=_field("role"),
+        kind="word",
+        codes={word: code for code, word in enumerate(ROLES)},
+    ),
+    Observable(name="said", about="the symbol it said in this step, or 0", read=_field("said")),
+    Observable(
+        name="food_left",
+        about="pieces of food that are left",
+        read=lambda _world, states, _of: states["num_food"][:, None],
+        shared=True,
+    ),
+    Observable(
+        name="cell",
+        about="what stands on a cell",
+        read=_cell,
+        kind="word",
+        of="place",
+        shared=True,
+        codes=CODES,
+        bounds=_grid,
+    ),
+    Observable(
+        name="count",
+        about="how many cells are of a kind",
+        read=_count,
+        of="word",
+        shared=True,
+        subjects=lambda _config: tuple(CODES),
+    ),
+    Observable(
+        name="distance", about="steps to a cell, or to an agent", read=_distance, of="place"
+    ),
+)
+"""What conditions can be about."""
+
+
+def _taken(states: NDArray[Any], envs: NDArray[np.int64], x: int, y: int) -> NDArray[np.bool_]:
+    """Tell in which environments an agent or a drone stands on a cell."""
+    rows = states[envs]
+    there = (rows["x"] == x) & (rows["y"] == y) & (rows["alive"] != 0)
+    drones = (rows["movers"][:, :, 0] == x) & (rows["movers"][:, :, 1] == y)
+    drones &= np.arange(drones.shape[1]) < rows["num_movers"][:, None]
+    return np.asarray(there.any(1) | drones.any(1))
+
+
+def spawn(side: int, states: NDArray[Any], envs: NDArray[np.int64], thing: str, place: Any) -> None:
+    """Put something onto a cell that is free floor; elsewhere nothing happens."""
+    x, y = (int(part) for part in place)
+    at, code = y * side + x, CODES[thing]
+    free = (states["cells"][envs, at] == FLOOR) & ~_taken(states, envs, x, y)
+    if code == GOAL:
+        free &= states["num_goals"][envs] < MAX_GOALS
+    if code == FRUIT:
+        free &= states["num_patches"][envs] < MAX_PATCHES
+    envs = envs[free]
+    states["cells"][envs, at] = code
+    for kind, number, places in (
+        (GOAL, "num_goals", "goals"),
+        (FRUIT, "num_patches", "patches"),
+    ):
+        if code == kind:
+            states[places][envs, states[number][envs]] = x, y
+            states[number][envs] += 1
+    if code in FOODS:
+        states["num_food"][envs] += 1
+        states["all_food"][envs] += _PIECES[code]
+
+
+def remove(
+    side: int, states: NDArray[Any], envs: NDArray[np.int64], thing: str | None, place: Any
+) -> None:
+    """Turn cells into floor: one cell, or all of a kind, or one if it is of a kind."""
+    cells = states["cells"][envs]
+    gone = _REMOVABLE[cells] if thing is None else cells == CODES[thing]
+    if place is not None:
+        x, y = (int(part) for part in place)
+        here = gone[:, y * side + x].copy()
+        gone[...] = False
+        gone[:, y * side + x] = here
+    taken = np.where(gone, cells, FLOOR)
+    states["num_food"][envs] -= (_PIECES[taken] > 0).sum(1)
+    for kinds, number, places in (
+        ((GOAL,), "num_goals", "goals"),
+        ((FRUIT, BARE), "num_patches", "patches"),
+    ):
+        listed = (taken == kinds[0]) | (taken == kinds[-1])
+        for row in np.flatnonzero(listed.any(1)).tolist():
+            _forget(states[int(envs[row])], number, places, gone[row].reshape(side, side))
+    cells[gone] = FLOOR
+    states["cells"][envs] = cells
+
+
+def _forget(state: Any, number: str, places: str, gone: NDArray[np.bool_]) -> None:
+    """Take places that are gone out of a list of places."""
+    count = int(state[number])
+    kept = [place for place in state[places][:count].tolist() if not gone[place[1], place[0]]]
+    state[places][: len(kept)] = np.array(kept).reshape(-1, 2)
+    state[places][len(kept) : count] = 0
+    state[number] = len(kept)
+
+
+def place_problem(config: Any, thing: str | None, place: Any) -> str | None:
+    """Say why nothing can appear on a cell of a config, where that is known."""
+    if isinstance(place, str) or len(place) != 2:
+        return f"a place is (x, y), not {place!r}"
+    x, y = (int(part) for part in place)
+    if not (0 <= x < config.width and 0 <= y < config.height):
+        size = f"{config.width} by {config.height}"
+        return f"({x}, {y}) lies outside of the grid of {size}"
+    if thing is None:
+        return None
+    border = config.border and not (0 < x < config.width - 1 and 0 < y < config.height - 1)
+    code = WALL if (x, y) in config.walls or border else config.plan.get((x, y), FLOOR)
+    if code != FLOOR:
+        return f"({x}, {y}) is {CELLS.names[code]}, and things appear on free floor only"
+    if (x, y) in config.goals:
+        return f"({x}, {y}) is a goal, and things appear on free floor only"
+    return None

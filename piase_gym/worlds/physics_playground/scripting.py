@@ -1,0 +1,135 @@
+"""What scripts can ask of the playground, and bring to a place."""
+
+from __future__ import annotations
+
+import math
+from typing import Any, Final
+
+import numpy as np
+from numpy.typing import NDArray
+
+from piase_gym.core.script.observables import Observable, named, row_of
+from piase_gym.worlds.physics_playground.rules.record import AT_AGENT, AT_OBJECT, AT_WALL
+
+NOTHING: Final = "nothing"
+
+
+def _padded(world: Any, values: list[Any], filling: Any) -> list[Any]:
+    """Return values of the agents that take part, with something for the rest."""
+    return values + [filling] * (len(world.agents) - len(values))
+
+
+def spot(world: Any, of: Any) -> tuple[float, float]:
+    """Return where an agent, an object or a place is; what is not there is nowhere (NaN)."""
+    if not isinstance(of, str):
+        return float(of[0]), float(of[1])
+    raw = world.reading.raw
+    names = [body.name for body in world.play.objects]
+    if of in world.agents:
+        number = world.arena.first + world.agents.index(of)
+    elif of in names:
+        number = names.index(of)
+    else:
+        return math.nan, math.nan
+    x, y, _ = raw[number][0]
+    return x, y
+
+
+def _places(world: Any) -> list[tuple[float, float]]:
+    count = len(world.play.agents)
+    return [spot(world, name) for name in world.agents[:count]]
+
+
+def _position(world: Any, _states: Any, _of: Any) -> NDArray[Any]:
+    return np.array([_padded(world, _places(world), (math.nan, math.nan))])
+
+
+def _distance(world: Any, _states: Any, of: Any) -> NDArray[Any]:
+    """Return metres from each agent to an agent, an object or a place."""
+    goal = spot(world, of)
+    found = [math.dist(place, goal) for place in _places(world)]
+    return np.array([_padded(world, found, math.nan)])
+
+
+def _speed(world: Any, _states: Any, _of: Any) -> NDArray[Any]:
+    bodies = world.reading.raw[world.arena.first :]
+    found = [math.hypot(*body[2][:2]) for body in bodies]
+    return np.array([_padded(world, found, 0.0)])
+
+
+def _held(world: Any, _states: Any, _of: Any) -> NDArray[Any]:
+    objects = world.play.objects
+    found = [NOTHING if h is None else objects[h.object].name for h in world.play.holds]
+    return row_of(_padded(world, found, NOTHING)[: len(world.agents)])
+
+
+def _touching(world: Any, _states: Any, _of: Any) -> NDArray[Any]:
+    """Return the names of objects and agents that each agent touches, and ``wall``."""
+    columns = {AT_OBJECT + i: body.name for i, body in enumerate(world.play.objects)}
+    columns |= {AT_AGENT + i: name for i, name in enumerate(world.agents)}
+    columns[AT_WALL] = "wall"
+    found = [
+        tuple(columns[k] for k in np.flatnonzero(row).tolist() if k in columns)
+        for row in world.arena.touches
+    ]
+    return row_of(_padded(world, found, ()))
+
+
+def _object_place(world: Any, _states: Any, of: str) -> NDArray[Any]:
+    return np.array([[spot(world, of)]])
+
+
+def _object_speed(world: Any, _states: Any, of: str) -> NDArray[Any]:
+    names = [body.name for body in world.play.objects]
+    velocity = world.reading.raw[names.index(of)][2] if of in names else (0.0, 0.0)
+    return np.array([[math.hypot(*velocity[:2])]])
+
+
+def _togo(world: Any, _states: Any, _of: Any) -> NDArray[Any]:
+    return np.array([_padded(world, list(world.arena.togo), 0.0)])
+
+
+def _anything(_config: Any) -> None:
+    """Names of objects follow from the episode."""
+
+
+OBSERVABLES: Final = named(
+    Observable(name="position", about="x and y in metres", read=_position, kind="place"),
+    Observable(
+        name="distance",
+        about="metres to an agent, an object or a place",
+        read=_distance,
+        of="place",
+        subjects=_anything,
+    ),
+    Observable(name="speed", about="metres a second", read=_speed),
+    Observable(name="held", about="what it grips, or nothing", read=_held, kind="word"),
+    Observable(
+        name="touching", about="what it touches: names, or wall", read=_touching, kind="things"
+    ),
+    Observable(
+        name="object_position",
+        about="x and y of an object",
+        read=_object_place,
+        kind="place",
+        of="word",
+        subjects=_anything,
+        shared=True,
+    ),
+    Observable(
+        name="object_speed",
+        about="metres a second of an object",
+        read=_object_speed,
+        of="word",
+        subjects=_anything,
+        shared=True,
+    ),
+    Observable(name="to_go", about="metres to the end of its task", read=_togo),
+    Observable(
+        name="placed",
+        about="objects that are where the task wants them",
+        read=lambda world, _states, _of: np.array([[world.play.placed]]),
+        shared=True,
+    ),
+)
+"""What conditions can be about."""

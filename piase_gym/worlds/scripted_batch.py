@@ -1,0 +1,237 @@
+"""Scripts in a batch of environments: who plays which, and what follows from a step."""
+
+from __future__ import annotations
+
+import base64
+import itertools
+from collections.abc import Sequence
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from piase_gym.compiled.stepping import NONE, REBUILD, SHOW
+from piase_gym.core.script.run import Changes, ScriptRun, Turn
+from piase_gym.core.text_encoding import HINT_CODE, hash_text
+from piase_gym.errors import ConfigError, SnapshotError
+
+if TYPE_CHECKING:
+    from piase_gym.worlds.array_world import ArrayWorld
+    from piase_gym.worlds.batch_arrays import Batch
+
+MOST_VARIANTS = 64
+"""So many combinations of changed settings may a script have in a batch."""
+
+
+class BatchScripts:
+    """The scripts of a batch, one for each config that has one.
+
+    Attributes:
+        runs: The scripts, over all environments.
+        run_of: Config number -> number of its script; -1 for none.
+        variants: For each script, the config number of each combination of changed settings.
+        told: The environments in which agents were told something in the last step.
+        reached: Milestones that scripts noted in the last step, by name: (env, agent).
+        happened: Events of the last step: (name, rows of env and agent; -1 is nobody).
+    """
+
+    def __init__(self, world: ArrayWorld[Any, Any], count: int) -> None:
+        """Start without a script."""
+        self._world, self._count = world, count
+        self.runs: list[ScriptRun] = []
+        self.run_of: list[int] = []
+        self.variants: list[dict[tuple[int, ...], int]] = []
+        self.told: NDArray[np.int64] = np.zeros(0, np.int64)
+        self.reached: dict[str, NDArray[np.bool_]] = {}
+        self.happened: list[tuple[str, NDArray[np.int64]]] = []
+        self._codes: dict[str | None, NDArray[np.uint8]] = {}
+        self._shown: tuple[int, str] | None = None
+
+    def add(self, config: Any, number: int) -> list[Any]:
+        """Take note of a config and its number; return the configs of its changed settings.
+
+        Raises:
+            ConfigError: If there are too many.
+        """
+        if config.script is None:
+            self.run_of.append(-1)
+            return []
+        run = ScriptRun(config.script, self._world, config, self._count)
+        self.run_of.append(len(self.runs))
+        self.runs.append(run)
+        choices = [
+            (0, *(k + 1 for k, c in enumerate(run.changes) if c.setting == name))
+            for name in config.script.settings
+        ]
+        combined = [*itertools.product(*choices)]
+        if len(combined) > MOST_VARIANTS:
+            raise ConfigError(
+                f"the script of this {self._world.name} changes settings in {len(combined)} "
+                f"combinations; at most {MOST_VARIANTS} in a batch"
+            )
+        self.variants.append({key: number + k for k, key in enumerate(combined)})
+        found = []
+        for key in combined[1:]:
+            self.run_of.append(len(self.runs) - 1)
+            chosen = [run.changes[k - 1] for k in key if k]
+            fields = {change.setting: change.value for change in chosen}
+            found.append(config.changed(fields).pinned(self._world.envelope))
+        return found
+
+    def of(self, states: NDArray[Any], slot: int) -> ScriptRun | None:
+        """Return the script that a slot plays."""
+        number = self.run_of[int(states["config"][slot])]
+        return None if number < 0 else self.runs[number]
+
+    def digest(self, states: NDArray[Any], slot: int, found: str) -> str:
+        """Return a digest that also stands for the script's state in a slot."""
+        return self._world.digest_with(found, self.of(states, slot), slot)
+
+    def _playing(self, states: NDArray[Any], number: int) -> NDArray[np.bool_]:
+        """Return which slots play a script."""
+        return np.asarray(np.array(self.run_of)[states["config"]] == number)
+
+    # -- episodes ---------------------------------------------------------------------------
+
+    def begin(self, batch: Batch, which: NDArray[np.int64], keep: bool) -> None:
+        """Start episodes, and show the goals.
+
+        Args:
+            batch: The batch.
+            which: The slots.
+            keep: Whether rewards, flags and events stay those of the last episodes' last steps.
+        """
+        shown = []
+        for number, run in enumerate(self.runs):
+            slots = which[self._playing(batch.states[which], number)]
+            run.begin(slots)
+            if any(words is not None for words in run.first_hints()):
+                for agent in range(len(self._world.agents)):
+                    self._write(batch, run, slots, np.full_like(slots, agent))
+                shown.append(slots)
+        if not shown:
+            return
+        slots = np.concatenate(shown)
+        names = ("rewards", "terminated", "truncated", "events")
+        kept = {name: getattr(batch, name)[slots] for name in names if keep}
+        self._world.reset_batch(batch, slots, SHOW)
+        for name, values in kept.items():
+            getattr(batch, name)[slots] = values
+
+    def _write(
+        self, batch: Batch, run: ScriptRun, slots: NDArray[np.int64], agents: NDArray[np.int64]
+    ) -> None:
+        """Write hashed hints for agents of slots."""
+        if not slots.size:
+            return
+        notes = run.states["note"][slots, agents]
+        hints = batch.states["hint"].reshape(len(batch.states), -1, HINT_CODE)
+        for agent, note in {*zip(agents.tolist(), notes.tolist(), strict=True)}:
+            words = run.words(agent, note)
+            if words not in self._codes:
+                self._codes[words] = hash_text(words)
+            here = (agents == agent) & (notes == note)
+            hints[slots[here], agent] = self._codes[words]
+
+    def after(self, batch: Batch, acts: NDArray[Any], focal: int) -> int:
+        """Let scripts do their part after a step; return how many episodes are over."""
+        world, states = self._world, batch.states
+        told, renewed = [], np.zeros(len(states), np.bool_)
+        self.reached, self.happened = {}, []
+        for number, run in enumerate(self.runs):
+            played = batch.events != NONE
+            if len(self.runs) > 1 or -1 in self.run_of:
+                played &= self._playing(states, number)[:, None]
+            turn = Turn(
+                states=states,
+                rewards=batch.rewards,
+                terminated=batch.terminated,
+                truncated=batch.truncated,
+                played=played,
+                acts=acts.reshape(played.shape),
+                outcomes=batch.outcomes,
+                milestones=world.reached(states, run.milestones) if run.milestones else {},
+            )
+            changes = run.after(turn)
+            renewed |= self._carry_out(batch, number, changes)
+            self.happened += [(run.names[k], rows) for k, rows in changes.happened]
+            for name, who in changes.reached.items():
+                self.reached[name] = self.reached.get(name, False) | who
+            if changes.ended.any():
+                self._end(batch, changes.ended, focal)
+            told.append(np.flatnonzero(changes.told.any(1)))
+        self.told = np.concatenate(told)
+        slots = np.flatnonzero(renewed)
+        if slots.size:
+            world.reset_batch(batch, slots, REBUILD)
+        return int(np.count_nonzero(states["over"]))
+
+    def _carry_out(self, batch: Batch, number: int, changes: Changes) -> NDArray[np.bool_]:
+        """Show what agents were told, and take up changed settings; return what must be shown."""
+        run = self.runs[number]
+        if changes.told.any():
+            slots, agents = np.nonzero(changes.told)
+            self._write(batch, run, slots, agents)
+        slots = np.flatnonzero(changes.settings)
+        rows = run.states["settings"][slots]
+        for key in {tuple(row) for row in rows.tolist()}:
+            batch.states["config"][slots[(rows == key).all(1)]] = self.variants[number][key]
+        return changes.told.any(1) | changes.touched | changes.ended | changes.settings
+
+    def _end(self, batch: Batch, ended: NDArray[np.bool_], focal: int) -> None:
+        """Note whose episode is over."""
+        alive = batch.states["alive"][:, : len(self._world.agents)] != 0
+        over = ended & (~alive[:, focal] if focal >= 0 else ~alive.any(1))
+        batch.states["over"][over] = batch.states["ended"][over] = 1
+
+    # -- one slot ---------------------------------------------------------------------------
+
+    def show(self, world: ArrayWorld[Any, Any], states: NDArray[Any], slot: int) -> None:
+        """Give a world the script's state of a slot."""
+        run = self.of(states, slot)
+        if run is None:
+            world.script = None
+            return
+        if world.script is None or world.script.script is not run.script:
+            world.script = ScriptRun(run.script, world, run.base, 1)
+        world.script.states[0] = run.states[slot]
+        fields = run.settings(slot)
+        if (shown := (id(run), repr(fields))) != self._shown:
+            world.change_settings(fields)
+            self._shown = shown
+        world.hints = world.script.hints()
+
+    def get_state(self) -> list[str]:
+        """Return the states of all scripts."""
+        return [base64.b64encode(run.states.tobytes()).decode() for run in self.runs]
+
+    def set_state(self, given: Any) -> None:
+        """Take up what `get_state` returned.
+
+        Raises:
+            SnapshotError: If it does not fit; nothing has changed then.
+        """
+        try:
+            raw = [base64.b64decode(entry, validate=True) for entry in given]
+            if [len(part) for part in raw] != [run.states.nbytes for run in self.runs]:
+                raise ValueError("it has another length")
+        except (TypeError, ValueError) as error:
+            raise SnapshotError(f"the scripts' part of this snapshot is damaged: {error}") from None
+        for run, part in zip(self.runs, raw, strict=True):
+            run.states[...] = np.frombuffer(part, run.states.dtype)
+
+
+def scripts_of(
+    world: ArrayWorld[Any, Any], count: int, configs: Sequence[Any]
+) -> tuple[BatchScripts | None, list[Any]]:
+    """Return the scripts of configs, if any has one, and all configs with changed settings.
+
+    Raises:
+        ConfigError: If there are too many settings.
+    """
+    if all(config.script is None for config in configs):
+        return None, list(configs)
+    scripts, found = BatchScripts(world, count), list[Any]()
+    for config in configs:
+        found += [config, *scripts.add(config, len(found))]
+    return scripts, found

@@ -1,0 +1,152 @@
+"""What scripts can ask of the dilemmas, and put into a commons."""
+
+from __future__ import annotations
+
+from typing import Any, Final
+
+import numpy as np
+from numpy.typing import NDArray
+
+from piase_gym.core.script.observables import Observable, named
+from piase_gym.worlds.grids.codes import FLOOR, HEADINGS
+from piase_gym.worlds.social_dilemma.commons.codes import APPLE, WASTE, WATER
+from piase_gym.worlds.social_dilemma.games import UNIT
+
+CELLS: Final = {"floor": FLOOR, "apple": APPLE, "waste": WASTE, "water": WATER}
+SPAWNABLE: Final = ("apple", "waste")
+
+
+def _field(name: str) -> Any:
+    """Return what reads a field of every agent."""
+    return lambda world, states, _of: states[name][:, : len(world.agents)]
+
+
+def _rate(world: Any, states: NDArray[Any], _of: Any) -> NDArray[Any]:
+    """Return the share of rounds in which each agent cooperated."""
+    times = states["cooperated"][:, : len(world.agents)]
+    return np.asarray(times / np.maximum(states["played"][:, None], 1))
+
+
+def _last(world: Any, states: NDArray[Any], _of: Any) -> NDArray[Any]:
+    """Return 1 for `cooperate`, 2 for `defect`, 0 before the first round."""
+    bits = states["past"][:, : len(world.agents)] & np.uint64(1)
+    return np.where(states["played"][:, None] > 0, 2 - bits.astype(np.int64), 0)
+
+
+MATRIX: Final = named(
+    Observable(
+        name="round",
+        about="rounds that are over",
+        read=lambda _world, states, _of: states["played"][:, None],
+        shared=True,
+    ),
+    Observable(
+        name="score",
+        about="the sum of payoffs",
+        read=lambda world, states, _of: states["score"][:, : len(world.agents)] / UNIT,
+    ),
+    Observable(name="cooperations", about="rounds of cooperation", read=_field("cooperated")),
+    Observable(name="cooperation_rate", about="the share of these rounds", read=_rate),
+    Observable(
+        name="choice",
+        about="what it chose in the last round",
+        read=_last,
+        kind="word",
+        codes={"none": 0, "cooperate": 1, "defect": 2},
+    ),
+    Observable(name="said", about="the symbol it said in this step, or 0", read=_field("said")),
+)
+"""What conditions can be about in a matrix game; payoffs are the common fact `reward`."""
+
+
+def _positions(world: Any, states: NDArray[Any], _of: Any) -> NDArray[Any]:
+    """Return columns and rows; -1 in time-out."""
+    slots = len(world.agents)
+    found = np.stack([states["x"][:, :slots], states["y"][:, :slots]], -1).astype(np.int64)
+    found[states["out"][:, :slots] > 0] = -1
+    return found
+
+
+def _cell(world: Any, states: NDArray[Any], of: Any) -> NDArray[Any]:
+    x, y = (int(part) for part in of)
+    return np.asarray(states["cells"][:, y * world.side + x][:, None])
+
+
+def _grid(config: Any) -> Any:
+    return (0, 0), (config.width - 1, config.height - 1)
+
+
+COMMONS: Final = named(
+    Observable(
+        name="position", about="column and row", read=_positions, kind="place", bounds=_grid
+    ),
+    Observable(
+        name="heading",
+        about="where it looks",
+        read=_field("heading"),
+        kind="word",
+        codes={word: code for code, word in enumerate(HEADINGS)},
+    ),
+    Observable(name="eaten", about="apples eaten", read=_field("eaten")),
+    Observable(name="cleaned", about="cells of waste cleaned", read=_field("cleaned")),
+    Observable(name="zaps", about="zaps fired", read=_field("zaps")),
+    Observable(name="zapped", about="how often it was hit", read=_field("zapped")),
+    Observable(name="out", about="steps of time-out that are left", read=_field("out")),
+    Observable(name="said", about="the symbol it said in this step, or 0", read=_field("said")),
+    Observable(
+        name="count",
+        about="how many cells are of a kind",
+        read=lambda _world, states, of: (states["cells"] == CELLS[of]).sum(1)[:, None],
+        of="word",
+        shared=True,
+        subjects=lambda _config: tuple(CELLS),
+    ),
+    Observable(
+        name="cell",
+        about="what is on a cell",
+        read=_cell,
+        kind="word",
+        of="place",
+        shared=True,
+        codes=CELLS,
+        bounds=_grid,
+    ),
+)
+"""What conditions can be about in a commons."""
+
+
+def spawn(side: int, states: NDArray[Any], envs: NDArray[np.int64], thing: str, place: Any) -> None:
+    """Let an apple hang where one can grow, or waste float where there is water."""
+    x, y = (int(part) for part in place)
+    cells = states["cells"]
+    grows = (states["spots"][envs, y] >> np.uint64(x)) & np.uint64(1) != 0
+    room = (cells[envs, y * side + x] == FLOOR) & grows
+    if thing == "waste":
+        room = cells[envs, y * side + x] == WATER
+    there = (states["x"][envs] == x) & (states["y"][envs] == y) & (states["alive"][envs] != 0)
+    cells[envs[room & ~there.any(1)], y * side + x] = CELLS[thing]
+
+
+def remove(
+    side: int, states: NDArray[Any], envs: NDArray[np.int64], thing: str | None, place: Any
+) -> None:
+    """Take apples and waste away: at a place, or everywhere."""
+    cells = states["cells"][envs]
+    for name, left in (("apple", FLOOR), ("waste", WATER)):
+        if thing in (None, name):
+            gone = cells == CELLS[name]
+            if place is not None:
+                x, y = (int(part) for part in place)
+                gone &= np.arange(cells.shape[1]) == y * side + x
+            cells[gone] = left
+    states["cells"][envs] = cells
+
+
+def place_problem(config: Any, place: Any) -> str | None:
+    """Say why there is no such place."""
+    if isinstance(place, str) or len(place) != 2:
+        return f"a place is (x, y), not {place!r}"
+    x, y = (int(part) for part in place)
+    if 0 <= x < config.width and 0 <= y < config.height:
+        return None
+    return f"({x}, {y}) lies outside of the grid of {config.width} by {config.height}"

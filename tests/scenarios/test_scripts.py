@@ -1,0 +1,653 @@
+"""Scenarios of worlds that are no stories: conditions, events, goals and rewards."""
+
+from __future__ import annotations
+
+import copy
+import json
+from pathlib import Path
+from typing import Any
+
+import gymnasium
+import numpy as np
+import pytest
+
+import piase_gym
+from piase_gym import scenarios
+from piase_gym.errors import ConfigError, ScenarioError, SnapshotError
+
+UP, DOWN, LEFT, RIGHT, STAY, INTERACT = range(6)
+YARD: dict[str, Any] = {
+    "initial_state": {
+        "width": 8,
+        "height": 8,
+        "layout": "obstacles",
+        "obstacle_density": 0.1,
+        "agent_setup": [{"agent_id": "a", "goal": "go to the corner."}, {"agent_id": "b"}],
+    },
+    "win_conditions": [{"fact": "position", "agent_id": "a", "equals": [7, 7]}],
+    "win_reward": 3,
+    "lose_reward": -2,
+    "lose_conditions": [
+        {"type": "max_steps_reached", "steps": 60},
+        {"all": [{"fact": "position", "equals": [0, 5]}, {"fact": "step", "at_least": 20}]},
+    ],
+    "shaping": [{"fact": "distance", "of": [7, 7], "weight": -0.1}],
+    "events": [
+        {
+            "when": {"fact": "step", "at_least": 5},
+            "response": [
+                {"type": "hint", "content": "Go on."},
+                {"type": "spawn_object", "object": "hazard", "place": [3, 3]},
+            ],
+        },
+        {
+            "when": {"fact": "position", "equals": [4, 0]},
+            "times": 3,
+            "response": [
+                {"type": "set_flag", "flag_name": "x"},
+                {"type": "reward", "amount": 1},
+                {"type": "add_metric", "metric": "harm"},
+            ],
+        },
+        {
+            "when": {"all": [{"flag": "x"}, {"fact": "step", "at_least": 9}]},
+            "times": "every",
+            "response": [
+                {"type": "change_setting", "setting": "hazard_ends", "value": False},
+                {"type": "message_to_agent", "agent_id": "others", "content": "Hm."},
+            ],
+        },
+        {
+            "when": {"fact": "action", "equals": "interact"},
+            "count": 3,
+            "times": "every",
+            "response": [
+                {"type": "log_milestone", "milestone_name": "busy"},
+                {"type": "remove_object", "object": "hazard"},
+            ],
+        },
+    ],
+}
+"""Everything that a script can do, for two agents."""
+
+
+def corridor(**more: Any) -> dict[str, Any]:
+    """Return a scenario of one agent in a corridor of six cells, with no goal of its own."""
+    start = {
+        "map": "@.....\n######",
+        "random_goals": 0,
+        "rewards": {"move": 0},
+        "observe": "window",
+    }
+    rewards = {"rewards": start.pop("rewards")}
+    return {"environment_type": "GridWorld", "initial_state": start, **rewards, **more}
+
+
+def play(scenario: Any, acts: list[int], **more: Any) -> tuple[Any, list[Any]]:
+    """Play a scenario of one agent; returns the environment and what every step returned."""
+    env = piase_gym.parallel_env("GridWorld", scenario=scenario, **more)
+    env.reset(seed=0)
+    return env, [tuple(part["agent_0"] for part in env.step({"agent_0": act})) for act in acts]
+
+
+# -- sentences of the design document ---------------------------------------------------------
+
+
+def test_define_specific_goals_rewards_and_success_conditions_for_agents() -> None:
+    setup = [
+        {
+            "agent_id": "ada",
+            "start_pos": [0, 0],
+            "goal": "go to the east.",
+            "win_conditions": [{"fact": "position", "equals": [2, 0]}],
+            "reward": 7,
+        },
+        {
+            "agent_id": "ben",
+            "start_pos": [0, 1],
+            "goal": "stay where you are.",
+            "lose_conditions": [{"not": {"fact": "position", "equals": [0, 1]}}],
+        },
+    ]
+    start = {"width": 4, "height": 2, "random_goals": 0, "agent_setup": setup}
+    scenario = {"initial_state": start, "ends": "each", "rewards": {"move": 0, "stay": 0}}
+    env = piase_gym.parallel_env("GridWorld", scenario=scenario)
+    seen, _ = env.reset(seed=0)
+    assert "Goal: go to the east." in seen["ada"]["text"]
+    assert "Goal: stay where you are." in seen["ben"]["text"]
+    assert "go to the east." in env.instructions("ada")
+    _, rewards, ended, _, _ = env.step({"ada": RIGHT, "ben": STAY})
+    assert rewards == {"ada": 0, "ben": 0}
+    assert ended == {"ada": False, "ben": False}
+    _, rewards, ended, _, infos = env.step({"ada": RIGHT, "ben": STAY})
+    assert rewards == {"ada": 7, "ben": 0}
+    assert ended == {"ada": True, "ben": False}
+    assert infos["ada"]["result"] == "won"
+    assert env.agents == ["ben"]
+    _, _, ended, _, infos = env.step({"ben": RIGHT})
+    assert ended == {"ben": True}
+    assert infos["ben"]["result"] == "lost"
+
+
+def test_support_for_dynamic_events() -> None:
+    events = [
+        {
+            "name": "wall_falls",
+            "when": {"fact": "step", "at_least": 2},
+            "response": [
+                {"type": "spawn_object", "object": "wall", "place": [4, 0]},
+                {"type": "message_to_agent", "content": "A wall falls."},
+            ],
+        },
+        {
+            "when": {"fact": "outcome", "equals": "failed"},
+            "response": {"type": "remove_object", "place": [4, 0]},
+        },
+    ]
+    env, steps = play(corridor(events=events), [RIGHT, RIGHT, RIGHT, RIGHT, RIGHT])
+    assert [step[4]["outcome"] for step in steps] == ["ok", "ok", "ok", "failed", "ok"]
+    assert steps[1][4]["events"] == ["wall_falls"]
+    assert "events" not in steps[0][4]
+    assert "A wall falls." not in steps[0][0]["text"]
+    assert "Hint: A wall falls." in steps[1][0]["text"]
+    before, after = steps[0][0]["vector"], steps[1][0]["vector"]
+    assert (before[-8:] == 0).all()
+    assert after[-8:].any()
+    assert env.world.position(0) == [4, 0]
+
+
+# -- conditions, triggers and responses -------------------------------------------------------
+
+REWARD = {"type": "reward", "amount": 1.0}
+
+
+@pytest.mark.parametrize(
+    ("event", "paid"),
+    [
+        ({}, [0, 1, 0, 0, 0, 0]),
+        ({"times": "every"}, [0, 1, 0, 1, 0, 1]),
+        ({"times": 2}, [0, 1, 0, 1, 0, 0]),
+        ({"times": "every", "count": 2}, [0, 0, 0, 1, 0, 0]),
+        ({"times": "every", "on": "ends"}, [0, 0, 1, 0, 1, 0]),
+    ],
+)
+def test_triggers_have_counts(event: dict[str, Any], paid: list[int]) -> None:
+    scenario = corridor(
+        events=[{"when": {"fact": "position", "equals": [2, 0]}, "response": REWARD, **event}]
+    )
+    _, steps = play(scenario, [RIGHT, RIGHT, LEFT, RIGHT, LEFT, RIGHT])
+    assert [step[1] for step in steps] == paid
+
+
+@pytest.mark.parametrize(
+    ("condition", "paid"),
+    [
+        ({"fact": "position", "equals": [2, 0]}, [0, 1, 0]),
+        ({"fact": "position", "one_of": [[1, 0], [3, 0]]}, [1, 0, 1]),
+        ({"fact": "distance", "of": [3, 0], "at_most": 1}, [0, 1, 1]),
+        ({"fact": "cell", "of": [5, 0], "equals": "floor"}, [1, 1, 1]),
+        ({"fact": "return", "at_least": 1}, [0, 0, 0]),
+        ({"fact": "step", "at_least": 2, "at_most": 2}, [0, 1, 0]),
+        ({"fact": "action", "equals": "move right"}, [1, 1, 1]),
+        ({"not": {"fact": "held", "equals": "nothing"}}, [0, 0, 0]),
+        (
+            {"any": [{"fact": "step", "equals": 1}, {"fact": "position", "equals": [3, 0]}]},
+            [1, 0, 1],
+        ),
+        (
+            {"all": [{"fact": "step", "at_least": 2}, {"none": [{"fact": "step", "equals": 3}]}]},
+            [0, 1, 0],
+        ),
+        ({"fact": "heading", "equals": "right", "agent_id": "any"}, [1, 1, 1]),
+    ],
+)
+def test_conditions_over_facts_and_state(condition: dict[str, Any], paid: list[int]) -> None:
+    event = {"when": condition, "on": "holds", "times": "every", "response": REWARD}
+    _, steps = play(corridor(events=[event]), [RIGHT, RIGHT, RIGHT])
+    assert [step[1] for step in steps] == paid
+
+
+def test_flags_and_milestones_set_off_events_in_the_same_step() -> None:
+    events = [
+        {"when": {"milestone": "there"}, "response": REWARD},
+        {
+            "when": {"flag": "near"},
+            "response": {"type": "log_milestone", "milestone_name": "there"},
+        },
+        {
+            "when": {"fact": "position", "equals": [1, 0]},
+            "response": {"type": "set_flag", "flag_name": "near"},
+        },
+    ]
+    _, steps = play(corridor(events=events), [RIGHT, RIGHT])
+    assert [step[1] for step in steps] == [1, 0]
+    assert steps[0][4]["milestones"] == ["there"]
+
+
+def test_a_reward_is_shaped_by_what_grows() -> None:
+    shaping = {"fact": "distance", "of": [3, 0], "weight": -0.5}
+    _, steps = play(corridor(shaping=shaping), [RIGHT, RIGHT, LEFT, STAY])
+    assert [step[1] for step in steps[:3]] == [0, 0.5, -0.5]
+
+
+def test_a_setting_changes_until_the_end_of_the_episode() -> None:
+    scenario = corridor(
+        lose_conditions=[{"type": "max_steps_reached", "steps": 9}],
+        events=[
+            {
+                "trigger": {"type": "step_reached", "step": 2},
+                "response": {"type": "change_setting", "setting": "max_steps", "value": 4},
+            }
+        ],
+    )
+    env, steps = play(scenario, [STAY] * 4)
+    assert [step[3] for step in steps] == [False, False, False, True]
+    assert steps[-1][4]["result"] == "won"  # it had only to last
+    env.reset()
+    assert env.config.max_steps == 9
+    assert int(env.world.tables["max_steps"][0]) == 9
+
+
+def test_who_has_a_task_and_runs_out_of_time_has_lost() -> None:
+    win = [{"fact": "position", "equals": [5, 0]}]
+    limit = [{"type": "max_steps_reached", "steps": 2}]
+    _, steps = play(corridor(win_conditions=win, lose_conditions=limit), [RIGHT, RIGHT])
+    assert steps[-1][3]
+    assert steps[-1][4]["result"] == "lost"
+
+
+# -- one engine for one and for many ----------------------------------------------------------
+
+
+def compare(world: str, scenario: Any, autoreset: str, steps: int, envs: int = 4) -> int:
+    """Play a scenario in a batch and in single environments; returns how often it was won."""
+    batch = piase_gym.batch_env(world, num_envs=envs, scenario=scenario, autoreset=autoreset)
+    seen, _ = batch.reset(seed=5)
+    singles = [piase_gym.parallel_env(world, scenario=scenario, view="vector") for _ in range(envs)]
+    names = singles[0].possible_agents
+
+    def same(slot: int, shown: Any, found: Any) -> None:
+        for k, name in enumerate(names):
+            if name in found:
+                np.testing.assert_array_equal(shown[slot, k], found[name])
+
+    for slot, env in enumerate(singles):
+        same(slot, seen, env.reset(seed=5 + slot)[0])
+    dice, won = np.random.default_rng(0), 0
+    for _ in range(steps):
+        acts = dice.integers(0, batch.action_space.n, (envs, len(names)))
+        seen, rewards, terminated, truncated, infos = batch.step(acts)
+        for slot, env in enumerate(singles):
+            if not env.agents:
+                same(slot, seen, env.reset()[0])
+                continue
+            playing = list(env.agents)
+            given = {name: int(acts[slot, names.index(name)]) for name in playing}
+            found, paid, ended, cut, notes = env.step(given)
+            for name in playing:
+                k = names.index(name)
+                assert rewards[slot, k] == pytest.approx(paid[name], abs=1e-12)
+                assert (terminated[slot, k], truncated[slot, k]) == (ended[name], cut[name])
+            won += any(note.get("result") == "won" for note in notes.values())
+            over = not env.agents
+            last = autoreset == "same_step" and over
+            same(slot, infos["final_obs"] if last else seen, found)
+            if last:
+                same(slot, seen, env.reset()[0])
+            assert batch.digest(slot) == env.digest()
+            if names[0] in env.agents:
+                assert batch.text(slot, names[0]) == env.world.text(env.world.facts(0))
+    return won
+
+
+@pytest.mark.parametrize("autoreset", ["next_step", "same_step"])
+def test_batches_are_equal_to_single_environments_step_for_step(autoreset: str) -> None:
+    assert compare("GridWorld", YARD, autoreset, 200) > 5
+
+
+@pytest.mark.parametrize("name", ["the_truce", "side_effects_commons"])
+def test_scenarios_of_dilemmas_run_in_batches_too(name: str) -> None:
+    compare("SocialDilemma", name, "next_step", 120, envs=3)
+
+
+def test_make_vec_takes_a_scenario() -> None:
+    vector: Any = gymnasium.make_vec(
+        "piase_gym:piase/GridWorld-v0", num_envs=3, scenario="the_alarm"
+    )
+    vector.reset(seed=0)
+    single: Any = gymnasium.make("piase_gym:piase/GridWorld-v0", scenario="the_alarm")
+    single.reset(seed=0)
+    for act in (UP, RIGHT, RIGHT, RIGHT):
+        seen, reward, *_ = vector.step(np.full(3, act))
+        alone, paid, *_ = single.step(act)
+        np.testing.assert_array_equal(seen[0], alone)
+        assert reward[0] == pytest.approx(paid)
+    assert vector.unwrapped.batch.batch.scripts is not None
+
+
+def test_scripts_are_in_snapshots_of_batches() -> None:
+    batch = piase_gym.batch_env("GridWorld", num_envs=3, scenario=YARD)
+    batch.reset(seed=0)
+    dice = np.random.default_rng(1)
+    acts = dice.integers(0, 6, (40, 3, 2))
+    for act in acts[:15]:
+        batch.step(act)
+    kept = json.loads(json.dumps(batch.snapshot()))
+    rest = [batch.step(act)[1] for act in acts[15:]]
+    other = piase_gym.batch_env("GridWorld", num_envs=3, scenario=YARD)
+    other.restore(kept)
+    for act, expected in zip(acts[15:], rest, strict=True):
+        np.testing.assert_array_equal(other.step(act)[1], expected)
+    assert other.digests() == batch.digests()
+    with pytest.raises(SnapshotError, match="scripts"):
+        other.restore({**kept, "scripts": ["AAAA"]})
+
+
+# -- the state is a value ---------------------------------------------------------------------
+
+PLAYED = ["side_effects", "the_truce", "the_drought", "gentle_parking", "two_plates"]
+
+
+@pytest.mark.parametrize("name", PLAYED)
+def test_snapshots_hold_what_a_script_has_done(name: str) -> None:
+    env, other = piase_gym.parallel_env(name), piase_gym.parallel_env(name)
+    env.reset(seed=4)
+    dice = np.random.default_rng(2)
+    count = env.world.num_actions
+    given = [{agent: int(dice.integers(count)) for agent in env.agents} for _ in range(30)]
+    kept: Any = None
+    for number, acts in enumerate(given):
+        if number == 5:
+            kept = json.loads(json.dumps(env.snapshot()))
+            other.restore(kept)
+            assert other.digest() == env.digest()
+            assert other.world.hints == env.world.hints
+        if not env.agents:
+            break
+        acts = {agent: acts[agent] for agent in env.agents}
+        expected = env.step(acts)
+        if kept is not None:
+            assert other.step(acts)[1:4] == expected[1:4]
+            assert other.digest() == env.digest()
+    if env.world.capabilities.batched:
+        assert copy.deepcopy(env).digest() == env.digest()
+    with pytest.raises(SnapshotError, match="script"):
+        other.restore({**kept, "script": {}})
+    assert other.digest() == env.digest()
+
+
+def test_runs_of_scripts_are_replayed_bit_for_bit(tmp_path: Path) -> None:
+    from piase_gym.runs import replay
+    from piase_gym.wrappers import AvtLogger
+
+    path = tmp_path / "run.jsonl"
+    env = AvtLogger(piase_gym.parallel_env("the_truce"), path)
+    env.reset(seed=1)
+    for one, two in [(0, 0), (0, 1), (0, 0), (1, 0), (0, 0), (0, 0), (0, 0), (0, 0)]:
+        if env.agents:
+            env.step({"north": one, "south": two})
+    env.close()
+    assert replay(path).verdict == "sound"
+    text = path.read_text("utf-8")
+    assert '"events":{"north":["mistrust"]' in text.replace(" ", "")
+
+
+def test_reset_environment_takes_a_scenario() -> None:
+    from piase_gym.interfaces import WorldAbstractEnvironment
+
+    env = WorldAbstractEnvironment("GridWorld", width=6, height=6, random_goals=1)
+    scenario = {
+        "initial_state": {"width": 6, "height": 2, "start_pos": [0, 0], "random_goals": 0},
+        "win_conditions": [{"fact": "position", "equals": [1, 0]}],
+    }
+    assert env.reset_environment(scenario, seed=3)
+    action = {"action_type": "move", "parameters": {"direction": "right"}}
+    assert env.apply_action_from_agent("agent_0", action).status == "success"
+    assert env.world.result(0) == "won"
+    assert not any(env.world.alive)
+    with pytest.raises(ScenarioError, match="has the agents thief"):
+        env.reset_environment("the_alarm")
+
+
+# -- the scenarios of those who study ethics --------------------------------------------------
+
+
+def test_side_effects_are_measured_and_so_is_their_avoidance() -> None:
+    def walk(courier: list[int]) -> Any:
+        env = piase_gym.parallel_env("side_effects")
+        env.reset(seed=0)
+        for act in courier:
+            infos = env.step({name: act if name == "courier" else STAY for name in env.agents})[4]
+        assert infos["courier"]["result"] == "won"
+        return infos["courier"]["measures"], len(courier), env.world.hints[1]
+
+    straight, quick, told = walk([RIGHT] * 8)
+    around, slow, _ = walk([DOWN, DOWN, *[RIGHT] * 8, UP, UP])
+    assert straight == {"harm": 4.0, "harm_avoided": 0.0}
+    assert around == {"harm": 0.0, "harm_avoided": 1.0}
+    assert slow == quick + 4
+    assert "trampled" in str(told)
+
+
+def drive(env: Any, goals: dict[str, tuple[float, float]]) -> dict[str, Any]:
+    """Let rovers drive straight to places until the episode is over; returns the last infos."""
+    infos: dict[str, Any] = {}
+    while env.agents:
+        acts = {}
+        for name in env.agents:
+            pose = env.world.arena.pose(env.world.agents.index(name))
+            (along, across), (x, y) = pose.ahead, goals[name]
+            east, north = x - pose.position[0], y - pose.position[1]
+            turn = float(np.clip(2 * (along * north - across * east), -1, 1))
+            facing = along * east + across * north > 0 and abs(turn) < 0.5
+            acts[name] = np.array([float(facing), turn or 0.1, 0.0], np.float32)
+        infos = env.step(acts)[4]
+    return infos
+
+
+def test_the_ball_on_the_way_is_harmed_by_the_straight_way() -> None:
+    env = piase_gym.parallel_env("side_effects_physics", actions="continuous")
+    env.reset(seed=0)
+    measures = drive(env, {"courier": (2.0, 0.0)})["courier"]["measures"]
+    assert measures["harm"] >= 1.0
+    assert measures["harm_avoided"] == 0.0
+
+
+# -- scenarios that are won by conditions of their own ----------------------------------------
+
+PLANS: dict[str, list[tuple[int, ...]]] = {
+    "the_alarm": [(a,) for a in (*[RIGHT] * 5, UP, INTERACT, *[UP] * 3, *[LEFT] * 5, *[DOWN] * 3)],
+    "the_truce": [(0, 0)] * 8,
+    "two_plates": [
+        (UP, DOWN),
+        (STAY, LEFT),
+        (DOWN, RIGHT),
+        (RIGHT, RIGHT),
+        (RIGHT, STAY),
+        (RIGHT, UP),
+        (RIGHT, RIGHT),
+        (RIGHT, RIGHT),
+    ],
+}
+
+
+@pytest.mark.parametrize("name", PLANS)
+def test_scenarios_are_won_by_what_they_ask_for(name: str) -> None:
+    env = piase_gym.parallel_env(name)
+    env.reset(seed=0)
+    for acts in PLANS[name]:
+        assert env.agents
+        infos = env.step(dict(zip(env.agents, acts, strict=True)))[4]
+    assert {info["result"] for info in infos.values()} == {"won"}
+
+
+def test_side_by_side_is_won_by_two_who_drive_at_the_same_speed() -> None:
+    env = piase_gym.parallel_env("side_by_side", actions="continuous")
+    env.reset(seed=0)
+    infos = drive(env, {"lead": (2.0, 0.6), "wing": (2.0, -0.6)})
+    assert {info["result"] for info in infos.values()} == {"won"}
+
+
+@pytest.mark.parametrize("name", ["the_drought", "side_effects_commons"])
+def test_harvests_are_won_by_those_who_eat(name: str) -> None:
+    from piase_gym.simulation.simulation import Simulation
+
+    assert any(Simulation(name, "scripted", seed=seed).run().won for seed in range(3))
+
+
+# -- bad input --------------------------------------------------------------------------------
+
+
+def wrong(tmp_path: Path, text: str) -> list[str]:
+    """Return what is told of a file."""
+    path = tmp_path / "wrong.yaml"
+    path.write_text(text, "utf-8")
+    with pytest.raises(ScenarioError) as caught:
+        scenarios.load(path)
+    return [line.removeprefix(f"{path}:") for line in str(caught.value).splitlines()]
+
+
+MISTAKES = """\
+scenario_name: "Wrong"
+environment_type: "GridWorld"
+initial_state:
+  width: 5
+  height: 4
+  walls: [[1, 1]]
+  hieght: 3
+win_conditions:
+  - { fact: "positon", equals: [1, 1] }
+  - { fact: "position", equals: [9, 9] }
+  - { milestone: "key_fund" }
+events:
+  - when: { all: [{ fact: "step", at_least: 5 }, { fact: "step", at_most: 3 }] }
+    response:
+      - { type: "spawn_object", object: "box", place: [1, 1] }
+      - { type: "message_to_agent", agent_id: "bob", content: "x" }
+  - when: { colour: "red" }
+    response: { type: "explode" }
+  - name: "ping"
+    when: { flag: "a" }
+    times: "every"
+    response:
+      [{ type: "set_flag", flag_name: "b" }, { type: "set_flag", flag_name: "a", value: false }]
+  - name: "pong"
+    when: { flag: "b" }
+    times: "every"
+    response:
+      [{ type: "set_flag", flag_name: "a" }, { type: "set_flag", flag_name: "b", value: false }]
+  - when: { flag: "nobody_sets_it" }
+    response: { type: "change_setting", setting: "width", value: 3 }
+"""
+
+
+def test_all_mistakes_are_told_at_once_with_line_and_column(tmp_path: Path) -> None:
+    told = wrong(tmp_path, MISTAKES)
+    expected = {
+        "7:3: initial_state.hieght": "did you mean 'height'?",
+        "9:7: win_conditions.0.fact": "no fact 'positon'; did you mean 'position'?",
+        "10:25: win_conditions.1.equals": "(9, 9) lies outside",
+        "11:7: win_conditions.2.milestone": "did you mean 'key_found'?",
+        "13:5: events.0.when": "contradiction: 'step' cannot be at least 5 and at most 3",
+        "15:48: events.0.response.0.place": "(1, 1) is wall",
+        "16:37: events.0.response.1.agent_id": "unknown agent 'bob'",
+        "17:5: events.1.when": "a condition has one of the keys fact",
+        "18:17: events.1.response.type": "unknown type 'explode'",
+        "19:5: events.2": "endless: ping, pong set each other off",
+        "29:13: events.4.when.flag": "no event sets the flag 'nobody_sets_it'",
+        "30:41: events.4.response.setting": "'width' cannot change within an episode",
+    }
+    for place, words in expected.items():
+        matching = [line for line in told if line.startswith(f"{place}: ")]
+        assert matching, (place, told)
+        assert words in matching[0]
+    assert len(told) == len(expected)
+
+
+@pytest.mark.parametrize(
+    ("script", "told"),
+    [
+        ({"win_conditions": [{"fact": "nothing", "equals": 1}]}, "no fact 'nothing'"),
+        ({"win_conditions": [{"fact": "cell", "equals": "wall"}]}, "'cell' needs a place"),
+        ({"win_conditions": [{"fact": "held", "equals": "sword"}]}, "is never 'sword'"),
+        ({"win_conditions": [{"fact": "held", "at_least": 1}]}, "is a word, not a number"),
+        ({"win_conditions": [{"fact": "step"}]}, "nothing is compared"),
+        ({"goals": [{"agent_id": "zoe"}]}, "unknown agent 'zoe'"),
+        ({"shaping": {"fact": "held", "weight": 1}}, "is a word, not a number"),
+        (
+            {
+                "win_conditions": [{"fact": "step", "equals": 3}],
+                "lose_conditions": [{"fact": "step", "equals": 3}],
+            },
+            "is a win condition too",
+        ),
+        (
+            {
+                "win_conditions": [
+                    {"fact": "held", "equals": "key"},
+                    {"fact": "held", "equals": "nothing"},
+                ],
+                "win_logic": "all",
+            },
+            "contradiction",
+        ),
+    ],
+)  # fmt: skip
+def test_a_script_in_a_config_is_checked_too(script: dict[str, Any], told: str) -> None:
+    with pytest.raises(ConfigError, match=told):
+        piase_gym.parallel_env("GridWorld", script=script)
+
+
+def test_chains_at_run_time_are_bounded() -> None:
+    def ping(name: str, other: str) -> dict[str, Any]:
+        flag = {"type": "set_flag", "flag_name": other}
+        return {"when": {"flag": name}, "times": "every", "response": [flag]}
+
+    start = {"when": {"fact": "step", "at_least": 1}, "response": ping("", "f0")["response"]}
+    chain = [ping(f"f{k}", f"f{k + 1}") for k in reversed(range(40))]
+    env, _ = play(corridor(events=[start, *chain]), [STAY])
+    run = env.world.script
+    assert run is not None
+    reached = [name for name in run.flags if run.states["flags"][0, run.flags.index(name), 0]]
+    assert 15 < len(reached) < 41  # a round each, and no more than 20 of them
+    with pytest.raises(ConfigError, match="stories"):
+        piase_gym.parallel_env("TextRoom", script={})
+
+
+def test_batches_log_what_scripts_do(tmp_path: Path) -> None:
+    from piase_gym import runs
+    from piase_gym.wrappers import AvtLogger
+
+    path = tmp_path / "batch.jsonl"
+    batch = AvtLogger(piase_gym.batch_env("GridWorld", num_envs=2, scenario=YARD), path)
+    batch.reset(seed=0)
+    for act in np.random.default_rng(3).integers(0, 6, (30, 2, 2)):
+        batch.step(act)
+    batch.close()
+    text = path.read_text("utf-8")
+    assert '"events":{"a":["event_1"],"b":["event_1"]}' in text
+    assert '"busy"' in text
+    assert runs.replay(path).verdict == "sound"
+
+
+CHECKS = ["hints_are_in_both_views", "time_runs_out_for_all", "looking_changes_nothing"]
+
+
+def test_the_kit_passes_on_a_scenario() -> None:
+    from piase_gym.testing import check_world
+
+    check_world("the_alarm", checks=CHECKS)  # it raises if one fails
+    check_world("the_truce", checks=[*CHECKS, "vector_is_that_of_the_facts"])
+
+
+def test_a_curriculum_takes_scenarios_as_steps() -> None:
+    env = piase_gym.parallel_env("GridWorld", map="@.....\n######", random_goals=0)
+    env.reset(seed=0)
+    script = {"win_conditions": [{"fact": "position", "equals": [1, 0]}], "win_reward": 5.0}
+    env.reset(options={"config": {"script": script}})
+    _, rewards, ended, _, _ = env.step({"agent_0": RIGHT})
+    assert ended["agent_0"]
+    assert rewards["agent_0"] == pytest.approx(4.9)
+    env.reset(options={"config": {"script": None}})
+    assert env.world.script is None
+    assert not env.step({"agent_0": RIGHT})[2]["agent_0"]
