@@ -462,10 +462,9 @@ class World(ABC, Generic[C, F]):
             fields: All that differ; none brings the config of the reset back.
         """
         assert self.script is not None
-        base, state = self.script.base, self.get_state()
+        base = self.script.base
         self.take_config(base.changed(fields))
         self.script.base = base
-        self.set_state(state)
 
     def refresh(self) -> None:
         """Make anew what is derived from the state, after a script has changed it."""

@@ -362,10 +362,7 @@ class ArrayWorld(World[C, F]):
 
     def change_settings(self, fields: Mapping[str, Any]) -> None:
         """Take up changed fields of the config; vectors and masks are made anew."""
-        assert self.script is not None
-        base = self.script.base
-        self.take_config(base.changed(fields))
-        self.script.base = base
+        super().change_settings(fields)
         self.refresh()
 
     def _step_decoded(self, acts: Sequence[Act]) -> StepResult:
