@@ -17,12 +17,11 @@ from piase_gym.core.commands import (
     Command,
     InvalidAction,
     Outcome,
-    Verb,
     read_command,
 )
 from piase_gym.core.config import require_fit
 from piase_gym.core.difficulty import DifficultyParameter
-from piase_gym.core.mailbox import EVERYONE, ChannelRules
+from piase_gym.core.mailbox import EVERYONE
 from piase_gym.core.rng import Stream, StreamId
 from piase_gym.core.surroundings import Surroundings
 from piase_gym.core.world import Capabilities, DecodedAction, Manual, StepResult
@@ -105,6 +104,7 @@ class Household(TextWorld[HouseholdConfig, HouseholdFacts, HomeState, tuple[Game
     perception_types: ClassVar[Mapping[str, str]] = text.PERCEPTION_TYPES
     difficulty_parameters: ClassVar[tuple[DifficultyParameter, ...]] = DIFFICULTY_PARAMETERS
 
+    max_message: ClassVar[int] = MAX_MESSAGE
     state_key: ClassVar[str] = "home"
     state_adapter: ClassVar[TypeAdapter[HomeState]] = TypeAdapter(HomeState)
 
@@ -118,7 +118,7 @@ class Household(TextWorld[HouseholdConfig, HouseholdFacts, HomeState, tuple[Game
         self._speech = [
             actions.speech(self.agents, k) if several else [] for k in range(len(self.agents))
         ]
-        size = self.envelope.actions
+        size = self._num_actions = self.envelope.actions
         self._masks = np.tri(size + 1, size, -1, np.int8)
         self._take(self.config)
         self.reset(0)
@@ -135,28 +135,7 @@ class Household(TextWorld[HouseholdConfig, HouseholdFacts, HomeState, tuple[Game
         self._either, self._asks = wording == "both", wording != "2.1.1"
         self._grammar = actions.verbs(wording, self.agents)
 
-    def configure(self, config: HouseholdConfig) -> None:
-        """Take another config for the episodes that follow."""
-        super().configure(config)
-        self._take(self.config)
-
-    @property
-    def channel_rules(self) -> ChannelRules:
-        """What is said is heard by all in play."""
-        delay, drop = self.config.message_delay, self.config.message_loss
-        return ChannelRules(delay=delay, max_length=MAX_MESSAGE, drop=drop)
-
     # -- vocabulary -----------------------------------------------------------------------
-
-    @property
-    def grammar(self) -> tuple[Verb, ...]:
-        """The verbs; see `actions.verbs`."""
-        return self._grammar
-
-    @property
-    def num_actions(self) -> int:
-        """The most commands that an agent has at once."""
-        return self.envelope.actions
 
     @property
     def noop(self) -> Command:

@@ -16,12 +16,11 @@ from piase_gym.core.commands import (
     Command,
     InvalidAction,
     Outcome,
-    Verb,
     read_command,
     unparsable,
 )
 from piase_gym.core.difficulty import DifficultyParameter
-from piase_gym.core.mailbox import EVERYONE, ChannelRules, Message
+from piase_gym.core.mailbox import EVERYONE, Message
 from piase_gym.core.rng import Stream, StreamId
 from piase_gym.core.surroundings import Surroundings
 from piase_gym.core.world import Capabilities, DecodedAction, Manual, StepResult
@@ -134,6 +133,7 @@ class SqlQuery(TextWorld[SqlQueryConfig, SqlQueryFacts, SqlState, Setting]):
     milestones: ClassVar[tuple[str, ...]] = step.MILESTONES
     perception_types: ClassVar[Mapping[str, str]] = text.PERCEPTION_TYPES
     difficulty_parameters: ClassVar[tuple[DifficultyParameter, ...]] = DIFFICULTY_PARAMETERS
+    max_message: ClassVar[int] = MAX_MESSAGE
     state_key: ClassVar[str] = "query"
     state_adapter: ClassVar[TypeAdapter[Any]] = TypeAdapter(SqlState)
 
@@ -156,28 +156,7 @@ class SqlQuery(TextWorld[SqlQueryConfig, SqlQueryFacts, SqlState, Setting]):
         if config.dataset is not None:
             self._dataset = datasets.load(config.dataset)
 
-    def configure(self, config: SqlQueryConfig) -> None:
-        """Take another config for the episodes that follow."""
-        super().configure(config)
-        self._take(self.config)
-
-    @property
-    def channel_rules(self) -> ChannelRules:
-        """The rules of messages under the present config."""
-        delay, drop = self.config.message_delay, self.config.message_loss
-        return ChannelRules(delay=delay, max_length=MAX_MESSAGE, drop=drop)
-
     # -- vocabulary -----------------------------------------------------------------------
-
-    @property
-    def grammar(self) -> tuple[Verb, ...]:
-        """The verbs; see `actions.verbs`."""
-        return self._grammar
-
-    @property
-    def num_actions(self) -> int:
-        """How many indices there are; see `actions.layout`."""
-        return self._num_actions
 
     @property
     def noop(self) -> Command:

@@ -13,13 +13,14 @@ import numpy as np
 from numpy.typing import NDArray
 
 from piase_gym.worlds.text_room.actions import Table
-from piase_gym.worlds.text_room.facts import STATES, Held, Seen, StepFacts, TextRoomFacts, Way
+from piase_gym.worlds.text_room.facts import STATES, Held, Seen, StepFacts, TextRoomFacts
 from piase_gym.worlds.text_room.observe import text, vector
+from piase_gym.worlds.text_room.observe.recall import mark_of, ways_of
 from piase_gym.worlds.text_room.observe.visibility import Sight, look_around
 from piase_gym.worlds.text_room.rules.legality import legal_indices
 from piase_gym.worlds.text_room.state import Arrangement, Plot, RoomState
 
-_NOTHING = StepFacts((), (), None, None)
+_NOTHING = StepFacts((), (), (), None, None)
 MOST = 256
 """So many arrangements are remembered for each agent."""
 
@@ -78,15 +79,16 @@ class ViewCache:
         plot: The story.
         table: The table of commands.
         agents: Names of all agents.
-        seeks: Whether the first goal of the story is shown to the agents.
+        goals: What each agent is to achieve, as its facts say it.
     """
 
-    def __init__(self, plot: Plot, table: Table, agents: tuple[str, ...], shows_goal: bool) -> None:
+    def __init__(
+        self, plot: Plot, table: Table, agents: tuple[str, ...], goals: tuple[str, ...]
+    ) -> None:
         """Remember nothing yet."""
-        self.plot, self.table, self.agents, self.shows_goal = plot, table, agents, shows_goal
+        self.plot, self.table, self.agents, self.goals = plot, table, agents, goals
         self.words = table.words
         self._known: list[dict[Arrangement, AgentView]] = [{} for _ in agents]
-        self._ways: dict[int, tuple[Way, ...]] = {}
         self.invalidate()
 
     def invalidate(self) -> None:
@@ -125,16 +127,12 @@ class ViewCache:
         name = self.plot.rooms[room]
         return looks.get(f"room:{name}", self.plot.story.rooms[name].description)
 
-    def _lid(self, arranged: Arrangement, k: int) -> int:
-        """Return the place in `facts.STATES` of how an object stands."""
-        return 1 + bool(arranged.is_open[k]) if self.plot.opens[k] else 0
-
     def facts(
         self, agent: int, arranged: Arrangement, sight: Sight, step_facts: StepFacts
     ) -> TextRoomFacts:
         """Return what an agent knows."""
         plot, names, looks = self.plot, self.plot.objects, dict(arranged.looks)
-        marks = [STATES[self._lid(arranged, k)] for k in range(len(names))]
+        marks = {k: STATES[mark_of(plot, arranged, agent, k)] for k in sight.reach}
         room = arranged.rooms[agent]
         seen = [
             Seen(names[k], names[host] if host >= 0 else "", marks[k], plot.look_of(k, looks))
@@ -144,27 +142,18 @@ class ViewCache:
             agent=self.agents[agent],
             room=plot.rooms[room],
             description=self._description(room, looks),
-            exits=self._ways_out(room),
+            exits=ways_of(plot, arranged.walked[agent], room),
             objects=tuple(seen),
             inventory=tuple([Held(names[k], marks[k]) for k in sight.held]),
             others=tuple([self.agents[k] for k in sight.others]),
-            goal=names[plot.goals[0]] if self.shows_goal else "",
+            goal=self.goals[agent],
             stats=step_facts.stats,
             messages=step_facts.messages,
+            past=step_facts.past,
             feedback=step_facts.feedback,
             hint=step_facts.hint,
         )
 
-    def _ways_out(self, room: int) -> tuple[Way, ...]:
-        """Return the ways out of a room, which never change."""
-        if room not in self._ways:
-            names = self.plot.objects
-            self._ways[room] = tuple(
-                Way(direction, names[door] if door >= 0 else "")
-                for direction, (_, door) in self.plot.exits[room].items()
-            )
-        return self._ways[room]
-
     def __reduce__(self) -> Any:
         """Copy and pickle without what is remembered."""
-        return ViewCache, (self.plot, self.table, self.agents, self.shows_goal)
+        return ViewCache, (self.plot, self.table, self.agents, self.goals)
