@@ -12,6 +12,7 @@ from gymnasium.spaces import Box
 from numpy.typing import NDArray
 from pydantic import TypeAdapter
 
+from piase_gym.core.answers import Answer, read_answer
 from piase_gym.core.commands import (
     MAX_LINE,
     Command,
@@ -35,13 +36,17 @@ from piase_gym.worlds.household.manual import manual
 from piase_gym.worlds.household.observe import knowledge, pictures, text, twin, vector
 from piase_gym.worlds.household.observe.knowledge import Knowledge, Known
 from piase_gym.worlds.household.rules import step
-from piase_gym.worlds.household.rules.commands import NO_EFFECT, introduction
+from piase_gym.worlds.household.rules.commands import introduction
 from piase_gym.worlds.household.rules.legality import legal_entries
 from piase_gym.worlds.household.rules.reasons import why_illegal
 from piase_gym.worlds.household.state import Entry, Game, HomeState, check_sizes, new_state
+from piase_gym.worlds.texts.synonyms import fitting
 from piase_gym.worlds.texts.world import TextWorld
 
 _LOOK = Command("look")
+_ALWAYS = frozenset(("go", "look", "inventory", "help", "examine receptacle", "examine object"))
+_GOES_BY = {"move": "put"}
+"""Verbs whose other words are those of another verb."""
 
 
 class Household(TextWorld[HouseholdConfig, HouseholdFacts, HomeState, tuple[Game, str]]):
@@ -270,13 +275,14 @@ class Household(TextWorld[HouseholdConfig, HouseholdFacts, HomeState, tuple[Game
         return Known(
             self.agents[agent],
             self.game.goal_text,
-            tuple(known.places),
-            tuple(known.lines),
+            tuple([known.places[r] for r in known.order]),
             knowledge.held_by(self.game, state, agent),
             self._others(agent) if len(self.agents) > 1 else (),
             tuple(self.mailboxes.delivered[self.agents[agent]]),
-            tuple([row.line for row in self.rows(agent)]) if lists else (),
-            _plain(state.feedback[agent]) if state.t else None,
+            tuple([row.line for row in self.rows(agent) if row.verb not in _ALWAYS])
+            if lists
+            else (),
+            (state.why[agent] or text.told_of(state.feedback[agent])) if state.t else None,
             self.hints[agent],
         )
 
@@ -288,7 +294,8 @@ class Household(TextWorld[HouseholdConfig, HouseholdFacts, HomeState, tuple[Game
 
     def vector(self, facts: HouseholdFacts) -> NDArray[np.float32]:
         """Return the vector of the facts."""
-        return vector.vector_of(facts, self.envelope, self.agents)
+        lists, always = self.config.lists_commands, ["look", "inventory", *["help"] * self._asks]
+        return vector.vector_of(facts, self.envelope, self.agents, always if lists else [])
 
     @staticmethod
     def to_text(facts: HouseholdFacts, config: HouseholdConfig) -> str:
@@ -370,7 +377,7 @@ class Household(TextWorld[HouseholdConfig, HouseholdFacts, HomeState, tuple[Game
     def read(self, agent: int, line: object) -> Command | InvalidAction:
         """Read a line, to the letter; only blanks around it do not matter."""
         if not isinstance(line, str) or len(line) > MAX_LINE:
-            return self._told(read_command(line, self._grammar))
+            return read_command(line, self._grammar)
         words = line.strip()
         self.rows(agent)
         row = self._row_of(words)
@@ -379,20 +386,30 @@ class Household(TextWorld[HouseholdConfig, HouseholdFacts, HomeState, tuple[Game
         spoken = next((row for row in self._speech[agent] if row.line == words), None)
         if spoken is not None:
             return spoken.command
-        found = self._told(read_command(line, self._grammar))
+        found = read_command(line, self._grammar)
         if isinstance(found, InvalidAction) or found.verb in ("say", "tell"):
             return found
         proper = self.write(found)
         if proper != words:
             told = f"I did not understand {words[:40]!r}; write it so: {proper[:80]}"
-            return self._told(InvalidAction(Outcome.UNPARSABLE, told))
+            return InvalidAction(Outcome.UNPARSABLE, told)
         return found
 
-    def _told(self, found: Command | InvalidAction) -> Command | InvalidAction:
-        """Answer what cannot be read as the games do, unless the reason is wanted."""
-        if isinstance(found, InvalidAction) and self.config.feedback == "native":
-            return found._replace(message=NO_EFFECT)
-        return found
+    def read_reply(self, agent: int, reply: object) -> Command | InvalidAction:
+        """Read a text action in any form and in other words; see `texts.synonyms.fitting`."""
+        found = super().read_reply(agent, reply)
+        exact = isinstance(found, Command) and self.legal(agent, found)
+        if exact or not isinstance(reply, str):
+            return found
+        rows = [row.command for row in self.rows(agent)]
+
+        def fits(line: str) -> Command | InvalidAction | None:
+            other = len(line) > MAX_LINE or actions.reworded(line.strip()) is not None
+            return None if other else fitting(line, rows, _GOES_BY)
+
+        answer = read_answer(reply, (lambda line: isinstance(fits(line), Command),))
+        command = answer.command if isinstance(answer, Answer) else None
+        return (fits(command) if isinstance(command, str) else None) or found
 
     def write(self, command: Command) -> str:
         """Return the line of a command."""
@@ -402,7 +419,7 @@ class Household(TextWorld[HouseholdConfig, HouseholdFacts, HomeState, tuple[Game
     @property
     def manual(self) -> Manual:
         """The words of the prompt."""
-        return manual(self.config, self.placing)
+        return manual(self.config, self.placing, self._asks)
 
     # -- the state is a value -------------------------------------------------------------
 
@@ -445,11 +462,6 @@ class Household(TextWorld[HouseholdConfig, HouseholdFacts, HomeState, tuple[Game
     def rgb(self) -> NDArray[np.uint8]:
         """Draw the receptacles as cupboards with what is in them."""
         return pictures.rgb(self.game, self.state_of, self.agents)
-
-
-def _plain(answer: str) -> str:
-    """Return an answer on one line."""
-    return " ".join(answer.split()) if "\n" in answer else answer
 
 
 @functools.lru_cache(maxsize=512)

@@ -252,9 +252,7 @@ def compile_story(story: Story) -> Plot:
         items=sum(can.values()),
         things=things,
         exits=exits,
-        opens=tuple(
-            (c and things[k].has_lid) or k in door_set for k, c in enumerate(containers)
-        ),
+        opens=tuple((c and things[k].has_lid) or k in door_set for k, c in enumerate(containers)),
         containers=containers,
         searching=any(thing.hidden_item or thing.searchable for thing in things),
         doors=tuple(tuple(dict.fromkeys(d for _, d in w.values() if d >= 0)) for w in exits),

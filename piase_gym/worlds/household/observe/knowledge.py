@@ -1,7 +1,6 @@
 """What agents know of a home: kept up to date from what changes, and ready to be written.
 
-An agent sees the receptacles where it stands, and remembers what it has seen elsewhere. The lines
-of its text are written when what they say changes.
+An agent sees the receptacles where it stands, and remembers what it has seen elsewhere.
 """
 
 from __future__ import annotations
@@ -10,9 +9,9 @@ from typing import NamedTuple
 
 from piase_gym.core.mailbox import Message
 from piase_gym.worlds.household.facts import STATES, Held, HouseholdFacts, Place
-from piase_gym.worlds.household.observe.text import LOOKS, place_line, text_of_parts
+from piase_gym.worlds.household.observe.text import LOOKS, counting_order, text_of
 from piase_gym.worlds.household.rules.goals import CLEAN, COOL, HOT, SLICED
-from piase_gym.worlds.household.state import CLOSED, OPEN, PLAIN, Game, HomeState
+from piase_gym.worlds.household.state import CLOSED, NOTHING, OPEN, PLAIN, Game, HomeState
 
 _BITS = tuple(zip((CLEAN, HOT, COOL, SLICED), LOOKS, strict=True))
 
@@ -26,7 +25,6 @@ class Known(NamedTuple):
     agent: str
     goal: str
     places: tuple[Place, ...]
-    lines: tuple[str, ...]
     holding: tuple[Held, ...]
     others: tuple[str, ...]
     messages: tuple[Message, ...]
@@ -49,11 +47,8 @@ class Known(NamedTuple):
         )
 
     def text(self) -> str:
-        """Return the prose of the facts, from lines that are kept as long as a place is as seen."""
-        agent, goal, _, lines, holding, others, messages, commands, feedback, hint = self
-        return text_of_parts(
-            agent, goal, lines, holding, others, messages, "; ".join(commands), feedback, hint
-        )
+        """Return the prose of the facts."""
+        return text_of(self.facts())
 
 
 class Knowledge:
@@ -66,16 +61,17 @@ class Knowledge:
 
     Attributes:
         places: What the facts say of each receptacle.
-        lines: What the text says of each.
+        order: Those that are somewhere, in the order of the facts.
     """
 
     def __init__(self, game: Game, state: HomeState, agent: int) -> None:
         self.game, self.agent = game, agent
         self.at = state.at[agent]
         self.places: list[Place] = [Place("", False, "", None)] * len(game.receptacles)
-        self.lines: list[str] = [""] * len(game.receptacles)
         for r in range(len(game.receptacles)):
             self._write(state, r, r in game.at[self.at])
+        there = [r for r, place in enumerate(game.places_of) if place != NOTHING]
+        self.order = sorted(there, key=lambda r: counting_order(game.receptacles[r]))
 
     def _write(self, state: HomeState, r: int, here: bool) -> None:
         """Write what is known of a receptacle."""
@@ -87,9 +83,8 @@ class Knowledge:
                 game.views.clear()
             lid, seen = state.seen[self.agent][r]
             things = None if seen is None else tuple([game.objects[k] for k in seen])
-            place = Place(game.receptacles[r], here, STATES[lid], things)
-            found = game.views[key] = place, place_line(place)
-        self.places[r], self.lines[r] = found
+            found = game.views[key] = Place(game.receptacles[r], here, STATES[lid], things)
+        self.places[r] = found
 
     def look(self, state: HomeState) -> None:
         """See what there is where the agent stands now."""

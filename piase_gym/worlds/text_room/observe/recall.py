@@ -95,7 +95,5 @@ def past_of(plot: Plot, state: RoomState, agent: int) -> tuple[PastRoom, ...]:
     for room, seen in sorted(state.seen_rooms[agent], key=lambda row: -row[1]):
         if room != here or room in things:
             ways = () if room == here else ways_of(plot, state.walked[agent], room)
-            found.append(
-                PastRoom(plot.rooms[room], now - seen, ways, tuple(things.get(room, ())))
-            )
+            found.append(PastRoom(plot.rooms[room], now - seen, ways, tuple(things.get(room, ()))))
     return tuple(found)
