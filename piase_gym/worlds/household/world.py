@@ -396,10 +396,13 @@ class Household(TextWorld[HouseholdConfig, HouseholdFacts, HomeState, tuple[Game
         return found
 
     def read_reply(self, agent: int, reply: object) -> Command | InvalidAction:
-        """Read a text action in any form and in other words; see `texts.synonyms.fitting`."""
+        """Read a text action in any form and in other words; see `texts.synonyms.fitting`.
+
+        Where the games' own wording is shown, commands are read to the letter as theirs are.
+        """
         found = super().read_reply(agent, reply)
         exact = isinstance(found, Command) and self.legal(agent, found)
-        if exact or not isinstance(reply, str):
+        if exact or not isinstance(reply, str) or self.shows_native:
             return found
         rows = [row.command for row in self.rows(agent)]
 
