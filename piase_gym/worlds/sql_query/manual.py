@@ -24,7 +24,7 @@ def manual(config: SqlQueryConfig) -> Manual:
         (table.error, "more for a query that fails"),
         (table.illegal, "more for what cannot be done or read"),
     )
-    seen = "The question: How many boats are there?\n- boat: id, name, length real."
+    seen = "Question: How many boats are there?\n- boat: id, name, length real."
     return Manual(
         " ".join(_rules(config)),
         scored if rest == "nothing." else f"{scored} {rest}",

@@ -17,6 +17,7 @@ from piase_gym.worlds.sql_query.levels.datasets import LONGEST_NAME
 from piase_gym.worlds.sql_query.rules.engine import Result
 from piase_gym.worlds.texts.letters import closing_lines, read_letters
 from piase_gym.worlds.texts.lines import LineReader
+from piase_gym.worlds.texts.wording import counted
 
 ROWS, COLUMNS, CELL, QUERY, ERROR = 5, 8, 40, 1000, 200
 """So many rows and columns of a result are shown, and so many characters of a value, a query and
@@ -59,10 +60,10 @@ def text_of(facts: SqlQueryFacts) -> str:
     """Write the facts as prose, each of them once."""
     lines = [] if facts.feedback is None else [f"Told: {one_line(facts.feedback)}"]
     if facts.query is not None:
-        lines.append(f"Your query: {one_line(facts.query)}")
+        lines.append(f"Query: {one_line(facts.query)}")
     if facts.answer is not None:
         lines += _answer_lines(facts.answer)
-    lines.append(f"You are {facts.agent}. The question: {one_line(facts.question)}")
+    lines.append(f"You are {facts.agent}. Question: {one_line(facts.question)}")
     task = "to be changed" if facts.writes else "read only"
     lines.append(f"Database {_name(facts.database)}, {task}. Turns left: {facts.turns}.")
     lines += map(table_line, facts.tables)
@@ -122,26 +123,23 @@ def _answer_lines(answer: Answer) -> Iterator[str]:
         return
     changed = f"{answer.changed} changed, " if answer.changed else ""
     shown = f": {' | '.join(map(_name, answer.columns))}" if answer.columns else ""
-    rows, columns = _counted(answer.height, "row"), _counted(answer.width, "column")
-    yield f"Result: {changed}{rows}, {columns}{shown}"
+    cut_off = answer.width != len(answer.columns)
+    columns = f", {counted(answer.width, 'column')}" if cut_off else ""
+    yield f"Result: {changed}{counted(answer.height, 'row')}{columns}{shown}"
     for row in answer.rows:
         yield f"| {' | '.join(map(_name, row))}"
 
 
-def _counted(count: int, what: str) -> str:
-    return f"{count} {what}{'s' * (count != 1)}"
-
-
 # -- reading ----------------------------------------------------------------------------------
 
-_HEAD = re.compile(r"You are ([\w.-]+)\. The question: (.*)")
+_HEAD = re.compile(r"You are ([\w.-]+)\. Question: (.*)")
 _TASK = re.compile(r"Database (.+), (to be changed|read only)\. Turns left: (0|[1-9]\d*)\.")
 _TABLE = re.compile(r"- ([^:]+?)(?:: (.+))?\.")
 _COLUMN = re.compile(r"([^ ]+)(?: ([^(].*?))?(?: \((key.*|= .+|=)\))?")
 _MARKS = re.compile(r"(key)?(?:; )?(?:= ([^.]+)\.([^.]+))?")
-_QUERY = re.compile(r"Your query: (.*)")
+_QUERY = re.compile(r"Query: (.*)")
 _FAILED = re.compile(r"Failed \((\w+)\): (.*)")
-_RESULT = re.compile(r"Result: (?:(\d+) changed, )?(\d+) rows?, (\d+) columns?(?:: (.*))?")
+_RESULT = re.compile(r"Result: (?:(\d+) changed, )?(\d+) rows?(?:, (\d+) columns?)?(?:: (.*))?")
 _ROW = re.compile(r"\| (.*)")
 _TOLD = re.compile(r"Told: (.*)")
 
@@ -214,7 +212,8 @@ def _read_answer(lines: LineReader) -> Answer | None:
         return None
     rows = tuple(_cells(match[1]) for match in lines.every(_ROW))
     columns = _cells(found[4]) if found[4] is not None else ()
-    return Answer(columns, rows, int(found[3]), int(found[2]), int(found[1] or 0))
+    width = int(found[3]) if found[3] else len(columns)
+    return Answer(columns, rows, width, int(found[2]), int(found[1] or 0))
 
 
 def _cells(line: str) -> tuple[str, ...]:
