@@ -82,7 +82,10 @@ def _rules(config: TextRoomConfig, plot: Plot | None, met: Mechanics) -> Iterato
         shut = ["see what is in it"] * met.lids + ["go through it"] * met.doors
         yield f"What is closed must be opened before you can {' or '.join(shut)}."
     if met.keys:
-        yield "What is locked does not open: carry its key and use that on it, then open it."
+        yield (
+            "What is locked does not open: carry its key, unlock it (without naming a key you try "
+            "all that you carry), then open it."
+        )
     if met.bolts:
         what = "Some of it" if met.keys else "What is locked"
         yield f"{what} has no key; something else unlocks it."
@@ -142,7 +145,7 @@ def _example(met: Mechanics) -> tuple[str, str]:
     """Return a part of an observation, and what fits it."""
     if met.keys and met.doors:
         seen = "You can go east through the garden gate.\nYou see a garden gate (locked).\n"
-        return f"{seen}You carry the tin key.", "use tin key on garden gate"
+        return f"{seen}You carry the tin key.", "unlock garden gate"
     if met.ways:
         return "You can go north; east to the terrace.", "go north"
     return "You see a hatbox (closed).", "open hatbox"
