@@ -275,7 +275,8 @@ class Household(TextWorld[HouseholdConfig, HouseholdFacts, HomeState, tuple[Game
         return Known(
             self.agents[agent],
             self.game.goal_text,
-            tuple([known.places[r] for r in known.order]),
+            tuple(known.places),
+            tuple(known.shown),
             knowledge.held_by(self.game, state, agent),
             self._others(agent) if len(self.agents) > 1 else (),
             tuple(self.mailboxes.delivered[self.agents[agent]]),

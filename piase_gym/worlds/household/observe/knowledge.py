@@ -9,7 +9,13 @@ from typing import NamedTuple
 
 from piase_gym.core.mailbox import Message
 from piase_gym.worlds.household.facts import STATES, Held, HouseholdFacts, Place
-from piase_gym.worlds.household.observe.text import LOOKS, counting_order, text_of
+from piase_gym.worlds.household.observe.text import (
+    LOOKS,
+    Shown,
+    counting_order,
+    shown_of,
+    text_with,
+)
 from piase_gym.worlds.household.rules.goals import CLEAN, COOL, HOT, SLICED
 from piase_gym.worlds.household.state import CLOSED, NOTHING, OPEN, PLAIN, Game, HomeState
 
@@ -25,6 +31,7 @@ class Known(NamedTuple):
     agent: str
     goal: str
     places: tuple[Place, ...]
+    shown: tuple[Shown, ...]
     holding: tuple[Held, ...]
     others: tuple[str, ...]
     messages: tuple[Message, ...]
@@ -48,7 +55,7 @@ class Known(NamedTuple):
 
     def text(self) -> str:
         """Return the prose of the facts."""
-        return text_of(self.facts())
+        return text_with(self, self.shown)
 
 
 class Knowledge:
@@ -60,18 +67,20 @@ class Knowledge:
         agent: Whose knowledge it is.
 
     Attributes:
-        places: What the facts say of each receptacle.
-        order: Those that are somewhere, in the order of the facts.
+        places: What the facts say of each receptacle that is somewhere, in their order.
+        shown: How that is written.
     """
 
     def __init__(self, game: Game, state: HomeState, agent: int) -> None:
         self.game, self.agent = game, agent
         self.at = state.at[agent]
-        self.places: list[Place] = [Place("", False, "", None)] * len(game.receptacles)
-        for r in range(len(game.receptacles)):
-            self._write(state, r, r in game.at[self.at])
         there = [r for r, place in enumerate(game.places_of) if place != NOTHING]
-        self.order = sorted(there, key=lambda r: counting_order(game.receptacles[r]))
+        there.sort(key=lambda r: counting_order(game.receptacles[r]))
+        self._order = {r: k for k, r in enumerate(there)}
+        self.places: list[Place] = [Place("", False, "", None)] * len(there)
+        self.shown: list[Shown] = [(0, "")] * len(there)
+        for r in there:
+            self._write(state, r, r in game.at[self.at])
 
     def _write(self, state: HomeState, r: int, here: bool) -> None:
         """Write what is known of a receptacle."""
@@ -83,8 +92,10 @@ class Knowledge:
                 game.views.clear()
             lid, seen = state.seen[self.agent][r]
             things = None if seen is None else tuple([game.objects[k] for k in seen])
-            found = game.views[key] = Place(game.receptacles[r], here, STATES[lid], things)
-        self.places[r] = found
+            place = Place(game.receptacles[r], here, STATES[lid], things)
+            found = game.views[key] = place, shown_of(place)
+        k = self._order[r]
+        self.places[k], self.shown[k] = found
 
     def look(self, state: HomeState) -> None:
         """See what there is where the agent stands now."""

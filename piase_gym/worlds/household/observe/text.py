@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import functools
 import re
-from collections.abc import Sequence
+from collections.abc import Iterable, Sequence
 from typing import Any
 
 from piase_gym.core.mailbox import Message
@@ -26,9 +26,14 @@ free_line = functools.lru_cache(maxsize=4096)(one_line)
 
 def text_of(facts: HouseholdFacts) -> str:
     """Write the facts as prose, each of them once."""
+    return text_with(facts, map(shown_of, facts.places))
+
+
+def text_with(facts: Any, places: Iterable[Shown]) -> str:
+    """Write the same of anything with the fields of facts, of places that were written already."""
     lines = [] if facts.feedback is None else [f"Result: {free_line(facts.feedback)}"]
     lines.append(f"You are {facts.agent}. Your task is to: {free_line(facts.goal)}")
-    lines += _known_lines(facts.places)
+    lines += _known_lines(places)
     lines.append(f"You carry {', '.join(map(_held, facts.holding)) or 'nothing'}.")
     lines += [f"{name} is here." for name in facts.others]
     lines += [letter_line(letter) for letter in facts.messages]
@@ -39,26 +44,8 @@ def text_of(facts: HouseholdFacts) -> str:
     return "\n".join(lines)
 
 
-def _known_lines(places: Sequence[Place]) -> list[str]:
-    """Write what is known of receptacles, each of which is named once."""
-    here, seen = [], []
-    alike: dict[tuple[str, bool], list[str]] = {}
-    for place in places:
-        name, is_here, state, things = place
-        if is_here:
-            here.append(f"You are at {name}{_LIDS[state]}{_contents(state, things)}.")
-        elif things:
-            seen.append(f"{name}{_LIDS[state]}: {', '.join(things)}")
-        else:
-            alike.setdefault((state, things is None), []).append(name)
-    lines = here + ([f"You saw {'; '.join(seen)}."] if seen else [])
-    for key, shown in _ALIKE.items():
-        if key in alike:
-            lines.append(f"{shown}: {_in_short(tuple(alike[key]))}.")
-    return lines
-
-
-_LIDS = {"plain": "", "closed": " (closed)", "open": " (open)", "unseen": " (unseen)"}
+Shown = tuple[int, str]
+"""A receptacle as it is written: the place in `_PARTS` of the line that tells of it, and how."""
 _ALIKE = {
     ("plain", False): "Empty",
     ("open", False): "Open and empty",
@@ -69,14 +56,37 @@ _ALIKE = {
     ("unseen", True): "Not seen yet",
     ("unseen", False): "Not seen and empty",
 }
+"""What is said in one line of all receptacles of a state whose contents are unknown, or not."""
+_PARTS = {("here", False): 0, ("seen", False): 1} | {key: k for k, key in enumerate(_ALIKE, 2)}
+
+
+def shown_of(place: Place) -> Shown:
+    """Write what is known of a receptacle."""
+    name, is_here, state, things = place
+    if is_here:
+        contents = "" if things is None else f": {', '.join(things) or 'nothing'}"
+        return _PARTS["here", False], f"You are at {name}{_LIDS[state]}{contents}."
+    if things:
+        return _PARTS["seen", False], f"{name}{_LIDS[state]}: {', '.join(things)}"
+    return _PARTS[state, things is None], name
+
+
+def _known_lines(places: Iterable[Shown]) -> list[str]:
+    """Write what is known of receptacles, each of which is named once."""
+    parts: list[list[str]] = [[] for _ in _PARTS]
+    for part, shown in places:
+        parts[part].append(shown)
+    lines = parts[0]
+    if parts[1]:
+        lines.append(f"You saw {'; '.join(parts[1])}.")
+    for names, shown in zip(parts[2:], _ALIKE.values(), strict=True):
+        if names:
+            lines.append(f"{shown}: {_in_short(tuple(names))}.")
+    return lines
+
+
+_LIDS = {"plain": "", "closed": " (closed)", "open": " (open)", "unseen": " (unseen)"}
 _KINDS_OF = {shown: key for key, shown in _ALIKE.items()}
-
-
-def _contents(state: str, things: tuple[str, ...] | None) -> str:
-    """Write what is known to be in or on a receptacle."""
-    if things is None:
-        return ""
-    return f": {', '.join(things) or 'nothing'}"
 
 
 @functools.lru_cache(maxsize=4096)

@@ -68,7 +68,8 @@ def advance(turn: Turn, plans: Sequence[DecodedAction]) -> StepResult:
             )
             if turn.game.goal.concerns(row.verb, row.one):
                 changed = True
-                reached = [m for m in _reached(turn.game, state, row) if m not in state.reached]
+                found = dict.fromkeys(_reached(turn.game, state, row))
+                reached = [m for m in found if m not in state.reached]
                 if reached:
                     state.reached += reached
                     note["milestones"] = reached

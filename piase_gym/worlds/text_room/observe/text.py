@@ -23,30 +23,46 @@ from piase_gym.worlds.text_room.facts import (
     PastRoom,
     PastThing,
     Seen,
+    StepFacts,
     TextRoomFacts,
     Way,
 )
 from piase_gym.worlds.text_room.levels.story_rules import DIRECTIONS
-from piase_gym.worlds.texts.letters import closing_lines, read_letters
+from piase_gym.worlds.texts.letters import letter_line, read_letters
 from piase_gym.worlds.texts.lines import LineReader
 from piase_gym.worlds.texts.wording import article, counted, listing, printable, spaced
 
 
 def text_of(facts: TextRoomFacts) -> str:
     """Write the facts as prose, each of them once."""
-    lines = [] if facts.feedback is None else [f"Result: {one_line(facts.feedback)}"]
-    lines.append(f"You are {facts.agent}, in the {printable(facts.room)}.")
+    step = StepFacts(facts.stats, facts.messages, facts.past, facts.feedback, facts.hint)
+    return text_with(scene_of(facts), facts.goal, step)
+
+
+def text_with(scene: str, goal: str, step: StepFacts) -> str:
+    """Write the same of a scene that was written already."""
+    lines = [] if step.feedback is None else [f"Result: {one_line(step.feedback)}"]
+    lines.append(scene)
+    lines += [f"Your {printable(name)} is {value:.10g}." for name, value in step.stats]
+    if goal:
+        lines.append(f"Your goal: {_goal(goal)}")
+    lines += [_past(room) for room in step.past]
+    lines += [letter_line(letter) for letter in step.messages]
+    if step.hint is not None:
+        lines.append(f"Hint: {one_line(step.hint)}")
+    return "\n".join(lines)
+
+
+def scene_of(facts: TextRoomFacts) -> str:
+    """Write what is seen and held, and who is there."""
+    lines = [f"You are {facts.agent}, in the {printable(facts.room)}."]
     if facts.description:
         lines.append(f"Around you: {_free_line(facts.description)}")
     lines.append(f"You can go {_ways(facts.exits)}." if facts.exits else "There is no way out.")
     lines += [_object(thing) for thing in facts.objects]
     lines.append(f"You carry {', '.join(map(_held, facts.inventory)) or 'nothing'}.")
     lines += [f"{name} is here." for name in facts.others]
-    lines += [f"Your {printable(name)} is {value:.10g}." for name, value in facts.stats]
-    if facts.goal:
-        lines.append(f"Your goal: {_goal(facts.goal)}")
-    lines += [_past(room) for room in facts.past]
-    return "\n".join([*lines, *closing_lines(facts)])
+    return "\n".join(lines)
 
 
 def _ways(ways: Sequence[Way]) -> str:

@@ -20,9 +20,27 @@ from piase_gym.worlds.text_room.observe.visibility import Sight, look_around
 from piase_gym.worlds.text_room.rules.legality import legal_indices
 from piase_gym.worlds.text_room.state import Arrangement, Plot, RoomState
 
-_NOTHING = StepFacts((), (), (), None, None)
 MOST = 256
 """So many arrangements are remembered for each agent."""
+
+
+def with_step(facts: TextRoomFacts, step: StepFacts) -> TextRoomFacts:
+    """Return facts with what is of a step."""
+    return TextRoomFacts(
+        agent=facts.agent,
+        room=facts.room,
+        description=facts.description,
+        exits=facts.exits,
+        objects=facts.objects,
+        inventory=facts.inventory,
+        others=facts.others,
+        goal=facts.goal,
+        stats=step.stats,
+        messages=step.messages,
+        past=step.past,
+        feedback=step.feedback,
+        hint=step.hint,
+    )
 
 
 class AgentView(NamedTuple):
@@ -34,6 +52,8 @@ class AgentView(NamedTuple):
         sight: What it sees and holds.
         mask: Its legal commands, over the table; to be copied before it is handed out.
         row: The vector of what it knows, with zeros for what is of the step; to be copied.
+        facts: What it knows, with nothing that is of the step.
+        scene: The part of the text that tells of the arrangement, once it was asked for.
     """
 
     agent: int
@@ -41,6 +61,8 @@ class AgentView(NamedTuple):
     sight: Sight
     mask: NDArray[np.int8]
     row: NDArray[np.float32]
+    facts: TextRoomFacts
+    scene: list[str]
 
 
 class ObservedStep(NamedTuple):
@@ -58,8 +80,7 @@ class ObservedStep(NamedTuple):
 
     def facts(self) -> TextRoomFacts:
         """Return the facts."""
-        agent, arranged, sight, _, _ = self.view
-        return self.cache.facts(agent, arranged, sight, self.step_facts)
+        return with_step(self.view.facts, self.step_facts)
 
     def vector(self) -> NDArray[np.float32]:
         """Return `vector.vector_of` the facts."""
@@ -69,7 +90,10 @@ class ObservedStep(NamedTuple):
 
     def text(self) -> str:
         """Return the prose of the facts."""
-        return text.text_of(self.facts())
+        scene = self.view.scene
+        if not scene:
+            scene.append(text.scene_of(self.view.facts))
+        return text.text_with(scene[0], self.view.facts.goal, self.step_facts)
 
 
 class ViewCache:
@@ -119,18 +143,18 @@ class ViewCache:
         for index in legal_indices(self.table, self.plot, arranged, agent, sight):
             bits[index] = 1
         mask = np.frombuffer(bits, np.int8)
-        row = vector.vector_of(self.facts(agent, arranged, sight, _NOTHING), self.words)
-        return AgentView(agent, arranged, sight, mask, row)
+        facts = self._facts(agent, arranged, sight)
+        return AgentView(
+            agent, arranged, sight, mask, vector.vector_of(facts, self.words), facts, []
+        )
 
     def _description(self, room: int, looks: Mapping[str, str]) -> str:
         """Return how a room looks."""
         name = self.plot.rooms[room]
         return looks.get(f"room:{name}", self.plot.story.rooms[name].description)
 
-    def facts(
-        self, agent: int, arranged: Arrangement, sight: Sight, step_facts: StepFacts
-    ) -> TextRoomFacts:
-        """Return what an agent knows."""
+    def _facts(self, agent: int, arranged: Arrangement, sight: Sight) -> TextRoomFacts:
+        """Return what an agent knows, with nothing that is of the step."""
         plot, names, looks = self.plot, self.plot.objects, dict(arranged.looks)
         marks = {k: STATES[mark_of(plot, arranged, agent, k)] for k in sight.reach}
         room = arranged.rooms[agent]
@@ -147,11 +171,9 @@ class ViewCache:
             inventory=tuple([Held(names[k], marks[k]) for k in sight.held]),
             others=tuple([self.agents[k] for k in sight.others]),
             goal=self.goals[agent],
-            stats=step_facts.stats,
-            messages=step_facts.messages,
-            past=step_facts.past,
-            feedback=step_facts.feedback,
-            hint=step_facts.hint,
+            stats=(),
+            past=(),
+            feedback=None,
         )
 
     def __reduce__(self) -> Any:
