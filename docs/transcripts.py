@@ -8,6 +8,7 @@ from __future__ import annotations
 from typing import Any, NamedTuple
 
 import piase_gym
+from piase_gym import scenarios
 
 
 class Episode(NamedTuple):
@@ -28,22 +29,58 @@ class Episode(NamedTuple):
 
 SHOWN = {
     "TextRoom": Episode(
-        "TextRoom", {"rooms": 6, "depth": 3, "distractors": 4}, 3, "take iron key|unlock desk"
+        "TextRoom", {"rooms": 6, "depth": 3, "distractors": 4}, 3, "go north|take iron key"
     ),
-    "Household": Episode("Household", {}, 3, "go to the shelf|grab saltshaker"),
+    "Household": Episode("Household", {}, 3, "take saltshaker 2 from shelf 1|go to the shelf"),
     "SqlQuery": Episode(
-        "SqlQuery", {}, 2, "SELECT nothing FROM nowhere|Action: describe the table"
+        "SqlQuery",
+        {},
+        5,
+        "SELECT post, COUNT(*) FROM player GROUP BY post|"
+        "SELECT position, COUNT(*) FROM player GROUP BY position",
     ),
-    "WordCraft": Episode("WordCraft", {"depth": 2}, 3, "mix tree with mud|combine swamp and fire"),
+    "WordCraft": Episode("WordCraft", {"depth": 2}, 3, "combine fire and water|mix tree with mud"),
 }
 """What the page of each world shows: its prompt and three observations, with a slip."""
-TRANSCRIPTS: dict[str, Episode] = {}
+TRANSCRIPTS: dict[str, Episode] = {
+    "The lost key": Episode(
+        "TextRoom",
+        {"scenario": "lost_key"},
+        1,
+        "go north|search clock|take brass key|go south|unlock desk|open desk|take old document",
+    ),
+    "A medium quest": Episode(
+        "TextRoom",
+        {"rooms": 6, "depth": 3, "distractors": 4},
+        2,
+        "go south|go east|go east|take iron key|unlock cupboard|go west|go west|go north|"
+        "unlock oak door|open oak door|go east|take silver key|unlock desk|open desk|"
+        "take brass key|go east|go west|go west|go south|go east|go east|unlock cupboard|"
+        "open cupboard|take lantern",
+    ),
+    "A hard quest": Episode(
+        "TextRoom",
+        {"rooms": 12, "depth": 6, "distractors": 10, "max_steps": 400},
+        1,
+        "open wardrobe|go east|go west|go south|take glass key|go east|go west|go north|"
+        "go east|unlock dresser|unlock trunk|unlock oak door|open oak door|go north|"
+        "open cupboard|go west|take brass key|unlock desk|open desk|take golden key|"
+        "go east|unlock pine door|open pine door|go east|unlock cedar door|go east|"
+        "take silver key|go west|unlock cedar door|go west|go south|unlock dresser|"
+        "unlock trunk|open trunk|take iron key|unlock dresser|open dresser|"
+        "take copper key|go north|go east|unlock cedar door|open cedar door|go south|"
+        "take teapot",
+    ),
+}
 """Whole episodes, by title."""
 
 
 def messages(episode: Episode) -> list[str]:
     """Return the prompt, then each observation and the command that follows it in turn."""
-    env = piase_gym.parallel_env(episode.world, view="text", actions="text", **episode.config)
+    fields = dict(episode.config)
+    if "scenario" in fields:
+        fields = dict(scenarios.load(fields["scenario"]).fields)
+    env = piase_gym.parallel_env(episode.world, view="text", actions="text", **fields)
     shown, _ = env.reset(seed=episode.seed)
     me = env.agents[0]
     found = [env.instructions(me), shown[me]]

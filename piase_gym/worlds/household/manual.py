@@ -17,7 +17,9 @@ def manual(config: HouseholdConfig, placing: str, asks: bool) -> Manual:
         placing: ``move`` or ``put``.
         asks: Whether there is ``help``.
     """
-    tasks = set(config.tasks) if config.game is None else {"look", "clean", "heat", "cool"}
+    tasks: set[str] = (
+        set(config.tasks) if config.game is None else {"look", "clean", "heat", "cool"}
+    )
     put = "put <object> in/on <receptacle>" if placing == "put" else "move <object> to <receptacle>"
     rules = [
         "You are in a room with receptacles, such as desk 1, that have objects, such as mug 2, in "

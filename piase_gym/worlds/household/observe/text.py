@@ -116,7 +116,8 @@ _NUMBER = re.compile(r"0|[1-9]\d{0,3}")
 def _commands_line(commands: tuple[str, ...]) -> str:
     """Write what can be done besides walking, those that differ in one name together."""
     taken: dict[str, list[str]] = {}
-    rest, said = [], {}
+    rest: list[str] = []
+    said: dict[str, list[str]] = {}
     for line in commands:
         opening, phrase = _phrase(line)
         if phrase:
@@ -213,11 +214,12 @@ def _read_places(lines: LineReader) -> tuple[Place, ...]:
     for match in lines.every(_AT):
         things = None if match[3] is None else _things(match[3])
         know(Place(match[1], True, match[2] or "plain", things))
-    for part in saw[1].split("; ") if (saw := lines.next(_SAW)) else ():
-        match = _SEEN.fullmatch(part)
-        if match is None or match[3] == "nothing":
+    saw = lines.next(_SAW)
+    for part in saw[1].split("; ") if saw else ():
+        seen = _SEEN.fullmatch(part)
+        if seen is None or seen[3] == "nothing":
             raise lines.error(part)
-        know(Place(match[1], False, match[2] or "plain", _things(match[3])))
+        know(Place(seen[1], False, seen[2] or "plain", _things(seen[3])))
     for match in lines.every(_MANY):
         state, unknown = _KINDS_OF[match[1]]
         for name in _at_length(match[2], lines):

@@ -75,6 +75,11 @@ def _name(name: str, marks: str = ",;:|()") -> str:
     return re.sub(f"[{marks}]", lambda match: f"\\u{{{ord(match[0]):x}}}", one_line(name))
 
 
+def _cell(value: str) -> str:
+    """Write a value of a result."""
+    return _name(value, "|")
+
+
 @functools.lru_cache(maxsize=4096)
 def table_line(table: Table) -> str:
     """Write a table."""
@@ -122,12 +127,12 @@ def _answer_lines(answer: Answer) -> Iterator[str]:
         yield f"Failed ({answer.reason}): {one_line(answer.error)}"
         return
     changed = f"{answer.changed} changed, " if answer.changed else ""
-    shown = f": {' | '.join(map(_name, answer.columns))}" if answer.columns else ""
+    shown = f": {' | '.join(map(_cell, answer.columns))}" if answer.columns else ""
     cut_off = answer.width != len(answer.columns)
     columns = f", {counted(answer.width, 'column')}" if cut_off else ""
     yield f"Result: {changed}{counted(answer.height, 'row')}{columns}{shown}"
     for row in answer.rows:
-        yield f"| {' | '.join(map(_name, row))}"
+        yield f"| {' | '.join(map(_cell, row))}"
 
 
 # -- reading ----------------------------------------------------------------------------------
