@@ -5,6 +5,7 @@ Run it with ``python docs/make_pages.py``; a test keeps the pages fresh.
 
 from __future__ import annotations
 
+import importlib.util
 import inspect
 import re
 from collections.abc import Callable, Mapping, Sequence
@@ -40,6 +41,7 @@ def page(name: str) -> str:
         *([f"![An episode of {name}](../images/{film(name)})"] if film(name) else []),
         rest,
         *(f"## {title}\n\n{text}" for title, text in sections_of(world).items()),
+        *([f"## In words\n\n{words}"] if (words := transcripts().in_words(name)) else []),
         *scripts_section(name, world, config),
         "## Arguments",
         fields_table(config),
@@ -49,6 +51,18 @@ def page(name: str) -> str:
         ids_table(name, config),
     ]
     return "\n\n".join(sections) + "\n"
+
+
+def transcripts() -> Any:
+    """Return the module beside this one that plays episodes in words."""
+    spec = importlib.util.spec_from_file_location(
+        "transcripts", Path(__file__).with_name("transcripts.py")
+    )
+    assert spec is not None
+    assert spec.loader is not None
+    module = importlib.util.module_from_spec(spec)
+    spec.loader.exec_module(module)
+    return module
 
 
 def sections_of(world: Any) -> Mapping[str, str]:
@@ -284,6 +298,7 @@ def main() -> None:
         for write in writers:
             text = write(text)
         path.write_text(text, encoding="utf-8")
+    FOLDER.with_name("transcripts.md").write_text(transcripts().page(), encoding="utf-8")
     write_evidence(FOLDER.with_name("evidence_curricula.md"))
 
 

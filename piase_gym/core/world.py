@@ -141,6 +141,8 @@ class World(ABC, Generic[C, F]):
     """No text of this world's facts is longer than this many characters."""
     multiline: ClassVar[bool] = False
     """Whether a command may have several lines, such as SQL."""
+    shows_native: bool = False
+    """Whether its texts are shown in their native wording now; environments say so."""
     says_why: ClassVar[bool] = False
     """Whether the text of the facts says itself what the world answered to the last command."""
     tells_last_step: ClassVar[bool] = True

@@ -239,7 +239,7 @@ class ObservationBuilder:
                 f"{world.name} does not tell which actions are legal; allowed: mask=None, and "
                 "infos other than 'mask'"
             )
-        self.native = is_native(world, style.wording)
+        self.native = world.shows_native = is_native(world, style.wording)
         self.lazy = style.texts == "lazy"
         self.world = world
         self.view = style.view

@@ -42,7 +42,7 @@ class TurnEngine:
     def __init__(self, runner: EpisodeRunner, wording: str = "canonical") -> None:
         """Take the runner; the first episode starts with `reset`."""
         self.runner = runner
-        self.native = is_native(runner.world, wording)
+        self.native = runner.world.shows_native = is_native(runner.world, wording)
         self.episodes = 0
         self._clear()
 

@@ -11,6 +11,9 @@ from pathlib import Path
 
 import pytest
 
+import piase_gym
+from piase_gym import scenarios
+from piase_gym.worlds.text_room.players.oracle import TextRoomOracle
 from tests.helpers.needs import here
 from tests.paths import ROOT
 
@@ -85,3 +88,32 @@ def test_pages_of_worlds_are_fresh() -> None:
         assert path.read_text("utf-8") == pages.page(path.stem), "run python docs/make_pages.py"
     text = (ROOT / "README.md").read_text("utf-8")
     assert text == pages.readme(text), "run python docs/make_pages.py"
+
+
+def test_who_reads_the_words_alone_needs_few_more_steps_than_who_knows_all() -> None:
+    spec = importlib.util.spec_from_file_location("make_pages", ROOT / "docs" / "make_pages.py")
+    assert spec is not None
+    assert spec.loader is not None
+    pages = importlib.util.module_from_spec(spec)
+    spec.loader.exec_module(pages)
+    words = pages.transcripts()
+    page = (ROOT / "docs" / "transcripts.md").read_text("utf-8")
+    assert page == words.page(), "run python docs/make_pages.py"
+    most = {"The lost key": 1.3, "A medium quest": 1.5, "A hard quest": 1.5}
+    assert set(words.TRANSCRIPTS) == set(most)
+    for title, episode in words.TRANSCRIPTS.items():
+        fields = dict(episode.config)
+        if "scenario" in fields:
+            fields = dict(scenarios.load(fields["scenario"]).fields)
+        env = piase_gym.parallel_env("TextRoom", actions="text", **fields)
+        env.reset(seed=episode.seed)
+        oracle, best = TextRoomOracle(env.world), 0
+        while env.agents:
+            env.step({env.agents[0]: env.world.write(oracle.act(0))})
+            best += 1
+        env.reset(seed=episode.seed)
+        lines = episode.lines.split("|")
+        for line in lines:
+            *_, infos = env.step({env.agents[0]: line})
+        assert next(iter(infos.values()))["result"] == "won", title
+        assert len(lines) <= most[title] * best, title

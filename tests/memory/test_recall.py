@@ -25,7 +25,7 @@ def at_the_caskets(delay: int, seed: int, agents: int = 1) -> tuple[Any, str, di
     (cue,) = [word for word in COLOURS if f"{word} lantern" in shown["agent_0"]["text"]]
     for step in range(delay + 1):
         assert "You see the red casket" not in shown["agent_0"]["text"]
-        assert step == 0 or "lantern" not in shown["agent_0"]["text"]
+        assert step == 0 or f"{cue} lantern" not in shown["agent_0"]["text"]
         shown = env.step(dict.fromkeys(env.agents, "wait"))[0]
     assert "You see the red casket" in shown["agent_0"]["text"]
     return env, cue, shown
@@ -137,10 +137,10 @@ def test_a_scenario_can_draw_lots() -> None:
         shown = env.reset(seed=seed)[0]["pilot"]["text"]
         (lamp,) = [colour for colour in ("red", "green") if f"{colour} lamp" in shown]
         for _ in range(11):
-            assert "gate" not in shown
+            assert " gate (" not in shown
             shown = env.step({"pilot": "wait"})[0]["pilot"]["text"]
         assert "red gate" in shown
-        assert "lamp" not in shown
+        assert f"{lamp} lamp" not in shown
         infos = env.step({"pilot": "open the red gate"})[-1]
         assert infos["pilot"]["result"] == ("won" if lamp == "red" else "lost")
         lamps.append(lamp)

@@ -4,9 +4,9 @@ from __future__ import annotations
 
 from typing import Any, ClassVar, Literal, Self
 
-from pydantic import BaseModel, ConfigDict, Field, model_validator
+from pydantic import Field, model_validator
 
-from piase_gym.core.config import Envelope, WorldConfig
+from piase_gym.core.config import Envelope
 from piase_gym.errors import ConfigError
 from piase_gym.worlds.household.actions import PHRASES
 from piase_gym.worlds.household.levels import files
@@ -17,6 +17,7 @@ from piase_gym.worlds.household.levels.words import (
     RoomName,
     TaskName,
 )
+from piase_gym.worlds.texts.config import TextConfig, TextRewards
 
 MAX_AGENTS = 8
 MAX_MESSAGE = 200
@@ -25,15 +26,11 @@ ANY_GAME = {"receptacles": 80, "objects": 140, "commands": 220}
 """Sizes for folders of games, of which only those that are played are read."""
 
 
-class Rewards(BaseModel):
+class Rewards(TextRewards):
     """Household's reward table."""
-
-    model_config = ConfigDict(frozen=True, extra="forbid", allow_inf_nan=False)
 
     win: float = Field(1.0, description="winning, for everybody")
     subgoal: float = Field(0.0, description="the first time a milestone is reached, for who did it")
-    step: float = Field(0.0, description="every step")
-    illegal: float = Field(0.0, description="a command that cannot be carried out or read")
 
 
 class HouseholdEnvelope(Envelope):
@@ -50,7 +47,7 @@ class HouseholdEnvelope(Envelope):
         return self.commands + (self.agents * len(PHRASES) if self.agents > 1 else 0)
 
 
-class HouseholdConfig(WorldConfig):
+class HouseholdConfig(TextConfig):
     """Everything about a Household that can be set; see `Household` for what it means."""
 
     world: ClassVar[str] = "Household"
@@ -89,8 +86,6 @@ class HouseholdConfig(WorldConfig):
         "native", description="answer what cannot be done as the games do, or with the reason"
     )
     lists_commands: bool = Field(True, description="show the commands in canonical text and vector")
-    message_delay: int = Field(1, ge=0, le=1000, description="steps until a message is heard")
-    message_loss: float = Field(0.0, ge=0.0, le=1.0, description="share of messages that get lost")
     rewards: Rewards = Field(default_factory=lambda: Rewards(), description="the reward table")
     envelope: HouseholdEnvelope | None = Field(None, description="largest sizes")
 

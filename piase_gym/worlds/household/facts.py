@@ -40,11 +40,14 @@ class HouseholdFacts(Facts):
 
     Attributes:
         goal: The task in words.
-        places: The receptacles of the home, which all are in sight at the beginning.
+        places: The receptacles of the home, which all are in sight at the beginning, by kind and
+            number.
         holding: What the agent carries.
         others: Who stands at the same place.
-        commands: What the agent can do now, unless the config hides it.
-        feedback: What became of its last command, in words.
+        commands: What the agent can do now, sorted, unless the config hides it; but for what it
+            always can: walk to another receptacle, look around, examine what is where it is and
+            what it carries, take stock of that, and ask for help, if the grammar has it.
+        feedback: What became of its last command, in words, as far as the rest does not show it.
     """
 
     goal: str

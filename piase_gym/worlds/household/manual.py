@@ -4,25 +4,72 @@ from __future__ import annotations
 
 from piase_gym.core.world import Manual
 from piase_gym.worlds.household.config import HouseholdConfig
+from piase_gym.worlds.texts.wording import counted, listing, priced
+
+_LISTED = "What else you can do besides walking, looking and examining is listed. "
 
 
-def manual(config: HouseholdConfig, placing: str) -> Manual:
-    """Return the words of the prompt."""
-    together = ""
-    if config.agents > 1:
-        people = ", ".join(config.names(config.agents))
-        together = f"{people} share the home; what you say is heard a little later. "
+def manual(config: HouseholdConfig, placing: str, asks: bool) -> Manual:
+    """Return the words of the prompt.
+
+    Args:
+        config: The config.
+        placing: ``move`` or ``put``.
+        asks: Whether there is ``help``.
+    """
+    tasks: set[str] = (
+        set(config.tasks) if config.game is None else {"look", "clean", "heat", "cool"}
+    )
     put = "put <object> in/on <receptacle>" if placing == "put" else "move <object> to <receptacle>"
-    rules = (
-        "You are in a home with receptacles, such as desk 1, that have objects, such as mug 2, in "
-        "or on them. Go to a receptacle to see what is there; some must be opened. You carry one "
-        f"object at a time; {put} puts it down. A microwave heats, a sink cleans, a fridge cools "
-        "what you carry, without being opened. To look at something under a lamp, carry it, go to "
-        f"the lamp and use that. {together}Write commands and names exactly as they are listed."
-    )
+    rules = [
+        "You are in a room with receptacles, such as desk 1, that have objects, such as mug 2, in "
+        "or on them. 'shelf 1, 3 to 5' is short for shelf 1, shelf 3, shelf 4 and shelf 5. Go to a "
+        "receptacle to see what is there; what is closed must be opened first. Only what is where "
+        f"you are can be taken or used. {_LISTED * config.lists_commands}You carry one object at a "
+        f"time; {put} puts it down."
+    ]
+    tools = [
+        f"a {tool} {verb}s"
+        for verb, tool in (("heat", "microwave"), ("clean", "sinkbasin"), ("cool", "fridge"))
+        if verb in tasks
+    ]
+    if tools:
+        rules.append(
+            f"{listing(tools).capitalize()} what you carry: go there and say so; it need not be "
+            "opened, and the object stays in your hand."
+        )
+    if "look" in tasks:
+        rules.append("To look at something under a lamp, carry it, go to the lamp and use that.")
+    if config.agents > 1:
+        people = listing(config.names(config.agents))
+        later = counted(config.message_delay, "step") + " later" if config.message_delay else "soon"
+        rules.append(
+            f"{people} share the home and the task, and act at once; the first to take an object "
+            f"has it. What you say is heard {later}."
+        )
     table = config.rewards
-    worth = (
-        f"{table.win:+g} for winning, {table.subgoal:+g} for each first step towards the task, "
-        f"{table.step:+g} a step, {table.illegal:+g} for what cannot be done."
+    worth = priced(
+        (table.win, "for everybody when the task is done" if config.agents > 1 else "for winning"),
+        (table.subgoal, "for each milestone, the first time"),
+        (table.step, "for each step"),
+        (table.illegal, "more for what cannot be done or read"),
     )
-    return Manual(rules, worth, lambda _agent: "do the task that the first observation names.")
+    shared = config.shared_reward and config.agents > 1
+    seen = "You are at shelf 1: mug 2.\nYou carry nothing."
+    return Manual(
+        " ".join(rules),
+        f"{worth}{' Everybody gets the mean of all.' if shared else ''}",
+        lambda _agent: "do the task that each observation names after 'Your task is to:'.",
+        milestones=_milestones(tasks, config.game is not None),
+        example=(seen, "take mug 2 from shelf 1"),
+    )
+
+
+def _milestones(tasks: set[str], any_task: bool) -> list[str]:
+    """Return the milestones that can be reached in some tasks."""
+    places = any_task or tasks != {"look"}
+    changes = any_task or tasks & {"clean", "heat", "cool"}
+    found = ["target_taken"]
+    found += ["target_changed"] if changes else []
+    found += ["lamp_on"] if "look" in tasks else []
+    return found + (["target_placed"] if places else [])

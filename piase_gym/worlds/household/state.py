@@ -44,7 +44,8 @@ class HomeState:
         spots: The locations that each object is noted at.
         left: The receptacles that each object was taken from and not put back into.
         seen: What each agent knows of each receptacle.
-        feedback: What each agent was last told.
+        feedback: What each agent was last told, as the games word it.
+        why: Why each agent's last command had no effect, or "".
         reached: The milestones.
         order: Who acts first in the next step.
     """
@@ -62,6 +63,7 @@ class HomeState:
     left: list[tuple[int, ...]]
     seen: list[list[View]]
     feedback: list[str]
+    why: list[str]
     reached: list[str]
     order: list[int]
 
@@ -81,6 +83,7 @@ class HomeState:
             self.left[:],
             [views[:] for views in self.seen],
             self.feedback[:],
+            self.why[:],
             self.reached[:],
             self.order[:],
         )
@@ -149,7 +152,7 @@ class Game:
     by_command: dict[int, Entry] = field(default_factory=dict, repr=False)
     by_line: dict[str, Entry] = field(default_factory=dict, repr=False)
     ways: dict[int, list[Entry]] = field(default_factory=dict, repr=False)
-    views: dict[tuple[Any, ...], tuple[Any, str]] = field(default_factory=dict, repr=False)
+    views: dict[tuple[Any, ...], Any] = field(default_factory=dict, repr=False)
     lists: dict[tuple[int, ...], str] = field(default_factory=dict, repr=False)
     problem: Problem | None = field(default=None, repr=False)
 
@@ -339,6 +342,7 @@ def _start(
         left=[()] * objects,
         seen=[[(UNSEEN, None)] * receptacles],
         feedback=[""],
+        why=[""],
         reached=[],
         order=[0],
     )
@@ -352,7 +356,7 @@ def new_state(game: Game, slots: int, agents: int, seed: int, number: int) -> Ho
     state.at = state.at * slots
     state.holding = [state.holding[0], *[NOTHING] * (slots - 1)]
     state.seen = [state.seen[0][:] for _ in range(slots)]
-    state.feedback = [""] * slots
+    state.feedback, state.why = [""] * slots, [""] * slots
     state.order = list(range(slots))
     return state
 
@@ -366,6 +370,7 @@ def check_sizes(game: Game, state: HomeState, slots: int) -> None:
         state.holding,
         state.seen,
         state.feedback,
+        state.why,
         state.order,
     )
     if any(len(part) != slots for part in of_agents) or sorted(state.order) != list(range(slots)):

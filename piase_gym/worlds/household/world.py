@@ -12,17 +12,17 @@ from gymnasium.spaces import Box
 from numpy.typing import NDArray
 from pydantic import TypeAdapter
 
+from piase_gym.core.answers import Answer, read_answer
 from piase_gym.core.commands import (
     MAX_LINE,
     Command,
     InvalidAction,
     Outcome,
-    Verb,
     read_command,
 )
 from piase_gym.core.config import require_fit
 from piase_gym.core.difficulty import DifficultyParameter
-from piase_gym.core.mailbox import EVERYONE, ChannelRules
+from piase_gym.core.mailbox import EVERYONE
 from piase_gym.core.objects import Objects
 from piase_gym.core.rng import Stream, StreamId
 from piase_gym.core.script.observables import Observable
@@ -39,13 +39,17 @@ from piase_gym.worlds.household.objects import objects
 from piase_gym.worlds.household.observe import knowledge, pictures, text, twin, vector
 from piase_gym.worlds.household.observe.knowledge import Knowledge, Known
 from piase_gym.worlds.household.rules import step
-from piase_gym.worlds.household.rules.commands import NO_EFFECT, introduction
+from piase_gym.worlds.household.rules.commands import introduction
 from piase_gym.worlds.household.rules.legality import legal_entries
 from piase_gym.worlds.household.rules.reasons import why_illegal
 from piase_gym.worlds.household.state import Entry, Game, HomeState, check_sizes, new_state
+from piase_gym.worlds.texts.synonyms import fitting
 from piase_gym.worlds.texts.world import TextWorld
 
 _LOOK = Command("look")
+_ALWAYS = frozenset(("go", "look", "inventory", "help", "examine receptacle", "examine object"))
+_GOES_BY = {"move": "put"}
+"""Verbs whose other words are those of another verb."""
 
 
 class Household(TextWorld[HouseholdConfig, HouseholdFacts, HomeState, tuple[Game, str]]):
@@ -114,6 +118,7 @@ class Household(TextWorld[HouseholdConfig, HouseholdFacts, HomeState, tuple[Game
     )
     difficulty_parameters: ClassVar[tuple[DifficultyParameter, ...]] = DIFFICULTY_PARAMETERS
 
+    max_message: ClassVar[int] = MAX_MESSAGE
     state_key: ClassVar[str] = "home"
     state_adapter: ClassVar[TypeAdapter[HomeState]] = TypeAdapter(HomeState)
 
@@ -127,7 +132,7 @@ class Household(TextWorld[HouseholdConfig, HouseholdFacts, HomeState, tuple[Game
         self._speech = [
             actions.speech(self.agents, k) if several else [] for k in range(len(self.agents))
         ]
-        size = self.envelope.actions
+        size = self._num_actions = self.envelope.actions
         self._masks = np.tri(size + 1, size, -1, np.int8)
         self._take(self.config)
         self.reset(0)
@@ -144,28 +149,7 @@ class Household(TextWorld[HouseholdConfig, HouseholdFacts, HomeState, tuple[Game
         self._either, self._asks = wording == "both", wording != "2.1.1"
         self._grammar = actions.verbs(wording, self.agents)
 
-    def take_config(self, config: HouseholdConfig) -> None:
-        """Take another config for the episodes that follow."""
-        super().take_config(config)
-        self._take(self.config)
-
-    @property
-    def channel_rules(self) -> ChannelRules:
-        """What is said is heard by all in play."""
-        delay, drop = self.config.message_delay, self.config.message_loss
-        return ChannelRules(delay=delay, max_length=MAX_MESSAGE, drop=drop)
-
     # -- vocabulary -----------------------------------------------------------------------
-
-    @property
-    def grammar(self) -> tuple[Verb, ...]:
-        """The verbs; see `actions.verbs`."""
-        return self._grammar
-
-    @property
-    def num_actions(self) -> int:
-        """The most commands that an agent has at once."""
-        return self.envelope.actions
 
     @property
     def noop(self) -> Command:
@@ -319,12 +303,14 @@ class Household(TextWorld[HouseholdConfig, HouseholdFacts, HomeState, tuple[Game
             self.agents[agent],
             self.game.goal_text,
             tuple(known.places),
-            tuple(known.lines),
+            tuple(known.shown),
             knowledge.held_by(self.game, state, agent),
             self._others(agent) if len(self.agents) > 1 else (),
             tuple(self.mailboxes.delivered[self.agents[agent]]),
-            tuple([row.line for row in self.rows(agent)]) if lists else (),
-            _plain(state.feedback[agent]) if state.t else None,
+            tuple([row.line for row in self.rows(agent) if row.verb not in _ALWAYS])
+            if lists
+            else (),
+            (state.why[agent] or text.told_of(state.feedback[agent])) if state.t else None,
             self.hints[agent],
         )
 
@@ -336,7 +322,8 @@ class Household(TextWorld[HouseholdConfig, HouseholdFacts, HomeState, tuple[Game
 
     def vector(self, facts: HouseholdFacts) -> NDArray[np.float32]:
         """Return the vector of the facts."""
-        return vector.vector_of(facts, self.envelope, self.agents)
+        lists, always = self.config.lists_commands, ["look", "inventory", *["help"] * self._asks]
+        return vector.vector_of(facts, self.envelope, self.agents, always if lists else [])
 
     @staticmethod
     def to_text(facts: HouseholdFacts, config: HouseholdConfig) -> str:
@@ -428,7 +415,7 @@ class Household(TextWorld[HouseholdConfig, HouseholdFacts, HomeState, tuple[Game
     def read(self, agent: int, line: object) -> Command | InvalidAction:
         """Read a line, to the letter; only blanks around it do not matter."""
         if not isinstance(line, str) or len(line) > MAX_LINE:
-            return self._told(read_command(line, self._grammar))
+            return read_command(line, self._grammar)
         words = line.strip()
         self.rows(agent)
         row = self._row_of(words)
@@ -437,20 +424,33 @@ class Household(TextWorld[HouseholdConfig, HouseholdFacts, HomeState, tuple[Game
         spoken = next((row for row in self._speech[agent] if row.line == words), None)
         if spoken is not None:
             return spoken.command
-        found = self._told(read_command(line, self._grammar))
+        found = read_command(line, self._grammar)
         if isinstance(found, InvalidAction) or found.verb in ("say", "tell"):
             return found
         proper = self.write(found)
         if proper != words:
             told = f"I did not understand {words[:40]!r}; write it so: {proper[:80]}"
-            return self._told(InvalidAction(Outcome.UNPARSABLE, told))
+            return InvalidAction(Outcome.UNPARSABLE, told)
         return found
 
-    def _told(self, found: Command | InvalidAction) -> Command | InvalidAction:
-        """Answer what cannot be read as the games do, unless the reason is wanted."""
-        if isinstance(found, InvalidAction) and self.config.feedback == "native":
-            return found._replace(message=NO_EFFECT)
-        return found
+    def read_reply(self, agent: int, reply: object) -> Command | InvalidAction:
+        """Read a text action in any form and in other words; see `texts.synonyms.fitting`.
+
+        Where the games' own wording is shown, commands are read to the letter as theirs are.
+        """
+        found = super().read_reply(agent, reply)
+        exact = isinstance(found, Command) and self.legal(agent, found)
+        if exact or not isinstance(reply, str) or self.shows_native:
+            return found
+        rows = [row.command for row in self.rows(agent)]
+
+        def fits(line: str) -> Command | InvalidAction | None:
+            other = len(line) > MAX_LINE or actions.reworded(line.strip()) is not None
+            return None if other else fitting(line, rows, _GOES_BY)
+
+        answer = read_answer(reply, (lambda line: isinstance(fits(line), Command),))
+        command = answer.command if isinstance(answer, Answer) else None
+        return (fits(command) if isinstance(command, str) else None) or found
 
     def write(self, command: Command) -> str:
         """Return the line of a command."""
@@ -460,7 +460,7 @@ class Household(TextWorld[HouseholdConfig, HouseholdFacts, HomeState, tuple[Game
     @property
     def manual(self) -> Manual:
         """The words of the prompt."""
-        return manual(self.config, self.placing)
+        return manual(self.config, self.placing, self._asks)
 
     # -- the state is a value -------------------------------------------------------------
 
@@ -503,11 +503,6 @@ class Household(TextWorld[HouseholdConfig, HouseholdFacts, HomeState, tuple[Game
     def rgb(self) -> NDArray[np.uint8]:
         """Draw the receptacles as cupboards with what is in them."""
         return pictures.rgb(self.game, self.state_of, self.agents)
-
-
-def _plain(answer: str) -> str:
-    """Return an answer on one line."""
-    return " ".join(answer.split()) if "\n" in answer else answer
 
 
 @functools.lru_cache(maxsize=512)

@@ -27,12 +27,21 @@ _SQL = Param("sql", "text", description="one statement")
 _TABLE = Param("table", description="name of a table")
 _MESSAGE = Param("message", "text", description="what to say")
 _VERBS: Final = (
-    Verb("query", "run a statement of SQL; the word query may be left out", (_SQL,)),
-    Verb("submit", "answer the question with the result of your last query"),
-    Verb("skip", "give up"),
-    Verb("tables", "list the tables"),
-    Verb("describe", "list the columns of a table", (_TABLE,)),
-    Verb("wait", "do nothing"),
+    Verb(
+        "query",
+        "run a statement of SQL; the word query may be left out",
+        (_SQL,),
+        ("run query", "run", "sql"),
+    ),
+    Verb(
+        "submit",
+        "answer the question with the result of your last query",
+        synonyms=("submit answer", "answer", "submit result", "submit the result", "done"),
+    ),
+    Verb("skip", "give up", synonyms=("give up", "pass")),
+    Verb("tables", "list the tables", synonyms=("list tables", "list the tables", "show tables")),
+    Verb("describe", "list the columns of a table", (_TABLE,), ("desc", "columns of")),
+    Verb("wait", "do nothing", synonyms=("do nothing", "noop", "stay")),
 )
 _STARTS = frozenset(
     "select with values insert update delete replace explain show pragma create drop alter attach "
@@ -59,6 +68,15 @@ def bare(line: str) -> str:
     words = line.strip()
     match = _FENCE.fullmatch(words)
     return match[1] if match else words
+
+
+_DESCRIBE = re.compile(r"(?:describe|desc|columns of)\s+(?:(?:the )?table\s+)?(.+)", re.I | re.S)
+
+
+def table_described(line: str) -> str:
+    """Return the table that a line asks about, or "" if it is no such line."""
+    match = _DESCRIBE.fullmatch(line)
+    return match[1].strip(' .;"`') if match else ""
 
 
 def is_sql(line: str) -> bool:

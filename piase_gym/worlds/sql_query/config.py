@@ -4,14 +4,15 @@ from __future__ import annotations
 
 from typing import Any, ClassVar, Literal, Self
 
-from pydantic import BaseModel, ConfigDict, Field, model_validator
+from pydantic import Field, model_validator
 
-from piase_gym.core.config import Envelope, WorldConfig
+from piase_gym.core.config import Envelope
 from piase_gym.errors import ConfigError
 from piase_gym.worlds.sql_query.levels import datasets
 from piase_gym.worlds.sql_query.levels.dataset import Schema
 from piase_gym.worlds.sql_query.levels.domains import MOST_COLUMNS, MOST_TABLES, DomainName
 from piase_gym.worlds.sql_query.levels.questions import LEVELS, KindName
+from piase_gym.worlds.texts.config import TextConfig, TextRewards
 
 MAX_AGENTS = 8
 MAX_MESSAGE = 400
@@ -19,15 +20,11 @@ MAX_MESSAGE = 400
 Hardness = Literal["easy", "medium", "hard", "extra"]
 
 
-class Rewards(BaseModel):
+class Rewards(TextRewards):
     """SqlQuery's reward table."""
 
-    model_config = ConfigDict(frozen=True, extra="forbid", allow_inf_nan=False)
-
     score: float = Field(1.0, description="times the score of the answer, for everybody")
-    step: float = Field(0.0, description="every step")
     error: float = Field(0.0, description="a query that fails")
-    illegal: float = Field(0.0, description="a command that cannot be carried out or read")
 
 
 class SqlQueryEnvelope(Envelope):
@@ -51,7 +48,7 @@ class SqlQueryEnvelope(Envelope):
         )
 
 
-class SqlQueryConfig(WorldConfig):
+class SqlQueryConfig(TextConfig):
     """Everything about a SqlQuery that can be set; see `SqlQuery` for what it means."""
 
     world: ClassVar[str] = "SqlQuery"
@@ -100,8 +97,6 @@ class SqlQueryConfig(WorldConfig):
     server: str | None = Field(
         None, description="SQLAlchemy URL of a server that has the dataset's databases"
     )
-    message_delay: int = Field(1, ge=0, le=1000, description="steps until a message is heard")
-    message_loss: float = Field(0.0, ge=0.0, le=1.0, description="share of messages that get lost")
     rewards: Rewards = Field(default_factory=lambda: Rewards(), description="the reward table")
     envelope: SqlQueryEnvelope | None = Field(None, description="largest sizes")
 

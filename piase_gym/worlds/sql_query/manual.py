@@ -4,42 +4,63 @@ from __future__ import annotations
 
 from piase_gym.core.world import Manual
 from piase_gym.worlds.sql_query.config import SqlQueryConfig
+from piase_gym.worlds.texts.wording import counted, listing, priced
 
 
 def manual(config: SqlQueryConfig) -> Manual:
     """Return the words of the prompt."""
-    together = ""
-    if config.agents > 1:
-        people = ", ".join(config.names(config.agents))
-        together = (
-            f" {people} share the question; what you say is heard a little later, and whoever "
-            "submits answers for all."
-        )
-    schema = (
-        "Ask for the tables and for the columns of a table first; they are not shown by themselves."
-        if config.discover
-        else "The tables are listed."
-    )
-    counts = (
-        "Submit when the last result is the answer: it is the rows that count."
-        if config.answer == "submitted"
-        else "The best result of all your queries counts."
-    )
+    table = config.rewards
     order = (
         "the order of rows counts, too"
         if config.reward_mode == "original"
         else "the order of rows counts where the question asks for one"
     )
-    rules = (
-        "You are asked a question about a database, and answer it with queries in the SQL of "
-        f"SQLite. {schema} Write one statement a turn; you are shown the first rows of what it "
-        "returns, or what was wrong with it. Return what is asked for and no other column. The "
-        f"database can only be read, unless you are told to change it. {counts}{together}"
-    )
-    table = config.rewards
-    worth = (
+    scored = (
         f"{table.score:+g} times the score of the answer, which is 1 if its rows are those that "
-        f"are wanted, and less the fewer they share ({order}); {table.step:+g} a turn, "
-        f"{table.error:+g} for a query that fails, {table.illegal:+g} for what cannot be done."
+        f"are wanted, and less the fewer they share ({order})."
     )
-    return Manual(rules, worth, lambda _agent: "answer the question of the first observation.")
+    rest = priced(
+        (table.step, "a turn"),
+        (table.error, "more for a query that fails"),
+        (table.illegal, "more for what cannot be done or read"),
+    )
+    seen = "Question: How many boats are there?\n- boat: id, name, length real."
+    return Manual(
+        " ".join(_rules(config)),
+        scored if rest == "nothing." else f"{scored} {rest}",
+        lambda _agent: "answer the question that each observation names.",
+        end=f"An episode ends when the answer is submitted, when you give up, or after "
+        f"{counted(config.max_steps, 'turn')}.",
+        example=(seen, "SELECT COUNT(*) FROM boat"),
+    )
+
+
+def _rules(config: SqlQueryConfig) -> list[str]:
+    """Say how questions are answered."""
+    rules = [
+        "You are asked a question about a database, and answer it with queries in the SQL of "
+        "SQLite. Write one statement a turn; you are shown the first rows of what it returns, or "
+        "what was wrong with it. Return what is asked for and no other column.",
+        "Ask for the tables, then for the columns of a table; they are not shown by themselves."
+        if config.discover
+        else "Lines that begin with a dash list the tables and their columns.",
+        "A column has text if no type is named; (key) is the primary key, as is id alone; "
+        "(= club.id) refers to the column id of the table club, and club_id (=) does the same.",
+    ]
+    if config.writes or config.dataset is not None:
+        rules.append("If a database is 'to be changed', change it as asked, and submit.")
+    else:
+        rules.append("The database can only be read.")
+    rules.append(
+        "Submit when your last result is the answer; without that nothing is scored."
+        if config.answer == "submitted"
+        else "The best result of all your queries counts."
+    )
+    if config.agents > 1:
+        people = listing(config.names(config.agents))
+        later = counted(config.message_delay, "step") + " later" if config.message_delay else "soon"
+        rules.append(
+            f"{people} share the question; what you say is heard {later}, and whoever submits "
+            "answers for all."
+        )
+    return rules

@@ -16,12 +16,11 @@ from piase_gym.core.commands import (
     Command,
     InvalidAction,
     Outcome,
-    Verb,
     read_command,
     unparsable,
 )
 from piase_gym.core.difficulty import DifficultyParameter
-from piase_gym.core.mailbox import EVERYONE, ChannelRules, Message
+from piase_gym.core.mailbox import EVERYONE, Message
 from piase_gym.core.objects import Objects
 from piase_gym.core.rng import Stream, StreamId
 from piase_gym.core.script.observables import Observable
@@ -143,6 +142,7 @@ class SqlQuery(TextWorld[SqlQueryConfig, SqlQueryFacts, SqlState, Setting]):
         ).split()
     )
     difficulty_parameters: ClassVar[tuple[DifficultyParameter, ...]] = DIFFICULTY_PARAMETERS
+    max_message: ClassVar[int] = MAX_MESSAGE
     state_key: ClassVar[str] = "query"
     state_adapter: ClassVar[TypeAdapter[Any]] = TypeAdapter(SqlState)
 
@@ -165,28 +165,7 @@ class SqlQuery(TextWorld[SqlQueryConfig, SqlQueryFacts, SqlState, Setting]):
         if config.dataset is not None:
             self._dataset = datasets.load(config.dataset)
 
-    def take_config(self, config: SqlQueryConfig) -> None:
-        """Take another config for the episodes that follow."""
-        super().take_config(config)
-        self._take(self.config)
-
-    @property
-    def channel_rules(self) -> ChannelRules:
-        """The rules of messages under the present config."""
-        delay, drop = self.config.message_delay, self.config.message_loss
-        return ChannelRules(delay=delay, max_length=MAX_MESSAGE, drop=drop)
-
     # -- vocabulary -----------------------------------------------------------------------
-
-    @property
-    def grammar(self) -> tuple[Verb, ...]:
-        """The verbs; see `actions.verbs`."""
-        return self._grammar
-
-    @property
-    def num_actions(self) -> int:
-        """How many indices there are; see `actions.layout`."""
-        return self._num_actions
 
     @property
     def noop(self) -> Command:
@@ -366,6 +345,24 @@ class SqlQuery(TextWorld[SqlQueryConfig, SqlQueryFacts, SqlState, Setting]):
             self._choices[agent] = found
         return found
 
+    def decode(self, agent: int, act: Any) -> DecodedAction:
+        """Decode one act; an illegal one is explained in words."""
+        plan = super().decode(agent, act)
+        illegal = isinstance(plan, InvalidAction) and plan.outcome is Outcome.ILLEGAL
+        if not illegal or not isinstance(plan, InvalidAction) or not isinstance(act, Command):
+            return plan
+        if act.verb == "tell":
+            return plan._replace(message="You can tell something to others who are in play alone.")
+        known = ", ".join(table.name for table in self.schema_of(agent))
+        told = f"you know {known}" if known else "ask for the tables first"
+        return plan._replace(message=f"There is no such table that you know; {told}.")
+
+    def line_of(self, agent: int, act: Command | int) -> str:
+        """Return the text of a command; that of a query is told with its result."""
+        line = super().line_of(agent, act)
+        found = act if isinstance(act, Command) else self.command(agent, act)
+        return "query" if isinstance(found, Command) and found.verb == "query" else line
+
     def legal(self, agent: int, command: Command) -> bool:
         """Tell whether a command is legal now; anything can be asked and said."""
         if self.state_of.status[agent] != "playing":
@@ -405,18 +402,16 @@ class SqlQuery(TextWorld[SqlQueryConfig, SqlQueryFacts, SqlState, Setting]):
         if not isinstance(line, str) or len(line) > MAX_LINE:
             return read_command(line, self._grammar)
         words = actions.bare(line)
-        first, _, rest = words.partition(" ")
-        if first.rstrip(".!").lower() not in {verb.name for verb in self._grammar}:
-            if actions.is_sql(words):
-                return Command("query", {"sql": words})
-            if words.lower().startswith("desc "):
-                return Command("describe", {"table": rest.strip(' ;"`')})
+        first = words.partition(" ")[0]
+        named = first.rstrip(".!").lower() in {verb.name for verb in self._grammar}
+        if not named and actions.is_sql(words):
+            return Command("query", {"sql": words})
+        if table := actions.table_described(words):
+            return Command("describe", {"table": table})
         found = read_command(words, self._grammar)
         if isinstance(found, InvalidAction):
             usages = "; ".join(verb.usage for verb in self._grammar)
             return unparsable(f"this is neither SQL nor a command ({usages})")
-        if found.verb == "describe":
-            return Command("describe", {"table": rest.strip(' ;"`')})
         return found
 
     def check(self, agent: int, command: Command) -> Command | InvalidAction:

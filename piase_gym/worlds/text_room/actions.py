@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import functools
+from collections import Counter
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
 from itertools import accumulate
@@ -14,6 +15,7 @@ from piase_gym.worlds.text_room.levels import names, words
 from piase_gym.worlds.text_room.levels.story_rules import DIRECTIONS
 from piase_gym.worlds.texts.action_table import ActionTable
 from piase_gym.worlds.texts.parser import Wording
+from piase_gym.worlds.texts.wording import plain, spaced
 
 _ITEM = Param("item_name", description="name of an item")
 _TARGET = Param("target_object", description="name of an object")
@@ -89,7 +91,10 @@ SHORT_DIRECTIONS = {
 }
 OPENINGS = {
     "look": ("look at", "look around", "look", "examine", "inspect", "describe", "x", "l"),
-    "go": ("go to the", "go to", "go", "walk to the", "walk", "move", "run", "head", "enter"),
+    "go": (
+        *("go through", "go to", "go", "walk through", "walk to", "walk", "move to", "move"),
+        *("run to", "run", "head to", "head", "enter", "leave through", "climb"),
+    ),
     "take": ("take", "pick up", "get", "grab", "collect", "fetch"),
     "drop": ("drop", "put down", "discard", "throw away", "leave"),
     "put": ("put", "place", "insert", "lay"),
@@ -209,7 +214,8 @@ def _write(
     words = Vocabulary(agents, rooms, dict(objects), stats, envelope)
     bases = bases_of(words.envelope)
     verbs = grammar(envelope.agents > 1)
-    return Table(ActionTable.of(bases["size"], _rows(bases, words), verbs), bases, words)
+    rows = _rows(bases, words)
+    return Table(ActionTable.of(bases["size"], rows, verbs, words.as_text), bases, words)
 
 
 def _rows(bases: Bases, words: Vocabulary) -> Iterator[tuple[int, Command]]:
@@ -271,6 +277,21 @@ class Vocabulary:
     def __deepcopy__(self, _memo: Any) -> Vocabulary:
         """Return itself: it never changes."""
         return self
+
+    @functools.cached_property
+    def _shown(self) -> dict[str, str]:
+        """Names as texts show them, of things that have no other's name in this."""
+        counts = Counter(map(plain, self.objects))
+        return {name: spaced(name) for name in self.objects if counts[plain(name)] == 1}
+
+    def as_text(self, command: Command) -> Command:
+        """Return a command with names as texts show them."""
+        things = {
+            key: self._shown.get(value, value)
+            for key, value in command.parameters.items()
+            if key in WORDING.things
+        }
+        return Command(command.verb, {**command.parameters, **things}) if things else command
 
 
 def vocabulary(config: TextRoomConfig) -> Vocabulary:

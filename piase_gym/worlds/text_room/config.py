@@ -2,16 +2,17 @@
 
 from __future__ import annotations
 
-from typing import Any, ClassVar, Literal, Self
+from typing import Annotated, Any, ClassVar, Literal, Self
 
-from pydantic import BaseModel, ConfigDict, Field, model_validator
+from pydantic import Field, model_validator
 
-from piase_gym.core.config import Envelope, WorldConfig
+from piase_gym.core.config import Envelope
 from piase_gym.worlds.text_room.levels import names, words
 from piase_gym.worlds.text_room.levels.recall import MOST_DELAY, recall_story
 from piase_gym.worlds.text_room.levels.story import Story
 from piase_gym.worlds.text_room.levels.story_rules import AddMetric, MaxSteps
 from piase_gym.worlds.text_room.levels.validation import problems
+from piase_gym.worlds.texts.config import TextConfig, TextRewards
 
 MAX_AGENTS = 16
 MAX_MESSAGE = 200
@@ -23,10 +24,8 @@ PHRASES = ("hello", "yes", "no", "I need help.", "Come here.", "Wait there.", "I
 """What can be said by index; text actions can say anything."""
 
 
-class Rewards(BaseModel):
+class Rewards(TextRewards):
     """TextRoom's reward table."""
-
-    model_config = ConfigDict(frozen=True, extra="forbid", allow_inf_nan=False)
 
     win: float = Field(10.0, description="winning")
     lose: float = Field(-10.0, description="losing by a condition, not by time")
@@ -47,6 +46,7 @@ class TextRoomEnvelope(Envelope):
     flags: int = Field(0, ge=0, description="most flags")
     events: int = Field(0, ge=0, description="most events")
     metrics: int = Field(0, ge=0, description="most metrics")
+    memory: int = Field(0, ge=0, le=1, description="1 if there is room for what was seen")
     text: int = Field(2000, ge=1, description="longest words of a moment, in characters")
 
     @property
@@ -55,7 +55,7 @@ class TextRoomEnvelope(Envelope):
         return self.items + self.fixtures
 
 
-class TextRoomConfig(WorldConfig):
+class TextRoomConfig(TextConfig):
     """Everything about a TextRoom that can be set; see `TextRoom` for what it means."""
 
     world: ClassVar[str] = "TextRoom"
@@ -73,14 +73,14 @@ class TextRoomConfig(WorldConfig):
     theme: Literal["house", "castle", "ship"] = Field(
         "house", description="the words of generated quests"
     )
-    recall: int | None = Field(
-        None, ge=0, le=MOST_DELAY, description="steps between cue and choice, in place of a story"
+    recall: Annotated[int, Field(ge=0, le=MOST_DELAY)] | Literal["map"] | None = Field(
+        None,
+        description="'map': what was seen is remembered and shown; a number: steps between cue and "
+        "choice of a task of memory, in place of a story",
     )
     hearing: Literal["everywhere", "room"] = Field(
         "everywhere", description="who hears what is said: everybody, or who is in the same room"
     )
-    message_delay: int = Field(1, ge=0, le=1000, description="steps until a message is heard")
-    message_loss: float = Field(0.0, ge=0.0, le=1.0, description="share of messages that get lost")
     rewards: Rewards = Field(default_factory=lambda: Rewards(), description="the reward table")
     envelope: TextRoomEnvelope | None = Field(None, description="largest sizes")
 
@@ -133,6 +133,7 @@ class TextRoomConfig(WorldConfig):
                 rooms=self.rooms,
                 items=len(quest_names.items),
                 fixtures=len(quest_names.fixtures),
+                memory=int(self.recall == "map"),
                 text=words.LONGEST_ROOM + words.LONGEST_OBJECT * quest_names.size,
             )
         story = self.story
@@ -148,6 +149,7 @@ class TextRoomConfig(WorldConfig):
             flags=len(names.flags(story)),
             events=len(story.events),
             metrics=len(metrics),
+            memory=int(self.recall == "map"),
             text=longest_words(story),
         )
 
@@ -188,4 +190,6 @@ def longest_words(story: Story) -> int:
     ]
     messages = sum(length(getattr(r, "content", "")) for r, _ in names.responses(story))
     longest = max(map(length, names.all_objects(story)), default=0)
+    goals = [length(setup.goal or "") for setup in story.agent_setup]
+    rooms += sum(map(length, story.rooms)) + max(goals) + 900 * len(story.win_conditions)
     return rooms + sum(objects) + len(objects) * (60 + longest + extra) + extra + messages + 200

@@ -76,7 +76,7 @@ DIFFICULTY_PARAMETERS: Final = (
         0,
         MOST_DELAY,
         whole=True,
-        where=lambda config: config.recall is not None,
+        where=lambda config: isinstance(config.recall, int),
     ),
     number_parameter("message_loss", "share of messages that get lost", 0.0, 1.0),
     number_parameter("message_delay", "steps until a message is heard", 0, 1000, whole=True),

@@ -8,7 +8,9 @@ from typing import NamedTuple
 from piase_gym.core.mailbox import Message
 from piase_gym.core.world import Facts
 
-STATES = ("", "closed", "open")
+STATES = ("", "closed", "open", "locked", "unlocked", "not searched", "searched")
+"""How a thing stands. What has a lock and is closed is ``locked`` or ``unlocked``. What cannot be
+carried, opened or closed may be ``searched``, and is ``not searched`` until this agent does it."""
 
 
 class Seen(NamedTuple):
@@ -17,7 +19,7 @@ class Seen(NamedTuple):
     Attributes:
         name: Its name.
         inside: The object that it is in, or "".
-        state: ``open``, ``closed`` or "".
+        state: One of `STATES`.
         description: How it looks.
     """
 
@@ -28,17 +30,56 @@ class Seen(NamedTuple):
 
 
 class Held(NamedTuple):
-    """An object in hand: its name, and ``open``, ``closed`` or ""."""
+    """An object in hand: its name, and one of `STATES`."""
 
     name: str
     state: str
 
 
 class Way(NamedTuple):
-    """A way out: its direction, and the door in it or ""."""
+    """A way out.
+
+    Attributes:
+        direction: Where it goes.
+        door: The door in it, or "".
+        to: The room that it leads to, once the agent has walked it in either direction; else "".
+    """
 
     direction: str
     door: str
+    to: str
+
+
+class PastThing(NamedTuple):
+    """An object that is out of sight.
+
+    Attributes:
+        name: Its name.
+        inside: The object that it was in, or "".
+        state: How it stood, one of `STATES`.
+        age: How many steps ago it was seen.
+    """
+
+    name: str
+    inside: str
+    state: str
+    age: int
+
+
+class PastRoom(NamedTuple):
+    """A room that was seen, and what was last seen there.
+
+    Attributes:
+        name: Its name.
+        age: How many steps ago it was seen; 0 is where the agent is now.
+        exits: Its ways out.
+        things: What was seen there.
+    """
+
+    name: str
+    age: int
+    exits: tuple[Way, ...]
+    things: tuple[PastThing, ...]
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -53,7 +94,8 @@ class TextRoomFacts(Facts):
         inventory: What the agent carries.
         others: Who else is here.
         stats: Numbers of its body, by name.
-        goal: The item that a generated quest asks for, or "".
+        goal: The item that a generated quest asks for; in a written story, its goal in words.
+        past: With ``recall="map"`` what it remembers of what it does not see.
         feedback: What became of its last command, in words.
     """
 
@@ -65,13 +107,15 @@ class TextRoomFacts(Facts):
     others: tuple[str, ...]
     stats: tuple[tuple[str, float], ...]
     goal: str
+    past: tuple[PastRoom, ...]
     feedback: str | None
 
 
 class StepFacts(NamedTuple):
-    """What one agent knows of a step: its body, letters, what became of its command, a hint."""
+    """What one agent knows of a step: body, letters, memory, what became of its command, a hint."""
 
     stats: tuple[tuple[str, float], ...]
     messages: tuple[Message, ...]
+    past: tuple[PastRoom, ...]
     feedback: str | None
     hint: str | None

@@ -1,64 +1,203 @@
-"""The manual of TextRoom: its rules, rewards and goals in words."""
+"""The manual of TextRoom: what can be met in a config, rewards and goals in words."""
 
 from __future__ import annotations
 
-from typing import Any
+from collections.abc import Iterator
+from typing import Any, NamedTuple
 
 from piase_gym.core.world import Manual
 from piase_gym.worlds.text_room.config import TextRoomConfig
+from piase_gym.worlds.text_room.levels import names
+from piase_gym.worlds.text_room.levels.story_rules import LogMilestone, MaxSteps
 from piase_gym.worlds.text_room.state import Plot
-from piase_gym.worlds.texts.wording import spaced
+from piase_gym.worlds.texts.wording import counted, listing, priced, spaced
+
+
+class Mechanics(NamedTuple):
+    """What there is in the rooms of a config."""
+
+    ways: bool
+    doors: bool
+    lids: bool
+    keys: bool
+    bolts: bool
+    searching: bool
+    writing: bool
+    using: bool
+
+
+def mechanics(config: TextRoomConfig, plot: Plot | None) -> Mechanics:
+    """Return what can be met: of written stories what is in them, else what may be generated."""
+    if plot is None:
+        doors, some = min(config.depth // 2, config.rooms - 1) > 0, config.depth > 0
+        lids = some or config.distractors > 1
+        return Mechanics(config.rooms > 1, doors, lids, some, False, some, False, False)
+    return Mechanics(
+        ways=any(plot.exits),
+        doors=any(plot.doors),
+        lids=any(plot.opens[k] for k, is_one in enumerate(plot.containers) if is_one),
+        keys=any(key >= 0 for key in plot.keys),
+        bolts=any(thing.locked and not thing.key_required for thing in plot.things),
+        searching=plot.searching,
+        writing=any(plot.readable),
+        using=bool(plot.interactions) or any(plot.usable),
+    )
 
 
 def manual(config: TextRoomConfig, plot: Plot | None) -> Manual:
     """Return the words of the prompt."""
-    table = config.rewards
-    together = ""
+    met = mechanics(config, plot)
+    story = plot.story.description if plot else ""
+    rules = " ".join(filter(None, [story, *_rules(config, plot, met)]))
+    goals = [goal_of(plot, k) if plot else _SOUGHT for k in range(config.fixed_sizes().agents)]
+    milestones = [name for name, can in zip(MILESTONES, _reachable(met), strict=True) if can]
+    if plot is not None:
+        logged = [r for r, _ in names.responses(plot.story) if isinstance(r, LogMilestone)]
+        milestones += [r.milestone_name for r in logged]
+    return Manual(
+        rules,
+        _worth(config, plot),
+        goals.__getitem__,
+        milestones=tuple(dict.fromkeys(milestones)),
+        example=_example(met),
+    )
+
+
+MILESTONES = ("first_find", "first_lock_opened", "first_text_read")
+"""What every story has as milestones; events of a story log others."""
+_SOUGHT = "take the item that each observation names after 'Your goal:'."
+
+
+def _reachable(met: Mechanics) -> tuple[bool, bool, bool]:
+    """Tell which of `MILESTONES` can be reached."""
+    return met.searching, met.keys, met.writing
+
+
+def _rules(config: TextRoomConfig, plot: Plot | None, met: Mechanics) -> Iterator[str]:
+    """Say how what can be met works, what costs the unwary first."""
+    yield "Only what you see or carry can be named; to name anything else is illegal."
+    if met.ways:
+        yield "Go in a direction, or to a room that you know a way to."
+    if met.lids or met.doors:
+        shut = ["see what is in it"] * met.lids + ["go through it"] * met.doors
+        yield f"What is closed must be opened before you can {' or '.join(shut)}."
+    if met.keys:
+        yield (
+            "What is locked does not open: carry its key, unlock it (without naming a key you try "
+            "all that you carry), then open it."
+        )
+    if met.bolts:
+        what = "Some of it" if met.keys else "What is locked"
+        yield f"{what} has no key; something else unlocks it."
+    if met.searching:
+        yield "What is marked 'not searched' may hide something: search it."
+    yield "You can carry any number of things."
+    if met.using:
+        yield "Some things can be used, by themselves or on each other."
+    if met.writing:
+        yield "Some things can be read."
+    if plot is not None:
+        yield from _bodies(plot)
+    if config.recall == "map":
+        yield "Lines that begin with 'You remember' say what you saw, and may be out of date."
     if config.agents > 1:
-        people = ", ".join(config.names(config.agents))
-        together = f"What you say is heard a little later. Those who take part are {people}. "
-    rules = (
-        f"{plot.story.description + ' ' if plot and plot.story.description else ''}"
-        "You are in a place of several rooms. Things can be looked at, searched, opened, unlocked "
-        "with the right key, read, taken and used on each other. What you need may be hidden or "
-        f"locked away. {together}Name things as you see them."
-    )
-    worth = (
-        f"{table.win:+g} for winning, {table.lose:+g} for losing, {table.step:+g} a step, "
-        f"{table.milestone:+g} for a milestone, {table.failed:+g} for what fails, "
-        f"{table.illegal:+g} for what is illegal or cannot be read."
-    )
-    return Manual(rules, worth, lambda agent: goal_of(plot, agent))
+        people = listing(config.names(config.agents))
+        who = "whoever is in the same room" if config.hearing == "room" else "the others"
+        later = counted(config.message_delay, "step") + " later" if config.message_delay else "soon"
+        yield (
+            f"{people} take part and act at once; the first to take a thing has it. What you say "
+            f"is heard by {who} {later}{', if it is not lost' if config.message_loss else ''}."
+        )
 
 
-def goal_of(plot: Plot | None, agent: int) -> str:
-    """Say what an agent is to achieve."""
-    if plot is None:
-        return "find and take the item that your text names."
+def _bodies(plot: Plot) -> Iterator[str]:
+    """Say how numbers of bodies change, and when it is lost."""
+    rates = {name: amount for _, name, amount in plot.stat_rates}
+    for name, amount in rates.items():
+        yield f"Your {spaced(name)} changes by {amount:+g} a step."
+    losses = [_in_words(c, "somebody", "has", "is") for c, _ in plot.losses]
+    if losses:
+        yield f"It is lost when {' or '.join(dict.fromkeys(losses))}."
+
+
+def _worth(config: TextRoomConfig, plot: Plot | None) -> str:
+    """Say what is rewarded."""
+    table = config.rewards
+    loses = bool(plot and plot.losses)
+    told = priced(
+        (table.win, "for winning"),
+        (table.lose * loses, "for losing"),
+        (table.step, "for each step"),
+        (table.milestone, "for each milestone, the first time"),
+        (table.failed, "more for what fails"),
+        (table.illegal, "more for what is illegal or cannot be read"),
+    )
+    late = (
+        " To run out of steps counts as lost, and costs nothing more."
+        if plot is None or any(isinstance(c, MaxSteps) for c in plot.story.lose_conditions)
+        else ""
+    )
+    shared = config.shared_reward and config.agents > 1
+    return f"{told}{late}{' Everybody gets the mean of all.' if shared else ''}"
+
+
+def _example(met: Mechanics) -> tuple[str, str]:
+    """Return a part of an observation, and what fits it."""
+    if met.keys and met.doors:
+        seen = "You can go east through the garden gate.\nYou see a garden gate (locked).\n"
+        return f"{seen}You carry the tin key.", "unlock garden gate"
+    if met.ways:
+        return "You can go north; east to the terrace.", "go north"
+    return "You see a hatbox (closed).", "open hatbox"
+
+
+# -- goals ------------------------------------------------------------------------------------
+
+
+def goal_of(plot: Plot, agent: int) -> str:
+    """Say what an agent of a written story is to achieve."""
     story = plot.story
     if agent < len(story.agent_setup) and story.agent_setup[agent].goal:
-        return str(story.agent_setup[agent].goal)
-    names = [setup.agent_id for setup in story.agent_setup]
-    people = {name: (name, "has", "is") for name in names}
-    if agent < len(names):
-        people[names[agent]] = ("you", "have", "are")
-    anybody = people[names[0]] if len(names) == 1 else ("somebody", "has", "is")
-    told = [
-        _in_words(condition, *people.get(getattr(condition, "agent_id", None) or "", anybody))
-        for condition in story.win_conditions
-    ]
-    return f"{(' or ' if story.win_logic == 'any' else ' and ').join(told)}."
+        goal = str(story.agent_setup[agent].goal)
+        return goal if goal.endswith(".") else f"{goal}."
+    known = [setup.agent_id for setup in story.agent_setup]
+    mine = known[agent] if agent < len(known) else None
+    flags = names.flags(story)
+    told = []
+    for condition in story.win_conditions:
+        who = getattr(condition, "agent_id", None)
+        if condition.type == "flag_set" and condition.flag_name not in flags:
+            continue  # nothing ever sets it
+        own = who == mine if who or len(known) > 1 else True
+        told.append(_to_do(condition) if own else f"see that {_in_words(condition, who)}")
+    ways = (" or " if story.win_logic == "any" else " and ").join(told)
+    return f"{ways or 'last as long as you can'}."
 
 
-def _in_words(condition: Any, who: str, has: str, are: str) -> str:
+def _to_do(condition: Any) -> str:
+    """Say what an agent itself is to do for a condition."""
+    match condition.type:
+        case "item_in_inventory":
+            return f"get the {spaced(condition.item_name)}"
+        case "flag_set" if condition.flag_name.startswith("has_read_"):
+            return f"read the {spaced(condition.flag_name.removeprefix('has_read_'))}"
+        case "agent_in_room":
+            return f"go to the {spaced(condition.room)}"
+        case "item_in_room":
+            return f"bring the {spaced(condition.item_name)} to the {spaced(condition.room)}"
+    return f"see that {_in_words(condition, 'you', 'have', 'are')}"
+
+
+def _in_words(condition: Any, who: str | None, has: str = "has", are: str = "is") -> str:
     """Say a condition in words; who it is about, with "has" and "is" to go with it."""
+    who = getattr(condition, "agent_id", None) or who or "somebody"
     match condition.type:
         case "item_in_inventory":
             return f"{who} {has} the {spaced(condition.item_name)}"
-        case "flag_set" if condition.flag_name.startswith("has_"):
-            return f"{who} {has} {spaced(condition.flag_name).removeprefix('has ')}"
+        case "flag_set" if condition.flag_name.startswith("has_read_"):
+            return f"{who} {has} read the {spaced(condition.flag_name.removeprefix('has_read_'))}"
         case "flag_set":
-            return f"{who} {has} the flag '{spaced(condition.flag_name)}'"
+            return f"this comes true: {spaced(condition.flag_name)}"
         case "agent_in_room":
             return f"{who} {are} in the {spaced(condition.room)}"
         case "item_in_room":
@@ -67,4 +206,4 @@ def _in_words(condition: Any, who: str, has: str, are: str) -> str:
             states = [("open", condition.is_open), ("locked", condition.locked)]
             words = [f"{'' if on else 'not '}{word}" for word, on in states if on is not None]
             return f"the {spaced(condition.object)} is {' and '.join(words)}"
-    return f"{who} {has} {condition.condition}"
+    return f"of {who} this holds: {condition.condition}"

@@ -10,6 +10,7 @@ from pydantic import ConfigDict
 from pydantic.dataclasses import dataclass as checked
 
 from piase_gym.core.rng import Stream, StreamId
+from piase_gym.worlds.text_room.facts import STATES
 from piase_gym.worlds.text_room.levels import names
 from piase_gym.worlds.text_room.levels.story import Story, Thing
 from piase_gym.worlds.text_room.levels.story_rules import (
@@ -36,7 +37,10 @@ class Arrangement(NamedTuple):
     status: tuple[Status, ...]
     hidden: tuple[int, ...]
     is_open: tuple[int, ...]
+    locked: tuple[int, ...]
     looks: tuple[tuple[str, str], ...]
+    searched: tuple[tuple[int, ...], ...]
+    walked: tuple[tuple[int, ...], ...]
 
 
 @checked(config=ConfigDict(extra="forbid", strict=True))
@@ -67,6 +71,11 @@ class RoomState:
         fired: How often each event has happened.
         metrics: The metrics of the episode.
         order: Who acts first in the next step.
+        searched: The objects that each agent has searched, sorted.
+        walked: The ways whose other end each agent knows, sorted; see `way_number`.
+        seen_rooms: With ``recall="map"`` the rooms that each agent has seen: [room, step].
+        seen_things: With it the objects that each agent has seen, where and how it saw them last:
+            [object, room, the object that it was in or -1, place in `facts.STATES`, step].
     """
 
     seed: int
@@ -88,6 +97,10 @@ class RoomState:
     fired: list[int]
     metrics: dict[str, float]
     order: list[int]
+    searched: list[list[int]]
+    walked: list[list[int]]
+    seen_rooms: list[list[list[int]]]
+    seen_things: list[list[list[int]]]
 
     def arranged(self) -> Arrangement:
         """Return what decides what agents see and may do."""
@@ -97,7 +110,10 @@ class RoomState:
             tuple(self.status),
             tuple(self.hidden),
             tuple(self.is_open),
+            tuple(self.locked),
             tuple(self.looks.items()) if self.looks else (),
+            tuple(map(tuple, self.searched)),
+            tuple(map(tuple, self.walked)),
         )
 
     def copy(self) -> RoomState:
@@ -115,6 +131,11 @@ def _copied(value: Any) -> Any:
     if not isinstance(value, list):
         return value
     return [*map(_copied, value)] if value and isinstance(value[0], list | dict) else value[:]
+
+
+def way_number(room: int, direction: str) -> int:
+    """Return the number of a way out of a room."""
+    return room * len(DIRECTIONS) + DIRECTIONS.index(direction)
 
 
 class StoryCondition(NamedTuple):
@@ -137,8 +158,9 @@ class Plot:
         items: How many objects can be taken.
         things: The details of each object.
         exits: For each room, direction -> (room, door or -1).
-        opens: Which objects are containers or doors.
+        opens: Which objects are doors, or containers with a lid.
         containers: Which objects are containers.
+        searching: Whether anything is to be searched.
         doors: For each room, the doors in its exits.
         keys: The key of each object, or -1.
         interactions: (verb, object, item or -1) -> what comes of it.
@@ -165,6 +187,7 @@ class Plot:
     exits: tuple[dict[str, tuple[int, int]], ...]
     opens: tuple[bool, ...]
     containers: tuple[bool, ...]
+    searching: bool
     doors: tuple[tuple[int, ...], ...]
     keys: tuple[int, ...]
     interactions: dict[tuple[str, int, int], tuple[Interaction, ...]]
@@ -229,8 +252,9 @@ def compile_story(story: Story) -> Plot:
         items=sum(can.values()),
         things=things,
         exits=exits,
-        opens=tuple(c or k in door_set for k, c in enumerate(containers)),
+        opens=tuple((c and things[k].has_lid) or k in door_set for k, c in enumerate(containers)),
         containers=containers,
+        searching=any(thing.hidden_item or thing.searchable for thing in things),
         doors=tuple(tuple(dict.fromkeys(d for _, d in w.values() if d >= 0)) for w in exits),
         keys=tuple(object_of.get(t.key_required or "", -1) for t in things),
         interactions=interactions,
@@ -344,7 +368,7 @@ def new_state(plot: Plot, slots: int, agents: int, seed: int) -> RoomState:
         place=place,
         hidden=hidden,
         found=[0] * objects,
-        is_open=[int(thing.is_open) for thing in plot.things],
+        is_open=[int(thing.is_open or not thing.has_lid) for thing in plot.things],
         locked=[int(thing.locked) for thing in plot.things],
         rooms=[plot.room_of[setup.start_room] for setup in setups],
         status=status,
@@ -360,15 +384,20 @@ def new_state(plot: Plot, slots: int, agents: int, seed: int) -> RoomState:
         fired=[0] * len(story.events),
         metrics=dict.fromkeys(plot.metrics, 0.0),
         order=list(range(slots)),
+        searched=[[] for _ in range(slots)],
+        walked=[[] for _ in range(slots)],
+        seen_rooms=[[] for _ in range(slots)],
+        seen_things=[[] for _ in range(slots)],
     )
 
 
 def check_sizes(plot: Plot, state: RoomState, slots: int) -> None:
     """Raise `ValueError` if a state is not one of this story and so many agents."""
     of_agents = (state.rooms, state.status, state.flags, state.stats, state.feedback)
-    of_agents_too = (state.told, state.reached, state.order)
+    of_agents_too = (state.told, state.reached, state.order, state.searched, state.walked)
+    of_memory = (state.seen_rooms, state.seen_things)
     of_objects = (state.place, state.hidden, state.found, state.is_open, state.locked)
-    if any(len(part) != slots for part in (*of_agents, *of_agents_too)):
+    if any(len(part) != slots for part in (*of_agents, *of_agents_too, *of_memory)):
         raise ValueError(f"it is not of {slots} agents")
     if any(len(part) != len(plot.objects) for part in of_objects):
         raise ValueError(f"it is not of {len(plot.objects)} objects")
@@ -379,6 +408,7 @@ def check_sizes(plot: Plot, state: RoomState, slots: int) -> None:
         raise ValueError("it has unknown places")
     if not all(0 <= room < len(plot.rooms) for room in state.rooms):
         raise ValueError("it has unknown rooms")
+    _check_memory(plot, state)
     bits = (*of_objects[1:],)
     if any(value not in (0, 1) for part in bits for value in part) or state.t < 0:
         raise ValueError("it has values out of range")
@@ -386,3 +416,25 @@ def check_sizes(plot: Plot, state: RoomState, slots: int) -> None:
         raise ValueError("its metrics are not those of this story")
     if any(name not in plot.stats for stats in state.stats for name in stats):
         raise ValueError("its stats are not those of this story")
+
+
+def _check_memory(plot: Plot, state: RoomState) -> None:
+    """Raise `ValueError` if agents remember what is not in this story."""
+    rooms, objects = range(len(plot.rooms)), range(len(plot.objects))
+    ways = {way_number(room, way) for room, row in enumerate(plot.exits) for way in row}
+    known = all(k in objects for row in state.searched for k in row)
+    known &= all(way in ways for row in state.walked for way in row)
+    known &= all(
+        len(row) == 2 and row[0] in rooms and 0 <= row[1] <= state.t
+        for rows in state.seen_rooms
+        for row in rows
+    )
+    known &= all(
+        len(row) == 5
+        and (row[0] in objects and row[1] in rooms and (row[2] == -1 or row[2] in objects))
+        and (row[3] in range(len(STATES)) and 0 <= row[4] <= state.t)
+        for rows in state.seen_things
+        for row in rows
+    )
+    if not known:
+        raise ValueError("its agents remember what is not in this story")

@@ -11,9 +11,8 @@ from gymnasium.spaces import Box
 from numpy.typing import NDArray
 from pydantic import TypeAdapter
 
-from piase_gym.core.commands import Command, InvalidAction, Outcome, Verb
+from piase_gym.core.commands import Command, InvalidAction, Outcome
 from piase_gym.core.difficulty import DifficultyParameter, Element, PerAgentField
-from piase_gym.core.mailbox import ChannelRules
 from piase_gym.core.objects import Objects
 from piase_gym.core.rng import Stream, StreamId
 from piase_gym.core.surroundings import Surroundings
@@ -33,16 +32,21 @@ from piase_gym.worlds.text_room.facts import StepFacts, TextRoomFacts
 from piase_gym.worlds.text_room.levels.generator import generate
 from piase_gym.worlds.text_room.objects import objects
 from piase_gym.worlds.text_room.observe import pictures, text, twin, vector
+from piase_gym.worlds.text_room.observe.recall import (
+    past_of,
+    remember,
+    remembered_names,
+    ways_of,
+)
 from piase_gym.worlds.text_room.observe.view_cache import ObservedStep, ViewCache
 from piase_gym.worlds.text_room.observe.visibility import Sight
 from piase_gym.worlds.text_room.rules.legality import Scene, is_legal, why_illegal
 from piase_gym.worlds.text_room.rules.step import Episode, advance
 from piase_gym.worlds.text_room.state import Plot, RoomState, check_sizes, compile_story, new_state
 from piase_gym.worlds.texts.parser import CommandParser, unseen
+from piase_gym.worlds.texts.wording import plain
 from piase_gym.worlds.texts.world import TextWorld
 
-MILESTONES = ("first_find", "first_lock_opened", "first_text_read")
-"""What every story has as milestones; events of a story log others."""
 _WAIT = Command("wait")
 
 
@@ -110,7 +114,7 @@ class TextRoom(TextWorld[TextRoomConfig, TextRoomFacts, RoomState, Plot]):
     capabilities: ClassVar[Capabilities] = Capabilities(
         late_join=True, native_text=True, messages=True
     )
-    milestones: ClassVar[tuple[str, ...]] = MILESTONES
+    milestones: ClassVar[tuple[str, ...]] = manual.MILESTONES
     perception_types: ClassVar[Mapping[str, str]] = text.PERCEPTION_TYPES
     live_fields: ClassVar[tuple[str, ...]] = tuple(
         "max_steps shared_reward rewards hearing message_delay message_loss".split()
@@ -119,6 +123,7 @@ class TextRoom(TextWorld[TextRoomConfig, TextRoomFacts, RoomState, Plot]):
     elements: ClassVar[tuple[Element, ...]] = ELEMENTS
     per_agent_fields: ClassVar[Mapping[str, PerAgentField]] = PER_AGENT_FIELDS
 
+    max_message: ClassVar[int] = MAX_MESSAGE
     stream_ids: ClassVar[tuple[StreamId, ...]] = (StreamId.LAYOUT, StreamId.CHANNEL)
     state_key: ClassVar[str] = "room"
     state_adapter: ClassVar[TypeAdapter[RoomState]] = TypeAdapter(RoomState)
@@ -130,7 +135,7 @@ class TextRoom(TextWorld[TextRoomConfig, TextRoomFacts, RoomState, Plot]):
         super().__init__(config)
         self.text_length = text.longest_text(self.envelope)
         self._grammar = grammar(len(self.agents) > 1)
-        self._size = bases_of(self.envelope)["size"]
+        self._num_actions = bases_of(self.envelope)["size"]
         self._written_plot: Plot | None = None
         self._take(self.config)
         self.reset(0)
@@ -151,13 +156,6 @@ class TextRoom(TextWorld[TextRoomConfig, TextRoomFacts, RoomState, Plot]):
         if config.names(len(self.agents)) != self.agents:
             config = config.model_copy(update={"agent_ids": self.agents[: config.agents]})
         super().take_config(config)
-        self._take(self.config)
-
-    @property
-    def channel_rules(self) -> ChannelRules:
-        """What is said is heard by those who are near enough; see `hears`."""
-        delay, drop = self.config.message_delay, self.config.message_loss
-        return ChannelRules(delay=delay, max_length=MAX_MESSAGE, drop=drop)
 
     def hears(self, sender: str, recipient: str) -> bool:
         """Let those in play hear, if need be only in the same room."""
@@ -167,16 +165,6 @@ class TextRoom(TextWorld[TextRoomConfig, TextRoomFacts, RoomState, Plot]):
         return near and super().hears(sender, recipient)
 
     # -- vocabulary -----------------------------------------------------------------------
-
-    @property
-    def grammar(self) -> tuple[Verb, ...]:
-        """The verbs; see `actions.grammar`."""
-        return self._grammar
-
-    @property
-    def num_actions(self) -> int:
-        """The size of the table; see `actions.Table`."""
-        return self._size
 
     @property
     def noop(self) -> Command:
@@ -202,6 +190,8 @@ class TextRoom(TextWorld[TextRoomConfig, TextRoomFacts, RoomState, Plot]):
         self.open_episode(seed)
         plot = self._plot_of(seed)
         self.take_up(plot, new_state(plot, len(self.agents), self.config.agents, seed))
+        if self.config.recall == "map":
+            remember(plot, self.state_of)
 
     def setting_of(self, state: RoomState) -> Plot:
         """Return the story of a state."""
@@ -218,7 +208,12 @@ class TextRoom(TextWorld[TextRoomConfig, TextRoomFacts, RoomState, Plot]):
 
     def _new_views(self) -> ViewCache:
         """Remember nothing of what was seen."""
-        return ViewCache(self.plot, self._table, self.agents, self.config.story is None)
+        agents = range(len(self.agents))
+        if self.config.story is None:
+            goals = [self.plot.objects[self.plot.goals[0]] for _ in agents]
+        else:
+            goals = [manual.goal_of(self.plot, agent) for agent in agents]
+        return ViewCache(self.plot, self._table, self.agents, tuple(goals))
 
     def _plot_of(self, seed: int) -> Plot:
         """Return the story of an episode as tables."""
@@ -243,6 +238,8 @@ class TextRoom(TextWorld[TextRoomConfig, TextRoomFacts, RoomState, Plot]):
             now = "in play" if state.status[agent] == "playing" else "done with this episode"
             raise AgentError(f"agent {self.agents[agent]!r} is {now} already")
         state.status[agent] = "playing"
+        if self.config.recall == "map":
+            remember(self.plot, state)
         self._views.invalidate()
 
     # -- what agents know -----------------------------------------------------------------
@@ -256,7 +253,8 @@ class TextRoom(TextWorld[TextRoomConfig, TextRoomFacts, RoomState, Plot]):
         state = self.state_of
         heard = self.mailboxes.delivered[self.agents[agent]]
         stats, feedback = tuple(state.stats[agent].items()), state.feedback[agent]
-        step_facts = StepFacts(stats, tuple(heard), feedback, self.hints[agent])
+        past = past_of(self.plot, state, agent) if self.config.recall == "map" else ()
+        step_facts = StepFacts(stats, tuple(heard), past, feedback, self.hints[agent])
         return ObservedStep(self._views, self._views.of(agent, state), step_facts)
 
     def vectors(self, kept: Sequence[ObservedStep] | None = None) -> Sequence[NDArray[np.float32]]:
@@ -291,7 +289,7 @@ class TextRoom(TextWorld[TextRoomConfig, TextRoomFacts, RoomState, Plot]):
 
         An index of something out of sight is explained as one that stands for nothing.
         """
-        if isinstance(act, int) and 0 <= act < self._size:
+        if isinstance(act, int) and 0 <= act < self._num_actions:
             row = self._actions.commands[act]
             if row is not None and self._allows(agent, act):
                 return row
@@ -355,12 +353,21 @@ class TextRoom(TextWorld[TextRoomConfig, TextRoomFacts, RoomState, Plot]):
         index = self._actions.numbers.get(line) if isinstance(line, str) else None
         if index is not None and self._allows(agent, index):  # a line as `write` writes it
             return self.command(agent, index)
-        return self._parser.read(line, self._near(agent))
+        return self._parser.read(line, self._near(agent), self._ways(agent))
+
+    def _ways(self, agent: int) -> dict[str, str]:
+        """Return the doors and rooms by which an agent can name the ways out, as it sees them."""
+        state = self.state_of
+        ways = ways_of(self.plot, state.walked[agent], state.rooms[agent])
+        named = [(name, way.direction) for way in ways for name in (way.door, way.to) if name]
+        return {plain(name): direction for name, direction in reversed(named)}
 
     def write(self, command: Command) -> str:
-        """Return the line of a command."""
+        """Return the line of a command, with names as texts show them."""
         index = self._actions.place(command)
-        return super().write(command) if index is None else self._actions.lines[index]
+        if index is not None:
+            return self._actions.lines[index]
+        return super().write(self._words.as_text(command))
 
     def check(self, agent: int, command: Command) -> Command | InvalidAction:
         """Check a command that came as data; names may be written as in text."""
@@ -388,7 +395,10 @@ class TextRoom(TextWorld[TextRoomConfig, TextRoomFacts, RoomState, Plot]):
         """Return a copy that differs in what the agent has not found; see `observe.twin`."""
         found = super().twin(agent) or copy.deepcopy(self)
         reach, plot = self.sight(agent).reach, self.plot
-        seen = {plot.rooms[self.state_of.rooms[agent]], *(plot.objects[k] for k in reach)}
+        state = self.state_of
+        seen = {plot.rooms[state.rooms[agent]], *(plot.objects[k] for k in reach)}
+        seen |= {way.to for way in ways_of(plot, state.walked[agent], state.rooms[agent])}
+        seen |= remembered_names(plot, state, agent)
         goal = [plot.objects[k] for k in plot.goals] if self.config.story is None else []
         other = twin.other_names(plot, {*seen, *goal}, self.instructions(agent))
         found._rename(other)

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Sequence
+from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass
 from typing import Any, Self
 
@@ -26,12 +26,25 @@ class ActionTable:
     places: dict[int, int]
 
     @classmethod
-    def of(cls, size: int, rows: Iterable[tuple[int, Command]], verbs: Sequence[Verb]) -> Self:
-        """Make a table of a size from the indices that stand for a command."""
+    def of(
+        cls,
+        size: int,
+        rows: Iterable[tuple[int, Command]],
+        verbs: Sequence[Verb],
+        as_text: Callable[[Command], Command] = lambda command: command,
+    ) -> Self:
+        """Make a table.
+
+        Args:
+            size: How many indices it has.
+            rows: The indices that stand for a command.
+            verbs: The grammar.
+            as_text: Returns a command with the names that its line shows.
+        """
         commands: list[Command | None] = [None] * size
         for index, command in rows:
             commands[index] = command
-        lines = tuple("" if row is None else write_command(row, verbs) for row in commands)
+        lines = tuple("" if row is None else write_command(as_text(row), verbs) for row in commands)
         numbers = {line: k for k, line in enumerate(lines) if line}
         places = {id(row): k for k, row in enumerate(commands) if row is not None}
         return cls(tuple(commands), lines, numbers, places)

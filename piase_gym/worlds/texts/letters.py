@@ -19,13 +19,16 @@ SYSTEM = "system"
 LETTER_CODE = 2 + HINT_CODE
 """Numbers of a letter in a vector: its sender, whether it is to all, and its words."""
 _LINE = re.compile(r"([\w.-]+) (?:says|tells ([\w.-]+)): (.*)")
+_NEWS = re.compile(r"News for ([\w.-]+): (.*)")
 
 
 # -- text -------------------------------------------------------------------------------------
 
 
 def letter_line(letter: Message) -> str:
-    """Write a letter on one line."""
+    """Write a letter on one line; what events tell is news."""
+    if letter.sender == SYSTEM:
+        return f"News for {letter.recipient}: {one_line(letter.message)}"
     says = "says" if letter.recipient == EVERYONE else f"tells {letter.recipient}"
     return f"{letter.sender} {says}: {one_line(letter.message)}"
 
@@ -37,12 +40,18 @@ def closing_lines(facts: Facts) -> list[str]:
 
 
 def read_letters(lines: LineReader, agents: Sequence[str]) -> Iterator[Message]:
-    """Read the next lines that are letters between these agents or from the system."""
-    known: Mapping[str, str] = {name: name for name in (*agents, SYSTEM)}
-    for match in lines.every(_LINE):
-        sender, recipient, message = match.groups()
-        to = EVERYONE if recipient is None else lines.name(recipient, known)
-        yield Message(lines.name(sender, known), to, unescape(message))
+    """Read the next lines that are letters between these agents, or news."""
+    known: Mapping[str, str] = {name: name for name in agents}
+    while True:
+        if (match := lines.next(_NEWS)) is not None:
+            to = lines.name(match[1], {**known, EVERYONE: EVERYONE})
+            yield Message(SYSTEM, to, unescape(match[2]))
+        elif (match := lines.next(_LINE)) is not None:
+            sender, recipient, message = match.groups()
+            to = EVERYONE if recipient is None else lines.name(recipient, known)
+            yield Message(lines.name(sender, known), to, unescape(message))
+        else:
+            return
 
 
 # -- vectors ----------------------------------------------------------------------------------

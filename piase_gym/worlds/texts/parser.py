@@ -15,6 +15,7 @@ import functools
 import re
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
+from types import MappingProxyType
 from typing import Any
 
 from piase_gym.core.commands import (
@@ -87,12 +88,15 @@ class CommandParser:
         """Return itself: it never changes."""
         return self
 
-    def read(self, line: object, near: Sequence[str]) -> Command | InvalidAction:
+    def read(
+        self, line: object, near: Sequence[str], choices: Mapping[str, str] = MappingProxyType({})
+    ) -> Command | InvalidAction:
         """Read a line.
 
         Args:
             line: What was typed; anything that is not a string is unparsable, not an error.
             near: Things in sight or in hand, which alone can be named.
+            choices: Words that stand for choices now, such as a room for the way that leads there.
         """
         if not isinstance(line, str):
             return unparsable(f"a text action is a string, not {type(line).__name__}")
@@ -109,10 +113,12 @@ class CommandParser:
         for opening, verb in self.wording.longest_first:
             if bare == opening or bare.startswith(opening + " "):
                 rest = words[len(opening) :].strip()
-                return self._read_rest(self.wording.shapes[verb], rest, near)
+                return self._read_rest(self.wording.shapes[verb], rest, near, choices)
         return self._unknown(bare.split()[0])
 
-    def _read_rest(self, verb: Verb, rest: str, near: Sequence[str]) -> Command | InvalidAction:
+    def _read_rest(
+        self, verb: Verb, rest: str, near: Sequence[str], choices: Mapping[str, str]
+    ) -> Command | InvalidAction:
         """Read what follows the verb."""
         if verb.params and verb.params[-1].kind == "text":
             return self._read_speech(verb, rest)
@@ -122,7 +128,7 @@ class CommandParser:
                 return unparsable(f"I did not understand {words[:40]!r} after {verb.name!r}")
             return Command(verb.name)
         if verb.params[0].choices:
-            return self._read_choice(verb, words)
+            return self._read_choice(verb, words, choices)
         if not words:
             return Command(verb.name) if verb.params[0].optional else self._needs(verb)
         one, two = self._split(verb, words, near)
@@ -173,10 +179,16 @@ class CommandParser:
             return self._needs(verb)
         return Command(verb.name, {**values, verb.params[-1].name: rest})
 
-    def _read_choice(self, verb: Verb, words: str) -> Command | InvalidAction:
-        """Read one of some choices, such as where to go."""
+    def _read_choice(
+        self, verb: Verb, words: str, choices: Mapping[str, str]
+    ) -> Command | InvalidAction:
+        """Read one of some choices, such as where to go, perhaps with what it leads to."""
         param = verb.params[0]
         value = self._choice(without_article(words))
+        value = choices.get(value, value)
+        first, _, rest = words.partition(" ")
+        if value not in param.choices and rest.partition(" ")[0] in ("to", "through"):
+            value = self._choice(first)
         if value in param.choices:
             return Command(verb.name, {param.name: value})
         if not value:

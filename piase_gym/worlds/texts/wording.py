@@ -33,6 +33,26 @@ def without_article(words: str) -> str:
     return rest.strip() if first in ARTICLES and rest else words.strip()
 
 
+def article(words: str) -> str:
+    """Return the indefinite article in front of some words."""
+    return "an" if words[:1].lower() in ("a", "e", "i", "o", "u") else "a"
+
+
+def counted(count: int, what: str) -> str:
+    """Write ``1 step``, ``2 steps``."""
+    return f"{count} {what}{'s' * (count != 1)}"
+
+
+def priced(*table: tuple[float, str]) -> str:
+    """Write what is rewarded: ``+10 for winning, -0.1 a step``; what is worth nothing is left out.
+
+    Args:
+        *table: What it is worth, and what for.
+    """
+    told = [f"{worth:+g} {what}" for worth, what in table if worth]
+    return f"{', '.join(told)}." if told else "nothing."
+
+
 def listing(words: Iterable[str]) -> str:
     """Write ``north, south and west``."""
     *first, last = words

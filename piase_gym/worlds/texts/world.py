@@ -11,13 +11,14 @@ import numpy as np
 from numpy.typing import NDArray
 from pydantic import TypeAdapter
 
-from piase_gym.core.commands import Result
+from piase_gym.core.commands import Result, Verb
 from piase_gym.core.digest import canonical_json
-from piase_gym.core.facts import C, F
+from piase_gym.core.facts import F
 from piase_gym.core.mailbox import ChannelRules, Mailbox
 from piase_gym.core.rng import Stream, StreamId
 from piase_gym.core.world import World
 from piase_gym.errors import ConfigError, SnapshotError
+from piase_gym.worlds.texts.config import TextConfig
 
 
 class TextState(Protocol):
@@ -40,6 +41,7 @@ class Known(Protocol):
         """Return their prose."""
 
 
+C = TypeVar("C", bound=TextConfig)
 S = TypeVar("S", bound=TextState)
 G = TypeVar("G")
 
@@ -58,16 +60,39 @@ class TextWorld(World[C, F], Generic[C, F, S, G]):
     """
 
     says_why = True
+    max_message: ClassVar[int]
+    """Longest message between agents in characters."""
     stream_ids: ClassVar[tuple[StreamId, ...]] = (StreamId.CHANNEL,)
     state_key: ClassVar[str]
     state_adapter: ClassVar[TypeAdapter[Any]]
     state_of: S
     mailboxes: Mailbox
+    _grammar: tuple[Verb, ...]
+    _num_actions: int
+
+    def _take(self, config: C) -> None:
+        """Prepare what follows from a config, `_grammar` for instance; `__init__` calls it too."""
+
+    def take_config(self, config: C) -> None:
+        """Take another config."""
+        super().take_config(config)
+        self._take(self.config)
 
     @property
-    @abstractmethod
+    def grammar(self) -> tuple[Verb, ...]:
+        """The verbs."""
+        return self._grammar
+
+    @property
+    def num_actions(self) -> int:
+        """How many indices there are."""
+        return self._num_actions
+
+    @property
     def channel_rules(self) -> ChannelRules:
         """The rules of messages under the present config."""
+        delay, drop = self.config.message_delay, self.config.message_loss
+        return ChannelRules(delay=delay, max_length=self.max_message, drop=drop)
 
     def hears(self, sender: str, recipient: str) -> bool:
         """Tell whether an agent hears another: by default, if it is in play."""

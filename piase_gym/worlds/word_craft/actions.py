@@ -11,10 +11,23 @@ from piase_gym.errors import suggest
 from piase_gym.worlds.word_craft.config import WordCraftEnvelope
 
 WAIT = Command("wait")
-_AND = re.compile(r" (?:and|with|\+) ", re.IGNORECASE)
-_COMBINE = re.compile(r"\s*(?:combine|mix)\s+(.+?)[.!]?\s*", re.IGNORECASE)
-_PICK = re.compile(r"\s*(?:pick|take|select)\s+(.+?)[.!]?\s*", re.IGNORECASE)
-_GIVE = re.compile(r"\s*(?:give|hand)\s+(.+)\s+to\s+(\S+?)[.!]?\s*", re.IGNORECASE)
+COMBINE, PICK = ("mix", "merge", "join", "blend", "craft"), ("pick up", "take", "select", "choose")
+GIVE, REST = ("hand", "offer", "pass", "send"), ("noop", "do nothing", "stay")
+"""Other words for the verbs."""
+_AND = re.compile(r"\s*\+\s*|\s*&\s*| (?:and|with|onto|on|into) ", re.IGNORECASE)
+
+
+def _begun(*verbs: str) -> re.Pattern[str]:
+    """Return what matches a line that begins with one of some words."""
+    longest_first = "|".join(sorted(verbs, key=len, reverse=True))
+    end = r"\s+(.+?)(?:\s+together)?[.!]?\s*"
+    return re.compile(rf"\s*(?:{longest_first}){end}", re.IGNORECASE)
+
+
+_COMBINE = _begun("combine", *COMBINE, "put", "use")
+_PICK = _begun("pick", *PICK)
+_GIVE = re.compile(rf"\s*(?:give|{'|'.join(GIVE)})\s+(.+)\s+to\s+(\S+?)[.!]?\s*", re.IGNORECASE)
+_SUM = re.compile(r"\s*([^+]+?\s*\+\s*[^+]+?)[.!]?\s*")
 
 
 @functools.lru_cache(maxsize=64)
@@ -26,20 +39,20 @@ def grammar_of(envelope: WordCraftEnvelope, agents: tuple[str, ...]) -> tuple[Ve
     things = (Param("first"), Param("second", before="and"))
     verbs = (
         Verb(
-            "combine", "combine two things from the table, such as fire and water", things, ("mix",)
+            "combine", "combine two things from the table, such as fire and water", things, COMBINE
         ),
         Verb(
             "pick",
             "pick up what lies in a place, or name it; the second is combined with the first",
             (slot,),
-            ("take", "select"),
+            PICK,
         ),
-        Verb("wait", "do nothing", (), ("noop",)),
+        Verb("wait", "do nothing", (), REST),
     )
     if not envelope.trade:
         return verbs
     to = Param("agent_id", before="to", choices=agents)
-    return (*verbs, Verb("give", "give what lies in a place to another", (slot, to), ("hand",)))
+    return (*verbs, Verb("give", "give what lies in a place to another", (slot, to), GIVE))
 
 
 @functools.lru_cache(maxsize=64)
@@ -78,7 +91,7 @@ def read_names(
     """
     if not isinstance(line, str) or len(line) > 1000:
         return None
-    if match := _COMBINE.fullmatch(line):
+    if match := _COMBINE.fullmatch(line) or _SUM.fullmatch(line):
         return _pair(match.group(1), here, known)
     if match := _GIVE.fullmatch(line):
         name = name_read(match.group(1), here)

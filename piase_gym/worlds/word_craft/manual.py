@@ -3,38 +3,49 @@
 from __future__ import annotations
 
 from piase_gym.core.world import Manual
+from piase_gym.worlds.texts.wording import counted, listing
 from piase_gym.worlds.word_craft.config import WordCraftConfig
 
 
 def manual(config: WordCraftConfig) -> Manual:
     """Return the words of the prompt."""
     rules = [
-        "Things lie on a table. Combining two of them, or one with itself, may make others, which "
-        "then lie on the table too; nothing is used up. What makes what follows common sense. "
-        "Some goals need things that have to be made first.",
+        "Things lie on a table, numbered by their places. Combining two of them, or one with "
+        "itself, may make others, which then lie on the table too; nothing is used up. What makes "
+        "what follows common sense.",
     ]
+    if config.depth > 1:
+        rules.append("What the goal is made of may have to be made first.")
     if config.distractors:
         rules.append("Some of what lies on the table is of no use.")
-    if config.trade:
-        rules.append(
-            "Each agent has a table of its own, and combines only what lies there; what an agent "
-            "gives away leaves its table. The goal is that of all."
+    if config.agents > 1:
+        people = listing(config.names(config.agents))
+        sharing = (
+            f"{people} have a table each and combine only what lies there; what is given away "
+            "leaves its table"
+            if config.trade
+            else f"{people} share the table"
         )
-    elif config.agents > 1:
-        rules.append("All agents share the table and the goal.")
+        rules.append(f"{sharing}. All have the same goal and act at once.")
+    count = config.allowed_mixes
     rules.append(
-        f"Mixes that each agent has: {config.allowed_mixes}. What cannot be done costs a step."
+        f"{'Each agent' if config.agents > 1 else 'You'} can combine {counted(count, 'pair')}; "
+        "'Mixes left' counts them down. What cannot be done costs a step and no mix."
     )
-    rewards = "the goal +1 for everybody"
+    subgoals = config.subgoal_rewards and not config.evaluation
+    rewards = "+1 for the goal" + (", for everybody" if config.agents > 1 else "")
+    if subgoals and config.depth > 1:
+        rewards += ", +1 for each thing that is needed for it, when it is first made"
     if not config.evaluation:
-        if config.subgoal_rewards:
-            rewards += ", each thing that is needed for it +1 when it is first made"
-        rewards += ", a pair that makes nothing that is needed -0.1"
-    shared = " Everybody gets the mean of all." if config.shared_reward else ""
+        rewards += ", -0.1 for a pair that makes nothing that is needed"
+    shared = config.shared_reward and config.agents > 1
+    milestones = ["made_something", "made_what_is_needed", "made_the_goal"]
     return Manual(
         " ".join(rules),
-        f"{rewards}.{shared}",
-        lambda _agent: "make what the first line names.",
-        end=f"It is over when the goal is made, when nobody may combine any more, or after "
-        f"{config.max_steps} steps.",
+        f"{rewards}.{' Everybody gets the mean of all.' if shared else ''}",
+        lambda _agent: "make what each observation names after 'Make this:'.",
+        end="It is over when the goal is made, when nobody may combine any more, or after "
+        f"{counted(config.max_steps, 'step')}.",
+        milestones=milestones + ["gave"] * (config.trade and config.agents > 1),
+        example=("On the table: 1 button, 2 ladder.", "combine button and ladder"),
     )

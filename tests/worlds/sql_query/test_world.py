@@ -207,7 +207,8 @@ def test_a_schema_can_be_found_out() -> None:
     assert int(world.masks()[0].sum()) > few
     answer = world.facts(0).answer
     assert answer is not None
-    assert [row[0] for row in answer.rows] == [column.name for column in schema[1].columns]
+    assert [row[0] for row in answer.rows] == [column.name for column in schema[1].columns][:5]
+    assert answer.height == len(schema[1].columns)
 
 
 def test_indices_stand_for_the_same_places_in_every_episode() -> None:
@@ -449,8 +450,8 @@ def test_texts_that_nobody_writes_are_refused() -> None:
     for old, new in (
         ("Turns left: 9", "Turns left: nine"),
         ("Result: 1 row", "Result: one row"),
-        ("Table ", "Chair "),
-        ("only read it", "only eat it"),
+        ("- ", "+ "),
+        ("read only", "eat only"),
     ):
         with pytest.raises(TextParseError, match="SqlQuery: cannot read"):
             parse(text.replace(old, new, 1), world.config)
@@ -463,7 +464,7 @@ def test_long_results_are_cut_for_show_alone() -> None:
     answer = world.facts(0).answer
     assert answer is not None
     assert (answer.height, answer.width) == (500, 21)
-    assert (len(answer.rows), len(answer.rows[0])) == (10, 8)
+    assert (len(answer.rows), len(answer.rows[0])) == (5, 8)
     play(world, "SELECT printf('%90d', 1)")
     answer = world.facts(0).answer
     assert answer is not None

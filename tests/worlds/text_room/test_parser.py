@@ -39,23 +39,23 @@ GIVEN = story(
         ("North!", "go north"),
         ("walk to the south", "go south"),
         ("head up.", "go up"),
-        ("x the clock", "look grandfather_clock"),
-        ("look at grandfather clock", "look grandfather_clock"),
-        ("EXAMINE  THE   OLD BOX", "look old_box"),
+        ("x the clock", "look grandfather clock"),
+        ("look at grandfather clock", "look grandfather clock"),
+        ("EXAMINE  THE   OLD BOX", "look old box"),
         ("look", "look"),
         ("look around", "look"),
-        ("pick up the red key", "take red_key"),
-        ("grab Red_Key", "take red_key"),
-        ("take the gem out of the box", "take gem from old_box"),
-        ("put down blue key", "drop blue_key"),
-        ("insert the red key into the box", "put red_key in old_box"),
-        ("place gem on the clock", "put gem in grandfather_clock"),
-        ("shut the box", "close old_box"),
-        ("unlock box with red key", "unlock old_box with red_key"),
-        ("unlock the box", "unlock old_box"),
-        ("use red key on box", "use red_key on old_box"),
-        ("push the clock", "use grandfather_clock"),
-        ("look behind the clock", "search grandfather_clock"),
+        ("pick up the red key", "take red key"),
+        ("grab Red_Key", "take red key"),
+        ("take the gem out of the box", "take gem from old box"),
+        ("put down blue key", "drop blue key"),
+        ("insert the red key into the box", "put red key in old box"),
+        ("place gem on the clock", "put gem in grandfather clock"),
+        ("shut the box", "close old box"),
+        ("unlock box with red key", "unlock old box with red key"),
+        ("unlock the box", "unlock old box"),
+        ("use red key on box", "use red key on old box"),
+        ("push the clock", "use grandfather clock"),
+        ("look behind the clock", "search grandfather clock"),
         ("inv", "inventory"),
         ("I", "inventory"),
         ("z", "wait"),
@@ -142,7 +142,8 @@ def test_what_was_not_found_is_answered_as_a_word_that_names_nothing() -> None:
             parts = [next(iter(part.values())) for part in env.step(given)]
             shown.append(repr(parts))
         shown.append(repr(env.world.decode(0, Command("take", {"item_name": thing}))))
-        return [line.replace(thing.replace("_", " "), "?") for line in shown]
+        known = "Your goal: get the old document."
+        return [line.replace(known, "").replace(thing.replace("_", " "), "?") for line in shown]
 
     assert "illegal" in answers("zebra")[0]
     for unseen in ("key", "brass key", "document", "clock", "old_document"):

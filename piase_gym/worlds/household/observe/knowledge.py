@@ -1,7 +1,6 @@
 """What agents know of a home: kept up to date from what changes, and ready to be written.
 
-An agent sees the receptacles where it stands, and remembers what it has seen elsewhere. The lines
-of its text are written when what they say changes.
+An agent sees the receptacles where it stands, and remembers what it has seen elsewhere.
 """
 
 from __future__ import annotations
@@ -10,9 +9,15 @@ from typing import NamedTuple
 
 from piase_gym.core.mailbox import Message
 from piase_gym.worlds.household.facts import STATES, Held, HouseholdFacts, Place
-from piase_gym.worlds.household.observe.text import LOOKS, place_line, text_of_parts
+from piase_gym.worlds.household.observe.text import (
+    LOOKS,
+    Shown,
+    counting_order,
+    shown_of,
+    text_with,
+)
 from piase_gym.worlds.household.rules.goals import CLEAN, COOL, HOT, SLICED
-from piase_gym.worlds.household.state import CLOSED, OPEN, PLAIN, Game, HomeState
+from piase_gym.worlds.household.state import CLOSED, NOTHING, OPEN, PLAIN, Game, HomeState
 
 _BITS = tuple(zip((CLEAN, HOT, COOL, SLICED), LOOKS, strict=True))
 
@@ -26,7 +31,7 @@ class Known(NamedTuple):
     agent: str
     goal: str
     places: tuple[Place, ...]
-    lines: tuple[str, ...]
+    shown: tuple[Shown, ...]
     holding: tuple[Held, ...]
     others: tuple[str, ...]
     messages: tuple[Message, ...]
@@ -49,11 +54,8 @@ class Known(NamedTuple):
         )
 
     def text(self) -> str:
-        """Return the prose of the facts, from lines that are kept as long as a place is as seen."""
-        agent, goal, _, lines, holding, others, messages, commands, feedback, hint = self
-        return text_of_parts(
-            agent, goal, lines, holding, others, messages, "; ".join(commands), feedback, hint
-        )
+        """Return the prose of the facts."""
+        return text_with(self, self.shown)
 
 
 class Knowledge:
@@ -65,16 +67,19 @@ class Knowledge:
         agent: Whose knowledge it is.
 
     Attributes:
-        places: What the facts say of each receptacle.
-        lines: What the text says of each.
+        places: What the facts say of each receptacle that is somewhere, in their order.
+        shown: How that is written.
     """
 
     def __init__(self, game: Game, state: HomeState, agent: int) -> None:
         self.game, self.agent = game, agent
         self.at = state.at[agent]
-        self.places: list[Place] = [Place("", False, "", None)] * len(game.receptacles)
-        self.lines: list[str] = [""] * len(game.receptacles)
-        for r in range(len(game.receptacles)):
+        there = [r for r, place in enumerate(game.places_of) if place != NOTHING]
+        there.sort(key=lambda r: counting_order(game.receptacles[r]))
+        self._order = {r: k for k, r in enumerate(there)}
+        self.places: list[Place] = [Place("", False, "", None)] * len(there)
+        self.shown: list[Shown] = [(0, "")] * len(there)
+        for r in there:
             self._write(state, r, r in game.at[self.at])
 
     def _write(self, state: HomeState, r: int, here: bool) -> None:
@@ -88,8 +93,9 @@ class Knowledge:
             lid, seen = state.seen[self.agent][r]
             things = None if seen is None else tuple([game.objects[k] for k in seen])
             place = Place(game.receptacles[r], here, STATES[lid], things)
-            found = game.views[key] = place, place_line(place)
-        self.places[r], self.lines[r] = found
+            found = game.views[key] = place, shown_of(place)
+        k = self._order[r]
+        self.places[k], self.shown[k] = found
 
     def look(self, state: HomeState) -> None:
         """See what there is where the agent stands now."""

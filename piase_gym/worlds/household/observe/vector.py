@@ -99,17 +99,18 @@ def command_code(line: str, goal: str) -> tuple[float, ...]:
 
 
 def vector_of(
-    facts: HouseholdFacts, envelope: HouseholdEnvelope, agents: Sequence[str]
+    facts: HouseholdFacts, envelope: HouseholdEnvelope, agents: Sequence[str], always: list[str]
 ) -> NDArray[np.float32]:
-    """Return the vector of the facts.
+    """Return the vector of the facts; `always` are the commands that are listed in any place.
 
     In order: the agent's number; 8 numbers of the hashed task; for each receptacle its kind
     (/ 64), its number (/ 16), 1 if the task names its kind, what is known of it (one-hot over
     `facts.STATES`), 1 if the agent is there, 1 if its contents are known; for each object that
     was seen the same of its name, the number of its receptacle (from 1, / 16) and 1 if it is in
     sight; for the object in hand 1, its name and its looks; 1 for each agent that is here; for each
-    command its verb (one-hot), the two names in it, a byte of what it says (/ 64) and 1 if it leads
-    to a receptacle whose contents are unknown; the letters; 8 of feedback and 8 of hint.
+    command (in the order of the indices) its verb (one-hot), the two names in it, a byte of what it
+    says (/ 64) and 1 if it leads to a receptacle whose contents are unknown; the letters; 8 of
+    feedback and 8 of hint.
     """
     row = np.zeros(vector_size(envelope), np.float32)
     goal = facts.goal
@@ -137,9 +138,8 @@ def vector_of(
         row[start + agents.index(name)] = 1
     start += envelope.agents
     unknown = {f"go to {p.name}" for p in facts.places if p.things is None}
-    codes = [
-        (*command_code(line, goal), line in unknown) for line in facts.commands[: envelope.actions]
-    ]
+    lines = sorted((*facts.commands, *always, *_implied(facts))) if always else []
+    codes = [(*command_code(line, goal), line in unknown) for line in lines[: envelope.actions]]
     if codes:
         flat = np.array(codes, np.float32).ravel()
         row[start : start + flat.size] = flat
@@ -150,6 +150,13 @@ def vector_of(
     if facts.hint is not None:
         row[-HINT_CODE:] = text_code(facts.hint)
     return row
+
+
+def _implied(facts: HouseholdFacts) -> list[str]:
+    """Return the commands to walk somewhere and to examine something, which facts leave out."""
+    walks = [f"go to {place.name}" for place in facts.places if not place.here]
+    near = [place.name for place in facts.places if place.here]
+    return walks + [f"examine {name}" for name in (*near, *(held.name for held in facts.holding))]
 
 
 @functools.lru_cache(maxsize=65536)

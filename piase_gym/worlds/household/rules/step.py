@@ -50,22 +50,26 @@ def advance(turn: Turn, plans: Sequence[DecodedAction]) -> StepResult:
         plan = plans[agent]
         rewards[agent] = table.step
         note: dict[str, Any] = {}
+        state.why[agent] = ""
         if isinstance(plan, InvalidAction):
-            explains = config.feedback == "explain"
             outcomes[agent] = plan.outcome
             rewards[agent] += table.illegal
+            state.why[agent] = plan.message
+            explains = config.feedback == "explain"
             state.feedback[agent] = plan.message if explains else commands.NO_EFFECT
         elif turn.speak(agent, plan):
             state.feedback[agent] = "You say it."
         elif (row := turn.entry_of(agent, plan)) is None:
             outcomes[agent], state.feedback[agent] = Outcome.FAILED, commands.NO_EFFECT
+            state.why[agent] = "Another was faster: this is no longer possible."
         else:
             state.feedback[agent] = commands.perform(
                 turn.game, state, agent, row, turn.names_places
             )
             if turn.game.goal.concerns(row.verb, row.one):
                 changed = True
-                reached = [m for m in _reached(turn.game, state, row) if m not in state.reached]
+                found = dict.fromkeys(_reached(turn.game, state, row))
+                reached = [m for m in found if m not in state.reached]
                 if reached:
                     state.reached += reached
                     note["milestones"] = reached

@@ -17,12 +17,15 @@ from piase_gym.worlds.sql_query.levels.datasets import LONGEST_NAME
 from piase_gym.worlds.sql_query.rules.engine import Result
 from piase_gym.worlds.texts.letters import closing_lines, read_letters
 from piase_gym.worlds.texts.lines import LineReader
+from piase_gym.worlds.texts.wording import counted
 
-ROWS, COLUMNS, CELL, QUERY, ERROR = 10, 8, 40, 1000, 200
+ROWS, COLUMNS, CELL, QUERY, ERROR = 5, 8, 40, 1000, 200
 """So many rows and columns of a result are shown, and so many characters of a value, a query and
 an error."""
 
 
+NATIVE_ROWS = 100
+"""So many rows InterCode's environment shows."""
 BLANK = "\\u{20}"
 """A blank in the name of a column."""
 
@@ -55,16 +58,15 @@ def answer_of(result: Result) -> Answer:
 
 def text_of(facts: SqlQueryFacts) -> str:
     """Write the facts as prose, each of them once."""
-    lines = [f"You are {facts.agent}. The question: {one_line(facts.question)}"]
-    task = "may change its rows" if facts.writes else "only read it"
-    lines.append(f"The database is {_name(facts.database)}; you {task}. Turns left: {facts.turns}.")
-    lines += map(table_line, facts.tables)
+    lines = [] if facts.feedback is None else [f"Told: {one_line(facts.feedback)}"]
     if facts.query is not None:
-        lines.append(f"Your query: {one_line(facts.query)}")
+        lines.append(f"Query: {one_line(facts.query)}")
     if facts.answer is not None:
         lines += _answer_lines(facts.answer)
-    if facts.feedback is not None:
-        lines.append(f"Told: {one_line(facts.feedback)}")
+    lines.append(f"You are {facts.agent}. Question: {one_line(facts.question)}")
+    task = "to be changed" if facts.writes else "read only"
+    lines.append(f"Database {_name(facts.database)}, {task}. Turns left: {facts.turns}.")
+    lines += map(table_line, facts.tables)
     return "\n".join([*lines, *closing_lines(facts)])
 
 
@@ -73,23 +75,50 @@ def _name(name: str, marks: str = ",;:|()") -> str:
     return re.sub(f"[{marks}]", lambda match: f"\\u{{{ord(match[0]):x}}}", one_line(name))
 
 
+def _cell(value: str) -> str:
+    """Write a value of a result."""
+    return _name(value, "|")
+
+
 @functools.lru_cache(maxsize=4096)
 def table_line(table: Table) -> str:
     """Write a table."""
     if not table.columns:
-        return f"Table {_name(table.name)}."
+        return f"- {_name(table.name)}."
     links = {link.column: link for link in table.references}
-    return f"Table {_name(table.name)}: {', '.join(_column(c, links) for c in table.columns)}."
+    return f"- {_name(table.name)}: {', '.join(_column(c, links) for c in table.columns)}."
 
 
 def _column(column: Column, links: dict[str, Reference]) -> str:
-    """Write a column: ``club_id INTEGER (key; refers to club: id)``."""
+    """Write a column: ``club int (key; = club.id)``, or in short ``id`` and ``club_id (=)``.
+
+    One without a type has text, but for these: ``id`` alone is a key, ``club_id (=)`` is
+    ``club_id int (= club.id)``.
+    """
     link = links.get(column.name)
+    if column == ID and not link:
+        return "id"
+    if link and column == Column(f"{link.table}_id", "INTEGER", False) and link.other == "id":
+        return f"{_name(column.name).replace(' ', BLANK)} (=)"
     marks = ["key"] * column.key
-    marks += [f"refers to {_name(link.table)}: {_name(link.other)}"] if link is not None else []
+    marks += [f"= {_name(link.table, _DOTTED)}.{_name(link.other, _DOTTED)}"] if link else []
+    if column.name == "id" and column.type == "TEXT" and not marks:
+        return "id TEXT"
     told = f" ({'; '.join(marks)})" if marks else ""
-    kind = _name(column.type, ",;:|" if column.type[:1] != "(" else ",;:|(")
+    kind = _SHORT.get(column.type)
+    if kind is None:
+        kind = _name(column.type, ",;:|" if column.type[:1] != "(" else ",;:|(")
+        if not kind or kind in _SHORT.values() or kind[0] == "'":
+            kind = f"'{kind}'"
     return f"{_name(column.name).replace(' ', BLANK)}{f' {kind}' * bool(kind)}{told}"
+
+
+ID = Column("id", "INTEGER", True)
+"""The column that is written by its name alone."""
+_SHORT = {"TEXT": "", "INTEGER": "int", "REAL": "real"}
+"""How the most frequent types are written; another type that is called so stands in quotes."""
+_LONG = {shown: kind for kind, shown in _SHORT.items()}
+_DOTTED = ",;:|()."
 
 
 def _answer_lines(answer: Answer) -> Iterator[str]:
@@ -98,29 +127,24 @@ def _answer_lines(answer: Answer) -> Iterator[str]:
         yield f"Failed ({answer.reason}): {one_line(answer.error)}"
         return
     changed = f"{answer.changed} changed, " if answer.changed else ""
-    shown = f": {' | '.join(map(_name, answer.columns))}" if answer.columns else ""
-    rows, columns = _counted(answer.height, "row"), _counted(answer.width, "column")
-    yield f"Result: {changed}{rows}, {columns}{shown}"
+    shown = f": {' | '.join(map(_cell, answer.columns))}" if answer.columns else ""
+    cut_off = answer.width != len(answer.columns)
+    columns = f", {counted(answer.width, 'column')}" if cut_off else ""
+    yield f"Result: {changed}{counted(answer.height, 'row')}{columns}{shown}"
     for row in answer.rows:
-        yield f"| {' | '.join(map(_name, row))}"
-
-
-def _counted(count: int, what: str) -> str:
-    return f"{count} {what}{'s' * (count != 1)}"
+        yield f"| {' | '.join(map(_cell, row))}"
 
 
 # -- reading ----------------------------------------------------------------------------------
 
-_HEAD = re.compile(r"You are ([\w.-]+)\. The question: (.*)")
-_TASK = re.compile(
-    r"The database is (.+); you (may change its rows|only read it)\. Turns left: (0|[1-9]\d*)\."
-)
-_TABLE = re.compile(r"Table ([^:]+?)(?:: (.+))?\.")
-_COLUMN = re.compile(r"([^ ]+)(?: ([^(].*?))?(?: \((key.*|refers to .+)\))?")
-_MARKS = re.compile(r"(key)?(?:; )?(?:refers to (.+): (.+))?")
-_QUERY = re.compile(r"Your query: (.*)")
+_HEAD = re.compile(r"You are ([\w.-]+)\. Question: (.*)")
+_TASK = re.compile(r"Database (.+), (to be changed|read only)\. Turns left: (0|[1-9]\d*)\.")
+_TABLE = re.compile(r"- ([^:]+?)(?:: (.+))?\.")
+_COLUMN = re.compile(r"([^ ]+)(?: ([^(].*?))?(?: \((key.*|= .+|=)\))?")
+_MARKS = re.compile(r"(key)?(?:; )?(?:= ([^.]+)\.([^.]+))?")
+_QUERY = re.compile(r"Query: (.*)")
 _FAILED = re.compile(r"Failed \((\w+)\): (.*)")
-_RESULT = re.compile(r"Result: (?:(\d+) changed, )?(\d+) rows?, (\d+) columns?(?:: (.*))?")
+_RESULT = re.compile(r"Result: (?:(\d+) changed, )?(\d+) rows?(?:, (\d+) columns?)?(?:: (.*))?")
 _ROW = re.compile(r"\| (.*)")
 _TOLD = re.compile(r"Told: (.*)")
 
@@ -133,18 +157,19 @@ def parse(text: str, config: SqlQueryConfig) -> SqlQueryFacts:
     """
     names = config.names(config.fixed_envelope().agents)
     lines = LineReader("SqlQuery", text)
+    told, query, answer = lines.free(_TOLD), lines.free(_QUERY), _read_answer(lines)
     head = lines.need(_HEAD)
     task = lines.need(_TASK)
     facts = SqlQueryFacts(
         agent=lines.name(head[1], {name: name for name in names}),
         question=unescape(head[2]),
         database=unescape(task[1]),
-        writes=task[2] == "may change its rows",
+        writes=task[2] == "to be changed",
         turns=int(task[3]),
         tables=tuple(_read_table(match, lines) for match in lines.every(_TABLE)),
-        query=lines.free(_QUERY),
-        answer=_read_answer(lines),
-        feedback=lines.free(_TOLD),
+        query=query,
+        answer=answer,
+        feedback=told,
         messages=tuple(read_letters(lines, names)),
         hint=lines.hint(),
     )
@@ -157,13 +182,29 @@ def _read_table(match: re.Match[str], lines: LineReader) -> Table:
     columns, links = [], []
     for part in match[2].split(", ") if match[2] else ():
         found = _COLUMN.fullmatch(part)
+        if part == "id":
+            columns.append(ID)
+            continue
+        if found and found[3] == "=":
+            name = unescape(found[1])
+            lines.require(not found[2] and name.endswith("_id"), "this refers to nothing")
+            columns.append(Column(name, "INTEGER", False))
+            links.append(Reference(name, name.removesuffix("_id"), "id"))
+            continue
         marks = found and _MARKS.fullmatch(found[3] or "")
         if found is None or marks is None:
             raise lines.error(part)
-        columns.append(Column(unescape(found[1]), unescape(found[2] or ""), bool(marks[1])))
+        columns.append(Column(unescape(found[1]), _type(found[2] or ""), bool(marks[1])))
         if marks[2]:
             links.append(Reference(columns[-1].name, unescape(marks[2]), unescape(marks[3])))
     return Table(unescape(match[1]), tuple(columns), tuple(links))
+
+
+def _type(shown: str) -> str:
+    """Return the type that a column shows."""
+    if shown in _LONG:
+        return _LONG[shown]
+    return unescape(shown[1:-1] if shown[:1] == "'" else shown)
 
 
 def _read_answer(lines: LineReader) -> Answer | None:
@@ -176,7 +217,8 @@ def _read_answer(lines: LineReader) -> Answer | None:
         return None
     rows = tuple(_cells(match[1]) for match in lines.every(_ROW))
     columns = _cells(found[4]) if found[4] is not None else ()
-    return Answer(columns, rows, int(found[3]), int(found[2]), int(found[1] or 0))
+    width = int(found[3]) if found[3] else len(columns)
+    return Answer(columns, rows, width, int(found[2]), int(found[1] or 0))
 
 
 def _cells(line: str) -> tuple[str, ...]:
@@ -201,7 +243,7 @@ def native_of(facts: SqlQueryFacts, result: Result | None) -> str:
     elif result.error is not None:
         told = f"Error executing query: {result.error}"
     else:
-        told = cut(str(list(result.rows[: 10 * ROWS])), 4000)
+        told = cut(str(list(result.rows[:NATIVE_ROWS])), 4000)
     lines = [told, *([facts.feedback] if facts.feedback else [])]
     lines += [f"{letter.sender}: {letter.message}" for letter in facts.messages]
     lines += [f"Hint: {facts.hint}"] if facts.hint is not None else []

@@ -14,13 +14,12 @@ from typing import Any, Literal, TypeVar, cast
 from piase_gym.core.rng import Stream
 from piase_gym.worlds.text_room.config import TextRoomConfig
 from piase_gym.worlds.text_room.levels.story import AgentSetup, Exit, Room, Story, Thing
-from piase_gym.worlds.text_room.levels.story_rules import ItemInInventory, Part
+from piase_gym.worlds.text_room.levels.story_rules import OPPOSITE, ItemInInventory, Part
 from piase_gym.worlds.text_room.levels.words import QuestNames, look_of, quest_names
 
 P = TypeVar("P", bound=Part)
 Lock = Literal["locked", "closed", "hidden"]
 STEPS = {"north": (0, -1), "east": (1, 0), "south": (0, 1), "west": (-1, 0)}
-BACK = {"north": "south", "south": "north", "east": "west", "west": "east"}
 EXTRA_WAYS = 0.2
 """How often two neighbouring rooms of one region have a way between them that is not needed."""
 
@@ -108,7 +107,7 @@ def _place(draft: Draft, cells: dict[tuple[int, int], str], room: str, door: str
     (x, y), neighbour, direction = free[draft.stream.integer(len(free))]
     cells[(x, y)] = room
     draft.ways[neighbour][direction] = (room, door)
-    draft.ways[room][BACK[direction]] = (neighbour, door)
+    draft.ways[room][OPPOSITE[direction]] = (neighbour, door)
 
 
 def _free_sides(
@@ -134,7 +133,7 @@ def _add_ways(draft: Draft, cells: dict[tuple[int, int], str]) -> None:
                 continue
             if region_of[room] == region_of[other] and draft.stream.uniform() < EXTRA_WAYS:
                 draft.ways[room][direction] = (other, None)
-                draft.ways[other][BACK[direction]] = (room, None)
+                draft.ways[other][OPPOSITE[direction]] = (room, None)
 
 
 # -- the chain of obstacles ---------------------------------------------------------------------

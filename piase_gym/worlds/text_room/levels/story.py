@@ -57,6 +57,7 @@ class Thing(Part):
         None, description="default: no, except for hidden items and initial inventories"
     )
     is_container: bool | None = Field(None, description="default: yes if it contains something")
+    has_lid: bool = Field(True, description="whether a container can be closed; else it is open")
     is_open: bool = Field(False, description="whether a container or door is open")
     locked: bool = Field(False, description="whether it must be unlocked before it opens")
     key_required: Name | None = Field(None, description="the item that unlocks it")
@@ -93,7 +94,7 @@ class Thing(Part):
 
     @model_validator(mode="after")
     def _check(self) -> Self:
-        if self.locked and self.is_open:
+        if self.locked and (self.is_open or not self.has_lid):
             raise ValueError("it is locked and open at once")
         return self
 

@@ -28,6 +28,19 @@ Direction = Literal[
     "out",
 ]
 DIRECTIONS: tuple[str, ...] = get_args(Direction)
+OPPOSITE = dict(
+    pair
+    for one, other in (
+        ("north", "south"),
+        ("east", "west"),
+        ("northeast", "southwest"),
+        ("southeast", "northwest"),
+        ("up", "down"),
+        ("in", "out"),
+    )
+    for pair in ((one, other), (other, one))
+)
+"""The way back."""
 Name = Annotated[
     str, Field(pattern=r"^[^\W\d_][\w' -]*$", max_length=40, description="letters, digits, _ - '")
 ]
@@ -89,7 +102,7 @@ class AgentInRoom(Part):
 
 
 class ItemInRoom(Part):
-    """An object lies in a room (not in something or in somebody's hands)."""
+    """An object lies in a room, perhaps on something without a lid, and not in a hand or a box."""
 
     type: Literal["item_in_room"]
     item_name: Name = Field(description="the object")

@@ -5,12 +5,12 @@ from __future__ import annotations
 import functools
 from typing import NamedTuple
 
-from piase_gym.worlds.texts.wording import spaced
+from piase_gym.worlds.texts.wording import article, spaced
 
 MOST_ROOMS = 16
 MOST_DEPTH = 8
 MOST_DISTRACTORS = 16
-LONGEST_ROOM = 200
+LONGEST_ROOM = 400
 """No description of a room, its name and ways included, is longer."""
 LONGEST_OBJECT = 160
 """No line about an object is longer."""
@@ -34,6 +34,8 @@ class Theme(NamedTuple):
 
 KEYS = "brass iron silver copper golden glass bone steel".split()
 """Keys are called after what they are made of."""
+MATERIALS = {"golden": "gold"}
+"""What they are made of, where that is another word."""
 
 
 def _names(words: str) -> tuple[str, ...]:
@@ -194,6 +196,6 @@ def look_of(theme: str, name: str) -> str:
     if name in THEMES[theme].rooms:
         return THEMES[theme].rooms[name] + "."
     if words.endswith(" key"):
-        return f"a small key made of {words.removesuffix(' key')}."
-    article = "an" if words[0] in "aeiou" else "a"
-    return f"{article} {words}."
+        material = words.removesuffix(" key")
+        return f"a small key made of {MATERIALS.get(material, material)}."
+    return f"{article(words)} {words}."

@@ -18,48 +18,99 @@ from piase_gym.worlds.text_room.config import (
     TextRoomEnvelope,
 )
 from piase_gym.worlds.text_room.facts import (
+    STATES,
     Held,
+    PastRoom,
+    PastThing,
     Seen,
+    StepFacts,
     TextRoomFacts,
     Way,
 )
 from piase_gym.worlds.text_room.levels.story_rules import DIRECTIONS
 from piase_gym.worlds.texts.letters import letter_line, read_letters
 from piase_gym.worlds.texts.lines import LineReader
-from piase_gym.worlds.texts.wording import listing, printable, spaced
+from piase_gym.worlds.texts.wording import article, counted, listing, printable, spaced
 
 
 def text_of(facts: TextRoomFacts) -> str:
     """Write the facts as prose, each of them once."""
-    lines = [f"You are {facts.agent}, in the {printable(facts.room)}."]
-    if facts.description:
-        lines.append(f"Around you: {_free_line(facts.description)}")
-    ways = ", ".join(_way(way) for way in facts.exits)
-    lines.append(f"You can go {ways}." if ways else "There is no way out.")
-    lines += [_object(thing) for thing in facts.objects]
-    lines.append(f"You carry {', '.join(map(_held, facts.inventory)) or 'nothing'}.")
-    lines += [f"{name} is here." for name in facts.others]
-    lines += [f"Your {printable(name)} is {value:.10g}." for name, value in facts.stats]
-    if facts.goal:
-        lines.append(f"Your goal is the {printable(facts.goal)}.")
-    lines += [letter_line(letter) for letter in facts.messages]
-    if facts.feedback is not None:
-        lines.append(f"Result: {one_line(facts.feedback)}")
-    if facts.hint is not None:
-        lines.append(f"Hint: {one_line(facts.hint)}")
+    step = StepFacts(facts.stats, facts.messages, facts.past, facts.feedback, facts.hint)
+    return text_with(scene_of(facts), facts.goal, step)
+
+
+def text_with(scene: str, goal: str, step: StepFacts) -> str:
+    """Write the same of a scene that was written already."""
+    lines = [] if step.feedback is None else [f"Result: {one_line(step.feedback)}"]
+    lines.append(scene)
+    lines += [f"Your {printable(name)} is {value:.10g}." for name, value in step.stats]
+    if goal:
+        lines.append(f"Your goal: {_goal(goal)}")
+    lines += [_past(room) for room in step.past]
+    lines += [letter_line(letter) for letter in step.messages]
+    if step.hint is not None:
+        lines.append(f"Hint: {one_line(step.hint)}")
     return "\n".join(lines)
 
 
-def _way(way: Way) -> str:
-    return f"{way.direction} through the {printable(way.door)}" if way.door else way.direction
+def scene_of(facts: TextRoomFacts) -> str:
+    """Write what is seen and held, and who is there."""
+    lines = [f"You are {facts.agent}, in the {printable(facts.room)}."]
+    if facts.description:
+        lines.append(f"Around you: {_free_line(facts.description)}")
+    lines.append(f"You can go {_ways(facts.exits)}." if facts.exits else "There is no way out.")
+    lines += [_object(thing) for thing in facts.objects]
+    lines.append(f"You carry {', '.join(map(_held, facts.inventory)) or 'nothing'}.")
+    lines += [f"{name} is here." for name in facts.others]
+    return "\n".join(lines)
+
+
+def _ways(ways: Sequence[Way]) -> str:
+    return "; ".join([_way(*way) for way in ways])
+
+
+@functools.lru_cache(maxsize=4096)
+def _way(direction: str, door: str, to: str) -> str:
+    """Write ``west through the oak door to the kitchen``."""
+    through = f" through the {printable(door)}" if door else ""
+    return f"{direction}{through}{f' to the {printable(to)}' if to else ''}"
+
+
+def _goal(goal: str) -> str:
+    """Write a goal: in a generated quest it is an item."""
+    return _free_line(goal) if goal[-1] == "." else f"take the {printable(goal)}."
+
+
+_SHOWN = {state: f" ({state})" if state else "" for state in STATES}
+_SHOWN["unlocked"] = " (closed, unlocked)"
+_STATE = {shown.strip(" ()"): state for state, shown in _SHOWN.items()}
+_STATES = "|".join(filter(None, _STATE))
 
 
 def _held(held: Held) -> str:
-    return (
-        f"the {printable(held.name)} ({held.state})"
-        if held.state
-        else f"the {printable(held.name)}"
+    return f"the {printable(held.name)}{_SHOWN[held.state]}"
+
+
+def _past(room: PastRoom) -> str:
+    """Write what is remembered of a room."""
+    when = f"seen {counted(room.age, 'step')} ago" if room.age else "where you are"
+    ways = f" Ways: {_ways(room.exits)}." if room.exits else ""
+    things = "; ".join([_past_thing(thing, room.age) for thing in room.things])
+    return f"You remember the {printable(room.name)}, {when}.{ways}" + (
+        f" Things: {things}." if things else ""
     )
+
+
+def _past_thing(thing: PastThing, age: int) -> str:
+    inside = f" in the {printable(thing.inside)}" if thing.inside else ""
+    when = f", seen {counted(thing.age, 'step')} ago" if thing.age != age else ""
+    return f"the {printable(thing.name)}{inside}{_SHOWN[thing.state]}{when}"
+
+
+@functools.lru_cache(maxsize=4096)
+def _plain_look(name: str) -> str:
+    """Return the description that says no more than the name."""
+    return f"{article(spaced(name))} {spaced(name)}."
 
 
 _free_line = functools.lru_cache(maxsize=4096)(one_line)
@@ -67,23 +118,33 @@ _free_line = functools.lru_cache(maxsize=4096)(one_line)
 
 
 def _object(thing: Seen) -> str:
-    inside = f" in the {printable(thing.inside)}" if thing.inside else ""
-    state = f" ({thing.state})" if thing.state else ""
-    description = f": {_free_line(thing.description)}" if thing.description else "."
-    return f"You see the {printable(thing.name)}{inside}{state}{description}"
+    name, description = printable(thing.name), thing.description
+    more = f" in the {printable(thing.inside)}" if thing.inside else ""
+    more += _SHOWN[thing.state]
+    if description == _plain_look(thing.name):
+        return f"You see {article(spaced(thing.name))} {name}{more}."
+    return f"You see the {name}{more}{f': {_free_line(description)}' if description else '.'}"
 
 
 _HEAD = re.compile(r"You are ([\w.-]+), in the (.+)\.")
 _AROUND = re.compile(r"Around you: (.+)")
 _WAYS = re.compile(r"You can go (.+)\.")
 _NO_WAY = re.compile(r"There is no way out\.")
-_SEE = re.compile(r"You see the (.+?)(?: \((open|closed)\))?(?::\ (.+)|\.)")
+_SEE = re.compile(rf"You see (the|an?) (.+?)(?: \(({_STATES})\))?(?::\ (.+)|\.)")
 _CARRY = re.compile(r"You carry (.+)\.")
-_HELD = re.compile(r"the (.+?)(?: \((open|closed)\))?")
+_HELD = re.compile(rf"the (.+?)(?: \(({_STATES})\))?")
 _HERE = re.compile(r"([\w.-]+) is here\.")
 _BODY = re.compile(r"Your (.+) is (-?\d[\d.e+-]*)\.")
-_GOAL = re.compile(r"Your goal is the (.+)\.")
+_GOAL = re.compile(r"Your goal: (.+)")
+_TAKE = re.compile(r"take the (.+)\.")
+_AGO = r"seen (\d+) steps? ago"
+_PAST = re.compile(
+    rf"You remember the (.+?), (?:where you are|{_AGO})\."
+    r"(?: Ways: ([^.]+)\.)?(?: Things: ([^.]+)\.)?"
+)
+_PAST_THING = re.compile(rf"the (.+?)(?: \(({_STATES})\))?(?:, {_AGO})?")
 _RESULT = re.compile(r"Result: (.*)")
+_BETWEEN_HELD = re.compile(", (?=the )")
 
 
 class _Names:
@@ -96,9 +157,13 @@ class _Names:
 
     def thing(self, match: re.Match[str]) -> Seen:
         """Read a line about an object in sight."""
-        shown, state, description = match.groups()
+        first, shown, state, description = match.groups()
         name, inside = self._inside(shown)
-        return Seen(name, inside, state or "", unescape(description) if description else "")
+        look = unescape(description) if description else ""
+        if first != "the":
+            self.lines.require(not look and first == article(spaced(name)), "another article")
+            look = _plain_look(name)
+        return Seen(name, inside, _STATE[state or ""], look)
 
     def _inside(self, shown: str) -> tuple[str, str]:
         """Read ``coin`` or ``coin in the box``."""
@@ -116,22 +181,58 @@ class _Names:
         if shown == "nothing":
             return ()
         found = []
-        for part in shown.split(", "):
+        for part in _BETWEEN_HELD.split(shown):
             match = _HELD.fullmatch(part)
             if match is None:
                 raise self.lines.error(part)
-            found.append(Held(self.lines.name(match.group(1), self.objects), match.group(2) or ""))
+            name = self.lines.name(match.group(1), self.objects)
+            found.append(Held(name, _STATE[match.group(2) or ""]))
         return tuple(found)
 
     def ways(self, shown: str) -> tuple[Way, ...]:
         """Read the ways out."""
         found = []
-        for part in shown.split(", "):
-            direction, _, door = part.partition(" through the ")
+        for part in shown.split("; "):
+            direction, _, names = part.partition(" ")
             if direction not in DIRECTIONS:
                 raise self.lines.error(part)
-            found.append(Way(direction, self.lines.name(door, self.objects) if door else ""))
+            found.append(Way(direction, *self._door_and_room(names)))
         return tuple(found)
+
+    def _door_and_room(self, shown: str) -> tuple[str, str]:
+        """Read ``through the oak door to the kitchen``, either part of which may be missing."""
+        if shown.startswith("to the ") and shown[7:] in self.rooms:
+            return "", self.rooms[shown[7:]]
+        if not shown.startswith("through the "):
+            return ("", "") if not shown else ("", self.lines.name(shown, {}))
+        parts = shown.removeprefix("through the ").split(" to the ")
+        for cut in range(1, len(parts)):
+            door, room = " to the ".join(parts[:cut]), " to the ".join(parts[cut:])
+            if door in self.objects and room in self.rooms:
+                return self.objects[door], self.rooms[room]
+        return self.lines.name(" to the ".join(parts), self.objects), ""
+
+    def past(self, match: re.Match[str]) -> PastRoom:
+        """Read what is remembered of a room."""
+        name, ago, ways, things = match.groups()
+        age = int(ago or 0)
+        found = [self._past_thing(part, age) for part in (things or "").split("; ") if part]
+        room = self.lines.name(name, self.rooms)
+        return PastRoom(room, age, self.ways(ways) if ways else (), tuple(found))
+
+    def _past_thing(self, shown: str, age: int) -> PastThing:
+        match = _PAST_THING.fullmatch(shown)
+        if match is None:
+            raise self.lines.error(shown)
+        names, state, ago = match.groups()
+        return PastThing(*self._inside(names), _STATE[state or ""], int(ago) if ago else age)
+
+    def goal(self, shown: str, generated: bool) -> str:
+        """Read a goal: of a generated quest it is an item."""
+        if not generated:
+            return unescape(shown)
+        match = _TAKE.fullmatch(shown)
+        return self.lines.name(match.group(1) if match else shown, self.objects)
 
 
 def parse(text: str, config: TextRoomConfig) -> TextRoomFacts:
@@ -144,6 +245,7 @@ def parse(text: str, config: TextRoomConfig) -> TextRoomFacts:
     lines = LineReader("TextRoom", text)
     names = _Names(lines, words.rooms, tuple(words.objects))
     agents = {name: name for name in words.agents}
+    result = lines.free(_RESULT)
     head = lines.need(_HEAD)
     around = lines.free(_AROUND)
     ways = lines.next(_WAYS)
@@ -158,9 +260,10 @@ def parse(text: str, config: TextRoomConfig) -> TextRoomFacts:
         inventory=names.held(lines.need(_CARRY).group(1)),
         others=tuple(lines.name(match.group(1), agents) for match in lines.every(_HERE)),
         stats=tuple(_stats(lines, words.stats)),
-        goal=lines.name(goal.group(1), names.objects) if (goal := lines.next(_GOAL)) else "",
+        goal=names.goal(goal[1], config.story is None) if (goal := lines.next(_GOAL)) else "",
+        past=tuple(names.past(match) for match in lines.every(_PAST)),
         messages=tuple(read_letters(lines, words.agents)),
-        feedback=lines.free(_RESULT),
+        feedback=result,
         hint=lines.hint(),
     )
     lines.require_end()
@@ -185,7 +288,9 @@ def longest_text(envelope: TextRoomEnvelope) -> int:
     """Return an upper bound for the length of a text; one character may be escaped as ten."""
     letters = envelope.agents * (120 + 10 * MAX_MESSAGE)
     bodies = envelope.stats * 100 + envelope.agents * 60
-    return 1200 + envelope.text + letters + bodies + 10 * MAX_FEEDBACK + HINT_TEXT
+    names = 12 * 450
+    past = envelope.memory * (envelope.rooms * (500 + 12 * 900) + envelope.objects * 1300)
+    return 1200 + names + past + envelope.text + letters + bodies + 10 * MAX_FEEDBACK + HINT_TEXT
 
 
 def document_description(facts: TextRoomFacts) -> str:
@@ -248,7 +353,8 @@ def native_of(facts: TextRoomFacts) -> str:
     lines.append(f"You are carrying: {held or 'nothing'}.")
     lines += [f"{name} is here." for name in facts.others]
     lines += [f"{name}: {value:g}" for name, value in facts.stats]
-    lines += [f"Find the {spaced(facts.goal)}."] if facts.goal else []
+    sought = "" if facts.goal.endswith(".") else facts.goal
+    lines += [f"Find the {spaced(sought)}."] if sought else []
     lines += [f"{letter.sender}: {letter.message}" for letter in facts.messages]
     lines += [f"Hint: {facts.hint}"] if facts.hint is not None else []
     return escape("\n".join(lines))
@@ -256,4 +362,7 @@ def native_of(facts: TextRoomFacts) -> str:
 
 def _brief(thing: Seen) -> str:
     where = f" in {spaced(thing.inside)}" if thing.inside else ""
-    return spaced(thing.name) + where + (f" ({thing.state})" if thing.state else "")
+    state = {"open": " (open)", "closed": " (closed)"}.get(thing.state, "")
+    if thing.state in ("locked", "unlocked"):
+        state = " (closed)"
+    return spaced(thing.name) + where + state

@@ -13,7 +13,7 @@ from piase_gym.worlds.text_room.actions import Vocabulary
 from piase_gym.worlds.text_room.config import (
     TextRoomEnvelope,
 )
-from piase_gym.worlds.text_room.facts import STATES, StepFacts, TextRoomFacts, Way
+from piase_gym.worlds.text_room.facts import STATES, PastRoom, StepFacts, TextRoomFacts, Way
 from piase_gym.worlds.text_room.levels.story_rules import DIRECTIONS
 from piase_gym.worlds.text_room.rules.events import LIMIT
 from piase_gym.worlds.text_room.state import STATUSES, Plot, RoomState
@@ -22,12 +22,21 @@ from piase_gym.worlds.texts.letters import LETTER_CODE, put_letters, text_byte, 
 _NUMBERS = {direction: k for k, direction in enumerate(DIRECTIONS)}
 OBJECT_CODE = 4
 """Numbers of an object in a vector: place, state, looks, and whether it is the goal."""
+WAYS = 3 * len(DIRECTIONS)
+"""Numbers of the ways out of a room: for each direction way, door and room."""
+PAST_ROOM, PAST_THING = 1 + WAYS, 4
+"""Numbers of a room and of an object that are remembered."""
 
 
 def vector_size(envelope: TextRoomEnvelope) -> int:
     """Return the length of the vectors."""
     objects, letters = OBJECT_CODE * envelope.objects, LETTER_CODE * envelope.agents
-    return first_object(envelope) + objects + letters + 2 * HINT_CODE
+    return first_object(envelope) + objects + memory_size(envelope) + letters + 2 * HINT_CODE
+
+
+def memory_size(envelope: TextRoomEnvelope) -> int:
+    """Return how many numbers of a vector are about what is remembered."""
+    return envelope.memory * (PAST_ROOM * envelope.rooms + PAST_THING * envelope.objects)
 
 
 def vector_box(envelope: TextRoomEnvelope) -> Box:
@@ -39,7 +48,10 @@ def vector_box(envelope: TextRoomEnvelope) -> Box:
     low[start : start + envelope.stats] = -LIMIT
     high[start : start + envelope.stats] = LIMIT
     top = max(255.0, 3.0 + envelope.objects)
-    high[start + envelope.stats : size - envelope.agents * LETTER_CODE - 2 * HINT_CODE] = top
+    letters = size - envelope.agents * LETTER_CODE - 2 * HINT_CODE
+    memory = letters - memory_size(envelope)
+    high[start + envelope.stats : memory] = top
+    high[memory:letters] = 2.0**31
     return Box(low, high, dtype=np.float32)
 
 
@@ -48,10 +60,13 @@ def vector_of(facts: TextRoomFacts, words: Vocabulary) -> NDArray[np.float32]:
 
     In order: the agent's number; the room, one-hot; 8 numbers of hashed description; a 1 for each
     agent that is here; the stats; for each of the 12 directions 1 if there is a way, then the
-    number of the door in it (from 1) or 0; for each object 4 numbers: 0 out of sight, 1 here, 2
-    carried, 3 + number of the object that it is in; 0 nothing, 1 closed, 2 open; a byte of its
-    hashed description; 1 if it is the goal. Then for each letter its sender (agents from 1, the
-    system after them), 1 if it is to all and 8 hashed numbers; 8 of feedback and 8 of hint.
+    numbers of the door in it and of the room that it is known to lead to (from 1), or 0; for each
+    object 4 numbers: 0 out of sight, 1 here, 2 carried, 3 + number of the object that it is in; its
+    place in `facts.STATES`; a byte of its hashed description; 1 if it is the goal. With
+    ``recall="map"`` for each room 1 + how many steps ago it was seen and its ways, and for each
+    object its room (from 1), the object that it was in (from 1), its state and 1 + how many steps
+    ago it was seen; zeros for what is not remembered. Then for each letter its sender (agents from
+    1, the system after them), 1 if it is to all and 8 hashed numbers; 8 of feedback and 8 of hint.
     Objects are numbered with those that can be taken first.
     """
     envelope = words.envelope
@@ -61,9 +76,9 @@ def vector_of(facts: TextRoomFacts, words: Vocabulary) -> NDArray[np.float32]:
     for name in facts.others:
         row[first_agent(envelope) + words.agents.index(name)] = 1
     _put_objects(row, first_object(envelope), facts, words)
-    if facts.goal:
+    if facts.goal in words.objects:
         put_goal(row, words, facts.goal)
-    step_facts = StepFacts(facts.stats, facts.messages, facts.feedback, facts.hint)
+    step_facts = StepFacts(facts.stats, facts.messages, facts.past, facts.feedback, facts.hint)
     complete(row, step_facts, words)
     return row
 
@@ -75,7 +90,7 @@ def first_agent(envelope: TextRoomEnvelope) -> int:
 
 def first_object(envelope: TextRoomEnvelope) -> int:
     """Return where the objects begin in a vector."""
-    return first_agent(envelope) + envelope.agents + envelope.stats + 2 * len(DIRECTIONS)
+    return first_agent(envelope) + envelope.agents + envelope.stats + WAYS
 
 
 def put_room(
@@ -85,12 +100,36 @@ def put_room(
     envelope = words.envelope
     row[1 + words.rooms.index(room)] = 1
     row[1 + envelope.rooms : first_agent(envelope)] = text_code(description)
-    place = first_object(envelope) - 2 * len(DIRECTIONS)
-    for direction, door in exits:
-        number = _NUMBERS[direction]
-        row[place + number] = 1
+    _put_ways(row, first_object(envelope) - WAYS, words, exits)
+
+
+def _put_ways(
+    row: NDArray[np.float32], place: int, words: Vocabulary, exits: Iterable[Way]
+) -> None:
+    """Write ways out into a vector that has zeros there."""
+    for direction, door, to in exits:
+        number = place + _NUMBERS[direction]
+        row[number] = 1
         if door:
-            row[place + len(DIRECTIONS) + number] = 1 + words.objects[door]
+            row[number + len(DIRECTIONS)] = 1 + words.objects[door]
+        if to:
+            row[number + 2 * len(DIRECTIONS)] = 1 + words.rooms.index(to)
+
+
+def _put_past(
+    row: NDArray[np.float32], place: int, words: Vocabulary, past: Iterable[PastRoom]
+) -> None:
+    """Write what is remembered into a vector that has zeros there."""
+    things = place + PAST_ROOM * words.envelope.rooms
+    for room in past:
+        number = words.rooms.index(room.name)
+        start = place + PAST_ROOM * number
+        row[start] = 1 + room.age
+        _put_ways(row, start + 1, words, room.exits)
+        for name, inside, state, age in room.things:
+            host = 1 + words.objects[inside] if inside else 0
+            start = things + PAST_THING * words.objects[name]
+            row[start : start + PAST_THING] = 1 + number, host, STATES.index(state), 1 + age
 
 
 def put_goal(row: NDArray[np.float32], words: Vocabulary, goal: str) -> None:
@@ -100,14 +139,16 @@ def put_goal(row: NDArray[np.float32], words: Vocabulary, goal: str) -> None:
 
 def complete(row: NDArray[np.float32], step_facts: StepFacts, words: Vocabulary) -> None:
     """Write what is of the step into a vector that has zeros there."""
-    stats, messages, feedback, hint = step_facts
+    stats, messages, past, feedback, hint = step_facts
     envelope = words.envelope
     if stats:
         start = first_agent(envelope) + envelope.agents
         for name, value in stats:
             row[start + words.stats.index(name)] = value
+    place = len(row) - 2 * HINT_CODE - envelope.agents * LETTER_CODE
+    if past:
+        _put_past(row, place - memory_size(envelope), words, past)
     if messages:
-        place = len(row) - 2 * HINT_CODE - envelope.agents * LETTER_CODE
         put_letters(row, place, messages, words.agents)
     if feedback is not None:
         row[-2 * HINT_CODE : -HINT_CODE] = text_code(feedback)

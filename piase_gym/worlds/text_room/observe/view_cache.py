@@ -13,15 +13,34 @@ import numpy as np
 from numpy.typing import NDArray
 
 from piase_gym.worlds.text_room.actions import Table
-from piase_gym.worlds.text_room.facts import STATES, Held, Seen, StepFacts, TextRoomFacts, Way
+from piase_gym.worlds.text_room.facts import STATES, Held, Seen, StepFacts, TextRoomFacts
 from piase_gym.worlds.text_room.observe import text, vector
+from piase_gym.worlds.text_room.observe.recall import mark_of, ways_of
 from piase_gym.worlds.text_room.observe.visibility import Sight, look_around
 from piase_gym.worlds.text_room.rules.legality import legal_indices
 from piase_gym.worlds.text_room.state import Arrangement, Plot, RoomState
 
-_NOTHING = StepFacts((), (), None, None)
 MOST = 256
 """So many arrangements are remembered for each agent."""
+
+
+def with_step(facts: TextRoomFacts, step: StepFacts) -> TextRoomFacts:
+    """Return facts with what is of a step."""
+    return TextRoomFacts(
+        agent=facts.agent,
+        room=facts.room,
+        description=facts.description,
+        exits=facts.exits,
+        objects=facts.objects,
+        inventory=facts.inventory,
+        others=facts.others,
+        goal=facts.goal,
+        stats=step.stats,
+        messages=step.messages,
+        past=step.past,
+        feedback=step.feedback,
+        hint=step.hint,
+    )
 
 
 class AgentView(NamedTuple):
@@ -33,6 +52,8 @@ class AgentView(NamedTuple):
         sight: What it sees and holds.
         mask: Its legal commands, over the table; to be copied before it is handed out.
         row: The vector of what it knows, with zeros for what is of the step; to be copied.
+        facts: What it knows, with nothing that is of the step.
+        scene: The part of the text that tells of the arrangement, once it was asked for.
     """
 
     agent: int
@@ -40,6 +61,8 @@ class AgentView(NamedTuple):
     sight: Sight
     mask: NDArray[np.int8]
     row: NDArray[np.float32]
+    facts: TextRoomFacts
+    scene: list[str]
 
 
 class ObservedStep(NamedTuple):
@@ -57,8 +80,7 @@ class ObservedStep(NamedTuple):
 
     def facts(self) -> TextRoomFacts:
         """Return the facts."""
-        agent, arranged, sight, _, _ = self.view
-        return self.cache.facts(agent, arranged, sight, self.step_facts)
+        return with_step(self.view.facts, self.step_facts)
 
     def vector(self) -> NDArray[np.float32]:
         """Return `vector.vector_of` the facts."""
@@ -68,7 +90,10 @@ class ObservedStep(NamedTuple):
 
     def text(self) -> str:
         """Return the prose of the facts."""
-        return text.text_of(self.facts())
+        scene = self.view.scene
+        if not scene:
+            scene.append(text.scene_of(self.view.facts))
+        return text.text_with(scene[0], self.view.facts.goal, self.step_facts)
 
 
 class ViewCache:
@@ -78,15 +103,16 @@ class ViewCache:
         plot: The story.
         table: The table of commands.
         agents: Names of all agents.
-        seeks: Whether the first goal of the story is shown to the agents.
+        goals: What each agent is to achieve, as its facts say it.
     """
 
-    def __init__(self, plot: Plot, table: Table, agents: tuple[str, ...], shows_goal: bool) -> None:
+    def __init__(
+        self, plot: Plot, table: Table, agents: tuple[str, ...], goals: tuple[str, ...]
+    ) -> None:
         """Remember nothing yet."""
-        self.plot, self.table, self.agents, self.shows_goal = plot, table, agents, shows_goal
+        self.plot, self.table, self.agents, self.goals = plot, table, agents, goals
         self.words = table.words
         self._known: list[dict[Arrangement, AgentView]] = [{} for _ in agents]
-        self._ways: dict[int, tuple[Way, ...]] = {}
         self.invalidate()
 
     def invalidate(self) -> None:
@@ -117,24 +143,20 @@ class ViewCache:
         for index in legal_indices(self.table, self.plot, arranged, agent, sight):
             bits[index] = 1
         mask = np.frombuffer(bits, np.int8)
-        row = vector.vector_of(self.facts(agent, arranged, sight, _NOTHING), self.words)
-        return AgentView(agent, arranged, sight, mask, row)
+        facts = self._facts(agent, arranged, sight)
+        return AgentView(
+            agent, arranged, sight, mask, vector.vector_of(facts, self.words), facts, []
+        )
 
     def _description(self, room: int, looks: Mapping[str, str]) -> str:
         """Return how a room looks."""
         name = self.plot.rooms[room]
         return looks.get(f"room:{name}", self.plot.story.rooms[name].description)
 
-    def _lid(self, arranged: Arrangement, k: int) -> int:
-        """Return the place in `facts.STATES` of how an object stands."""
-        return 1 + bool(arranged.is_open[k]) if self.plot.opens[k] else 0
-
-    def facts(
-        self, agent: int, arranged: Arrangement, sight: Sight, step_facts: StepFacts
-    ) -> TextRoomFacts:
-        """Return what an agent knows."""
+    def _facts(self, agent: int, arranged: Arrangement, sight: Sight) -> TextRoomFacts:
+        """Return what an agent knows, with nothing that is of the step."""
         plot, names, looks = self.plot, self.plot.objects, dict(arranged.looks)
-        marks = [STATES[self._lid(arranged, k)] for k in range(len(names))]
+        marks = {k: STATES[mark_of(plot, arranged, agent, k)] for k in sight.reach}
         room = arranged.rooms[agent]
         seen = [
             Seen(names[k], names[host] if host >= 0 else "", marks[k], plot.look_of(k, looks))
@@ -144,27 +166,16 @@ class ViewCache:
             agent=self.agents[agent],
             room=plot.rooms[room],
             description=self._description(room, looks),
-            exits=self._ways_out(room),
+            exits=ways_of(plot, arranged.walked[agent], room),
             objects=tuple(seen),
             inventory=tuple([Held(names[k], marks[k]) for k in sight.held]),
             others=tuple([self.agents[k] for k in sight.others]),
-            goal=names[plot.goals[0]] if self.shows_goal else "",
-            stats=step_facts.stats,
-            messages=step_facts.messages,
-            feedback=step_facts.feedback,
-            hint=step_facts.hint,
+            goal=self.goals[agent],
+            stats=(),
+            past=(),
+            feedback=None,
         )
-
-    def _ways_out(self, room: int) -> tuple[Way, ...]:
-        """Return the ways out of a room, which never change."""
-        if room not in self._ways:
-            names = self.plot.objects
-            self._ways[room] = tuple(
-                Way(direction, names[door] if door >= 0 else "")
-                for direction, (_, door) in self.plot.exits[room].items()
-            )
-        return self._ways[room]
 
     def __reduce__(self) -> Any:
         """Copy and pickle without what is remembered."""
-        return ViewCache, (self.plot, self.table, self.agents, self.shows_goal)
+        return ViewCache, (self.plot, self.table, self.agents, self.goals)

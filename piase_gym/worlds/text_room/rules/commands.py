@@ -7,11 +7,13 @@ the state, and returns an `Effect`. Commands were judged legal by the state befo
 
 from __future__ import annotations
 
+import bisect
 from collections.abc import Callable, Iterable
 
 from piase_gym.core.commands import Outcome
 from piase_gym.core.mailbox import EVERYONE
 from piase_gym.worlds.text_room.levels.story_rules import Interaction
+from piase_gym.worlds.text_room.observe.recall import know_way
 from piase_gym.worlds.text_room.observe.visibility import can_reach, insides, look_around
 from piase_gym.worlds.text_room.rules import events
 from piase_gym.worlds.text_room.rules.conditions import all_hold
@@ -26,7 +28,10 @@ def perform(turn: Turn, action: ResolvedCommand) -> Effect:
     if missed is not None:
         return missed
     effect = _interact(turn, action) or RULES[action.verb](turn, action)
-    events.note_action(turn, action, effect.outcome is Outcome.OK)
+    worked = effect.outcome is Outcome.OK
+    if worked and action.verb in ("search", "open") and not turn.plot.opens[action.target]:
+        _note(turn.state.searched[action.agent], action.target)
+    events.note_action(turn, action, worked)
     said = events.settle(turn)
     if said and action.verb == "use" and effect.outcome is Outcome.FAILED:
         return Effect(Outcome.OK, f"You use the {show(turn.plot, action.item)}.")
@@ -151,6 +156,12 @@ def _search(turn: Turn, action: ResolvedCommand) -> Effect:
     return _ok(f"You search the {name} and find nothing new.")
 
 
+def _note(known: list[int], number: int) -> None:
+    """Add a number to what an agent knows."""
+    if number not in known:
+        bisect.insort(known, number)
+
+
 def _reveal(turn: Turn, agent: int, host: int) -> str:
     """Bring to light what is hidden in an object. Returns its names, or nothing."""
     state, place = turn.state, len(turn.plot.rooms) + host
@@ -179,6 +190,7 @@ def _go(turn: Turn, action: ResolvedCommand) -> Effect:
     if door >= 0 and not state.is_open[door]:
         how = "locked" if state.locked[door] else "closed"
         return _failed(f"The {show(plot, door)} is {how}.")
+    know_way(plot, state.walked[action.agent], state.rooms[action.agent], action.direction)
     events.move(turn, action.agent, room)
     return _ok(f"You go {action.direction} to the {room_name(plot, room)}.")
 

@@ -111,7 +111,10 @@ def _is_in_room(plot: Plot, state: RoomState, c: data.AgentInRoom, agent: int | 
 
 
 def _lies_in_room(plot: Plot, state: RoomState, c: data.ItemInRoom, _agent: int | None) -> bool:
-    return state.place[plot.object_of[c.item_name]] == plot.room_of[c.room]
+    place, room = state.place[plot.object_of[c.item_name]], plot.room_of[c.room]
+    host = place - len(plot.rooms)
+    on_top = 0 <= host < len(plot.objects) and plot.containers[host] and not plot.opens[host]
+    return place == room or (on_top and state.place[host] == room)
 
 
 def _object_is(plot: Plot, state: RoomState, c: data.ObjectState, _agent: int | None) -> bool:

@@ -11,6 +11,7 @@ from piase_gym.core.mailbox import Mailbox, Message
 from piase_gym.core.rng import Stream
 from piase_gym.core.world import DecodedAction, StepResult, shared
 from piase_gym.worlds.text_room.config import MAX_FEEDBACK, MAX_MESSAGE, TextRoomConfig
+from piase_gym.worlds.text_room.observe.recall import remember
 from piase_gym.worlds.text_room.rules import commands, events
 from piase_gym.worlds.text_room.rules.conditions import holds
 from piase_gym.worlds.text_room.rules.events import (
@@ -75,6 +76,8 @@ def advance(episode: Episode, plans: Sequence[DecodedAction]) -> StepResult:
             notes[agent]["metrics"] = dict(state.metrics)
     for agent in admit(episode.plot, state, config.max_steps):
         notes[agent] = {"joined": True}
+    if config.recall == "map":
+        remember(episode.plot, state)
     rewards = shared(turn.rewards, playing) if config.shared_reward else turn.rewards
     return StepResult(rewards, terminated, truncated, outcomes, bool(ended), notes)
 

@@ -24,19 +24,18 @@ from piase_gym.worlds.word_craft.state import OF_AGENTS
 
 def text_of(facts: WordCraftFacts) -> str:
     """Write the facts as prose, each of them once."""
-    lines = [
-        f"You are {facts.agent}. Make this: {escape(facts.goal)}.",
-        f"On the table: {table_line(facts.table)}.",
-    ]
+    lines = []
+    if facts.combined:
+        one, two = map(escape, facts.combined)
+        lines.append(pair_line(one, two, ", ".join(map(escape, facts.made))))
+    lines.append(f"You are {facts.agent}. Make this: {escape(facts.goal)}.")
+    lines.append(f"On the table: {table_line(facts.table)}.")
     for other in facts.others:
         held = escape(other.holding) if other.holding else NOTHING
         table = f"; on its table: {table_line(other.table)}" if other.table else ""
         lines.append(f"{other.name} holds: {held}{table}.")
     if facts.holding:
         lines.append(f"You hold: {escape(facts.holding)}.")
-    if facts.combined:
-        one, two = map(escape, facts.combined)
-        lines.append(pair_line(one, two, ", ".join(map(escape, facts.made))))
     lines.append(f"Mixes left: {facts.mixes_left}. Steps left: {facts.steps_left}.")
     if facts.hint is not None:
         lines.append(f"Hint: {one_line(facts.hint)}")
@@ -68,9 +67,10 @@ def write_kept(form: Form, kept: Kept, agent: int) -> str:
     hand, one, other, used = numbers[OF_AGENTS : OF_AGENTS + 4]
     if hand:
         text += f"You hold: {shown[hand]}.\n"
-    if one:
-        text += f"{pair_line(shown[one], shown[other], form.makes.get((one, other), ''))}\n"
     left = form.steps - numbers[0]
+    if one:
+        made = form.makes.get((one, other), "")
+        text = f"{pair_line(shown[one], shown[other], made)}\n{text}"
     return f"{text}Mixes left: {form.mixes - used}. Steps left: {left}."
 
 
@@ -112,6 +112,9 @@ class _Reader(LineReader):
     def facts(self) -> WordCraftFacts:
         """Read the whole text."""
         agents, config = self.form.agents, self.form.config
+        match = self.next(_COMBINED)
+        combined = self.pair(match.group(1)) if match else None
+        made = self.list(match.group(2)) if match else ()
         agent, goal = self.need(_HEAD).groups()
         self.require(agent in agents, "there is no such agent")
         found = self.name(goal, self.known)
@@ -121,9 +124,6 @@ class _Reader(LineReader):
         self.require(names == [n for n in agents if n in names and n != agent], "who is this?")
         match = self.next(_HOLDING)
         holding = self.name(match.group(1), self.known) if match else None
-        match = self.next(_COMBINED)
-        combined = self.pair(match.group(1)) if match else None
-        made = self.list(match.group(2)) if match else ()
         mixes, steps = map(int, self.need(_LEFT).groups())
         self.require(mixes <= self.form.mixes and steps <= config.max_steps, "that is too many")
         hint = self.hint()

@@ -1,0 +1,23 @@
+"""What the configs of text worlds share: messages, and what steps and slips cost."""
+
+from __future__ import annotations
+
+from pydantic import BaseModel, ConfigDict, Field
+
+from piase_gym.core.config import WorldConfig
+
+
+class TextRewards(BaseModel):
+    """The part of a reward table that text worlds share."""
+
+    model_config = ConfigDict(frozen=True, extra="forbid", allow_inf_nan=False)
+
+    step: float = Field(0.0, description="every step")
+    illegal: float = Field(0.0, description="a command that cannot be carried out or read")
+
+
+class TextConfig(WorldConfig):
+    """The fields that text worlds share."""
+
+    message_delay: int = Field(1, ge=0, le=1000, description="steps until a message is heard")
+    message_loss: float = Field(0.0, ge=0.0, le=1.0, description="share of messages that get lost")
