@@ -199,7 +199,7 @@ class TurnEngine:
         for record in playing.values():
             acts[record.number] = world.noop if record.act is None else record.act
         runner.set_order(self._order())
-        tick = runner.step(acts)
+        tick = runner.play(acts)
         for name, record in playing.items():
             self._note(name, record, tick)
         runner.end_step(tick)
