@@ -8,7 +8,6 @@ from __future__ import annotations
 
 import functools
 import re
-from collections.abc import Mapping
 from typing import Any, NamedTuple
 
 from piase_gym.core.commands import Outcome
@@ -46,7 +45,7 @@ class LastStep(NamedTuple):
 
         Example:
             >>> LastStep("move up", "failed", -1.0, (), "A wall is in the way.").line
-            'Last step: move up; failed; reward -1. A wall is in the way.\\n'
+            'Last step: move up; failed; reward -1. A wall is in the way.\n'
         """
         return _line(*self)
 
@@ -81,13 +80,12 @@ def without_last_step(text: str) -> str:
     return text[match.end() :] if match else text
 
 
-def read_last_steps(snapshot: Mapping[str, Any], count: int) -> list[LastStep | None]:
-    """Return the last steps of a snapshot; one that has none stands before the first step.
+def read_last_steps(given: Any, count: int) -> list[LastStep | None]:
+    """Return the last steps of a snapshot.
 
     Raises:
         SnapshotError: If they are damaged.
     """
-    given = snapshot.get("last_steps", [None] * count)
     try:
         found = [None if row is None else _checked(*row) for row in given]
     except (TypeError, ValueError):

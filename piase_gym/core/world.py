@@ -67,7 +67,7 @@ from piase_gym.core.facts import (
     explain_invalid,
     shared,
 )
-from piase_gym.core.last_step import LastStep, read_last_steps
+from piase_gym.core.last_step import LastStep
 from piase_gym.core.mailbox import Mailbox
 from piase_gym.core.snapshot import DAMAGE, SNAPSHOT_SCHEMA, check_snapshot
 from piase_gym.core.surroundings import Surroundings, surroundings_by_name
@@ -130,6 +130,8 @@ class World(ABC, Generic[C, F]):
     """Whether commands may last for several steps; `under_way` says which do."""
     says_why: ClassVar[bool] = False
     """Whether the text of the facts says itself what the world answered to the last command."""
+    tells_last_step: ClassVar[bool] = True
+    """Whether observations open with what the last command did."""
 
     def __init__(self, config: C) -> None:
         """Fix the envelope and the agents' names; the first episode starts with `reset`.
@@ -369,7 +371,7 @@ class World(ABC, Generic[C, F]):
 
     def observation_text(self, agent: int) -> str:
         """Return what an agent reads now: what its last command did, then the canonical text."""
-        last = self.last_steps()[agent]
+        last = self.last_steps()[agent] if self.tells_last_step else None
         text = self.text(self.facts(agent))
         return text if last is None else last.line + text
 
@@ -463,7 +465,11 @@ class World(ABC, Generic[C, F]):
             return answer if "\n" in reply.strip() else found
         if isinstance(answer.command, Command):
             return self.check(agent, answer.command)
-        return self.read(agent, answer.command)
+        last = self.read(agent, answer.command)
+        if isinstance(last, Command):
+            return last
+        bare = self.read(agent, answer.command.rstrip(" .!"))
+        return bare if isinstance(bare, Command) else last
 
     def check(self, agent: int, command: Command) -> Command | InvalidAction:
         """Check a command that came as data."""
@@ -577,8 +583,8 @@ class World(ABC, Generic[C, F]):
             SnapshotError: If it is of another world, version or schema, or damaged.
             EnvelopeError: If its config does not fit this world's envelope.
         """
-        config, hints = check_snapshot(snapshot, self.snapshot_header(), type(self.config))
-        last_steps = read_last_steps(snapshot, len(self.agents))
+        header = self.snapshot_header()
+        config, hints, last_steps = check_snapshot(snapshot, header, type(self.config))
         before = self.config
         self.configure(config)
         try:

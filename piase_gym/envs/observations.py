@@ -295,7 +295,7 @@ class ObservationBuilder:
                 shown = {i: {"text": shown[i], "vector": vectors[i]} for i in agents}
         else:
             kept, write = world.capture(), self._write
-            steps = world.last_steps()
+            steps = world.last_steps() if world.tells_last_step else [None] * len(kept)
             if self.view == "text":
                 shown = {i: write((steps[i], kept[i]), i) for i in agents}
             elif self.lazy:
