@@ -531,7 +531,8 @@ class PhysicsPlayground(World[PhysicsPlaygroundConfig, PhysicsFacts]):
             said = [self._obstacle(agent)]
         if stride is not None:
             left = self.config.max_steps - self.play.t
-            said.append(strides.told(stride, self.config.seconds, left))
+            playing = self.play.status[agent] == "playing"
+            said.append(strides.told(stride, self.config.seconds, left if playing else None))
         return " ".join(filter(None, said)) or None
 
     def _is_stuck(self, agent: int) -> bool:

@@ -28,8 +28,10 @@ ARRIVED = 0.05
 """Metres within which `go to` has come to a place."""
 SLOWEST = 0.25
 """Metres a second at which an agent still pushes a thing."""
-AT_REST, CALM = 0.08, 0.12
+AT_REST, CALM = 0.05, 0.06
 """Metres and radians a second below which an agent counts as standing still."""
+CREEP = 0.002
+"""Metres or radians a step that are as good as no motion."""
 PATIENCE = 0.5
 """Seconds without motion after which a stride is blocked."""
 End = Literal["", "done", "blocked", "time"]
@@ -142,7 +144,7 @@ class Driver:
 
     def _spin(self, left: float) -> float:
         """Return the spin that turns by so much and stops there."""
-        return _clip(left * min(5.0, 0.3 / self.seconds) / TOP_SPIN)
+        return _clip(left * min(6.0, 0.45 / self.seconds) / TOP_SPIN)
 
     def _hold(self, stride: Stride) -> float:
         """Return the spin that keeps facing where the agent faced at first."""
@@ -151,7 +153,8 @@ class Driver:
     def _speed(self, left: float, most: float, pose: Pose, way: float = 1.0) -> float:
         """Return the drive that goes so far and stops there; what is pushed is not to stop it."""
         pace = min(min(4.0, 0.25 / self.seconds) * left, math.sqrt(1.2 * left))
-        wanted = way * min(max(pace, SLOWEST), most * self.top) if left > NEAR else 0.0
+        pace = min(max(pace, min(SLOWEST, NEAR / self.seconds)), most * self.top)
+        wanted = way * pace if left > NEAR else 0.0
         vx, vy, _ = pose.velocity
         lack = wanted - (vx * pose.ahead[0] + vy * pose.ahead[1]) if self.drifts else 0.0
         return _clip((wanted + lack) / self.top, most)
@@ -169,9 +172,10 @@ class Driver:
         stride.turned += math.remainder(face - stride.faced, math.tau)
         stride.faced = face
         stride.steps += 1
-        stride.left, near = self._left(stride, pose, target)
+        before, (stride.left, near) = stride.left, self._left(stride, pose, target)
         rests = math.hypot(*pose.velocity[:2]) < AT_REST and abs(pose.spin[2]) < CALM
-        stride.still = stride.still + 1 if rests else 0
+        stays = rests and abs(before - stride.left) < CREEP
+        stride.still = stride.still + 1 if stays else 0
         if stride.left <= near and (rests or stride.verb == "wait"):
             stride.end = "done"
         elif stride.still * self.seconds >= PATIENCE and stride.verb != "wait":
@@ -220,13 +224,21 @@ def _towards(pose: Pose, place: Point) -> tuple[float, float]:
     return math.hypot(dx, dy), math.atan2(left, ahead)
 
 
-def told(stride: Stride, seconds: float, steps_left: int) -> str:
-    """Say how a stride has ended, or how far it is; `steps_left` are those of the episode."""
+def told(stride: Stride, seconds: float, steps_left: int | None) -> str:
+    """Say how a stride has ended, or how far it is.
+
+    Args:
+        stride: The stride.
+        seconds: How long a step is.
+        steps_left: How many steps are left of the episode; ``None`` if it is over.
+    """
     took = f"{stride.steps} step{'s' * (stride.steps != 1)} ({stride.steps * seconds:.1f} s)"
     units: Mapping[str, str] = {"turn": "degrees", "face": "degrees", "wait": "seconds"}
     unit = units.get(stride.verb, "metres")
     left = math.degrees(stride.left) if unit == "degrees" else stride.left
     rest = f"{max(0.0, left):.{0 if unit == 'degrees' else 2}f} {unit} were left"
+    if steps_left is None:
+        return f"The episode was over after {took}."
     how: dict[Any, str] = {
         "done": f"Done in {took}.",
         "blocked": f"Stopped after {took}; {rest}.",
