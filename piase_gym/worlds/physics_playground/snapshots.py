@@ -69,7 +69,7 @@ def unpack(
         channel.set_state(state["channel"])
         mail.set_state(state["mail"])
         _check(play, poses, config, slots)
-        strides = read_strides(state.get("strides"), slots)
+        strides = read_strides(state["strides"], slots)
     except (KeyError, TypeError, ValueError, ArithmeticError, IndexError, AttributeError) as error:
         raise SnapshotError(f"PhysicsPlayground: the state does not fit: {error}") from None
     return Saved(play, data, joined, poses, channel, strides)

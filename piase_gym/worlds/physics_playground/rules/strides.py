@@ -84,7 +84,7 @@ def read_strides(value: Any, agents: int) -> list[Stride | None]:
     Raises:
         ValueError: If they are damaged.
     """
-    found = _STRIDES.validate_json(canonical_json(value)) if value else [None] * agents
+    found = _STRIDES.validate_json(canonical_json(value))
     if len(found) != agents:
         raise ValueError(f"it has not one stride for each of {agents} agents")
     for stride in (stride for stride in found if stride is not None):
