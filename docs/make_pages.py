@@ -6,6 +6,7 @@ Run it with ``python docs/make_pages.py``; a test keeps the pages fresh.
 from __future__ import annotations
 
 import inspect
+import json
 import re
 from collections.abc import Callable, Mapping, Sequence
 from pathlib import Path
@@ -38,6 +39,7 @@ def page(name: str) -> str:
         *([f"![An episode of {name}](../images/{film(name)})"] if film(name) else []),
         rest,
         *(f"## {title}\n\n{text}" for title, text in sections_of(world).items()),
+        *([f"## An episode in words\n\n{told}"] if (told := transcripts().get(name)) else []),
         "## Arguments",
         fields_table(config),
         "## Ids",
@@ -50,6 +52,12 @@ def sections_of(world: Any) -> Mapping[str, str]:
     """Return what a world derives from its tables for its page, by title."""
     derive = getattr(world, "page_sections", dict)
     return derive()  # type: ignore[no-any-return]
+
+
+def transcripts() -> dict[str, str]:
+    """Return the episodes in words by world, as ``docs/transcripts.py`` has stored them."""
+    found: dict[str, str] = json.loads((FOLDER.parent / "transcripts.json").read_text("utf-8"))
+    return found
 
 
 def film(name: str) -> str:

@@ -61,7 +61,7 @@ def _symbols(config: SocialDilemmaConfig) -> str:
 def _end(config: SocialDilemmaConfig) -> str:
     """Say when the game is over."""
     if config.known_rounds is not None:
-        return f"The game is over after {config.known_rounds} rounds."
+        return f"The game is over after {times(config.known_rounds, 'round')}."
     return f"After each round the game goes on with a chance of {config.chance:g}."
 
 

@@ -1,4 +1,4 @@
-"""Commands of PhysicsPlayground that last: how far they go, when they end, and that logs hold them."""
+"""Commands of PhysicsPlayground that last: how far they go, when they end, what logs hold."""
 
 from __future__ import annotations
 
@@ -75,7 +75,8 @@ def test_a_stride_goes_as_far_as_it_says_and_ends_at_rest(
     assert ahead == pytest.approx(metres, abs=0.1 if coarse else 0.05)
     assert abs(degrees_between(there[2], face + degrees)) < (4.0 if coarse else 2.0)
     assert float(np.hypot(*env.world.reading.velocity[0][:2])) < 0.06
-    assert info["outcome"] == "ok" and "Done in " in seen.splitlines()[0]
+    assert info["outcome"] == "ok"
+    assert "Done in " in seen.splitlines()[0]
     env.close()
 
 
@@ -85,7 +86,9 @@ def test_who_faces_a_thing_faces_it_and_who_goes_there_can_grip_it() -> None:
     for name in ("red ball", "the box_1", "cylinder", "yellow", "the zone", "(1.5, -1)", "north"):
         say(env, f"face {name}")
         x, y, face = pose(env)
-        places = dict(zip([b.name for b in env.world.play.objects], env.world.reading.position))
+        places = dict(
+            zip([b.name for b in env.world.play.objects], env.world.reading.position, strict=False)
+        )
         place = {
             "red ball": places["red ball"],
             "the box_1": places["blue box"],
@@ -101,7 +104,8 @@ def test_who_faces_a_thing_faces_it_and_who_goes_there_can_grip_it() -> None:
     for _ in range(2):
         say(env, f"go to {nearest}")
     _, _, info = say(env, "grip")
-    assert info["outcome"] == "ok" and env.facts("agent_0").holding == nearest
+    assert info["outcome"] == "ok"
+    assert env.facts("agent_0").holding == nearest
     env.close()
 
 
@@ -120,7 +124,8 @@ def test_a_wall_ends_a_stride_as_failed_and_is_named() -> None:
     say(env, "face east")
     x, y, _ = pose(env)
     seen, reward, info = say(env, "forward 5")
-    assert info["outcome"] is Outcome.FAILED and "The wall is in the way." in info["feedback"]
+    assert info["outcome"] is Outcome.FAILED
+    assert "The wall is in the way." in info["feedback"]
     assert f"; failed; reward {reward:.4g}. The wall is in the way. Stopped after" in seen
     assert 1.7 < pose(env)[0] < 1.9
     left = float(info["feedback"].split("; ")[1].split()[0])
@@ -132,16 +137,20 @@ def test_a_stride_ends_after_its_steps_and_with_the_episode() -> None:
     env = words(stride=10, max_steps=25, **OPEN)
     env.reset(seed=0)
     seen, _, info = say(env, "forward 3")
-    assert env.runner.steps == 10 and info["outcome"] == "ok" and "the most for one" in seen
+    assert env.runner.steps == 10
+    assert info["outcome"] == "ok"
+    assert "the most for one" in seen
     say(env, "forward 3")
     *_, truncated, infos = env.step({"agent_0": "forward 3"})
-    assert env.runner.steps == 25 and truncated == {"agent_0": True}
+    assert env.runner.steps == 25
+    assert truncated == {"agent_0": True}
     assert infos["agent_0"]["reason"] == "time_out"
     env.close()
     winner = words(size=(6.0, 6.0), start_pos=[(0.0, 0.0)], goal_pos=(2.0, 0.0))
     winner.reset(seed=0)
     seen, _, terminated, _, infos = winner.step({"agent_0": "go to goal"})
-    assert terminated["agent_0"] and infos["agent_0"]["milestones"] == ["done"]
+    assert terminated["agent_0"]
+    assert infos["agent_0"]["milestones"] == ["done"]
     assert "milestone: done. The episode was over after " in seen["agent_0"]
     winner.close()
 
@@ -206,7 +215,9 @@ def test_all_are_asked_again_when_the_command_of_one_ends_and_who_repeats_goes_o
     x, y, _ = pose(env)
     seen, _, _, _, infos = env.step({"agent_0": "forward 1.5", "agent_1": "turn left 20"})
     short = env.runner.steps
-    assert short < 20 and "Under way for " in seen["agent_0"] and "Done in " in seen["agent_1"]
+    assert short < 20
+    assert "Under way for " in seen["agent_0"]
+    assert "Done in " in seen["agent_1"]
     assert {info["outcome"] for info in infos.values()} == {"ok"}
     while env.world.under_way(0):
         env.step({"agent_0": "forward 1.5", "agent_1": "wait 9"})
@@ -265,7 +276,9 @@ def test_a_simulation_asks_who_has_ended_its_command() -> None:
     while run.step():
         pass
     assert math.dist(pose(run.world_env)[:2], (x, y)) == pytest.approx(1.0, abs=0.05)
-    assert run.summary().steps == 40 and other.asked == 40 and 5 < one.asked < 25
+    assert run.summary().steps == 40
+    assert other.asked == 40
+    assert 5 < one.asked < 25
     run.close()
 
 
@@ -274,7 +287,8 @@ def test_indices_can_be_strides() -> None:
     for env in (steps, strides):
         env.reset(seed=1)
         env.step({"agent_0": 1})
-    assert steps.runner.steps == 1 and strides.runner.steps > 10
+    assert steps.runner.steps == 1
+    assert strides.runner.steps > 10
     assert math.dist(pose(strides)[:2], (-3.0, 0.0)) == pytest.approx(0.5, abs=0.05)
     assert strides.admissible_commands("agent_0")[:4] == [
         "wait 0.5",
@@ -306,6 +320,8 @@ def test_bad_strides_cost_one_step_and_say_why(line: str, outcome: str, told: st
     env = words("push")
     env.reset(seed=0)
     _, _, info = say(env, line)
-    assert info["outcome"] == outcome and told in info["feedback"], info
-    assert env.runner.steps == 1 and env.world.strides == [None]
+    assert info["outcome"] == outcome
+    assert told in info["feedback"]
+    assert env.runner.steps == 1
+    assert env.world.strides == [None]
     env.close()
