@@ -67,7 +67,7 @@ from piase_gym.core.facts import (
     explain_invalid,
     shared,
 )
-from piase_gym.core.last_step import LastStep
+from piase_gym.core.last_step import LastStep, last_step
 from piase_gym.core.mailbox import Mailbox
 from piase_gym.core.snapshot import DAMAGE, SNAPSHOT_SCHEMA, check_snapshot
 from piase_gym.core.surroundings import Surroundings, surroundings_by_name
@@ -346,23 +346,31 @@ class World(ABC, Generic[C, F]):
         ``None`` is for agents that were not in play then, and for all before the first step.
         """
         if isinstance(self._last, tuple):
-            acts, tick = self._last
-            self._last = [self._last_step(i, act, tick) for i, act in enumerate(acts)]
+            acts, (rewards, _, _, outcomes, _, notes) = self._last
+            self._last = [
+                None if act is None else self._last_step(i, act, outcomes[i], rewards[i], notes)
+                for i, act in enumerate(acts)
+            ]
         return self._last
 
-    def _last_step(self, agent: int, act: Act, tick: StepResult) -> LastStep | None:
+    def _last_step(
+        self,
+        agent: int,
+        act: Command | InvalidAction | int,
+        outcome: Outcome,
+        reward: float,
+        notes: Mapping[int, Mapping[str, Any]],
+    ) -> LastStep:
         """Return what an agent's command did in a step that has just been done."""
-        if act is None:
-            return None
-        outcome, notes = tick.outcomes[agent], tick.notes.get(agent) or {}
         invalid = isinstance(act, InvalidAction)
         line = "" if isinstance(act, InvalidAction) else self.line_of(agent, act)
-        why = "" if self.says_why else notes.get("feedback")
+        note: Mapping[str, Any] = notes.get(agent, {}) if notes else {}
+        why = "" if self.says_why else note.get("feedback")
         if not (why or invalid or self.says_why):
             illegal = outcome is Outcome.ILLEGAL
             why = f"You cannot {line} now." if illegal else self.why_failed(agent)
-        reached = tuple(notes.get("milestones", ()))
-        return LastStep(line, outcome, float(tick.rewards[agent]), reached, str(why or ""))
+        reached = tuple(note.get("milestones", ())) if note else ()
+        return last_step(line, outcome, float(reward), reached, str(why) if why else "")
 
     def line_of(self, agent: int, act: Command | int) -> str:
         """Return the text of a command, or of that of an index where the table never changes."""
@@ -572,7 +580,7 @@ class World(ABC, Generic[C, F]):
             **self.snapshot_header(),
             "config": self.config.model_dump(mode="json", exclude={"envelope"}),
             "hints": list(self.hints),
-            "last_steps": [last and list(last) for last in self.last_steps()],
+            "last_steps": [last and last.row for last in self.last_steps()],
             "state": self.get_state(),
         }
 
