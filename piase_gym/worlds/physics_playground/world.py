@@ -14,7 +14,6 @@ from numpy.typing import NDArray
 
 from piase_gym.core.commands import Command, InvalidAction, Outcome, Result, Verb
 from piase_gym.core.difficulty import DifficultyParameter, Element, PerAgentField
-from piase_gym.core.facts import Act
 from piase_gym.core.last_step import LastStep
 from piase_gym.core.mailbox import EVERYONE, ChannelRules, Mailbox
 from piase_gym.core.rng import Stream, StreamId
@@ -420,12 +419,14 @@ class PhysicsPlayground(World[PhysicsPlaygroundConfig, PhysicsFacts]):
         """Return the line of a command for people: with two decimals at most."""
         return re.sub(r"(\.\d\d)\d+", r"\1", super().line_of(agent, act))
 
-    def _last_step(self, agent: int, act: Act, tick: StepResult) -> LastStep | None:
+    def last_steps(self) -> Sequence[LastStep | None]:
         """Tell of a stride as a whole: its rewards and milestones add up."""
-        last, stride = super()._last_step(agent, act, tick), self.strides[agent]
-        if last is None or stride is None:
-            return last
-        return last._replace(reward=stride.reward, milestones=tuple(stride.milestones))
+        if isinstance(self._last, tuple):
+            told = zip(super().last_steps(), self.strides, strict=True)
+            self._last = [
+                last and stride.added_up(last) if stride else last for last, stride in told
+            ]
+        return super().last_steps()
 
     def _explode(self, step: Step) -> StepResult:
         """End an episode whose numbers have become nonsense; things stay where they last were."""

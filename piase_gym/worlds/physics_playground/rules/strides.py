@@ -9,6 +9,7 @@ from __future__ import annotations
 
 import math
 from collections.abc import Mapping
+from dataclasses import replace
 from typing import Any, Literal
 
 from pydantic import TypeAdapter
@@ -16,6 +17,7 @@ from pydantic.dataclasses import dataclass
 
 from piase_gym.core.commands import Command, check_command
 from piase_gym.core.digest import canonical_json
+from piase_gym.core.last_step import LastStep
 from piase_gym.worlds.physics_playground.actions import GRAMMAR, WALK, Drive
 from piase_gym.worlds.physics_playground.config import PhysicsPlaygroundConfig
 from piase_gym.worlds.physics_playground.levels.bodies import TOP_SPEED, TOP_SPIN, Pose
@@ -73,6 +75,10 @@ class Stride:
     def command(self) -> Command:
         """The command."""
         return Command(self.verb, self.parameters)
+
+    def added_up(self, last: LastStep) -> LastStep:
+        """Return the line of the last step for all steps of the stride so far."""
+        return replace(last, reward=self.reward, milestones=tuple(self.milestones))
 
 
 _STRIDES = TypeAdapter(list[Stride | None])

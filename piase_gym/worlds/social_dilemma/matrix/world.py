@@ -14,7 +14,7 @@ from piase_gym.compiled.stepping import Kernels
 from piase_gym.core.commands import OUTCOMES as ALL_OUTCOMES
 from piase_gym.core.commands import Command, InvalidAction, Outcome, Result, Verb
 from piase_gym.core.last_step import LastStep
-from piase_gym.core.world import Act, Manual, StepResult
+from piase_gym.core.world import Manual
 from piase_gym.worlds.social_dilemma.config import SocialDilemmaConfig
 from piase_gym.worlds.social_dilemma.constants import RESULTS
 from piase_gym.worlds.social_dilemma.games import DEFECT, GAMES_BY_NAME, ROLES, UNIT
@@ -110,16 +110,19 @@ class MatrixGames(SocialDilemma[MatrixFacts]):
             command = Command(name, command.parameters)
         return super().write(command)
 
-    def _last_step(self, agent: int, act: Act, tick: StepResult) -> LastStep | None:
+    def last_steps(self) -> Sequence[LastStep | None]:
         """Tell milestones by the names of choices, and what was said in a time to talk."""
-        last = super()._last_step(agent, act, tick)
-        if last is None:
-            return None
+        if isinstance(self._last, tuple):
+            self._last = [last and self._by_names(last) for last in super().last_steps()]
+        return super().last_steps()
+
+    def _by_names(self, last: LastStep) -> LastStep:
+        """Return the line of the last step in the words of the text."""
         line = last.command
         if line and self.states["talk"][0] < self.config.talk:  # it was a step of talk
             line = f"say {line.rpartition(' saying ')[2] if ' saying ' in line else 'nothing'}"
         reached = tuple(self._called(name) for name in last.milestones if line)
-        return last._replace(command=line, milestones=reached)
+        return replace(last, command=line, milestones=reached)
 
     def _called(self, milestone: str) -> str:
         """Return what a milestone is called in texts."""
