@@ -89,7 +89,9 @@ _HOUSE = (
     "is in your field of view, about 93 degrees wide and 64 high, and nothing hides it. To look "
     "up or down turns your head by 60 degrees, to tilt it by 45. What fills a column you also "
     "learn from your range finder, on your own level and 45 degrees to each side of your heading, "
-    "wherever you look. Columns ahead that an observation does not mention are bare floor, and "
-    "darkness is what you do not see. You cannot enter a wall, furniture on its levels, or the "
-    "cell of another agent: rise above low furniture, or go around."
+    "wherever you look. Columns ahead that an observation does not mention are bare floor, "
+    "darkness is what you do not see, and so is all beyond the last row that is mentioned. If "
+    "nothing else is said you look level, with your head upright. You cannot enter a "
+    "wall, furniture on its levels, or the cell of another agent: rise above low furniture, or go "
+    "around."
 )

@@ -46,7 +46,7 @@ from piase_gym.worlds.physics_playground.simulation import Arena
 from piase_gym.worlds.physics_playground.state import PlayState
 
 RESULTS = {"won": Result.WON, "lost": Result.LOST, "ended": Result.ENDED}
-COMPASS = {"east": (1, 0), "north": (0, 1), "west": (-1, 0), "south": (0, -1)}
+COMPASS = {"east": (1.0, 0.0), "north": (0.0, 1.0), "west": (-1.0, 0.0), "south": (0.0, -1.0)}
 AIMS = ("goal", "zone")
 FAR = 1000.0
 CLOSE = 0.06
@@ -92,6 +92,22 @@ class PhysicsPlayground(World[PhysicsPlaygroundConfig, PhysicsFacts]):
     is light is held in front and raised by `lift`; what weighs more than half an agent's thrust is
     dragged by a rod. A grip that is torn by more than 0.3 m slips. With `messages=True` there is
     `say <message>`, heard by all others `delay` steps later.
+
+    Strides: in text (or as data) commands can have an amount, or name what they are about:
+    `forward 1.0`, `back 0.5`, `push 0.8` (metres), `turn left 45` (degrees), `wait 2` (seconds),
+    `face red box`, `go to zone`, `go to 1.2 -0.5`. They last until they are done and the body is
+    at rest, until it is blocked (outcome `failed`), or for `stride` steps; `go to` stops where a
+    thing can be gripped, and goes around nothing. Things are called `red box`, `red`, `box_1`
+    (the first box), or `box` if there is one; agents by their names; then `goal` or `zone`, a
+    place as x and y, and for `face` also `east` and the like. With ``indices="strides"`` indices
+    1 to 5 are strides of 0.5 m and 30 degrees, and 0 waits half a second; the Box stays as it is.
+
+    In an environment a stride is one call of `step`: rewards and milestones add up, and logs,
+    watchers and partners see every single step. With several agents of the caller, all are asked
+    again as soon as the command of one of them ends; who repeats its command goes on with it, any
+    other command replaces it. Partners, and who plays in a `Simulation` or in `piase bench`, are
+    asked when their own command has ended. What is under way is part of the state: snapshots and
+    logs go on with it bit for bit.
 
     ## Observations
 
@@ -282,10 +298,10 @@ class PhysicsPlayground(World[PhysicsPlaygroundConfig, PhysicsFacts]):
         if self.config.messages:
             self.mailboxes.deliver(self._channel)
         tick = self.referee.judge(step)
-        for agent, stride in enumerate(self.strides):
-            if stride is not None:
-                stride.reward += tick.rewards[agent]
-                stride.milestones += tick.notes.get(agent, {}).get("milestones", ())
+        for agent, lasting in enumerate(self.strides):
+            if lasting is not None:
+                lasting.reward += tick.rewards[agent]
+                lasting.milestones += tick.notes.get(agent, {}).get("milestones", ())
         return tick
 
     def _drives(self, plans: Sequence[DecodedAction], step: Step) -> list[actions.Drive]:

@@ -280,11 +280,13 @@ def test_an_episode_goes_on_when_nobody_can_describe(start: Start) -> None:
     observations, _, _, _, infos = env.step({"agent_0": "stay"})
     assert infos["agent_0"]["outcome"] == "ok"
     assert observations["agent_0"].splitlines() == [
+        "Last step: stay; ok; reward -0.01.",
         *told_first,
         "Result: The picture is not described: no answer in time",
     ]
     observations, *_ = env.step({"agent_0": "stay"})
     assert observations["agent_0"].splitlines() == [
+        "Last step: stay; ok; reward -0.01.",
         "You are agent_0. You see: \\u{dc}nlit.",
         "Found so far: big red door.",
     ]
