@@ -6,6 +6,7 @@ exactly the texts that this world can write.
 
 from __future__ import annotations
 
+import functools
 import math
 import re
 from collections.abc import Sequence
@@ -34,15 +35,16 @@ from piase_gym.worlds.texts.letters import closing_lines
 
 def text_of(facts: PhysicsFacts, config: PhysicsPlaygroundConfig) -> str:
     """Write the facts as prose, each once; places follow from distances and bearings."""
+    form = layout_of(config)
     x, y, z = facts.position
     body = "" if z == RESTING[config.body] else f", {_m(z)} m up"
     lines = [
         f"You are {facts.agent} at {_m(x)}, {_m(y)}{body}, facing {facts.heading % 360} degrees"
         f"{_motion(*facts.velocity, facts.turning)}.",
     ]
-    hands = [f"hold the {facts.holding}"] if facts.holding else []
-    hands += [f"touch {', '.join(map(_the, facts.touching))}"] if facts.touching else []
-    if hands:
+    if facts.holding or facts.touching:
+        hands = [f"hold the {facts.holding}"] if facts.holding else []
+        hands += [f"touch {', '.join(map(_the, facts.touching))}"] if facts.touching else []
         lines.append(f"You {' and '.join(hands)}.")
     if facts.goal is not None:
         name = "Zone" if config.row.zone else "Goal"
@@ -50,15 +52,14 @@ def text_of(facts: PhysicsFacts, config: PhysicsPlaygroundConfig) -> str:
     if facts.placed[1]:
         lines.append(f"Placed: {facts.placed[0]} of {facts.placed[1]}.")
     for seen in facts.objects:
-        resting = _height(seen.name, config)
+        name, resting = _thing(form, seen.name)
         place = "" if seen.place == PLACES[0] else f", {seen.place}"
-        name = f"{seen.name[0].upper()}{seen.name[1:]}"
         lines.append(f"{name}: {_sighting(facts, seen, resting)}{place}.")
     for seen in facts.others:
         lines.append(f"{seen.name}: {_sighting(facts, seen, RESTING[config.body])}.")
     if facts.lidar:
-        far = round(100 * config.range)
-        rays = ("-" if reading == far else _m(reading) for reading in facts.lidar)
+        far = form.range
+        rays = ["-" if reading == far else _m(reading) for reading in facts.lidar]
         lines.append(f"Lidar: {' '.join(rays)}.")
     return "\n".join([*lines, *closing_lines(facts)])
 
@@ -67,13 +68,15 @@ RESTING = {body: round(100 * half) for body, half in (("rover", ROVER[2]), ("sph
 """Centimetres of agents' centres above the floor when they stand on it."""
 
 
-def _height(name: str, config: PhysicsPlaygroundConfig) -> int:
-    """Return how high the centre of an object is when it lies on the floor."""
-    number = COLOURS.index(name.split()[0])
-    known = number < len(config.things) and not name.endswith("crate")
-    return round(100 * (config.things[number].radius if known else CRATE[2]))
+@functools.lru_cache(maxsize=1024)
+def _thing(form: Layout, name: str) -> tuple[str, int]:
+    """Return how an object is called at the start of a line, and how high it lies on the floor."""
+    number, things = COLOURS.index(name.split()[0]), form.things
+    known = number < len(things) and not name.endswith("crate")
+    return name.capitalize(), round(100 * (things[number].radius if known else CRATE[2]))
 
 
+@functools.lru_cache(maxsize=8192)
 def _m(value: int) -> str:
     """Write hundredths with two decimals."""
     return f"{'-' if value < 0 else ''}{abs(value) // 100}.{abs(value) % 100:02d}"
@@ -101,11 +104,15 @@ def _side(number: int) -> str:
     return "left" if number > 0 else "right"
 
 
+COS = [math.cos(math.radians(degrees)) for degrees in range(360)]
+"""The cosine of every degree."""
+
+
 def _polar(facts: PhysicsFacts, distance: int, bearing: int) -> str:
     """Write where something is: on the floor, then as the agent sees it."""
-    turn = math.radians(facts.heading + bearing)
-    x = facts.position[0] + round(distance * math.cos(turn))
-    y = facts.position[1] + round(distance * math.sin(turn))
+    turn = (facts.heading + bearing) % 360
+    x = facts.position[0] + round(distance * COS[turn])
+    y = facts.position[1] + round(distance * COS[turn - 90])
     side = f"{abs(bearing)} {_side(bearing)}" if bearing else "ahead"
     return f"{_m(x)}, {_m(y)}; {_m(distance)} m, {side}"
 
@@ -202,7 +209,9 @@ def _read_lines(lines: Sequence[str], config: PhysicsPlaygroundConfig) -> dict[s
             if colour not in COLOURS or kind not in KINDS:
                 raise TextParseError(f"PhysicsPlayground: there is no {match.group(1)[:40]!r}")
             name = f"{colour} {kind}"
-            objects.append(_read_sighting(match, name, _height(name, config), match.group(8)))
+            objects.append(
+                _read_sighting(match, name, _thing(layout_of(config), name)[1], match.group(8))
+            )
         elif match := _OTHER.fullmatch(line):
             others.append(_read_sighting(match, match.group(1), RESTING[config.body], None))
         elif match := _SAYS.fullmatch(line):
