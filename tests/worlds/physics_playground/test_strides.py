@@ -16,8 +16,11 @@ pytest.importorskip("pybullet")
 
 import piase_gym
 from piase_gym.agents import Agent
+from piase_gym.benchmarks.evaluation.rollout import ask_all
 from piase_gym.core.commands import Command, Outcome
+from piase_gym.envs.runner import EpisodeRunner
 from piase_gym.errors import SnapshotError
+from piase_gym.registry import world_spec
 from piase_gym.runs import record, replay
 from piase_gym.simulation import Simulation
 from tests.worlds.physics_playground.helpers import make
@@ -280,6 +283,18 @@ def test_a_simulation_asks_who_has_ended_its_command() -> None:
     assert other.asked == 40
     assert 5 < one.asked < 25
     run.close()
+
+
+def test_a_benchmark_asks_who_has_ended_its_command() -> None:
+    env = words(**OPEN)
+    world, agent = env.world, Counting("forward 0.5", "wait")
+    runner = EpisodeRunner(world, world_spec("PhysicsPlayground"))
+    runner.reset(0)
+    while agent.asked < 2:
+        runner.step(ask_all([agent], runner))
+    assert runner.steps > 10
+    assert math.dist(pose(env)[:2], (-3.0, 0.0)) == pytest.approx(0.5, abs=0.05)
+    env.close()
 
 
 def test_indices_can_be_strides() -> None:
