@@ -200,11 +200,13 @@ class MatrixGames(SocialDilemma[MatrixFacts]):
         """Return the step, rounds played, steps of talk and agents, then what is known of each.
 
         That is alive, fate, marks, symbol said, cooperations and score; then, by agent, whether it
-        cooperated in each of the last rounds of the envelope's memory, newest first.
+        cooperated in each of the last rounds of the envelope's memory, newest first; then likewise
+        whether its choice could not be read.
         """
         record, slots = self.states[0], len(self.agents)
         shifts = np.arange(self.envelope.memory, dtype=np.uint64)
-        past = (record["past"][:slots, None] >> shifts) & np.uint64(1)
+        bits = np.concatenate([record["past"][:slots], record["unread"][:slots]])
+        past = (bits[:, None] >> shifts) & np.uint64(1)
         parts = [
             [record[name] for name in ("t", "played", "talk", "agents")],
             *(record[name][:slots] for name in _OF_AGENTS),
