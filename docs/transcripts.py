@@ -40,6 +40,27 @@ SHOWN = {
         "SELECT position, COUNT(*) FROM player GROUP BY position",
     ),
     "WordCraft": Episode("WordCraft", {"depth": 2}, 3, "combine fire and water|mix tree with mud"),
+    "GridWorld": Episode(
+        "GridWorld",
+        {"layout": "door_key", "border": True, "goal_pos": (6, 6)},
+        101,
+        "pick up the key|south|east",
+    ),
+    "SocialDilemma": Episode(
+        "SocialDilemma",
+        {"game": "stag_hunt", "symbols": 2, "talk": 1, "rounds": 10},
+        3,
+        "say 1|stag|say nothing|let me think",
+    ),
+    "PhysicsPlayground": Episode(
+        "PhysicsPlayground",
+        {"task": "push", "max_steps": 400},
+        13,
+        "go to -1.9 -0.2|go to -1.95 -0.66|go to zone|go to zone",
+    ),
+    "ObjectSearch": Episode(
+        "ObjectSearch", {}, 1, "look left|forward and report|forward|move right"
+    ),
 }
 """What the page of each world shows: its prompt and three observations, with a slip."""
 TRANSCRIPTS: dict[str, Episode] = {
@@ -85,7 +106,8 @@ def messages(episode: Episode) -> list[str]:
     me = env.agents[0]
     found = [env.instructions(me), shown[me]]
     for line in episode.lines.split("|"):
-        shown, *_ = env.step({name: line if name == me else "wait" for name in env.agents})
+        idle = env.world.write(env.world.noop)
+        shown, *_ = env.step({name: line if name == me else idle for name in env.agents})
         found += [f"> {line}", shown[me]]
     return found
 

@@ -164,9 +164,11 @@ def play_one(
 
 
 def ask_all(agents: Sequence[Agent], runner: EpisodeRunner) -> list[Act]:
-    """Ask the agents in play for their acts."""
+    """Ask the agents in play for their acts; who has a command under way goes on with it."""
     world, acts = runner.world, no_acts(runner.world)
-    playing = [seat for seat, on in enumerate(world.alive) if on]
+    for seat, on in enumerate(world.alive):
+        acts[seat] = world.under_way(seat) if on else None
+    playing = [seat for seat, on in enumerate(world.alive) if on and acts[seat] is None]
     for seat in playing:
         agents[seat].perceive(Percept(world, seat, runner.steps))
     for seat, answer in zip(playing, ask([agents[seat] for seat in playing]), strict=True):

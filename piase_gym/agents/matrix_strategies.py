@@ -56,7 +56,7 @@ def remember(vectors: NDArray[Any], draws: NDArray[np.uint64]) -> Memory:
     played, given = vectors[:, 6], vectors[:, 10]
     return Memory(
         first=played == 0.0,
-        cooperated=vectors[:, 11] == 1.0,
+        cooperated=vectors[:, 11] >= 1.0,
         answered=2.0 * vectors[:, 12] >= others,
         faithful=given == played * others,
         draws=draws.astype(np.float64) / 2.0**32,

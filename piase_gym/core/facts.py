@@ -200,6 +200,7 @@ class Manual:
         goals: For each agent number, what it is to achieve.
         milestones: The names of the milestones that can be reached; by default, of all.
         example: Part of an observation, and the command that fits it.
+        unused: Verbs that can do nothing in this config; the prompt leaves them out.
         end: When an episode is over, where that is not only after `max_steps`.
     """
 
@@ -209,3 +210,4 @@ class Manual:
     end: str = ""
     milestones: Collection[str] | None = None
     example: tuple[str, str] | None = None
+    unused: Collection[str] = ()

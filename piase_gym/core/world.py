@@ -143,6 +143,8 @@ class World(ABC, Generic[C, F]):
     """Whether a command may have several lines, such as SQL."""
     shows_native: bool = False
     """Whether its texts are shown in their native wording now; environments say so."""
+    lasting: ClassVar[bool] = False
+    """Whether commands may last for several steps; `under_way` says which do."""
     says_why: ClassVar[bool] = False
     """Whether the text of the facts says itself what the world answered to the last command."""
     tells_last_step: ClassVar[bool] = True
@@ -305,6 +307,14 @@ class World(ABC, Generic[C, F]):
     @abstractmethod
     def result(self, agent: int) -> Result:
         """How the episode ended for an agent that has ended."""
+
+    def under_way(self, agent: int) -> Command | None:
+        """Return the command with which an agent goes on unless it is given another, if any.
+
+        To give it again goes on with it. Environments do so without asking, as long as no agent
+        of the caller has ended its command.
+        """
+        return None
 
     def wins_by_lasting(self, agent: int) -> bool:
         """Tell whether an agent has nothing to do but to last: then `max_steps` is no defeat."""
@@ -717,7 +727,8 @@ class World(ABC, Generic[C, F]):
         manual = self.manual
         own = self.script.words(agent, 0) if self.script is not None else None
         goal = " ".join(filter(None, (manual.goals(agent), own and own.removeprefix("Goal: "))))
-        commands = [f"- {verb.usage}: {verb.description}" for verb in self.grammar]
+        verbs = [verb for verb in self.grammar if verb.name not in manual.unused]
+        commands = [f"- {verb.usage}: {verb.description}" for verb in verbs]
         version = self.version_of(self.config)
         reached = self.milestones if manual.milestones is None else manual.milestones
         names = ", ".join(name.replace("_", " ") for name in reached)

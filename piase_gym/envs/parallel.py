@@ -223,7 +223,7 @@ class WorldParallelEnv(WorldEnv, ParallelEnv[str, Any, Any]):
         """
         acts = self._read(actions)
         runner = self.runner
-        tick = runner.step(acts)
+        tick = runner.play(acts)
         masks = runner.world.masks() if self._decoder.masked else ()
         shown = self._build(masks, self._shown_agents)
         paid, terminated, truncated, outcomes, ended, notes = tick

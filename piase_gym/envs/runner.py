@@ -75,6 +75,8 @@ class EpisodeRunner:
         self.last_step: StepResult | None = None
         self.time_limit: int | None = None
         """The limit of a `TimeLimit` around the environment; no config may have a longer one."""
+        self.stepwise = False
+        """Whether `play` takes one step: then the caller asks who is to go on."""
         self._letters = 0
         self._order: list[int] = []
         """In which order agents act, as far as it was set."""
@@ -158,8 +160,29 @@ class EpisodeRunner:
         alive = self.world.alive
         self.live = [i for i in self.own if alive[i]]
 
+    def play(self, acts: Sequence[Act]) -> StepResult:
+        """Let the caller's agents act, and go on until a command of one of them has ended.
+
+        That is one step, but for commands that last (`World.lasting`). Each step is logged and
+        asks the partners; what is returned is that of all steps together.
+
+        Args:
+            acts: As for `step`.
+        """
+        tick = self.step(acts)
+        if self.stepwise or not self.world.lasting:
+            return tick
+        while not tick.ended and self.live:
+            further = no_acts(self.world)
+            for number in self.live:
+                further[number] = self.world.under_way(number)
+            if any(further[number] is None for number in self.live):
+                break
+            tick = join_steps(tick, self.step(further))
+        return tick
+
     def step(self, acts: Sequence[Act]) -> StepResult:
-        """Let partners act, advance the world, let partners learn.
+        """Take one step: let partners act, advance the world, let partners learn.
 
         Args:
             acts: An entry for every agent of the world; those of partners are filled in.
@@ -235,13 +258,19 @@ class EpisodeRunner:
             self.end_step(self.step(no_acts(self.world)))
 
     def _ask_partners(self, acts: list[Act]) -> list[int]:
-        """Fill in what the partners do. Returns the numbers of those in play."""
+        """Fill in what the partners do. Returns the numbers of those in play.
+
+        Who has a command under way goes on with it.
+        """
         alive, world = self.world.alive, self.world
         playing = [number for number in self.partners if alive[number]]
         for number in playing:
+            acts[number] = world.under_way(number)
+        asked = [number for number in playing if acts[number] is None]
+        for number in asked:
             self.partners[number].perceive(Percept(world, number, self.steps))
-        answers = ask([self.partners[number] for number in playing])
-        for number, answer in zip(playing, answers, strict=True):
+        answers = ask([self.partners[number] for number in asked])
+        for number, answer in zip(asked, answers, strict=True):
             agent = self.partners[number]
             acts[number] = decode_answer(world, number, answer)
             post_asides(agent, number, world, self.events)
@@ -397,6 +426,20 @@ class EpisodeRunner:
             self.live = []
             self.events.post("close")  # while the world can still be looked at
             self.world.close()
+
+
+def join_steps(first: StepResult, then: StepResult) -> StepResult:
+    """Return what two steps did together, if nobody ended in the first.
+
+    Rewards and milestones of both count; all else is as it is after the second.
+    """
+    notes = {agent: dict(told) for agent, told in first.notes.items()}
+    for agent, told in then.notes.items():
+        known = notes.setdefault(agent, {})
+        reached = [*known.get("milestones", ()), *told.get("milestones", ())]
+        known |= {**told, **({"milestones": reached} if reached else {})}
+    rewards = [a + b for a, b in zip(first.rewards, then.rewards, strict=True)]
+    return then._replace(rewards=rewards, notes=notes)
 
 
 EPISODE = ("base", "number", "seed", "steps")

@@ -140,7 +140,7 @@ class GymEnv(WorldEnv, gymnasium.Env[Any, Any]):
             raise ResetNeededError("the episode is over; call reset() before the next step")
         acts = self._acts.copy()
         acts[me] = self._decoder.decode(me, action)
-        tick = runner.step(acts)
+        tick = runner.play(acts)
         masks = runner.world.masks() if self._decoder.masked else []
         info: dict[str, Any] = {"outcome": tick.outcomes[me]}
         if masks:

@@ -200,7 +200,7 @@ class TurnEngine:
         submitted = {name: r.submitted for name, r in playing.items() if r.submitted}
         if submitted and runner.events.active:
             runner.events.post("submitted", commands=submitted)
-        tick = runner.step(acts)
+        tick = runner.play(acts)
         after = world.objects()
         changes = object_changes(before, after)
         for name, record in playing.items():

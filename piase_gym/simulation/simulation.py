@@ -128,6 +128,7 @@ class Simulation:
         head = self.scenario.head if self.scenario is not None else None
         self.limits = read_limits(head, time_model, step_ms, max_steps, max_wall_seconds)
         self.world_env = make_env(scenario, self.scenario, render_mode, config)
+        self.world_env.runner.stepwise = True
         self.env: Any = self.world_env
         if curricula is not None and not own:
             follow = load("piase_gym.wrappers:CurriculumWrapper")  # which stands on simulations
@@ -189,6 +190,8 @@ class Simulation:
         if self._is_over():
             return False
         seats = self.manager.active(self.world_env.agents)
+        if self.limits.time_model == "discrete_steps":
+            seats = {i: agent for i, agent in seats.items() if self.world.under_way(i) is None}
         answers = self.asker.ask(self.world, seats, self._summary.steps)  # B2 to B4
         acts = self._submissions(answers)
         for number, agent in seats.items():
@@ -212,7 +215,10 @@ class Simulation:
                 priority[number] = answer.execution_priority
             if answer is not None:  # it may go through actuators
                 answer = self.equipment.actuation.act(number, answer, self._read)
-            acts[name] = self.world.noop if answer is None else answer
+            acts[name] = answer
+            if answer is None:  # who pauses or has left stops; others finish what they do
+                active = self.manager.status[name] is AgentStatus.ACTIVE
+                acts[name] = (active and self.world.under_way(number)) or self.world.noop
         order = sorted(range(len(self.manager.names)), key=lambda n: (-priority.get(n, 0.0), n))
         if priority or self._order is not None:
             self.world.set_order(order)

@@ -10,7 +10,8 @@ import pytest
 
 import piase_gym
 from piase_gym import scenarios
-from tests.helpers.grammar import faults, unended
+from tests.helpers.grammar import text_faults as faults
+from tests.helpers.grammar import unended
 
 ROWS = ("| ", "Result: ", "Query: ", "Failed ", "Told: ", "Hint: ", "- ", "News for ")
 """How lines begin that show what the world does not word, or that have no verb."""

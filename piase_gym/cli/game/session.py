@@ -140,7 +140,7 @@ class Game:
     def act(self, command: Command) -> Turn:
         """Carry out a command, and keep the score."""
         _, reward, terminated, truncated, info = self.env.step(command)
-        self.steps += 1
+        self.steps = self.env.runner.steps
         self.score += float(reward)
         milestones = tuple(info.get("milestones", ()))
         self.reached += [name for name in milestones if name not in self.reached]

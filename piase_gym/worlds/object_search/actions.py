@@ -23,7 +23,21 @@ _DOES: Final = (
     "tilt your head to the right",
     "do nothing",
 )
-_ALSO: Final = {"stay": ("wait", "noop")}
+_ALSO: Final = {
+    "forward": ("ahead", "move forward", "go forward", "move_forward"),
+    "backward": ("back", "move back", "move backward", "go back", "move_backward"),
+    "move_left": ("move left", "step left", "left", "strafe left"),
+    "move_right": ("move right", "step right", "right", "strafe right"),
+    "move_up": ("move up", "rise", "up", "go up"),
+    "move_down": ("move down", "sink", "down", "go down"),
+    "look_left": ("look left", "turn left"),
+    "look_right": ("look right", "turn right"),
+    "look_up": ("look up",),
+    "look_down": ("look down",),
+    "tilt_left": ("tilt left",),
+    "tilt_right": ("tilt right",),
+    "stay": ("wait", "noop", "do nothing"),
+}
 REPORT: Final = {"message": "report"}
 
 

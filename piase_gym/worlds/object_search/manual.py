@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from piase_gym.core.world import Manual
-from piase_gym.worlds.object_search.codes import NO_ROOM
+from piase_gym.worlds.object_search.codes import MILESTONES, NO_ROOM, VERBS
 from piase_gym.worlds.object_search.config import ObjectSearchConfig
 
 
@@ -24,10 +24,33 @@ def manual(config: ObjectSearchConfig) -> Manual:
     rewards = "; ".join(f"{fields[name].description} {values[name]:+g}" for name in told)
     end = f"An episode ends after {config.max_steps} steps at the latest"
     early = ", and as soon as all objects are found" if config.ends_when_found else ""
-    return Manual(_rules(config), f"{rewards}.", lambda _agent: _GOAL, end=f"{end}{early}.")
+    return Manual(
+        _rules(config),
+        f"{rewards}.",
+        lambda _agent: _goal(config),
+        end=f"{end}{early}.",
+        milestones=MILESTONES if config.channel else MILESTONES[:-1],
+        example=_HOUSE_EXAMPLE if config.in_house else _LINE_EXAMPLE,
+        unused=() if config.in_house else _OF_HOUSES,
+    )
 
 
-_GOAL = "find all objects, together with the others: an object is found when one of you sees it."
+_OF_HOUSES = tuple(verb for verb in VERBS if verb not in ("forward", "backward", "stay"))
+"""The verbs that change nothing on a line."""
+_HOUSE_EXAMPLE = (
+    "1 ahead: low furniture from 1 left to 1 right.\n2 ahead: walls from 1 left to 2 right.",
+    "look_left",
+)
+_LINE_EXAMPLE = ("You are at position 2. You see nothing.", "forward")
+
+
+def _goal(config: ObjectSearchConfig) -> str:
+    """Return what agents are to achieve."""
+    many = config.objects > 1
+    what = f"all {config.objects} objects" if many else "the object"
+    if config.agents == 1:
+        return f"find {what}: an object is found when you see it."
+    return f"find {what}, together with the others: an object is found when one of you sees it."
 
 
 def _rules(config: ObjectSearchConfig) -> str:
@@ -41,7 +64,7 @@ def _rules(config: ObjectSearchConfig) -> str:
             "down it, and a caption. The description may be wrong."
         )
     if config.wandering:
-        rules.append("Some objects move about.")
+        rules.append("Some objects move.")
     if config.channel:
         rules.append(
             "With each command you can report: all others then read where you are and what you see "
@@ -63,7 +86,7 @@ def _rules(config: ObjectSearchConfig) -> str:
 _LINE = (
     "You walk on a line of positions, which count from 0. Forward leads to the next higher "
     "position, backward to the next lower one; the ends cannot be left. You see what lies at your "
-    "position. The other commands change nothing here."
+    "position."
 )
 _RECALL = (
     "You start in the middle of three positions, where a sign tells on which side the object lies. "
@@ -79,6 +102,9 @@ _HOUSE = (
     "is in your field of view, about 93 degrees wide and 64 high, and nothing hides it. To look "
     "up or down turns your head by 60 degrees, to tilt it by 45. What fills a column you also "
     "learn from your range finder, on your own level and 45 degrees to each side of your heading, "
-    "wherever you look. Columns ahead that an observation does not mention are bare floor, and "
-    "darkness is what you do not see."
+    "wherever you look. Columns ahead that an observation does not mention are bare floor, "
+    "darkness is what you do not see, and so is all beyond the last row that is mentioned. If "
+    "nothing else is said you look level, with your head upright. You cannot enter a "
+    "wall, furniture on its levels, or the cell of another agent: rise above low furniture, or go "
+    "around."
 )

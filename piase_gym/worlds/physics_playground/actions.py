@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import math
+import re
 from typing import Final, Literal, NamedTuple
 
 from piase_gym.core.commands import Command, Param, Verb
@@ -12,14 +14,51 @@ TURNS = ("left", "right")
 HANDS = ("grip", "release")
 UNIT = {"minimum": -1.0, "maximum": 1.0}
 
+METRES = Param("metres", "number", optional=True, minimum=0.0, maximum=30.0)
+
 GRAMMAR = (
-    Verb("wait", "brake and stay", synonyms=("stay", "noop")),
-    Verb("forward", "drive ahead at walking pace", synonyms=("ahead",)),
-    Verb("back", "drive back at walking pace", synonyms=("backward",)),
-    Verb("turn", "turn on the spot", (Param("direction", choices=TURNS),)),
-    Verb("push", "drive ahead with full force", synonyms=("shove",)),
-    Verb("grip", "grip the nearest thing in front of you", synonyms=("grab", "take")),
-    Verb("release", "let go of what you hold", synonyms=("drop",)),
+    Verb(
+        "wait",
+        "brake and stay",
+        (Param("seconds", "number", optional=True, minimum=0.0, maximum=60.0),),
+        synonyms=("stay", "noop", "brake", "stop"),
+    ),
+    Verb(
+        "forward",
+        "drive ahead at walking pace",
+        (METRES,),
+        synonyms=("ahead", "move forward", "go forward", "drive forward", "move ahead"),
+    ),
+    Verb(
+        "back",
+        "drive back at walking pace",
+        (METRES,),
+        synonyms=("backward", "backwards", "move back", "move backward", "go back", "back up"),
+    ),
+    Verb(
+        "turn",
+        "turn on the spot",
+        (
+            Param("direction", choices=TURNS),
+            Param("degrees", "number", optional=True, minimum=0.0, maximum=360.0),
+        ),
+        synonyms=("rotate", "spin"),
+    ),
+    Verb("push", "drive ahead with full force", (METRES,), synonyms=("shove", "ram")),
+    Verb(
+        "face",
+        "turn until you face a thing, an agent, the goal, or a place as x and y",
+        (Param("what"),),
+        synonyms=("turn to", "turn towards", "turn toward", "look at"),
+    ),
+    Verb(
+        "go to",
+        "drive straight to one of these; it goes around nothing",
+        (Param("what"),),
+        synonyms=("goto", "drive to", "move to", "go", "approach"),
+    ),
+    Verb("grip", "grip the nearest thing in front of you", synonyms=("grab", "take", "pick up")),
+    Verb("release", "let go of what you hold", synonyms=("drop", "let go", "put down")),
     Verb(
         "drive",
         "set the speed ahead and the spin to the left, and what the gripper does",
@@ -42,7 +81,18 @@ PRIMITIVES = (
     Command("grip"),
     Command("release"),
 )
-"""What the indices stand for."""
+"""What the indices stand for, step by step."""
+STRIDES = (
+    Command("wait", {"seconds": 0.5}),
+    Command("forward", {"metres": 0.5}),
+    Command("back", {"metres": 0.5}),
+    Command("turn", {"direction": "left", "degrees": 30.0}),
+    Command("turn", {"direction": "right", "degrees": 30.0}),
+    Command("push", {"metres": 0.5}),
+    *PRIMITIVES[6:],
+)
+"""What they stand for with ``indices="strides"``."""
+TABLES = {"steps": PRIMITIVES, "strides": STRIDES}
 GRIPS, RELEASES = 6, 7
 NOOP, GRIP, RELEASE = PRIMITIVES[0], PRIMITIVES[GRIPS], PRIMITIVES[RELEASES]
 
@@ -63,6 +113,31 @@ class Drive(NamedTuple):
     ahead: float = 0.0
     turn: float = 0.0
     hand: str = ""
+
+
+_UNITS = re.compile(
+    r"(?<=[\d.])\s*(?:degrees?|deg|°|met(?:re|er)s?|m|seconds?|s)(?=[\s,.)]|$)", re.IGNORECASE
+)
+_FILLERS = re.compile(r"\b(?:by|for|x|y)\b|[(),=]", re.IGNORECASE)
+
+
+def without_units(line: str) -> str:
+    """Return a line without units, brackets and fillers: ``turn left by 45 degrees``.
+
+    Example:
+        >>> without_units("go to (x 1.2 m, y -0.5 m)")
+        'go to 1.2 -0.5'
+    """
+    return " ".join(_FILLERS.sub(" ", _UNITS.sub("", line)).split())
+
+
+def place_of(what: str) -> tuple[float, float] | None:
+    """Read a place that is named by its x and y."""
+    try:
+        x, y = map(float, what.split())
+    except ValueError:
+        return None
+    return (x, y) if math.isfinite(x) and math.isfinite(y) else None
 
 
 def drive_of(command: Command) -> Drive:

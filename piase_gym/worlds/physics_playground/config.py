@@ -104,6 +104,13 @@ class PhysicsPlaygroundConfig(WorldConfig):
     range: float = Field(4.0, ge=0.5, le=30.0, description="how far lidar reaches")
     messages: bool = Field(False, description="whether agents can say things to each other")
     delay: int = Field(1, ge=0, le=100, description="steps until a message is heard")
+    stride: int = Field(
+        128, ge=1, le=10_000, description="most steps of a command with an amount or a target"
+    )
+    indices: Literal["steps", "strides"] = Field(
+        "steps",
+        description="what discrete actions do: one step each, or strides of 0.5 m and 30 degrees",
+    )
     substeps: int = Field(8, ge=1, le=128, description="physics steps in a step, 1/128 s each")
     gravity: float = Field(9.81, ge=0.0, le=30.0, description="m/s2")
     friction: float = Field(0.6, ge=0.0, le=2.0, description="of objects on the floor")

@@ -129,6 +129,7 @@ class Layout:
         sizes = config.fixed_sizes()
         self.sizes = sizes
         self.names = config.names(sizes.agents)
+        self.things = config.things
         self.range = round(100 * config.range)
         self.rays = config.rays
         self.objects = OWN

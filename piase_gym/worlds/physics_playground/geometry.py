@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from collections.abc import Sequence
 
 Triple = tuple[float, float, float]
@@ -45,3 +46,19 @@ def minus(a: Sequence[float], b: Sequence[float]) -> Triple:
 def plus(a: Sequence[float], b: Sequence[float]) -> Triple:
     """Add."""
     return a[0] + b[0], a[1] + b[1], a[2] + b[2]
+
+
+def nearest_of_crate(
+    start: tuple[float, float],
+    middle: tuple[float, float],
+    turn: Sequence[float],
+    half: Sequence[float],
+) -> tuple[float, float]:
+    """Return the point of a crate's outline on the floor that is nearest to a place."""
+    x, y, z, w = turn
+    angle = math.atan2(2.0 * (x * y + w * z), 1.0 - 2.0 * (y * y + z * z))
+    c, s = math.cos(angle), math.sin(angle)
+    dx, dy = start[0] - middle[0], start[1] - middle[1]
+    along = max(-half[0], min(half[0], dx * c + dy * s))
+    across = max(-half[1], min(half[1], dy * c - dx * s))
+    return middle[0] + along * c - across * s, middle[1] + along * s + across * c

@@ -3,36 +3,126 @@
 from __future__ import annotations
 
 from piase_gym.core.world import Manual
+from piase_gym.worlds.physics_playground.actions import HANDS
 from piase_gym.worlds.physics_playground.config import PhysicsPlaygroundConfig
+from piase_gym.worlds.physics_playground.levels.bodies import (
+    MASSES,
+    ROVER,
+    SPHERE,
+    THRUST,
+    TOP_SPEED,
+)
 from piase_gym.worlds.physics_playground.rules.tasks import role
+
+MILESTONES = ("gripped", "placed", "done")
 
 BODIES = {
     "rover": "a rover with two driven wheels; it goes where it faces, and turns on the spot",
     "sphere": "a sphere driven by a force along its heading; it drifts when it turns",
+}
+SIZES = {
+    "rover": f"You reach {ROVER[0]:g} m ahead and behind of your centre, and {ROVER[1]:g} m aside.",
+    "sphere": f"Your radius is {SPHERE:g} m.",
 }
 
 
 def manual(config: PhysicsPlaygroundConfig) -> Manual:
     """Return the manual of a config."""
     width, depth = config.size
-    rules = (
-        f"You are {BODIES[config.body]}. The floor is {width:g} by {depth:g} metres with a wall "
-        f"around it; its middle is x 0, y 0. A step is {config.seconds:.3g} seconds. Bearings are "
-        f"degrees from where you face, distances are from your centre. Things have mass and "
-        f"friction, roll, tip over and bounce."
-    )
-    if config.can_grip:
-        rules += (
-            " You have a gripper: face a thing and be close to it to grip it. What is light is "
-            f"held in front of you, {config.raised:g} m raised; what is heavy is dragged."
+    rules = [
+        f"You are {BODIES[config.body]}. {SIZES[config.body]}",
+        f"The floor is {width:g} by {depth:g} metres with a wall around it. Places are x, y in "
+        "metres from its middle: x grows to the east, y to the north. Facing 0 degrees is east, "
+        "90 north, 180 west, 270 south.",
+        'What stands at "1.20, -0.50; 2.10 m, 30 left, -0.20" has its centre at x 1.2, y -0.5, '
+        "2.1 m from yours, 30 degrees to the left of where you face, and comes 0.2 m nearer each "
+        "second (with a + it leaves). A height (m up) is told of what is not on the floor.",
+        _things(config),
+        _strides(config),
+    ]
+    if config.rays:
+        rules.append(
+            f"Lidar tells the metres from your centre to the next thing in {config.rays} "
+            f"{'directions' if config.rays > 1 else 'direction'}, from ahead around by the left; "
+            f"- is nothing within {config.range:g} m."
         )
-    return Manual(rules, _rewards(config), lambda agent: goal(config, agent))
+    if config.can_grip:
+        rules.append(
+            "Your gripper holds one thing. To grip it, face it and be close: go to it, then grip. "
+            f"What is light is held in front of you, {config.raised:g} m raised; what is heavy is "
+            "dragged. Release puts it down where it is."
+        )
+    return Manual(
+        "\n".join(filter(None, rules)),
+        _rewards(config),
+        lambda agent: goal(config, agent),
+        milestones=milestones(config),
+        example=_example(config),
+        unused=() if config.can_grip else HANDS,
+    )
+
+
+def _things(config: PhysicsPlaygroundConfig) -> str:
+    """Tell what kinds of things there are, and how large."""
+    wide = {
+        f"{'an' if thing.kind[0] in 'aeiou' else 'a'} {thing.kind} is "
+        + ("1 m long and 0.4 m wide" if thing.kind == "crate" else f"{2.0 * thing.radius:g} m wide")
+        for thing in config.things
+    }
+    if not wide:
+        return ""
+    sizes = "; ".join(sorted(wide))
+    return (
+        f"{sizes[0].upper()}{sizes[1:]}. Things have mass and friction, slide, roll and tip over; "
+        "to push a thing somewhere, get behind it first, face it, and push."
+    )
+
+
+def _strides(config: PhysicsPlaygroundConfig) -> str:
+    """Tell how long commands last."""
+    coast = round(coasting(config), 1)
+    several = (
+        " When the command of one agent ends, all are asked again; who then repeats its own "
+        "command goes on with it."
+        if config.agents > 1
+        else ""
+    )
+    return (
+        f"A step is {config.seconds:.3g} seconds. forward, back, push, turn and wait last one step "
+        "by themselves; with a number of metres, degrees or seconds they last until that is done, "
+        "as face and go to do: until you are blocked, or after at most "
+        f"{config.stride} {'steps' if config.stride > 1 else 'step'}. They brake at their end. "
+        f"After others you coast, up to {coast:g} m.{several}"
+    )
+
+
+def coasting(config: PhysicsPlaygroundConfig) -> float:
+    """Return how many metres a body goes on from full speed while it brakes, about."""
+    share = min(0.5 / config.seconds, 8.0)
+    speed = TOP_SPEED[config.body]
+    rolling = THRUST["sphere"] / TOP_SPEED["sphere"] / MASSES["sphere"]
+    return speed / (share if config.body == "rover" else min(share, rolling))
+
+
+def milestones(config: PhysicsPlaygroundConfig) -> tuple[str, ...]:
+    """Return the milestones that can be reached."""
+    can = (config.can_grip and config.things, config.row.places, True)
+    return tuple(name for name, there in zip(MILESTONES, can, strict=True) if there)
+
+
+def _example(config: PhysicsPlaygroundConfig) -> tuple[str, str]:
+    """Return a part of an observation, and a command."""
+    if config.things:
+        name = f"red {config.things[0].kind}"
+        return f"{name.capitalize()}: 1.20, -0.50; 2.10 m, 30 left.", f"go to {name}"
+    return "Goal: 1.20, -0.50; 2.10 m, 30 left.", "face goal"
 
 
 def goal(config: PhysicsPlaygroundConfig, agent: int) -> str:
     """Return what an agent is to achieve."""
     if config.task != "keep_away":
-        return config.row.goal.format(config=config)
+        together = "together, " if config.agents > 1 else ""
+        return config.row.goal.format(config=config, together=together)
     if role(agent) == "chaser":
         return f"you are a chaser: touch the ball within {config.hold_steps} steps."
     return f"you are a keeper: keep chasers from touching the ball for {config.hold_steps} steps."
@@ -43,14 +133,14 @@ def _rewards(config: PhysicsPlaygroundConfig) -> str:
     table = config.rewards
     told = [
         f"{table.done:+g} when the task is done",
-        f"{table.progress:+g} a metre nearer to it",
+        f"{table.progress:+g} for each metre that it has come nearer",
         f"{table.step:+g} every step",
-        f"{table.illegal:+g} for an illegal command",
+        f"{table.illegal:+g} for an illegal or unreadable command",
     ]
     if config.row.places:
         told[1:1] = [
-            f"{table.placed:+g} when another thing is in its place",
-            f"{table.taken:+g} when one is there no more",
+            f"{table.placed:+g} for each thing that comes to its place",
+            f"{table.taken:+g} for each that leaves it",
         ]
     if config.task == "keep_away":
         told[1:1] = [

@@ -20,6 +20,7 @@ from piase_gym.worlds.physics_playground.config import PhysicsEnvelope, PhysicsP
 from piase_gym.worlds.physics_playground.levels.generate import plain_bodies, statics
 from piase_gym.worlds.physics_playground.levels.items import MAX_SIDE
 from piase_gym.worlds.physics_playground.observe.readings import Reading
+from piase_gym.worlds.physics_playground.rules.strides import Stride, read_strides
 from piase_gym.worlds.physics_playground.state import STATUSES, PlayState, read_state
 
 HEAVIEST: Final = 1000.0
@@ -39,6 +40,7 @@ class Saved:
     joined: list[int]
     poses: list[tuple[tuple[float, ...], ...]]
     channel: Stream
+    strides: list[Stride | None]
 
 
 def pack(data: bytes, joined: Sequence[int]) -> dict[str, Any]:
@@ -67,9 +69,10 @@ def unpack(
         channel.set_state(state["channel"])
         mail.set_state(state["mail"])
         _check(play, poses, config, slots)
+        strides = read_strides(state["strides"], slots)
     except (KeyError, TypeError, ValueError, ArithmeticError, IndexError, AttributeError) as error:
         raise SnapshotError(f"PhysicsPlayground: the state does not fit: {error}") from None
-    return Saved(play, data, joined, poses, channel)
+    return Saved(play, data, joined, poses, channel, strides)
 
 
 def _joined(play: PlayState, bullet: Mapping[str, Any]) -> list[int]:

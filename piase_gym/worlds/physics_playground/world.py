@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import functools
+import re
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import asdict
 from typing import Any, ClassVar, Self
@@ -13,6 +14,7 @@ from numpy.typing import NDArray
 
 from piase_gym.core.commands import Command, InvalidAction, Outcome, Result, Verb
 from piase_gym.core.difficulty import DifficultyParameter, Element, PerAgentField
+from piase_gym.core.last_step import LastStep
 from piase_gym.core.mailbox import EVERYONE, ChannelRules, Mailbox
 from piase_gym.core.objects import Objects
 from piase_gym.core.rng import Stream, StreamId
@@ -30,18 +32,28 @@ from piase_gym.worlds.physics_playground.curriculum import (
     PER_AGENT_FIELDS,
 )
 from piase_gym.worlds.physics_playground.facts import PhysicsFacts
+from piase_gym.worlds.physics_playground.geometry import nearest_of_crate
+from piase_gym.worlds.physics_playground.levels.bodies import hull
 from piase_gym.worlds.physics_playground.levels.generate import new_state
+from piase_gym.worlds.physics_playground.levels.items import MAX_SIDE, Point
 from piase_gym.worlds.physics_playground.levels.tasks import tasks_table
 from piase_gym.worlds.physics_playground.objects import objects
 from piase_gym.worlds.physics_playground.observe import pictures, text
 from piase_gym.worlds.physics_playground.observe.readings import Reading
 from piase_gym.worlds.physics_playground.observe.sensors import SensorSet
 from piase_gym.worlds.physics_playground.observe.text import Kept
+from piase_gym.worlds.physics_playground.rules import strides
 from piase_gym.worlds.physics_playground.rules.rewards import Referee, Step
+from piase_gym.worlds.physics_playground.rules.strides import ARRIVED, Driver, Stride, lasts
 from piase_gym.worlds.physics_playground.simulation import Arena
 from piase_gym.worlds.physics_playground.state import PlayState
 
 RESULTS = {"won": Result.WON, "lost": Result.LOST, "ended": Result.ENDED}
+COMPASS = {"east": (1.0, 0.0), "north": (0.0, 1.0), "west": (-1.0, 0.0), "south": (0.0, -1.0)}
+AIMS = ("goal", "zone")
+FAR = 1000.0
+CLOSE = 0.06
+"""Metres from its surface at which an agent that goes to a thing stops; it can be gripped there."""
 STUCK = 5
 """Who drives and comes ahead by fewer centimetres a second is held up by what it touches."""
 
@@ -83,6 +95,22 @@ class PhysicsPlayground(World[PhysicsPlaygroundConfig, PhysicsFacts]):
     is light is held in front and raised by `lift`; what weighs more than half an agent's thrust is
     dragged by a rod. A grip that is torn by more than 0.3 m slips. With `messages=True` there is
     `say <message>`, heard by all others `delay` steps later.
+
+    Strides: in text (or as data) commands can have an amount, or name what they are about:
+    `forward 1.0`, `back 0.5`, `push 0.8` (metres), `turn left 45` (degrees), `wait 2` (seconds),
+    `face red box`, `go to zone`, `go to 1.2 -0.5`. They last until they are done and the body is
+    at rest, until it is blocked (outcome `failed`), or for `stride` steps; `go to` stops where a
+    thing can be gripped, and goes around nothing. Things are called `red box`, `red`, `box_1`
+    (the first box), or `box` if there is one; agents by their names; then `goal` or `zone`, a
+    place as x and y, and for `face` also `east` and the like. With ``indices="strides"`` indices
+    1 to 5 are strides of 0.5 m and 30 degrees, and 0 waits half a second; the Box stays as it is.
+
+    In an environment a stride is one call of `step`: rewards and milestones add up, and logs,
+    watchers and partners see every single step. With several agents of the caller, all are asked
+    again as soon as the command of one of them ends; who repeats its command goes on with it, any
+    other command replaces it. Partners, and who plays in a `Simulation` or in `piase bench`, are
+    asked when their own command has ended. What is under way is part of the state: snapshots and
+    logs go on with it bit for bit.
 
     ## Observations
 
@@ -153,13 +181,16 @@ class PhysicsPlayground(World[PhysicsPlaygroundConfig, PhysicsFacts]):
     per_agent_fields: ClassVar[Mapping[str, PerAgentField]] = PER_AGENT_FIELDS
     capabilities: ClassVar[Capabilities] = Capabilities(continuous=True, messages=True)
     observables: ClassVar[Mapping[str, Observable]] = scripting.OBSERVABLES
-    milestones: ClassVar[tuple[str, ...]] = ("gripped", "placed", "done")
+    milestones: ClassVar[tuple[str, ...]] = words.MILESTONES
+    lasting: ClassVar[bool] = True
 
     def __init__(self, config: PhysicsPlaygroundConfig) -> None:
         """Fix the spaces; Bullet starts with the first episode."""
         super().__init__(config)
         self.text_length = views.text_length(self.config)
         self.mailboxes: Mailbox = self._new_mail()
+        self.strides: list[Stride | None] = [None] * len(self.agents)
+        """The command of each agent that lasts for several steps, under way or just ended."""
         self._sim: Simulation | None = None
         self._channel = Stream(0, StreamId.CHANNEL)
         self.play: PlayState
@@ -181,7 +212,12 @@ class PhysicsPlayground(World[PhysicsPlaygroundConfig, PhysicsFacts]):
     @property
     def num_actions(self) -> int:
         """How many primitives there are."""
-        return len(actions.PRIMITIVES)
+        return len(self._table)
+
+    @property
+    def _table(self) -> tuple[Command, ...]:
+        """What the indices stand for."""
+        return actions.TABLES[self.config.indices]
 
     @property
     def noop(self) -> Command:
@@ -242,6 +278,8 @@ class PhysicsPlayground(World[PhysicsPlaygroundConfig, PhysicsFacts]):
         arena.look()
         self.play, self.arena, self.referee = play, arena, referee
         self._form, self._senses = form, senses
+        self._driver = Driver(self.config)
+        self.strides = [None] * len(self.agents)
         self._forget()
 
     def _forget(self) -> None:
@@ -259,18 +297,31 @@ class PhysicsPlayground(World[PhysicsPlaygroundConfig, PhysicsFacts]):
             return self._explode(step)
         self._forget()
         failed = [outcome is Outcome.FAILED for outcome in step.outcomes]
+        for agent, stride in self._under_way():
+            self._driver.look(stride, self.arena.pose(agent), self._target(agent, stride))
+            if stride.end == "blocked":
+                step.outcomes[agent] = Outcome.FAILED
         self._drove = dict(enumerate(zip(drives, failed, strict=False)))
         if self.config.messages:
             self.mailboxes.deliver(self._channel)
-        return self.referee.judge(step)
+        tick = self.referee.judge(step)
+        for agent, lasting in enumerate(self.strides):
+            if lasting is not None:
+                lasting.reward += tick.rewards[agent]
+                lasting.milestones += tick.notes.get(agent, {}).get("milestones", ())
+        return tick
 
     def _drives(self, plans: Sequence[DecodedAction], step: Step) -> list[actions.Drive]:
         """Return what each body is to do, after grips and words were seen to."""
         drives = [actions.Drive()] * len(self.play.agents)
         for agent in self.play.order:
             plan = plans[agent]
+            stride = self._stride_of(agent, plan)
             if isinstance(plan, InvalidAction):
                 step.outcomes[agent] = plan.outcome
+            elif stride is not None:
+                target = self._target(agent, stride)
+                drives[agent] = self._driver.drive(stride, self.arena.pose(agent), target)
             elif plan is not None:
                 if plan.verb == "say":
                     message = str(plan.parameters["message"])
@@ -282,6 +333,123 @@ class PhysicsPlayground(World[PhysicsPlaygroundConfig, PhysicsFacts]):
                 elif hand == "grip":
                     self.referee.announce(agent, "gripped", step)
         return drives
+
+    # -- commands that last ---------------------------------------------------------------
+
+    def _under_way(self) -> list[tuple[int, Stride]]:
+        """Return who has a stride under way."""
+        found = enumerate(self.strides)
+        return [(i, stride) for i, stride in found if stride is not None and not stride.end]
+
+    def under_way(self, agent: int) -> Command | None:
+        """Return the stride with which an agent goes on."""
+        stride = self.strides[agent]
+        playing = self.play.status[agent] == "playing"
+        return stride.command if playing and stride is not None and not stride.end else None
+
+    def _stride_of(self, agent: int, plan: DecodedAction) -> Stride | None:
+        """Return the stride of this step: the one that goes on, a new one, or none."""
+        stride = None
+        if isinstance(plan, Command) and lasts(plan):
+            stride = self.strides[agent]
+            if stride is None or stride.end or stride.command != plan:
+                stride = strides.begin(plan, self.arena.pose(agent))
+        self.strides[agent] = stride
+        return stride
+
+    def _target(self, agent: int, stride: Stride) -> tuple[Point, float] | None:
+        """Return where a stride goes, and how near it has to come; nothing if it names nothing."""
+        what = stride.parameters.get("what")
+        if what is None:
+            return None
+        near = hull(self.config.body) + CLOSE
+        place = actions.place_of(str(what))
+        x, y, _ = self.arena.pose(agent).position
+        if place is not None:
+            return place, ARRIVED
+        if what in COMPASS:
+            east, north = COMPASS[str(what)]
+            return (x + FAR * east, y + FAR * north), ARRIVED
+        if what in AIMS:
+            east, north = self.play.targets[agent] if self.play.targets else self.play.zone
+            return (east, north), ARRIVED
+        names = [*(body.name for body in self.play.objects), *self.agents]
+        number = names.index(str(what))
+        (east, north, _), turn = self.reading.raw[number][:2]
+        if number >= len(self.play.objects):
+            return (east, north), near + hull(self.config.body)
+        body = self.play.objects[number]
+        if body.shape == "crate":
+            return nearest_of_crate((x, y), (east, north), turn, body.half), near
+        return (east, north), near + body.half[0]
+
+    def _name_of(self, agent: int, verb: str, what: str) -> str | None:
+        """Return the proper name of what a command names, if the agent perceives it."""
+        place = actions.place_of(what)
+        if place is not None:
+            inside = max(map(abs, place)) <= MAX_SIDE
+            return f"{place[0]:g} {place[1]:g}" if inside else None
+        what = re.sub(r"^(?:the|my|your) ", "", what)
+        facts = self.facts(agent)
+        if what in (*AIMS, "target") and facts.goal is not None:
+            return "zone" if self.config.row.zone else "goal"
+        if what in COMPASS and verb == "face":
+            return what
+        known = {seen.name.lower(): seen.name for seen in (*facts.others, *facts.objects)}
+        kinds = [body.shape for body in self.play.objects]
+        for number, body in enumerate(self.play.objects):
+            if body.name in known:
+                nth = kinds[: number + 1].count(body.shape)
+                known |= {body.name.split()[0]: body.name, f"{body.shape}_{nth}": body.name}
+                if kinds.count(body.shape) == 1:
+                    known[body.shape] = body.name
+        return known.get(what)
+
+    def check(self, agent: int, command: Command) -> Command | InvalidAction:
+        """Check a command, and call what it names by its proper name."""
+        found = super().check(agent, command)
+        if not isinstance(found, Command) or "what" not in found.parameters or not self._begun:
+            return found
+        if found == self.under_way(agent):
+            return found
+        what = actions.without_units(str(found.parameters["what"])).lower()
+        name = self._name_of(agent, found.verb, what)
+        if name is not None:
+            return Command(found.verb, {"what": name})
+        facts = self.facts(agent)
+        names = ["the zone" if self.config.row.zone else "the goal"] * (facts.goal is not None)
+        names += [seen.name for seen in (*facts.objects, *facts.others)]
+        return InvalidAction(
+            Outcome.ILLEGAL,
+            f"You perceive no {what[:40]!r}. You can name {', '.join([*names, 'a place'])} "
+            "such as 1.2 -0.5.",
+        )
+
+    def read(self, agent: int, line: object) -> Command | InvalidAction:
+        """Read a line of text; units, brackets and fillers may be in it."""
+        found = super().read(agent, line)
+        if isinstance(found, InvalidAction) and isinstance(line, str):
+            again = super().read(agent, actions.without_units(line))
+            found = again if isinstance(again, Command) else found
+        return found
+
+    def write(self, command: Command) -> str:
+        """Return the line of a command; whole numbers of strides have no decimals."""
+        line = super().write(command)
+        return line.removesuffix(".0") if lasts(command) else line
+
+    def line_of(self, agent: int, act: Command | int) -> str:
+        """Return the line of a command for people: with two decimals at most."""
+        return re.sub(r"(\.\d\d)\d+", r"\1", super().line_of(agent, act))
+
+    def last_steps(self) -> Sequence[LastStep | None]:
+        """Tell of a stride as a whole: its rewards and milestones add up."""
+        if isinstance(self._last, tuple):
+            told = zip(super().last_steps(), self.strides, strict=True)
+            self._last = [
+                last and stride.added_up(last) if stride else last for last, stride in told
+            ]
+        return super().last_steps()
 
     def _explode(self, step: Step) -> StepResult:
         """End an episode whose numbers have become nonsense; things stay where they last were."""
@@ -377,7 +545,7 @@ class PhysicsPlayground(World[PhysicsPlaygroundConfig, PhysicsFacts]):
     def admissible(self, agent: int) -> list[Command]:
         """Return the primitives that are legal; `drive` and `say` are always."""
         bits = self._look()[1][agent].tolist()
-        return [command for command, bit in zip(actions.PRIMITIVES, bits, strict=True) if bit]
+        return [command for command, bit in zip(self._table, bits, strict=True) if bit]
 
     def legal(self, agent: int, command: Command) -> bool:
         """Tell whether there is something to grip, to release, or a way to speak."""
@@ -386,21 +554,42 @@ class PhysicsPlayground(World[PhysicsPlaygroundConfig, PhysicsFacts]):
         return command.verb != "say" or self.config.messages
 
     def why_failed(self, agent: int) -> str | None:
-        """Say why a hand found nothing to do, or what keeps an agent that drives from moving."""
+        """Say why a hand found nothing, what keeps an agent from moving, or how a stride went."""
         drive, failed = self._drove.get(agent, (actions.Drive(), False))
         if failed and self.play.holds[agent] is not None:
             return "Your gripper holds something already."
         if failed:
             return "There is nothing within reach to grip, and nothing in the gripper to release."
-        row = self.rows[agent]
-        if not drive.ahead or abs(row[4]) >= STUCK or not row[self._form.touch :].any():
-            return None
-        name = self.facts(agent).touching[0]
-        return f"{'The ' if name not in self.agents else ''}{name} is in the way."
+        stride, said = self.strides[agent], []
+        if stride.end == "blocked" if stride else drive.ahead and self._is_stuck(agent):
+            said = [self._obstacle(agent)]
+        if stride is not None:
+            left = self.config.max_steps - self.play.t
+            playing = self.play.status[agent] == "playing"
+            said.append(strides.told(stride, self.config.seconds, left if playing else None))
+        return " ".join(filter(None, said)) or None
+
+    def _is_stuck(self, agent: int) -> bool:
+        """Tell whether an agent hardly moves."""
+        return bool(abs(self.rows[agent][4]) < STUCK)
+
+    def _obstacle(self, agent: int) -> str:
+        """Name what an agent touches, if anything."""
+        names = [
+            f"{'the ' if name not in self.agents else ''}{name}"
+            for name in self.facts(agent).touching
+        ]
+        held = self.facts(agent).holding
+        if not names:
+            return f"Something is in the way of the {held}." if held else ""
+        said = f"{', '.join(names[:-1])} and {names[-1]} are" if names[1:] else f"{names[0]} is"
+        return (
+            f"{said[0].upper() if names[0] not in self.agents else said[0]}{said[1:]} in the way."
+        )
 
     def command(self, agent: int, index: int) -> Command | InvalidAction:
         """Return a primitive."""
-        return actions.PRIMITIVES[index]
+        return self._table[index]
 
     def masks(self) -> Sequence[NDArray[np.int8]]:
         """Return which primitives are legal."""
@@ -421,6 +610,7 @@ class PhysicsPlayground(World[PhysicsPlaygroundConfig, PhysicsFacts]):
         """Return Bullet's file, our fields, mail and dice."""
         return {
             **self.digest_state(),
+            "strides": [stride and asdict(stride) for stride in self.strides],
             "bullet": snapshots.pack(self._file, self.sim.joined),
             "mail": self.mailboxes.get_state(),
         }
@@ -437,7 +627,9 @@ class PhysicsPlayground(World[PhysicsPlaygroundConfig, PhysicsFacts]):
 
         It holds for one platform and version of pybullet.
         """
+        going = [stride and asdict(stride) for stride in self.strides]
         return {
+            **({"strides": going} if self._under_way() else {}),
             "play": asdict(self.play),
             "poses": [[list(part) for part in raw] for raw in self.reading.raw],
             "mail": self.mailboxes.digest_state(),
@@ -470,6 +662,7 @@ class PhysicsPlayground(World[PhysicsPlaygroundConfig, PhysicsFacts]):
                 raise
             raise SnapshotError(f"PhysicsPlayground: the state does not fit: {error}") from error
         self.mailboxes, self._channel, self._saved = mail, saved.channel, saved.bullet
+        self.strides = saved.strides
 
     def twin(self, agent: int) -> Self | None:
         """Return a copy in which the others have other targets, of which nobody else is told."""

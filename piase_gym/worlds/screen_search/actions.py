@@ -27,10 +27,24 @@ TABLE: Final = (*map(Command, MOVEMENTS), Command(STAY))
 """The commands of indices."""
 
 
+_MORE: Final = {
+    "forward": ("move forward", "move_forward", "ahead"),
+    "backward": ("move backward", "move_backward", "back"),
+    "look_left": ("turn left",),
+    "look_right": ("turn right",),
+}
+
+
+def _also(name: str) -> tuple[str, ...]:
+    """Return the other spellings of a movement."""
+    words = name.replace("_", " ")
+    return (*((words,) if words != name else ()), *_MORE.get(name, ()))
+
+
 def verbs(agents: tuple[str, ...]) -> tuple[Verb, ...]:
     """Return the verbs, with those for several agents or without."""
-    found = [Verb(name, does) for name, (_, does) in MOVEMENTS.items()]
-    found.append(Verb(STAY, "press nothing and look again", synonyms=("wait",)))
+    found = [Verb(name, does, (), _also(name)) for name, (_, does) in MOVEMENTS.items()]
+    found.append(Verb(STAY, "press nothing and look again", synonyms=("wait", "noop")))
     if len(agents) > 1:
         words = Param("message", "text", description="what to say")
         listener = Param("agent_id", choices=agents, description="name of an agent")

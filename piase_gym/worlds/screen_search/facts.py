@@ -82,7 +82,7 @@ def sightings(described: Description, height: int, width: int) -> tuple[Sighting
 _HEAD = re.compile(r"You are ([\w.-]+)\. You see: (.*)")
 _NAME = r"[a-z0-9' -]+"
 _OBJECT = re.compile(
-    rf"There is ({_NAME}): (\d+)% across and (\d+)% down, (\d+)% wide and (\d+)% high\."
+    rf"Object ({_NAME}): (\d+)% across and (\d+)% down, (\d+)% wide and (\d+)% high\."
 )
 _FOUND = re.compile(rf"Found so far: ((?:{_NAME}, )*{_NAME})\.")
 _WANTED = re.compile(rf"Still to be found: ((?:{_NAME}, )*{_NAME})\.")
@@ -103,7 +103,7 @@ def to_text(facts: ScreenSearchFacts) -> str:
     """Write the facts as prose, each of them once."""
     lines = [f"You are {facts.agent}. You see: {one_line(facts.caption)}"]
     lines += [
-        f"There is {name}: {x}% across and {y}% down, {width}% wide and {height}% high."
+        f"Object {name}: {x}% across and {y}% down, {width}% wide and {height}% high."
         for name, x, y, width, height in facts.objects
     ]
     if facts.found:

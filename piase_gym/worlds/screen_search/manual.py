@@ -35,4 +35,5 @@ def manual(config: ScreenSearchConfig) -> Manual:
         lambda _agent: goal,
         f"An episode ends when all was found, after {config.max_steps} steps, or when the window "
         "is closed.",
+        example=("Object lamp: 20% across and 40% down, 5% wide and 9% high.", "look_left"),
     )

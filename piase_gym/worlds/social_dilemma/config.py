@@ -25,6 +25,7 @@ from piase_gym.worlds.social_dilemma.games import (
     COMMONS,
     GAMES_BY_NAME,
     MAX_PAYOFF,
+    ROLES,
     profile_table,
     public_goods,
     volunteers_dilemma,
@@ -44,7 +45,9 @@ Game = Literal[
 GAMES: tuple[str, ...] = Game.__args__  # type: ignore[attr-defined]
 Share = Annotated[float, Field(ge=0.0, le=1.0)]
 Worth = Annotated[float, Field(ge=-1000.0, le=1000.0)]
-_OF_MATRIX_GAMES = "horizon continuation payoffs multiplier benefit cost noise memory talk".split()
+_OF_MATRIX_GAMES = (
+    "choice_names horizon continuation payoffs multiplier benefit cost noise memory talk".split()
+)
 _OF_COMMONS = (
     "width height window patches regrowth river orchard start_waste most_waste waste_chance "
     "apple_chance timeout zap_range clean_range apple zap_cost zap_fine"
@@ -74,6 +77,11 @@ class SocialDilemmaConfig(WorldConfig):
         2, ge=2, le=MAX_AGENTS, description="how many agents take part; default 2, or 4 of many"
     )
     game: Game = Field("prisoners_dilemma", description="what is played")
+    choice_names: Literal["native", "neutral", "roles"] = Field(
+        "native",
+        description="what choices are called in texts: as in the game's story (stag, hare), a and "
+        "b, or by their roles, cooperate and defect; all are understood",
+    )
     rounds: int | None = Field(
         None,
         ge=1,
@@ -222,6 +230,12 @@ class SocialDilemmaConfig(WorldConfig):
             raise ValueError(
                 f"payoffs of {self.game} have the shape {allowed}, {meaning}; these are {found}"
             )
+
+    @property
+    def words(self) -> tuple[str, str]:
+        """What to cooperate and to defect are called in texts, in a matrix game."""
+        told = {"neutral": ("a", "b"), "roles": ROLES}
+        return told.get(self.choice_names) or GAMES_BY_NAME[self.game].names
 
     @property
     def is_commons(self) -> bool:

@@ -16,6 +16,8 @@ from numpy.typing import NDArray
 
 COOPERATE: Final = 0
 DEFECT: Final = 1
+ROLES: Final = ("cooperate", "defect")
+"""What the two choices are called as data: the verbs of commands."""
 UNIT: Final = 1_000_000_000
 """Scores are counted in whole units of a thousand-millionth, so that sums are exact."""
 MAX_PAYOFF: Final = 100_000.0
@@ -36,6 +38,7 @@ class Game:
         title: What it is, with its article.
         cooperate: What cooperating stands for, as an infinitive without "to".
         defect: Likewise.
+        names: What the two choices are called in texts.
         pays: Its payoffs in words, for the page.
         bimatrix: Its payoffs; ``None`` for a game of many.
         players: How many agents it has by default.
@@ -45,6 +48,7 @@ class Game:
     title: str
     cooperate: str
     defect: str
+    names: tuple[str, str]
     pays: str
     bimatrix: Bimatrix | None = None
     players: int = 2
@@ -67,8 +71,9 @@ GAMES_BY_NAME: Final[dict[str, Game]] = {
     "prisoners_dilemma": Game(
         title="a prisoner's dilemma",
         cooperate="keep silent",
-        defect="betray the other",
-        pays="both 3, none 1; betraying 5, being betrayed 0",
+        defect="confess",
+        names=("silent", "confess"),
+        pays="both 3, none 1; confessing alone 5, silent alone 0",
         bimatrix=symmetric(3.0, 0.0, 5.0, 1.0),
         ids={
             "PrisonersDilemma": ({"horizon": "geometric", **_20}, "pavlov"),
@@ -82,6 +87,7 @@ GAMES_BY_NAME: Final[dict[str, Game]] = {
         title="a stag hunt",
         cooperate="hunt the stag",
         defect="hunt the hare",
+        names=("stag", "hare"),
         pays="both 4, none 1; 3 for the hare, 0 for the stag alone",
         bimatrix=symmetric(4.0, 0.0, 3.0, 1.0),
         ids={
@@ -93,6 +99,7 @@ GAMES_BY_NAME: Final[dict[str, Game]] = {
         title="a game of chicken",
         cooperate="swerve",
         defect="drive straight on",
+        names=("swerve", "straight"),
         pays="both 3, none 0; 4 for driving on, 1 for swerving alone",
         bimatrix=symmetric(3.0, 1.0, 4.0, 0.0),
         ids={"Chicken": (_20, _TFT)},
@@ -102,6 +109,7 @@ GAMES_BY_NAME: Final[dict[str, Game]] = {
         title="a battle of the sexes",
         cooperate="go to the opera",
         defect="go to the match",
+        names=("opera", "match"),
         pays="both 3 and 2, none 2 and 3, apart 0",
         bimatrix=(((3.0, 2.0), (0.0, 0.0)), ((0.0, 0.0), (2.0, 3.0))),
         ids={"BattleOfTheSexes": (_20, "random")},
@@ -110,6 +118,7 @@ GAMES_BY_NAME: Final[dict[str, Game]] = {
         title="matching pennies",
         cooperate="show heads",
         defect="show tails",
+        names=("heads", "tails"),
         pays="agent 0 wins 1 if they are equal, else it loses 1",
         bimatrix=(((1.0, -1.0), (-1.0, 1.0)), ((-1.0, 1.0), (1.0, -1.0))),
         ids={"MatchingPennies": (_20, "random")},
@@ -118,6 +127,7 @@ GAMES_BY_NAME: Final[dict[str, Game]] = {
         title="a public goods game",
         cooperate="contribute",
         defect="keep everything",
+        names=("contribute", "keep"),
         pays="contributions of 1 grow by `multiplier` and are shared by all",
         players=4,
         ids={
@@ -128,7 +138,8 @@ GAMES_BY_NAME: Final[dict[str, Game]] = {
     "volunteers_dilemma": Game(
         title="a volunteer's dilemma",
         cooperate="volunteer",
-        defect="hold back",
+        defect="abstain",
+        names=("volunteer", "abstain"),
         pays="`benefit` for all if anyone does, who pays `cost`",
         players=4,
         ids={"VolunteersDilemma-4p": (_4P, "random")},

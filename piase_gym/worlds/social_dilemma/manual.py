@@ -5,17 +5,23 @@ from __future__ import annotations
 from piase_gym.core.world import Manual
 from piase_gym.worlds.social_dilemma.config import SocialDilemmaConfig
 from piase_gym.worlds.social_dilemma.games import GAMES_BY_NAME
+from piase_gym.worlds.social_dilemma.line_reader import times
+from piase_gym.worlds.social_dilemma.matrix.text import payoffs_told
 
 
 def matrix_manual(config: SocialDilemmaConfig) -> Manual:
     """Return the words of the prompt of a matrix game."""
-    words = GAMES_BY_NAME[config.game]
+    game, (first, second) = GAMES_BY_NAME[config.game], config.words
     others = "the other player" if config.agents == 2 else f"{config.agents - 1} other players"
+    meaning = (
+        ""
+        if config.choice_names == "native"
+        else f" ({first}: {game.cooperate}; {second}: {game.defect})"
+    )
     rules = [
-        f"You play {words.title} with {others}, round after round. In each round everybody chooses "
-        f"at once and without knowing what the others choose: to cooperate, which is to "
-        f"{words.cooperate}, or to defect, which is to {words.defect}. What you get for it is in "
-        "every observation, and so is what was chosen before.",
+        f"You play {game.title} with {others}, round after round. In each round everybody chooses "
+        f"at once, without knowing what the others choose: {first} or {second}{meaning}.",
+        payoffs_told(config),
     ]
     if config.noise:
         rules.append(
@@ -24,29 +30,38 @@ def matrix_manual(config: SocialDilemmaConfig) -> Manual:
         )
     if config.symbols:
         rules.append(
-            f"With a command you can say a symbol from 1 to {config.symbols}, which all others "
-            "hear before their next choice."
+            f"With a choice you can say a symbol {_symbols(config)} ({first} saying 1), which all "
+            "others hear before they choose the next time."
         )
     if config.talk:
         rules.append(
-            f"Steps of talk before each round: {config.talk}. In these only symbols count."
+            f"Each round begins with {times(config.talk, 'step')} of talk, in which you only say a "
+            f"symbol {_symbols(config)} (say 1) or nothing (say nothing)."
         )
     if config.reputation:
-        rules.append("Everybody sees how often each of the others has cooperated.")
-    rules.append("What cannot be read counts as defecting in silence.")
+        rules.append(f"Everybody sees how often each of the others chose {first}.")
+    rules.append(
+        f"A command that cannot be read pays as {second} does, and is shown to all as unreadable."
+    )
     shared = " Everybody gets the mean of all." if config.shared_reward else ""
     return Manual(
-        " ".join(rules),
-        f"what the table of payoffs says, in each round.{shared}",
+        "\n".join(rules),
+        f"in each round what you get by these payoffs.{shared}",
         lambda _agent: "get as many points as you can for yourself.",
         end=_end(config),
+        example=(f"Choose now: {first} or {second}.", second),
     )
+
+
+def _symbols(config: SocialDilemmaConfig) -> str:
+    """Tell which symbols there are."""
+    return f"from 1 to {config.symbols}" if config.symbols > 1 else "1"
 
 
 def _end(config: SocialDilemmaConfig) -> str:
     """Say when the game is over."""
     if config.known_rounds is not None:
-        return f"The game is over after {config.known_rounds} rounds."
+        return f"The game is over after {times(config.known_rounds, 'round')}."
     return f"After each round the game goes on with a chance of {config.chance:g}."
 
 

@@ -88,10 +88,8 @@ def test_pybullet_is_named_where_it_is_missing() -> None:
         "assert facts.velocity == (12, -3)\n"
     )
     text = (
-        "You are agent_0 at x 1.00, y -2.00, 0.07 above the floor.\n"
-        "You face 90 degrees north of east.\n"
-        "Your speed is 0.12 m/s ahead and -0.03 m/s to the left.\n"
-        "You turn left by 0 degrees a second.\nYou hold nothing."
+        "You are agent_0 at 1.00, -2.00, facing 90 degrees, driving 0.12 m/s, "
+        "drifting 0.03 m/s right."
     )
     done = subprocess.run(
         [sys.executable, "-c", code],

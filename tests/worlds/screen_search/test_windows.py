@@ -274,17 +274,19 @@ def test_an_episode_goes_on_when_nobody_can_describe(start: Start) -> None:
     told_first = observations["agent_0"].splitlines()
     assert told_first == [
         "You are agent_0. You see: A door.",
-        "There is big red door: 9% across and 54% down, 12% wide and 92% high.",
+        "Object big red door: 9% across and 54% down, 12% wide and 92% high.",
         "Found so far: big red door.",
     ]
     observations, _, _, _, infos = env.step({"agent_0": "stay"})
     assert infos["agent_0"]["outcome"] == "ok"
     assert observations["agent_0"].splitlines() == [
+        "Last step: stay; ok; reward -0.01.",
         *told_first,
         "Result: The picture is not described: no answer in time",
     ]
     observations, *_ = env.step({"agent_0": "stay"})
     assert observations["agent_0"].splitlines() == [
+        "Last step: stay; ok; reward -0.01.",
         "You are agent_0. You see: \\u{dc}nlit.",
         "Found so far: big red door.",
     ]

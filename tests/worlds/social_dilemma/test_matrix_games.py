@@ -338,3 +338,91 @@ def test_states_that_cannot_be_are_refused(field: str, value: Any, told: str) ->
     with pytest.raises(SnapshotError, match=told):
         env.world.set_state({**state, field: value})
     assert env.world.get_state() == state
+
+
+def words(**config: Any) -> Any:
+    """Return an environment for words, after its reset."""
+    env = piase_gym.parallel_env("SocialDilemma", view="both", actions="text", **config)
+    env.reset(seed=0)
+    return env
+
+
+def test_choices_go_by_the_names_of_the_story_or_by_neutral_ones() -> None:
+    told = {"native": "stag or hare", "neutral": "a or b", "roles": "cooperate or defect"}
+    for names, choices in told.items():
+        env = words(game="stag_hunt", choice_names=names)
+        shown, *_ = env.step({"agent_0": "stag", "agent_1": "defect"})
+        text = shown["agent_0"]["text"]
+        one, other = choices.split(" or ")
+        assert text.splitlines() == [
+            f"Last step: {one}; ok; reward 0; milestone: chose {one}.",
+            "You are agent_0. Rounds played: 1 of 10. Your score: 0.",
+            f"Choose now: {choices}.",
+            f"You chose {one} 1 time, the other 0 times.",
+            f"Last rounds, newest first (you and the other): {one}, {other}.",
+        ]
+        assert env.admissible_commands("agent_0") == [one, other]
+        prompt = env.instructions("agent_1")
+        table = f"{one}, {one}: 4, 4; {one}, {other}: 0, 3; {other}, {one}: 3, 0; {other}, {other}"
+        assert table in prompt
+        assert f"- {one}: hunt the stag" in prompt
+        if names == "native":
+            assert not any(word in prompt + text for word in ("cooperat", "defect", "betray"))
+
+
+@pytest.mark.parametrize(
+    ("agents", "game", "past"),
+    [
+        (2, "stag_hunt", ("unreadable, stag", "stag, unreadable")),
+        (4, "public_goods", ("unreadable, 2 (1 unreadable)", "contribute, 1 (2 unreadable)")),
+    ],
+)
+def test_what_could_not_be_read_is_remembered_as_unreadable(
+    agents: int, game: str, past: tuple[str, str]
+) -> None:
+    env, plain = (words(game=game, agents=agents, rounds=5) for _ in range(2))
+    given = ["xyzzy", "cooperate", "defect ?? what", "cooperate"][:agents]
+    acts = dict(zip(env.agents, given, strict=True))
+    meant = {name: "cooperate" if line == "cooperate" else "defect" for name, line in acts.items()}
+    for _ in range(2):
+        shown, rewards, *_ = env.step(acts)
+        other, paid, *_ = plain.step(meant)
+    assert rewards == paid, "it pays as to defect does"
+    for name, line in zip(("agent_0", "agent_1"), past, strict=True):
+        text = shown[name]["text"]
+        assert text.splitlines()[-1].endswith(f": {line}; {line}."), text
+        facts = piase_gym.parse_text("SocialDilemma", text, env.config)
+        assert facts == env.facts(name)
+        assert (shown[name]["vector"] != other[name]["vector"]).any()
+        np.testing.assert_array_equal(env.world.vector(facts), shown[name]["vector"])
+    assert env.facts("agent_0").unread[0][0]
+    assert not env.facts("agent_1").unread[0][0]
+    kept = env.snapshot()
+    again = words(game=game, agents=agents, rounds=5)
+    again.restore(kept)
+    assert again.facts("agent_1") == env.facts("agent_1")
+    env.reset(seed=1)
+    assert env.facts("agent_0").unread == ()
+
+
+def test_in_a_time_to_talk_one_says_a_symbol_and_then_one_chooses() -> None:
+    env = words(game="stag_hunt", symbols=2, talk=1)
+    assert "Talk now: you choose after 1 step." in env.observe_all()[0]["agent_0"]["text"]
+    shown, *_ = env.step({"agent_0": "say 2", "agent_1": "say nothing"})
+    assert shown["agent_0"]["text"].startswith("Last step: say nothing; ok;") is False
+    assert shown["agent_0"]["text"].startswith("Last step: say 2; ok; reward 0.\n")
+    assert "agent_0 says: 2" in shown["agent_1"]["text"]
+    assert "Choose now: stag or hare." in shown["agent_1"]["text"]
+    infos = env.step({"agent_0": "say 2", "agent_1": "hare saying 1"})[-1]
+    assert infos["agent_0"]["outcome"] == "unparsable"
+    assert "It is time to choose" in infos["agent_0"]["feedback"]
+    assert infos["agent_1"]["outcome"] == "ok"
+    assert env.facts("agent_1").unread == ((False, 1),)
+
+
+def test_names_of_choices_follow_the_game_of_a_later_episode() -> None:
+    env = words(game="stag_hunt")
+    env.reset(seed=0, options={"config": {"game": "chicken"}})
+    assert env.admissible_commands("agent_0") == ["swerve", "straight"]
+    shown, *_ = env.step({"agent_0": "swerve", "agent_1": "straight"})
+    assert shown["agent_1"]["text"].startswith("Last step: straight; ok; reward 4;")

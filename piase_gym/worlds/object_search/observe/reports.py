@@ -9,7 +9,7 @@ from typing import Final
 from piase_gym.errors import TextParseError
 from piase_gym.worlds.grids.codes import HEADINGS
 from piase_gym.worlds.grids.prose import ROW, blank, cell_text, read_row, require
-from piase_gym.worlds.object_search.codes import LEVELS, PITCHES, ROLLS
+from piase_gym.worlds.object_search.codes import LEVEL, LEVELS, PITCHES, ROLLS
 from piase_gym.worlds.object_search.form import (
     NOT_AHEAD,
     Cells,
@@ -21,8 +21,8 @@ from piase_gym.worlds.object_search.form import (
 from piase_gym.worlds.object_search.geometry import MIDDLE, SIDE
 
 _HOUSE: Final = (
-    r"column (\d+), row (\d+), level (\d+), over (.+?), facing (\w+), looking (\w+), "
-    r"head (upright|tilted \w+)"
+    r"column (\d+), row (\d+), level (\d+), over (.+?), facing (\w+)"
+    r"(?:, looking (\w+))?(?:, head tilted (\w+))?"
 )
 POSE: Final = re.compile(rf"You are at {_HOUSE}\.")
 _POSE: Final = re.compile(rf"I am at {_HOUSE}\.")
@@ -39,18 +39,35 @@ def pose_text(pose: Pose, below: str, form: Form) -> str:
 
 
 def stance_text(heading: str, pitch: str, roll: str) -> str:
-    """Write where somebody looks."""
-    head = "upright" if roll == "upright" else f"tilted {roll}"
-    return f"facing {heading}, looking {pitch}, head {head}."
+    """Write where somebody looks; who looks level, with the head upright, is not said to."""
+    looking = "" if pitch == PITCHES[LEVEL] else f", looking {pitch}"
+    head = "" if roll == ROLLS[LEVEL] else f", head tilted {roll}"
+    return f"facing {heading}{looking}{head}."
 
 
 def window_text(cells: Cells, form: Form) -> str:
-    """Write what is ahead, each line after a line break. What is not mentioned is floor."""
+    """Write what is ahead, each line after a line break.
+
+    Columns that are not mentioned are floor; rows beyond the last that is mentioned are dark.
+    """
     told = [
         tuple("floor" if (r * SIDE + c) in NOT_TOLD else name for c, name in enumerate(row))
         for r, row in enumerate(cells)
     ]
-    return cell_text(told, form)
+    return without_far_rows(cell_text(told, form))
+
+
+_LAST: Final = SIDE - 1
+_BARE: Final = f"{_LAST} ahead: floor all across."
+
+
+def without_far_rows(text: str) -> str:
+    """Leave out that the farthest rows are dark, as they mostly are; else the last is told."""
+    if text.endswith(f"{_LAST} ahead: darkness all across."):
+        return text[: text.rindex("\n")]
+    rows = ROW.fullmatch(text[text.rindex("\n") + 1 :]) if text else None
+    told = rows is not None and int(rows.group(5) or rows.group(4) or 0) == _LAST
+    return text if told else f"{text}\n{_BARE}"
 
 
 NOT_TOLD: Final = NOT_AHEAD | {SIDE * SIDE - 1 - MIDDLE}
@@ -63,9 +80,9 @@ def read_pose(match: re.Match[str], form: Form) -> tuple[Pose, str]:
     Raises:
         TextParseError: If there is no such pose.
     """
-    x, y, z, below, heading, pitch, head = match.groups()
+    x, y, z, below, heading, pitch, roll = match.groups()
     line = match.group()
-    roll = head.removeprefix("tilted ")
+    pitch, roll = pitch or PITCHES[LEVEL], roll or ROLLS[LEVEL]
     size = form.envelope
     require(form.world, int(x) < size.width and int(y) < size.height, line, "no such column")
     require(form.world, int(z) < LEVELS, line, f"levels are 0 to {LEVELS - 1}")
@@ -83,12 +100,18 @@ def read_window(lines: list[str], below: str, form: Form) -> Cells:
     Raises:
         TextParseError: If a line is none of them.
     """
-    cells = blank(form)
+    cells, last = blank(form), 0
     for line in lines:
+        if line == _BARE:
+            last = _LAST
+            continue
         match = ROW.fullmatch(line)
         if match is None:
             raise TextParseError(f"{form.world}: cannot read {line[:80]!r}")
         read_row(match, line, cells, form)
+        last = int(match.group(5) or match.group(4) or 0)
+    for row in range(_LAST - last):
+        cells[row] = ["unseen"] * SIDE
     for column in NOT_AHEAD:
         cells[column // SIDE][column % SIDE] = "unseen"
     cells[-1][MIDDLE] = below

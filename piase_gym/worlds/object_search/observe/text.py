@@ -45,6 +45,7 @@ from piase_gym.worlds.object_search.observe.reports import (
     read_window,
     stance_text,
     window_text,
+    without_far_rows,
 )
 from piase_gym.worlds.object_search.state import POSE as REPORT
 from piase_gym.worlds.texts.letters import closing_lines
@@ -154,7 +155,7 @@ def _stance_of_bytes(form: Form, turned: bytes, below: int) -> str:
 def _window_of_bytes(form: Form, codes: bytes) -> str:
     """Write what is ahead."""
     told = (int.from_bytes(codes, "big") & _TOLD | _FLOORS).to_bytes(AREA, "big")
-    return cell_text([told[i : i + SIDE] for i in range(0, AREA, SIDE)], form)
+    return without_far_rows(cell_text([told[i : i + SIDE] for i in range(0, AREA, SIDE)], form))
 
 
 _TOLD = int.from_bytes(bytes(0 if i in NOT_TOLD else 255 for i in range(AREA)), "big")

@@ -20,7 +20,7 @@ class Task:
 
     Attributes:
         page: What is to be done, for the page.
-        goal: The same for agents; a format string over `config`.
+        goal: The same for agents; a format string over `config` and ``together``.
         agents: How many it needs.
         objects: What is there by default.
         about: The kind of objects that it is about; ``None`` for all.
@@ -41,7 +41,7 @@ class Task:
     ids: Mapping[str, Mapping[str, Any]] = field(default_factory=dict)
 
 
-_ZONE = "the zone, a circle of {config.zone:g} m around your goal"
+_ZONE = "the zone, a circle with a radius of {config.zone:g} m"
 
 TASKS: Final = {
     "reach": Task(
@@ -51,7 +51,7 @@ TASKS: Final = {
     ),
     "push": Task(
         page="push every object into the zone, without a gripper",
-        goal=f"together, push every object into {_ZONE}.",
+        goal=f"{{together}}push every object into {_ZONE}.",
         objects=("box",),
         zone=True,
         places=True,
@@ -59,7 +59,7 @@ TASKS: Final = {
     ),
     "stack": Task(
         page="set `tower` boxes on each other and let go",
-        goal="together, stack {config.tower} boxes on each other, and let go.",
+        goal="{together}stack {config.tower} boxes on each other, and let go.",
         objects=("box", "box"),
         about="box",
         places=True,
@@ -68,7 +68,7 @@ TASKS: Final = {
     ),
     "gather": Task(
         page="bring every object into the zone and let go",
-        goal=f"together, bring every object into {_ZONE}, and let go.",
+        goal=f"{{together}}bring every object into {_ZONE}, and let go.",
         objects=("ball", "box", "cylinder", "box"),
         zone=True,
         places=True,
@@ -85,7 +85,7 @@ TASKS: Final = {
     ),
     "carry": Task(
         page="drag the crate, too heavy for one, into the zone",
-        goal=f"together, drag the crate into {_ZONE}; it is too heavy for one of you.",
+        goal=f"{{together}}drag the crate into {_ZONE}; it is too heavy for one of you.",
         agents=2,
         objects=("crate",),
         about="crate",

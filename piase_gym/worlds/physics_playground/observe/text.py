@@ -6,6 +6,8 @@ exactly the texts that this world can write.
 
 from __future__ import annotations
 
+import functools
+import math
 import re
 from collections.abc import Sequence
 from typing import Any, NamedTuple
@@ -26,34 +28,55 @@ from piase_gym.worlds.physics_playground.facts import (
     layout_of,
     touch_place,
 )
-from piase_gym.worlds.physics_playground.levels.items import COLOURS, KINDS
+from piase_gym.worlds.physics_playground.levels.bodies import ROVER, SPHERE
+from piase_gym.worlds.physics_playground.levels.items import COLOURS, CRATE, KINDS
 from piase_gym.worlds.texts.letters import closing_lines
 
 
 def text_of(facts: PhysicsFacts, config: PhysicsPlaygroundConfig) -> str:
-    """Write the facts as prose, each once."""
+    """Write the facts as prose, each once; places follow from distances and bearings."""
+    form = layout_of(config)
     x, y, z = facts.position
-    ahead, left = facts.velocity
+    body = "" if z == RESTING[config.body] else f", {_m(z)} m up"
     lines = [
-        f"You are {facts.agent} at x {_m(x)}, y {_m(y)}, {_m(z)} above the floor.",
-        f"You face {facts.heading} degrees north of east.",
-        f"Your speed is {_m(ahead)} m/s ahead and {_m(left)} m/s to the left.",
-        f"You turn left by {facts.turning} degrees a second.",
-        f"You hold the {facts.holding}." if facts.holding else "You hold nothing.",
-        *[f"You touch {_the(name)}." for name in facts.touching],
+        f"You are {facts.agent} at {_m(x)}, {_m(y)}{body}, facing {facts.heading % 360} degrees"
+        f"{_motion(*facts.velocity, facts.turning)}.",
     ]
+    if facts.holding or facts.touching:
+        hands = [f"hold the {facts.holding}"] if facts.holding else []
+        hands += [f"touch {', '.join(map(_the, facts.touching))}"] if facts.touching else []
+        lines.append(f"You {' and '.join(hands)}.")
     if facts.goal is not None:
-        lines.append(f"Your goal is {_m(facts.goal[0])} m away, {_bearing(facts.goal[1])}.")
+        name = "Zone" if config.row.zone else "Goal"
+        lines.append(f"{name}: {_polar(facts, *facts.goal)}.")
     if facts.placed[1]:
         lines.append(f"Placed: {facts.placed[0]} of {facts.placed[1]}.")
     for seen in facts.objects:
-        lines.append(f"The {_sighting(seen)}; it is {seen.place}.")
-    lines += [f"{_sighting(seen)}." for seen in facts.others]
+        name, resting = _thing(form, seen.name)
+        place = "" if seen.place == PLACES[0] else f", {seen.place}"
+        lines.append(f"{name}: {_sighting(facts, seen, resting)}{place}.")
+    for seen in facts.others:
+        lines.append(f"{seen.name}: {_sighting(facts, seen, RESTING[config.body])}.")
     if facts.lidar:
-        lines.append("Lidar, from ahead by the left: " + ", ".join(map(_m, facts.lidar)) + ".")
+        far = form.range
+        rays = ["-" if reading == far else _m(reading) for reading in facts.lidar]
+        lines.append(f"Lidar: {' '.join(rays)}.")
     return "\n".join([*lines, *closing_lines(facts)])
 
 
+RESTING = {body: round(100 * half) for body, half in (("rover", ROVER[2]), ("sphere", SPHERE))}
+"""Centimetres of agents' centres above the floor when they stand on it."""
+
+
+@functools.lru_cache(maxsize=1024)
+def _thing(form: Layout, name: str) -> tuple[str, int]:
+    """Return how an object is called at the start of a line, and how high it lies on the floor."""
+    number, things = COLOURS.index(name.split()[0]), form.things
+    known = number < len(things) and not name.endswith("crate")
+    return name.capitalize(), round(100 * (things[number].radius if known else CRATE[2]))
+
+
+@functools.lru_cache(maxsize=8192)
 def _m(value: int) -> str:
     """Write hundredths with two decimals."""
     return f"{'-' if value < 0 else ''}{abs(value) // 100}.{abs(value) % 100:02d}"
@@ -64,42 +87,60 @@ def _the(name: str) -> str:
     return f"the {name}" if " " in name or name in ("wall", "ramp") else name
 
 
-def _bearing(degrees: int) -> str:
-    """Write a bearing."""
-    if degrees == 0:
-        return "straight ahead"
-    return f"{abs(degrees)} degrees {'left' if degrees > 0 else 'right'}"
+def _motion(ahead: int, left: int, turning: int) -> str:
+    """Write how the agent moves."""
+    if not (ahead or left or turning):
+        return ", at rest"
+    parts = [
+        f"{'driving' if ahead > 0 else 'backing'} {_m(abs(ahead))} m/s" if ahead else "",
+        f"drifting {_m(abs(left))} m/s {_side(left)}" if left else "",
+        f"turning {abs(turning)} degrees/s {_side(turning)}" if turning else "",
+    ]
+    return "".join(f", {part}" for part in parts if part)
 
 
-def _sighting(seen: Sighting) -> str:
-    """Write the polar part of a sighting."""
-    drift = f"moving away at {_m(seen.drift)} m/s"
-    if seen.drift <= 0:
-        drift = f"coming nearer at {_m(-seen.drift)} m/s" if seen.drift else "keeping its distance"
-    return (
-        f"{seen.name} is {_m(seen.distance)} m away, {_bearing(seen.bearing)}, "
-        f"{_m(seen.height)} high, {drift}"
-    )
+def _side(number: int) -> str:
+    """Write a direction to the side."""
+    return "left" if number > 0 else "right"
+
+
+COS = [math.cos(math.radians(degrees)) for degrees in range(360)]
+"""The cosine of every degree."""
+
+
+def _polar(facts: PhysicsFacts, distance: int, bearing: int) -> str:
+    """Write where something is: on the floor, then as the agent sees it."""
+    turn = (facts.heading + bearing) % 360
+    x = facts.position[0] + round(distance * COS[turn])
+    y = facts.position[1] + round(distance * COS[turn - 90])
+    side = f"{abs(bearing)} {_side(bearing)}" if bearing else "ahead"
+    return f"{_m(x)}, {_m(y)}; {_m(distance)} m, {side}"
+
+
+def _sighting(facts: PhysicsFacts, seen: Sighting, resting: int) -> str:
+    """Write where something is, and what else is seen of it."""
+    height = "" if seen.height == resting else f", {_m(seen.height)} m up"
+    drift = f", {'+' if seen.drift > 0 else ''}{_m(seen.drift)}"
+    return f"{_polar(facts, seen.distance, seen.bearing)}{height}{drift if seen.drift else ''}"
 
 
 _M = r"(-?\d+\.\d\d)"
-_BEARING = r"(straight ahead|\d+ degrees (?:left|right))"
-_DRIFT = r"(keeping its distance|(?:moving away|coming nearer) at \d+\.\d\d m/s)"
-_POLAR = rf"is {_M} m away, {_BEARING}, {_M} high, {_DRIFT}"
+_PLACE = rf"{_M}, {_M}"
+_UP = rf"(?:, {_M} m up)?"
+_SIDE = r"(ahead|\d+ (?:left|right))"
+_POLAR = rf"{_PLACE}; {_M} m, {_SIDE}"
+_SIGHT = rf"{_POLAR}{_UP}(?:, ([+-]\d+\.\d\d))?"
 _HEAD = re.compile(
-    rf"You are ([\w.-]+) at x {_M}, y {_M}, {_M} above the floor\.\n"
-    rf"You face (-?\d+) degrees north of east\.\n"
-    rf"Your speed is {_M} m/s ahead and {_M} m/s to the left\.\n"
-    rf"You turn left by (-?\d+) degrees a second\.\n"
-    rf"You hold (nothing|the [a-z]+ [a-z]+)\."
+    rf"You are ([\w.-]+) at {_PLACE}{_UP}, facing (\d+) degrees"
+    rf"(?:, at rest)?(?:, (driving|backing) {_M} m/s)?(?:, drifting {_M} m/s (left|right))?"
+    rf"(?:, turning (\d+) degrees/s (left|right))?\."
 )
-_HEAD_LINES = 5
-_TOUCH = re.compile(r"You touch (?:the (wall|ramp|[a-z]+ [a-z]+)|([\w.-]+))\.")
-_GOAL = re.compile(rf"Your goal is {_M} m away, {_BEARING}\.")
+_HANDS = re.compile(r"You (?:hold the ([a-z]+ [a-z]+))?(?: and )?(?:touch (.+))?\.")
+_GOAL = re.compile(rf"(?:Zone|Goal): {_POLAR}\.")
 _PLACED = re.compile(r"Placed: (\d+) of (\d+)\.")
-_OBJECT = re.compile(rf"The ([a-z]+ [a-z]+) {_POLAR}; it is ({'|'.join(PLACES)})\.")
-_OTHER = re.compile(rf"([\w.-]+) {_POLAR}\.")
-_LIDAR = re.compile(rf"Lidar, from ahead by the left: ({_M}(?:, {_M})*)\.")
+_OBJECT = re.compile(rf"([A-Z][a-z]+ [a-z]+): {_SIGHT}(?:, ({'|'.join(PLACES[1:])}))?\.")
+_OTHER = re.compile(rf"([\w.-]+): {_SIGHT}\.")
+_LIDAR = re.compile(r"Lidar: ((?:-|\d+\.\d\d)(?: (?:-|\d+\.\d\d))*)\.")
 _SAYS = re.compile(r"([\w.-]+) says: (.*)")
 _HINT = re.compile(r"Hint: (.*)")
 
@@ -112,11 +153,13 @@ def parse(text: str, config: PhysicsPlaygroundConfig) -> PhysicsFacts:
     """
     form = layout_of(config)
     lines = text.split("\n")
-    head = _HEAD.fullmatch("\n".join(lines[:_HEAD_LINES]))
+    head = _HEAD.fullmatch(lines[0])
     if head is None:
         raise TextParseError(f"PhysicsPlayground: not the start of a text: {text[:80]!r}")
     facts = PhysicsFacts(
-        agent=head.group(1), **_read_head(head), **_read_lines(lines[_HEAD_LINES:])
+        agent=head.group(1),
+        **_read_head(head, config),
+        **_read_lines(lines[1:], config),
     )
     problem = _problem(facts, form, config)
     if problem is None and text_of(facts, config) != text:
@@ -126,61 +169,69 @@ def parse(text: str, config: PhysicsPlaygroundConfig) -> PhysicsFacts:
     return facts
 
 
-def _read_head(head: re.Match[str]) -> dict[str, Any]:
+def _read_head(head: re.Match[str], config: PhysicsPlaygroundConfig) -> dict[str, Any]:
     """Read the first lines."""
-    x, y, z, heading, ahead, left, turning = (_whole(part) for part in head.groups()[1:8])
-    held = head.group(9)
+    x, y, up, heading, way, pace, drift, side, spin, spin_side = head.groups()[1:]
+    degrees = int(heading)
+    signs = {"driving": 1, "left": 1, "backing": -1, "right": -1, None: 0}
     return {
-        "position": (x, y, z),
-        "heading": heading,
-        "velocity": (ahead, left),
-        "turning": turning,
-        "holding": None if held == "nothing" else held.removeprefix("the "),
+        "position": (_whole(x), _whole(y), RESTING[config.body] if up is None else _whole(up)),
+        "heading": degrees - 360 if degrees > 180 else degrees,
+        "velocity": (signs[way] * _whole(pace or "0"), signs[side] * _whole(drift or "0")),
+        "turning": signs[spin_side] * int(spin or 0),
     }
 
 
-def _read_lines(lines: Sequence[str]) -> dict[str, Any]:
+def _read_lines(lines: Sequence[str], config: PhysicsPlaygroundConfig) -> dict[str, Any]:
     """Read the other lines; their order is checked by writing them again."""
-    touching: list[str] = []
     objects: list[Sighting] = []
     others: list[Sighting] = []
     messages: list[Message] = []
     found: dict[str, Any] = {"goal": None, "placed": (0, 0), "lidar": (), "hint": None}
+    found |= {"holding": None, "touching": ()}
+    far = round(100 * config.range)
     for line in lines:
-        if match := _TOUCH.fullmatch(line):
-            touching.append(match.group(1) or match.group(2))
-        elif match := _GOAL.fullmatch(line):
-            found["goal"] = _whole(match.group(1)), _degrees(match.group(2))
+        if match := _GOAL.fullmatch(line):
+            found["goal"] = _whole(match.group(3)), _degrees(match.group(4))
         elif match := _PLACED.fullmatch(line):
             found["placed"] = int(match.group(1)), int(match.group(2))
-        elif match := _OBJECT.fullmatch(line):
-            objects.append(_read_sighting(match, match.group(6)))
-        elif match := _OTHER.fullmatch(line):
-            others.append(_read_sighting(match, PLACES[0]))
         elif match := _LIDAR.fullmatch(line):
-            found["lidar"] = tuple(_whole(part) for part in match.group(1).split(", "))
+            rays = match.group(1).split()
+            found["lidar"] = tuple(far if ray == "-" else _whole(ray) for ray in rays)
+        elif match := _HANDS.fullmatch(line):
+            names = (match.group(2) or "").split(", ")
+            found["holding"] = match.group(1)
+            found["touching"] = tuple(name.removeprefix("the ") for name in names if name)
         elif match := _HINT.fullmatch(line):
             found["hint"] = _free(match.group(1))
+        elif match := _OBJECT.fullmatch(line):
+            colour, _, kind = match.group(1).lower().partition(" ")
+            if colour not in COLOURS or kind not in KINDS:
+                raise TextParseError(f"PhysicsPlayground: there is no {match.group(1)[:40]!r}")
+            name = f"{colour} {kind}"
+            objects.append(
+                _read_sighting(match, name, _thing(layout_of(config), name)[1], match.group(8))
+            )
+        elif match := _OTHER.fullmatch(line):
+            others.append(_read_sighting(match, match.group(1), RESTING[config.body], None))
         elif match := _SAYS.fullmatch(line):
             messages.append(Message(match.group(1), EVERYONE, _free(match.group(2))))
         else:
             raise TextParseError(f"PhysicsPlayground: cannot read the line {line[:80]!r}")
-    lists: dict[str, list[Any]]
-    lists = {"touching": touching, "objects": objects, "others": others, "messages": messages}
+    lists: dict[str, list[Any]] = {"objects": objects, "others": others, "messages": messages}
     return {**found, **{name: tuple(part) for name, part in lists.items()}}
 
 
-def _read_sighting(match: re.Match[str], place: str) -> Sighting:
+def _read_sighting(match: re.Match[str], name: str, resting: int, place: str | None) -> Sighting:
     """Read one sighting."""
-    name, distance, bearing, height, drift = match.groups()[:5]
-    speed = 0 if drift.startswith("keeping") else _whole(drift.split()[-2])
+    distance, side, up, drift = match.groups()[3:7]
     return Sighting(
         name,
         _whole(distance),
-        _degrees(bearing),
-        _whole(height),
-        -speed if drift.startswith("coming") else speed,
-        place,
+        _degrees(side),
+        resting if up is None else _whole(up),
+        _whole(drift or "0"),
+        place or PLACES[0],
     )
 
 
@@ -191,7 +242,7 @@ def _whole(number: str) -> int:
 
 def _degrees(bearing: str) -> int:
     """Read a bearing."""
-    if bearing == "straight ahead":
+    if bearing == "ahead":
         return 0
     degrees = int(bearing.split()[0])
     return degrees if bearing.endswith("left") else -degrees

@@ -6,7 +6,8 @@ an envelope of A agents and M rounds of memory:
 
 * own number, players, game (its place in `GAMES`), rounds (0 if unknown), chance of another, noise;
 * rounds played, steps of talk before the choice, own score, own and all others' cooperations;
-* the last M rounds, newest first: whether one cooperated, how many others did; -1 for none;
+* the last M rounds, newest first: whether one cooperated, how many others did; -1 for none; and a
+  64th more for each choice that could not be read;
 * own payoffs, ``[own choice][others that cooperate]``, 2 A numbers;
 * with two agents the other's payoffs in the same order, else zeros, 4 numbers;
 * with reputation, how often each agent has cooperated, A numbers; -1 for oneself;
@@ -36,6 +37,7 @@ from piase_gym.worlds.social_dilemma.games import MAX_PAYOFF
 from piase_gym.worlds.social_dilemma.matrix.state import (
     HEAD,
     PAST,
+    UNREAD,
     others_payoffs,
     payoff_length,
     vector_length,
@@ -63,6 +65,8 @@ class MatrixFacts(Facts):
         cooperated: In how many rounds the agent has cooperated.
         others_cooperated: How often the others have, all together.
         history: The last rounds, newest first: whether the agent cooperated, and how many others.
+        unread: In these, whether the agent's choice could not be read, which counts as to defect,
+            and how many of the others' could not.
         reputation: With reputation, each of the others and how often it has cooperated.
     """
 
@@ -78,6 +82,7 @@ class MatrixFacts(Facts):
     cooperated: int
     others_cooperated: int
     history: tuple[tuple[bool, int], ...]
+    unread: tuple[tuple[bool, int], ...] = ()
     reputation: tuple[tuple[str, int], ...] = ()
 
 
@@ -126,7 +131,7 @@ def vector_box(envelope: SocialDilemmaEnvelope) -> Box:
         (-score, score),
         (0.0, counts),
         (0.0, counts * MAX_AGENTS),
-        *[(-1.0, 1.0), (-1.0, float(MAX_AGENTS))] * envelope.memory,
+        *[(-1.0, 1.0 + UNREAD), (-1.0, float(MAX_AGENTS))] * envelope.memory,
         *[(-MAX_PAYOFF, MAX_PAYOFF)] * payoff_length(envelope),
         *[(-1.0, counts)] * (agents if envelope.reputation else 0),
         *[(0.0, float(MAX_SYMBOLS))] * (agents if envelope.symbols else 0),
@@ -152,11 +157,10 @@ def facts_of(
     played, talk, _, cooperated, others = map(int, values[HEAD:PAST])
     payoffs, theirs = form.tables(min(agent, config.agents - 1))
     past = values[PAST : form.paid]
-    history = tuple(
-        (mine == 1, int(rest))
-        for mine, rest in zip(past[::2], past[1::2], strict=True)
-        if rest >= 0
-    )
+    pairs = [pair for pair in zip(past[::2], past[1::2], strict=True) if pair[1] >= 0]
+    pairs = pairs[: min(played, config.memory)]
+    history = tuple((mine >= 1, int(rest)) for mine, rest in pairs)
+    unread = tuple((mine % 1 > 0, round(rest % 1 / UNREAD)) for mine, rest in pairs)
     told = zip(form.names, values[form.recall : form.heard], strict=False)
     said = zip(form.names, values[form.heard : -HINT_CODE], strict=False)
     return MatrixFacts(
@@ -174,7 +178,8 @@ def facts_of(
         score=score,
         cooperated=cooperated,
         others_cooperated=others,
-        history=history[: min(played, config.memory)],
+        history=history,
+        unread=unread,
         reputation=tuple((n, int(count)) for n, count in told if config.reputation and count >= 0),
     )
 
@@ -192,7 +197,7 @@ def vector_of(facts: MatrixFacts, form: MatrixForm) -> NDArray[np.float32]:
     vector[HEAD:PAST] = facts.played, facts.talk, *so_far
     past = np.full((envelope.memory, 2), -1.0)
     if facts.history:
-        past[: len(facts.history)] = facts.history
+        past[: len(facts.history)] = np.array(facts.history) + UNREAD * np.array(facts.unread)
     vector[PAST : form.paid] = past.ravel()
     for choice, row in enumerate(facts.payoffs):
         start = form.paid + choice * envelope.agents

@@ -32,6 +32,7 @@ from piase_gym.worlds.social_dilemma.matrix.state import (
     ILLEGAL,
     NOW,
     UNPARSABLE,
+    UNREAD,
 )
 
 _0, _1, _2, _32 = (np.uint64(n) for n in (0, 1, 2, 32))
@@ -51,7 +52,7 @@ def begin(s, w, seed):
     s.t, s.played, s.talk = 0, 0, w.talk
     s.agents = w.agents
     for a in range(len(s.past)):
-        s.past[a], s.score[a], s.cooperated[a] = 0, 0, 0
+        s.past[a], s.unread[a], s.score[a], s.cooperated[a] = 0, 0, 0, 0
         s.alive[a] = a < w.agents
         s.fate[a], s.marks[a], s.said[a], s.order[a] = 0, 0, 0, a
     for i in range(len(s.hint)):
@@ -68,7 +69,7 @@ def players(s, w):
 def heard(s, w, a, index):
     """Take in the command of an agent. Returns its event, and 1 if it cooperates, as uint64.
 
-    Who gives no command that can be read defects in silence.
+    Who gives no command that can be read defects in silence; its event is not `CHOSE`.
     """
     event, choice = CHOSE, index & 1
     if index < 0:
@@ -88,18 +89,19 @@ def tick(s, w, o, acts, rewards, terminated, truncated, events):
         Not 0 if an agent ended or reached a milestone for the first time.
     """
     n = players(s, w)
-    chosen = _0  # a bit an agent: whether it cooperates
+    chosen, unread = _0, _0  # a bit an agent: whether it cooperates, and could not be read
     for a in range(n):
         row = np.uint64(o + a)
         events[row], cooperates = heard(s, w, a, np.int64(acts[row]))
         chosen |= cooperates << np.uint64(a)
+        unread |= np.uint64(events[row] != CHOSE) << np.uint64(a)
     ended, notable = False, 0
     if s.talk > 0:
         s.talk -= 1
         for a in range(n):
             rewards[np.uint64(o + a)] = 0.0
     else:
-        notable = play_round(s, w, n, o, chosen, rewards)
+        notable = play_round(s, w, n, o, chosen, unread, rewards)
         ended = s.played >= w.rounds if w.rounds > 0 else not happens(s, DYNAMICS, w.goes_on)
     s.t += 1
     late = s.t >= w.max_steps and not ended
@@ -115,7 +117,7 @@ def tick(s, w, o, acts, rewards, terminated, truncated, events):
 
 
 @hot
-def play_round(s, w, n, o, chosen, rewards):
+def play_round(s, w, n, o, chosen, unread, rewards):
     """Play a round in which `chosen` says who means to cooperate. Returns whether it is notable.
 
     What is computed stays in registers: to read back what was just written would cost more than
@@ -138,6 +140,7 @@ def play_round(s, w, n, o, chosen, rewards):
         rewards[np.uint64(o + a)] = reward
         s.score[a] += w.units[case]
         s.past[a] = (s.past[a] << _1) | cooperates
+        s.unread[a] = (s.unread[a] << _1) | ((unread >> np.uint64(a)) & _1)
         s.cooperated[a] += np.int64(cooperates)
         mark = outcome | np.int64(_2 - cooperates)  # bit 0: it cooperated, bit 1: it did not
         notable |= mark & ~np.int64(s.marks[a])
@@ -169,7 +172,7 @@ def sight(s, w, a, obs, p):
     store(obs, q + 3, s.cooperated[a])
     store(obs, q + 4, others)
     q += NOW
-    if n == 2:
+    if n == 2 and s.unread[0] | s.unread[1] == _0:
         look_back(s, w, a, shown, obs, q)
     else:
         look_around(s, w, a, shown, obs, q)
@@ -204,7 +207,8 @@ def copy_pairs(source, start, count, obs, p):
 def look_back(s, w, a, shown, obs, q):
     """Write the last rounds of two, newest first: whether one and the other cooperated, or -1, -1.
 
-    Each round is one word, made of the bits of two numbers.
+    It is for two whose choices could all be read, as nearly always. Each round is one word, made
+    of the bits of two numbers.
     """
     known = min(np.int64(s.played), np.int64(w.memory))
     mine, others = s.past[a], s.past[1 - a]
@@ -216,15 +220,20 @@ def look_back(s, w, a, shown, obs, q):
 
 @helper
 def look_around(s, w, a, shown, obs, q):
-    """Write the last rounds of many: whether one cooperated, how many others did, or -1, -1."""
+    """Write the last rounds: whether one cooperated, how many others did, or -1, -1.
+
+    To each a `UNREAD` is added for every choice that could not be read.
+    """
     known = min(np.int64(s.played), np.int64(w.memory))
     for m in range(shown):
-        bit, together = np.uint64(m), _0
+        bit, together, lost = np.uint64(m), _0, _0
         for b in range(w.agents):
             together += (s.past[b] >> bit) & _1
-        mine = (s.past[a] >> bit) & _1
-        store(obs, q + 2 * m, np.int64(mine) if m < known else -1)
-        store(obs, q + 2 * m + 1, np.int64(together - mine) if m < known else -1)
+            lost += (s.unread[b] >> bit) & _1
+        mine, mine_lost = (s.past[a] >> bit) & _1, (s.unread[a] >> bit) & _1
+        others, others_lost = np.int64(together - mine), np.int64(lost - mine_lost)
+        store(obs, q + 2 * m, np.int64(mine) + UNREAD * np.int64(mine_lost) if m < known else -1.0)
+        store(obs, q + 2 * m + 1, others + UNREAD * others_lost if m < known else -1.0)
 
 
 @hot

@@ -1,7 +1,8 @@
 """The memory of the matrix games: one record an environment, one table a config.
 
 What was chosen is kept as bits, newest lowest: bit m of ``past[a]`` tells whether agent a
-cooperated m + 1 rounds ago. Scores are counted in whole units (`games.UNIT`).
+cooperated m + 1 rounds ago, and likewise ``unread[a]`` whether its choice could not be read, which
+counts as defecting. Scores are counted in whole units (`games.UNIT`).
 """
 
 from __future__ import annotations
@@ -33,6 +34,8 @@ DYNAMICS: Final = 0
 # Events: what became of a choice. The first is `stepping.NONE`; from `UNPARSABLE` on they are what
 # cannot be read, in the order of `array_world`'s codes.
 CHOSE, ILLEGAL, UNPARSABLE = 1, 2, 3
+UNREAD: Final = 1.0 / 64.0
+"""What stands in vectors for a choice that could not be read, on top of what it counted as."""
 
 MILESTONES: Final = ("cooperated", "defected", "all_cooperated", "all_defected")
 """The names of the bits of `marks`."""
@@ -52,7 +55,7 @@ def layout(agents: int) -> np.dtype[Any]:
             ("seed", "<u8"),
             # steps, rounds that are over, steps of talk before the next choice
             *fields_of("<i4", "t played talk agents"),
-            ("past", "<u8", agents),
+            *fields_of("<u8", "past unread", agents),
             ("score", "<i8", agents),
             ("cooperated", "<i4", agents),
             # said: the symbol uttered in this step, 0 for silence

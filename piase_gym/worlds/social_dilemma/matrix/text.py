@@ -7,16 +7,13 @@ from typing import Any
 
 from piase_gym.core.world import HINT_TEXT
 from piase_gym.worlds.social_dilemma.config import SocialDilemmaConfig
-from piase_gym.worlds.social_dilemma.constants import MAX_ROUNDS, MAX_TALK
-from piase_gym.worlds.social_dilemma.games import GAMES_BY_NAME, MAX_PAYOFF
+from piase_gym.worlds.social_dilemma.constants import MAX_TALK
 from piase_gym.worlds.social_dilemma.line_reader import LineReader, times
-from piase_gym.worlds.social_dilemma.matrix.facts import MatrixFacts, MatrixForm, Table, facts_of
+from piase_gym.worlds.social_dilemma.matrix.facts import MatrixFacts, MatrixForm, facts_of, form_of
 from piase_gym.worlds.texts.letters import closing_lines
 
-ACTS = ("cooperate", "defect")
-DEEDS = {True: "cooperated", False: "defected"}
 _PAIR = tuple((choice, others) for choice in (0, 1) for others in (1, 0))
-"""The cases of a game of two in the order of the text: (own choice, whether the other does)."""
+"""The cases of a game of two: (own choice, whether the other cooperates)."""
 
 
 def number(value: float) -> str:
@@ -24,60 +21,68 @@ def number(value: float) -> str:
     return repr(value).removesuffix(".0")
 
 
-def text_of(facts: MatrixFacts) -> str:
-    """Write the facts as prose, each of them once."""
-    words = GAMES_BY_NAME[facts.game]
+def text_of(facts: MatrixFacts, config: SocialDilemmaConfig) -> str:
+    """Write the facts as prose; what never changes, such as payoffs, stands in the prompt."""
+    words, two = config.words, bool(facts.their_payoffs)
     lines = [
-        f"You are {facts.agent} in {words.title}{_length(facts)}",
-        f"To cooperate is to {words.cooperate}, to defect is to {words.defect}.",
-        *_payoff_lines(facts),
+        f"You are {facts.agent}. Rounds played: {facts.played}"
+        f"{'' if facts.rounds is None else f' of {facts.rounds}'}. "
+        f"Your score: {number(facts.score)}."
     ]
-    if facts.noise:
-        lines.append(f"A choice turns into the other one with a chance of {facts.noise!r}.")
     if facts.talk:
-        lines.append(f"This is a time to talk: choices count after {times(facts.talk, 'step')}.")
-    others = "the other" if facts.their_payoffs else "the others"
-    lines.append(
-        f"So far your score is {number(facts.score)}; you cooperated "
-        f"{times(facts.cooperated)}, {others} {times(facts.others_cooperated)}."
-    )
-    lines += [_history_line(facts, ago) for ago in range(1, len(facts.history) + 1)]
-    lines += [f"{name} has cooperated {times(count)}." for name, count in facts.reputation]
+        lines.append(f"Talk now: you choose after {times(facts.talk, 'step')}.")
+    else:
+        lines.append(f"Choose now: {words[0]} or {words[1]}.")
+    if facts.played:
+        others = "the other" if two else "the others"
+        lines.append(
+            f"You chose {words[0]} {times(facts.cooperated)}, {others} "
+            f"{times(facts.others_cooperated)}."
+        )
+    if facts.history:
+        told = "you and the other" if two else f"you, and how many others chose {words[0]}"
+        rounds = zip(facts.history, facts.unread, strict=True)
+        past = "; ".join(_round(*row, words, two) for row in rounds)
+        lines.append(f"Last rounds, newest first ({told}): {past}.")
+    lines += [f"{name} chose {words[0]} {times(count)}." for name, count in facts.reputation]
     return "\n".join([*lines, *closing_lines(facts)])
 
 
-def _length(facts: MatrixFacts) -> str:
-    """Say how far the game has got."""
-    if facts.rounds is not None:
-        return f", after {facts.played} of {times(facts.rounds, 'round')}."
-    return (
-        f", after {times(facts.played, 'round')}; each is followed by another with a chance of "
-        f"{facts.continuation!r}."
-    )
+def _round(
+    chosen: tuple[bool, int], unread: tuple[bool, int], words: tuple[str, str], two: bool
+) -> str:
+    """Tell what was chosen in a round."""
+    mine = _choice(chosen[0], unread[0], words)
+    if two:
+        return f"{mine}, {_choice(bool(chosen[1]), bool(unread[1]), words)}"
+    return f"{mine}, {chosen[1]}{f' ({unread[1]} unreadable)' if unread[1] else ''}"
 
 
-def _payoff_lines(facts: MatrixFacts) -> list[str]:
-    """Explain what choices pay."""
-    if facts.their_payoffs:
-        return [
-            f"If {_case(choice, others)}, you get {number(facts.payoffs[choice][others])} and the "
-            f"other gets {number(facts.their_payoffs[choice][others])}."
-            for choice, others in _PAIR
+def _choice(cooperates: bool, unread: bool, words: tuple[str, str]) -> str:
+    """Name a choice; one that could not be read counts as the second, unless noise turns it."""
+    if unread:
+        return f"unreadable as {words[0]}" if cooperates else "unreadable"
+    return words[0 if cooperates else 1]
+
+
+def payoffs_told(config: SocialDilemmaConfig) -> str:
+    """Tell what choices pay, for the prompt: from the side of the first agent."""
+    words = config.words
+    mine, theirs = form_of(config).tables(0)
+    if not theirs:
+        rows = [
+            f"If you choose {name}, you get {_list([number(value) for value in row])}"
+            for name, row in zip(words, mine, strict=True)
         ]
-    counts = _list([str(count) for count in range(len(facts.payoffs[0]))])
-    return [
-        f"If you {act}, you get {_list(list(map(number, row)))} when {counts} of the others "
-        f"cooperate."
-        for act, row in zip(ACTS, facts.payoffs, strict=True)
+        counts = _list([str(count) for count in range(config.agents)])
+        return f"{'. '.join(rows)}, when {counts} of the others choose {words[0]}."
+    cells = [
+        f"{words[own]}, {words[1 - others]}: {number(mine[own][others])}, "
+        f"{number(theirs[own][others])}"
+        for own, others in _PAIR
     ]
-
-
-def _case(choice: int, others: int) -> str:
-    """Name what two players choose."""
-    theirs = 0 if others else 1
-    if choice == theirs:
-        return f"both {ACTS[choice]}"
-    return f"you {ACTS[choice]} and the other {ACTS[theirs]}s"
+    first, second = config.names(config.fixed_envelope().agents)[:2]
+    return f"What {first} and {second} choose, and what they get: {'; '.join(cells)}."
 
 
 def _list(items: list[str]) -> str:
@@ -85,36 +90,18 @@ def _list(items: list[str]) -> str:
     return f"{', '.join(items[:-1])} or {items[-1]}"
 
 
-def _history_line(facts: MatrixFacts, ago: int) -> str:
-    """Tell what was chosen some rounds ago."""
-    mine, others = facts.history[ago - 1]
-    rest = (
-        f"the other {DEEDS[others == 1]}"
-        if facts.their_payoffs
-        else f"{others} of the others cooperated"
-    )
-    return f"{times(ago, 'round')} ago you {DEEDS[mine]} and {rest}."
-
-
 # -- parsing ------------------------------------------------------------------------------
 
 _NUMBER = r"-?\d+(?:\.\d+)?(?:e-?\d+)?"
-_TITLES = {words.title: game for game, words in GAMES_BY_NAME.items()}
 _HEAD = re.compile(
-    rf"You are (\S+) in (.+), after (\d+)(?: of (\d+) rounds?\.| rounds?; each is followed by "
-    rf"another with a chance of ({_NUMBER})\.)"
+    rf"You are (\S+)\. Rounds played: (\d+)(?: of (\d+))?\. Your score: ({_NUMBER})\."
 )
-_PAID = re.compile(rf"If (.+), you get ({_NUMBER}) and the other gets ({_NUMBER})\.")
-_MANY = re.compile(r"If you (\w+), you get (.+) when (.+) of the others cooperate\.")
-_NOISE = re.compile(rf"A choice turns into the other one with a chance of ({_NUMBER})\.")
-_TALK = re.compile(r"This is a time to talk: choices count after (\d+) steps?\.")
-_SO_FAR = re.compile(
-    rf"So far your score is ({_NUMBER}); you cooperated (\d+) times?, the others? (\d+) times?\."
-)
-_AGO = re.compile(
-    r"(\d+) rounds? ago you (\w+) and (?:the other (\w+)|(\d+) of the others cooperated)\."
-)
-_RECALL = re.compile(r"(\S+) has cooperated (\d+) times?\.")
+_TALK = re.compile(r"Talk now: you choose after (\d+) steps?\.")
+_CHOOSE = re.compile(r"Choose now: (\w+) or (\w+)\.")
+_SO_FAR = re.compile(r"You chose (\w+) (\d+) times?, the others? (\d+) times?\.")
+_LAST = re.compile(r"Last rounds, newest first \(.+?\): (.+)\.")
+_OTHERS = re.compile(r"(\d+)(?: \((\d+) unreadable\))?")
+_RECALL = re.compile(r"(\S+) chose (\w+) (\d+) times?\.")
 
 
 def parse(text: str, config: SocialDilemmaConfig) -> MatrixFacts:
@@ -131,106 +118,79 @@ class _Reader(LineReader):
 
     def facts(self) -> MatrixFacts:
         """Read all lines."""
-        agent, game, played, rounds, goes_on = self.head()
-        words = GAMES_BY_NAME[game]
-        self.need(
-            re.compile(
-                re.escape(f"To cooperate is to {words.cooperate}, to defect is to {words.defect}.")
-            )
-        )
-        mine, theirs = self.payoffs()
-        noise = self.next(_NOISE)
-        chance = 0.0 if noise is None else float(noise.group(1))
-        self.require(noise is None or 0.0 < chance <= 0.5, "chances are above 0, at most 0.5")
+        config, form = self.config, form_of(self.config)
+        head = self.need(_HEAD)
+        agent, played = head.group(1), int(head.group(2))
+        self.require(agent in self.names, f"agents are {', '.join(self.names)}")
+        rounds = None if head.group(3) is None else int(head.group(3))
+        self.require(rounds == config.known_rounds, "there is another number of rounds")
+        self.require(played < 2**31, "nobody counts so far")
         talk = self.next(_TALK)
         steps = 0 if talk is None else int(talk.group(1))
         self.require(talk is None or 1 <= steps <= MAX_TALK, f"talk takes 1 to {MAX_TALK} steps")
-        so_far = self.need(_SO_FAR)
-        counts = int(so_far.group(2)), int(so_far.group(3))
-        self.require(max(counts) < 2**31, "nobody counts so far")
+        if talk is None:
+            self.require(self.need(_CHOOSE).groups() == config.words, "choices are others")
+        counts = 0, 0
+        if played:
+            so_far = self.need(_SO_FAR)
+            self.require(so_far.group(1) == config.words[0], "the choice is another")
+            counts = int(so_far.group(2)), int(so_far.group(3))
+            self.require(max(counts) < 2**31, "nobody counts so far")
+        payoffs, theirs = form.tables(min(self.names.index(agent), config.agents - 1))
+        history = self.history()
         found = MatrixFacts(
             agent=agent,
-            game=game,
+            game=config.game,
             played=played,
             rounds=rounds,
-            continuation=goes_on,
-            noise=chance,
+            continuation=None if config.known_rounds else config.chance,
+            noise=config.noise,
             talk=steps,
-            payoffs=mine,
+            payoffs=payoffs,
             their_payoffs=theirs,
-            score=float(so_far.group(1)),
+            score=float(head.group(4)),
             cooperated=counts[0],
             others_cooperated=counts[1],
-            history=self.history(len(mine[0]) - 1),
+            history=tuple(chosen for chosen, _ in history),
+            unread=tuple(unread for _, unread in history),
             reputation=self.reputation(agent),
             messages=self.messages(agent),
             hint=self.hint(),
         )
         self.require_end()
+        self.require(
+            text_of(found, config) == "\n".join(self.lines),
+            "it is not written as this world writes",
+        )
         return found
 
-    def head(self) -> tuple[str, str, int, int | None, float | None]:
-        """Read who plays what, and how far the game has got."""
-        match = self.need(_HEAD)
-        agent, title, played, rounds, chance = match.groups()
-        self.require(agent in self.names, f"agents are {', '.join(self.names)}")
-        self.require(title in _TITLES, f"games are {', '.join(_TITLES)}")
-        self.require(int(played) < 2**31, "nobody counts so far")
-        if rounds is not None:
-            self.require(1 <= int(rounds) <= MAX_ROUNDS, f"there are 1 to {MAX_ROUNDS} rounds")
-            return agent, _TITLES[title], int(played), int(rounds), None
-        self.require(0.0 <= float(chance) < 1.0, "chances are from 0 to 1")
-        return agent, _TITLES[title], int(played), None, float(chance)
+    def history(self) -> list[tuple[tuple[bool, int], tuple[bool, int]]]:
+        """Read what was chosen and what could not be read, newest first."""
+        match = self.next(_LAST)
+        rounds = match.group(1).split("; ") if match else []
+        self.require(len(rounds) <= self.config.memory, f"memory is {self.config.memory}")
+        found = []
+        for told in rounds:
+            mine, _, rest = told.partition(", ")
+            chosen, unread = self.choice(mine)
+            if self.config.agents == 2:
+                other, lost = self.choice(rest)
+                found.append(((chosen, int(other)), (unread, int(lost))))
+                continue
+            others = _OTHERS.fullmatch(rest)
+            self.require(others is not None, "the others are counted")
+            assert others is not None
+            count, lost_count = int(others.group(1)), int(others.group(2) or 0)
+            self.require(max(count, lost_count) < self.config.agents, "there are fewer others")
+            found.append(((chosen, count), (unread, lost_count)))
+        return found
 
-    def payoffs(self) -> tuple[Table, Table | tuple[()]]:
-        """Read the table of payoffs."""
-        if self.config.agents == 2:
-            return self.pair()
-        rows = []
-        for act in ACTS:
-            match = self.need(_MANY)
-            self.require(match.group(1) == act, f"this line is about {act}")
-            row, counts = (part.replace(" or ", ", ").split(", ") for part in match.groups()[1:])
-            good = len(row) == self.config.agents
-            self.require(good, f"there are {self.config.agents} payoffs")
-            wanted = [str(count) for count in range(len(row))]
-            self.require(counts == wanted, "the others are counted from 0")
-            self.require(match.group(2) == _list(row), "payoffs stand in a list")
-            rows.append(tuple(self.paid(value) for value in row))
-        return (rows[0], rows[1]), ()
-
-    def pair(self) -> tuple[Table, Table]:
-        """Read the payoffs of two."""
-        mine, theirs = [[0.0, 0.0], [0.0, 0.0]], [[0.0, 0.0], [0.0, 0.0]]
-        for choice, others in _PAIR:
-            match = self.need(_PAID)
-            case = _case(choice, others)
-            self.require(match.group(1) == case, f"this line is about what follows if {case}")
-            mine[choice][others] = self.paid(match.group(2))
-            theirs[choice][others] = self.paid(match.group(3))
-        first, second = map(tuple, mine)
-        third, fourth = map(tuple, theirs)
-        return (first, second), (third, fourth)
-
-    def paid(self, word: str) -> float:
-        """Read one payoff."""
-        self.require(re.fullmatch(_NUMBER, word) is not None, f"{word!r} is no number")
-        self.require(abs(float(word)) <= MAX_PAYOFF, f"payoffs are at most {MAX_PAYOFF:g}")
-        return float(word)
-
-    def history(self, others: int) -> tuple[tuple[bool, int], ...]:
-        """Read what was chosen, newest first."""
-        found: list[tuple[bool, int]] = []
-        while match := self.next(_AGO):
-            ago, mine, other, count = match.groups()
-            self.require(int(ago) == len(found) + 1, f"this is {len(found) + 1} rounds ago")
-            self.require(len(found) < self.config.memory, f"memory is {self.config.memory}")
-            self.require({mine, other} <= {*DEEDS.values(), None}, "one cooperated or defected")
-            self.require((other is None) == (others > 1), "there is another number of others")
-            cooperating = int(other == DEEDS[True]) if count is None else int(count)
-            self.require(cooperating <= others, f"there are {others} others")
-            found.append((mine == DEEDS[True], cooperating))
-        return tuple(found)
+    def choice(self, word: str) -> tuple[bool, bool]:
+        """Read a choice: whether it counts as to cooperate, and whether it could not be read."""
+        words = self.config.words
+        known = {_choice(c, u, words): (c, u) for c in (True, False) for u in (True, False)}
+        self.require(word in known, f"choices are {', '.join(known)}")
+        return known[word]
 
     def reputation(self, agent: str) -> tuple[tuple[str, int], ...]:
         """Read how often each of the others has cooperated."""
@@ -240,20 +200,19 @@ class _Reader(LineReader):
             self.require(self.config.reputation, "nobody has a reputation under this config")
             due = others[len(found)] if len(found) < len(others) else "nobody"
             self.require(match.group(1) == due, f"this line is about {due}")
-            self.require(int(match.group(2)) < 2**31, "nobody counts so far")
-            found.append((match.group(1), int(match.group(2))))
+            self.require(int(match.group(3)) < 2**31, "nobody counts so far")
+            found.append((match.group(1), int(match.group(3))))
         return tuple(found)
 
 
 def write_kept(form: MatrixForm, kept: Any, agent: int) -> str:
     """Write the text of the moment in which (vector, score, hint) were kept."""
     vector, score, hint = kept
-    return text_of(facts_of(vector, agent, score, form, hint))
+    return text_of(facts_of(vector, agent, score, form, hint), form.config)
 
 
 def longest_text(form: MatrixForm) -> int:
     """Return an upper bound for the length of a text."""
     envelope = form.envelope
     name = max(len(agent) for agent in form.names)
-    table = 800 + 4 * 30 * envelope.agents
-    return table + 80 * envelope.memory + envelope.agents * (2 * name + 80) + HINT_TEXT
+    return 500 + 80 * envelope.memory + envelope.agents * (2 * name + 80) + HINT_TEXT

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
+from dataclasses import replace
 from typing import Any, ClassVar
 
 import numpy as np
@@ -11,14 +12,15 @@ from numpy.typing import NDArray
 
 from piase_gym.compiled.stepping import Kernels
 from piase_gym.core.commands import OUTCOMES as ALL_OUTCOMES
-from piase_gym.core.commands import Command, Outcome, Result, Verb
+from piase_gym.core.commands import Command, InvalidAction, Outcome, Result, Verb
+from piase_gym.core.last_step import LastStep
 from piase_gym.core.objects import Objects
 from piase_gym.core.script.observables import Observable
 from piase_gym.core.world import Manual
 from piase_gym.worlds.social_dilemma import objects, scripting
 from piase_gym.worlds.social_dilemma.config import SocialDilemmaConfig
 from piase_gym.worlds.social_dilemma.constants import RESULTS
-from piase_gym.worlds.social_dilemma.games import UNIT
+from piase_gym.worlds.social_dilemma.games import DEFECT, GAMES_BY_NAME, ROLES, UNIT
 from piase_gym.worlds.social_dilemma.manual import matrix_manual
 from piase_gym.worlds.social_dilemma.matrix import facts, pictures, state, text
 from piase_gym.worlds.social_dilemma.matrix.facts import MatrixFacts
@@ -28,9 +30,11 @@ from piase_gym.worlds.social_dilemma.world import Modules, SocialDilemma
 
 OUTCOMES = (Outcome.OK, *(outcome for outcome in ALL_OUTCOMES if outcome is not Outcome.FAILED))
 """The outcome of every event of `matrix.state`."""
+_SILENCE = ("say nothing", "nothing", "silence", "stay silent")
+_CHOOSE = "It is time to choose; a symbol is said with a choice, after the word saying."
 _OF_AGENTS = "alive fate marks said cooperated".split()
-_COOPERATE = ("c", "contribute", "volunteer", "swerve", "stag", "opera", "heads")
-_DEFECT = ("d", "keep", "abstain", "straight", "hare", "match", "tails", "wait", "noop")
+_SYNONYMS = (("c",), ("d", "wait", "noop"))
+_OTHERWISE = {"defected": 1, "cooperated": 0, "all_defected": 1, "all_cooperated": 0}
 
 
 class MatrixGames(SocialDilemma[MatrixFacts]):
@@ -50,12 +54,84 @@ class MatrixGames(SocialDilemma[MatrixFacts]):
 
     @property
     def grammar(self) -> tuple[Verb, ...]:
-        """``cooperate`` and ``defect``; with symbols, ``... saying <symbol>``."""
+        """The two choices by their names in texts; with symbols, ``... saying <symbol>``."""
+        game, named = GAMES_BY_NAME[self.config.game], self.config.words
+        meant = game.cooperate, game.defect
+        told = zip(named, meant, ROLES, game.names, ("a", "b"), _SYNONYMS, strict=True)
         message = self._message
-        return (
-            Verb("cooperate", "choose what is good for all", message, _COOPERATE),
-            Verb("defect", "choose what is good for you alone", message, _DEFECT),
-        )
+        verbs = [
+            Verb(name, meaning, message, tuple({*more, *also} - {name}))
+            for name, meaning, *more, also in told
+        ]
+        if message:
+            symbol = replace(message[0], before="", optional=False)
+            verbs.append(Verb("say", "say a symbol, while it is time to talk", (symbol,)))
+        return tuple(verbs)
+
+    def configure(self, config: SocialDilemmaConfig) -> None:
+        """Take another config, whose choices may have other names."""
+        super().configure(config)
+        self._command_table = self._new_command_table()
+
+    def read(self, agent: int, line: object) -> Command | InvalidAction:
+        """Read a line; choices are commands by their roles."""
+        if isinstance(line, str) and line.strip(" .").lower() in _SILENCE:
+            return self._said({}) if self._talks else InvalidAction(Outcome.UNPARSABLE, _CHOOSE)
+        return self._by_role(super().read(agent, line))
+
+    def check(self, agent: int, command: Command) -> Command | InvalidAction:
+        """Check a command; choices may have any of their names."""
+        return self._by_role(super().check(agent, command))
+
+    def legal(self, agent: int, command: Command) -> bool:
+        """Tell whether a command is legal now, under any of its names."""
+        named = (*self.config.words, "say")
+        found = self._by_role(command) if command.verb in named else command
+        return isinstance(found, Command) and super().legal(agent, found)
+
+    @property
+    def _talks(self) -> bool:
+        """Whether this is a time to talk."""
+        return bool(self.states["talk"][0])
+
+    def _said(self, parameters: Mapping[str, Any]) -> Command:
+        """Return the command that says a symbol, whose choice does not count."""
+        return Command(ROLES[DEFECT], parameters)
+
+    def _by_role(self, found: Command | InvalidAction) -> Command | InvalidAction:
+        """Return a command under its verb as data."""
+        if not isinstance(found, Command):
+            return found
+        if found.verb == "say":
+            fits = self._said(found.parameters)
+            return fits if self._talks else InvalidAction(Outcome.UNPARSABLE, _CHOOSE)
+        return Command(ROLES[self.config.words.index(found.verb)], found.parameters)
+
+    def write(self, command: Command) -> str:
+        """Return the line of a choice, by its name in texts."""
+        if command.verb in ROLES:
+            name = self.config.words[ROLES.index(command.verb)]
+            command = Command(name, command.parameters)
+        return super().write(command)
+
+    def last_steps(self) -> Sequence[LastStep | None]:
+        """Tell milestones by the names of choices, and what was said in a time to talk."""
+        if isinstance(self._last, tuple):
+            self._last = [last and self._by_names(last) for last in super().last_steps()]
+        return super().last_steps()
+
+    def _by_names(self, last: LastStep) -> LastStep:
+        """Return the line of the last step in the words of the text."""
+        line = last.command
+        if line and self.states["talk"][0] < self.config.talk:  # it was a step of talk
+            line = f"say {line.rpartition(' saying ')[2] if ' saying ' in line else 'nothing'}"
+        reached = tuple(self._called(name) for name in last.milestones if line)
+        return replace(last, command=line, milestones=reached)
+
+    def _called(self, milestone: str) -> str:
+        """Return what a milestone is called in texts."""
+        everybody = "all " if milestone.startswith("all_") else ""
+        return f"{everybody}chose {self.config.words[_OTHERWISE[milestone]]}"
 
     @property
     def commands(self) -> tuple[Command, ...]:
@@ -95,7 +171,7 @@ class MatrixGames(SocialDilemma[MatrixFacts]):
     @staticmethod
     def to_text(facts: MatrixFacts, config: SocialDilemmaConfig) -> str:
         """Return the prose of the facts."""
-        return text.text_of(facts)
+        return text.text_of(facts, config)
 
     def _scores(self) -> list[float]:
         """Return everybody's score."""
@@ -133,11 +209,13 @@ class MatrixGames(SocialDilemma[MatrixFacts]):
         """Return the step, rounds played, steps of talk and agents, then what is known of each.
 
         That is alive, fate, marks, symbol said, cooperations and score; then, by agent, whether it
-        cooperated in each of the last rounds of the envelope's memory, newest first.
+        cooperated in each of the last rounds of the envelope's memory, newest first; then likewise
+        whether its choice could not be read.
         """
         record, slots = self.states[0], len(self.agents)
         shifts = np.arange(self.envelope.memory, dtype=np.uint64)
-        past = (record["past"][:slots, None] >> shifts) & np.uint64(1)
+        bits = np.concatenate([record["past"][:slots], record["unread"][:slots]])
+        past = (bits[:, None] >> shifts) & np.uint64(1)
         parts = [
             [record[name] for name in ("t", "played", "talk", "agents")],
             *(record[name][:slots] for name in _OF_AGENTS),
@@ -149,7 +227,11 @@ class MatrixGames(SocialDilemma[MatrixFacts]):
     @property
     def manual(self) -> Manual:
         """The words of the prompt."""
-        return matrix_manual(self.config)
+        return replace(
+            matrix_manual(self.config),
+            milestones=tuple(map(self._called, self.milestones)),
+            unused=() if self.config.talk else ("say",),
+        )
 
     # -- pictures -------------------------------------------------------------------------
 
