@@ -137,6 +137,11 @@ class GridWorldConfig(WorldConfig):
     )
     window: int = Field(7, ge=3, le=15, description="side of the window, odd")
     see_through_walls: bool = Field(True, description="False hides what walls and doors cover")
+    frame: Literal["grid", "agent"] = Field(
+        "grid",
+        description="the frame of reference of commands and texts: 'grid' has north, east, south "
+        "and west, 'agent' ahead, behind, left and right",
+    )
     max_steps: int = Field(200, ge=1, le=2**31 - 1, description="steps until truncation")
     rewards: Rewards = Field(default_factory=lambda: Rewards(), description="the reward table")
     envelope: GridWorldEnvelope | None = Field(None, description="largest sizes")
@@ -287,6 +292,12 @@ class GridWorldConfig(WorldConfig):
         return {agent: step for agent, step in enumerate(self.join_at) if step != 0}
 
     @property
+    def has_keys(self) -> bool:
+        """Whether keys can lie in its levels."""
+        doors = self.layout == "multi_room" and self.doors in ("locked", "mixed")
+        return doors or self.layout == "door_key" or kinds.KEY in self.plan.values()
+
+    @property
     def difficulties(self) -> tuple[float, float] | None:
         """The range of `difficulty`, if it is given."""
         if self.difficulty is None or isinstance(self.difficulty, tuple):
@@ -318,6 +329,7 @@ class GridWorldConfig(WorldConfig):
             and not self.shared_reward
             and not self.latecomers
             and self.observe == "window"
+            and self.frame == "grid"
         )
 
     def fixed_sizes(self) -> GridWorldEnvelope:

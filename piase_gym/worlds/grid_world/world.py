@@ -13,7 +13,15 @@ from numpy.typing import NDArray
 from piase_gym.compiled import readable
 from piase_gym.compiled.memory import overlaid
 from piase_gym.compiled.stepping import Kernels
-from piase_gym.core.commands import Command, Outcome, Result, Verb
+from piase_gym.core.commands import (
+    MAX_LINE,
+    Command,
+    InvalidAction,
+    Outcome,
+    Result,
+    Verb,
+    unparsable,
+)
 from piase_gym.core.difficulty import DifficultyParameter, Element, PerAgentField
 from piase_gym.core.surroundings import Surroundings
 from piase_gym.core.world import HINT_TEXT, Capabilities, Manual
@@ -21,8 +29,17 @@ from piase_gym.errors import AgentError, EnvelopeError, GenerationError
 from piase_gym.worlds.array_world import ArrayWorld, Batch
 from piase_gym.worlds.batch_arrays import stacked
 from piase_gym.worlds.grid_world import facts as views
-from piase_gym.worlds.grid_world.actions import commands_of, grammar_of
-from piase_gym.worlds.grid_world.cells import CELLS, HEADINGS, KEY, MAX_CODE, START, UNSEEN, WALL
+from piase_gym.worlds.grid_world.actions import commands_of, deed_events, grammar_of
+from piase_gym.worlds.grid_world.cells import (
+    CELLS,
+    HEADINGS,
+    KEY,
+    MAX_CODE,
+    OUTSIDE,
+    START,
+    UNSEEN,
+    WALL,
+)
 from piase_gym.worlds.grid_world.config import (
     MAX_SIDE,
     MAX_SYMBOLS,
@@ -32,9 +49,10 @@ from piase_gym.worlds.grid_world.config import (
 from piase_gym.worlds.grid_world.curriculum import DIALS, ELEMENTS, PERSONAL
 from piase_gym.worlds.grid_world.facts import GridFacts
 from piase_gym.worlds.grid_world.levels import LAYOUTS, PAGES
-from piase_gym.worlds.grid_world.manual import fault_sentence, manual
+from piase_gym.worlds.grid_world.manual import deeds_of, fault_sentence, manual
 from piase_gym.worlds.grid_world.observe import pictures, surroundings
 from piase_gym.worlds.grid_world.rules.events import (
+    ADVICE,
     BLOCKED,
     ENTER,
     FAILURES,
@@ -54,8 +72,11 @@ from piase_gym.worlds.grid_world.state import (
 )
 from piase_gym.worlds.grids.codes import AHEAD, on_map
 from piase_gym.worlds.grids.hidden_cells import unseen_floor
+from piase_gym.worlds.grids.moves import walking_line, with_new_names
 from piase_gym.worlds.grids.obstacles import in_the_way
+from piase_gym.worlds.grids.words import cell_noun
 
+_USE = CELLS.array("use")
 _OF_AGENTS = "x y heading carry alive fate marks role level said energy".split()
 
 
@@ -194,13 +215,14 @@ class GridWorld(ArrayWorld[GridWorldConfig, GridFacts]):
 
     @property
     def grammar(self) -> tuple[Verb, ...]:
-        """``move <direction>``, ``stay``, ``interact``; with a channel, ``... saying <symbol>``."""
-        return grammar_of(self.envelope.symbols)
+        """``move <direction>``, or ``forward`` and ``turn <side>``; ``stay`` and ``interact``."""
+        config = self.config
+        return grammar_of(self.envelope.symbols, config.frame, deeds_of(config))
 
     @property
     def commands(self) -> tuple[Command, ...]:
         """The command of every index: symbol * 6 + action."""
-        return commands_of(self.envelope.symbols)
+        return commands_of(self.envelope.symbols, self.config.frame)
 
     @property
     def noop(self) -> Command:
@@ -302,6 +324,7 @@ class GridWorld(ArrayWorld[GridWorldConfig, GridFacts]):
         self.tables[...] = config_table(self.config, self.envelope)
         self.form = views.layout_of(self.config)
         self.awaiting_agents = bool(self.config.latecomers)
+        self._command_table = self._new_command_table()
 
     # -- knowledge ------------------------------------------------------------------------
 
@@ -348,15 +371,48 @@ class GridWorld(ArrayWorld[GridWorldConfig, GridFacts]):
         event = self._event_view[agent]
         if event != BLOCKED:
             return FAILURES.get(event)
+        code, carries = self._ahead(agent)
+        advice = ADVICE.get(int(_USE[int(carries), code]), "")
+        return in_the_way(self.form.cell_names[code]) + advice
+
+    def _ahead(self, agent: int) -> tuple[int, bool]:
+        """Return the code of the cell ahead of an agent, and whether it carries something."""
         form, vector = self.form, self._obs_rows[agent]
+        x, y, heading, carry = vector[form.area + 2 : form.area + 6].tolist()
         column, row = form.columns // 2, form.rows - 2
         if form.whole_grid:
-            x, y, heading = vector[form.area + 2 : form.area + 5].tolist()
             dx, dy = AHEAD[HEADINGS[heading]]
             column, row = x + dx, y + dy
             if not (0 <= row < form.rows and 0 <= column < form.columns):
-                return in_the_way("outside")
-        return in_the_way(form.cell_names[vector[row * form.columns + column]])
+                return OUTSIDE, bool(carry)
+        return int(vector[row * form.columns + column]), bool(carry)
+
+    # -- reading --------------------------------------------------------------------------
+
+    def read(self, agent: int, line: object) -> Command | InvalidAction:
+        """Read a text action, also one that names it by what it would do now: ``open the door``."""
+        found = super().read(agent, line)
+        if isinstance(found, Command) or not isinstance(line, str) or len(line) > MAX_LINE:
+            return found
+        frame, plain = self.config.frame, " ".join(line.lower().rstrip(" .!").split())
+        heading = int(self.states["heading"][0, agent])
+        if (walking := walking_line(plain, frame, heading)) is not None:
+            return super().read(agent, walking)
+        deed = deed_events(plain)
+        if deed is None:
+            return found
+        code, carries = self._ahead(agent)
+        event = int(_USE[int(carries), code])
+        if event in deed[0]:
+            return super().read(agent, f"interact{deed[1]}")
+        named = cell_noun(self.form, code)
+        return unparsable(
+            f"{plain[:40]!r} is not what to interact would do now: ahead of you is {named}"
+        )
+
+    def check(self, agent: int, command: Command) -> Command | InvalidAction:
+        """Check a command that came as data; directions may have their first names."""
+        return super().check(agent, with_new_names(command, self.config.frame))
 
     def unknown_to(self, agent: int) -> dict[str, Any]:
         """Let the others carry something else, and put a wall where a window does not reach."""

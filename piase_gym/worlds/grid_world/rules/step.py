@@ -51,6 +51,7 @@ from piase_gym.worlds.grid_world.rules.events import (
     TAG,
     TAGGER,
     TOGGLE,
+    TURN,
     UNLOCK,
     UNPARSABLE,
     WAS_CAUGHT,
@@ -60,6 +61,7 @@ from piase_gym.worlds.grid_world.rules.world import appear, gather, live, marked
 from piase_gym.worlds.grids.windows import advance, ahead, cell_at, paint_at, put, seen_ahead
 
 HEADING_OF = np.array([0, 2, 3, 1])  # up, down, left, right as headings
+TURN_OF = np.array([0, 2, 3, 1])  # forward, turn around, left, right as quarters
 MOVES = 4
 STAYING = 4
 INTERACTING = 5
@@ -77,8 +79,21 @@ def act(s, w, full, a, index, o, rewards, events):
     if index < 0:
         return STAY if index == ABSENT else UNPARSABLE + (ABSENT - 1 - index)
     if index < MOVES:
+        if full and w.agent_frame:
+            return stride(s, w, a, index, o, rewards, events)
         return walk(s, w, full, a, HEADING_OF[index], o, rewards, events)
     return STAY if index == STAYING else interact(s, w, a)
+
+
+@helper
+def stride(s, w, a, index, o, rewards, events):
+    """Let agent `a` step ahead, or turn on the spot. Returns the event."""
+    heading = (np.int64(s.heading[a]) + TURN_OF[index]) & 3
+    if index == 0:
+        return walk(s, w, np.bool_(True), a, heading, o, rewards, events)
+    s.heading[a] = heading
+    appear(s, w, np.bool_(True), a)
+    return TURN
 
 
 @hot

@@ -43,6 +43,7 @@ TABLE: Final = record(
         *MAP_FIELDS,
         ("free", "<i4"),  # where the words of free cells lie in the field `free`
         ("full", "<i4"),  # 1 if more is in use than doors, keys and goals in a window of 7 by 7
+        ("agent_frame", "<i4"),  # 1 if commands are to go forward and to turn
         ("pass_through", "<i4"),
         ("shared", "<i4"),
         ("symbols", "<i4"),
@@ -117,6 +118,7 @@ def new_table(
         table[name] = value
     seven = config.window == envelope.window == 7
     table["full"] = envelope.wide or not (config.plain_rules and seven)
+    table["agent_frame"] = config.frame == "agent"
     table["pass_through"] = config.collisions == "pass"
     table["shared"] = config.shared_reward
     table["regrow"] = _chance(config.regrow)
@@ -196,7 +198,7 @@ def _set_plan(table: Any, config: GridWorldConfig) -> None:
 
 
 WORTH: Final = {
-    "move": (events.MOVE, events.PUSH),
+    "move": (events.MOVE, events.PUSH, events.TURN),
     "goal": (events.REACH_GOAL,),
     "stay": (events.STAY,),
     "blocked": (events.BLOCKED,),
