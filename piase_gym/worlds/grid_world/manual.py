@@ -11,6 +11,8 @@ from piase_gym.worlds.grid_world import cells as kinds
 from piase_gym.worlds.grid_world.config import GridWorldConfig
 from piase_gym.worlds.grid_world.levels import of_layout
 from piase_gym.worlds.grid_world.rules import events
+from piase_gym.worlds.grids.moves import scene_manual
+from piase_gym.worlds.grids.words import listed
 
 
 def fault_sentence(fault: int, config: GridWorldConfig) -> str:
@@ -89,21 +91,16 @@ def _acting(config: GridWorldConfig) -> list[str]:
         if config.frame == "grid"
         else "Turn until it is ahead of you"
     )
-    told = [f"Interact acts on the one cell ahead of you: it {_series(deeds)}."]
+    told = [f"Interact acts on the one cell ahead of you: it {listed(deeds)}."]
     filling = [name for name, codes in _FILLING.items() if _present(config) & codes]
     if filling:
         one = filling[0] if len(filling) == 1 else "each of these"
         told.append(
-            f"{_series(filling).capitalize()} {'fill' if len(filling) > 1 else 'fills'} a whole "
+            f"{listed(filling).capitalize()} {'fill' if len(filling) > 1 else 'fills'} a whole "
             f"cell, which you cannot walk onto. To act on {one}, stand next to it. {turn}, then "
             "interact."
         )
     return told
-
-
-def _series(parts: list[str]) -> str:
-    """Join clauses with commas and an ``and``."""
-    return parts[0] if len(parts) == 1 else f"{', '.join(parts[:-1])} and {parts[-1]}"
 
 
 def _deeds(config: GridWorldConfig) -> list[str]:
@@ -160,25 +157,9 @@ def _company(config: GridWorldConfig) -> str:
 
 def _seeing(config: GridWorldConfig) -> str:
     """Explain what is seen and told."""
-    half = config.window // 2
-    seen = (
-        "You see the whole grid."
-        if config.observe == "grid"
-        else f"You see {config.window - 1} cells ahead, {half} to each side, and nothing behind "
-        "you; a turn shows you other cells."
-    )
-    hidden = "" if config.see_through_walls else " Walls and closed doors hide what lies behind."
-    offset = "2 north, 1 east" if config.frame == "grid" else "2 ahead, 1 right"
-    line = "north or south" if config.frame == "grid" else "ahead"
-    end = "3 north" if config.frame == "grid" else "3 ahead"
-    return (
-        f"{seen}{hidden} Places are told from where you stand: '{offset}' is a cell two rows and "
-        f"one column away, 'in line' straight {line} of you, 'all across' as far as you see; "
-        "a span from 0 begins where you stand. "
-        f"'The grid ends {end}' says that the cell there is outside. Where a thing is named "
-        "within a row of walls, it stands in place of the wall. Cells that an observation does "
-        "not mention are free floor."
-    )
+    window = None if config.observe == "grid" else config.window
+    hidden = "" if config.see_through_walls else "Walls and closed doors hide what lies behind. "
+    return hidden + scene_manual(config.frame, window, "free floor", walls=True)
 
 
 def _present(config: GridWorldConfig) -> set[int]:
@@ -244,9 +225,9 @@ def _example(config: GridWorldConfig) -> tuple[str, str]:
     if config.frame == "grid":
         if config.has_keys:
             return "Ahead of you, to the north, is a key.", "interact"
-        return "The nearest goal is 2 east." if _has_goals(config) else "Walls: 1 north, in line.", (
-            "move east"
-        )
+        return "The nearest goal is 2 east." if _has_goals(
+            config
+        ) else "Walls: 1 north, in line.", ("move east")
     if config.has_keys:
         return "You see a key 1 left.", "turn left"
     return "The nearest goal is 2 right." if _has_goals(config) else "Walls: 1 ahead, in line.", (

@@ -72,7 +72,7 @@ from piase_gym.worlds.grid_world.state import (
 )
 from piase_gym.worlds.grids.codes import AHEAD, on_map
 from piase_gym.worlds.grids.hidden_cells import unseen_floor
-from piase_gym.worlds.grids.moves import walking_line, with_new_names
+from piase_gym.worlds.grids.moves import plain_line, walking_line, with_new_names
 from piase_gym.worlds.grids.obstacles import in_the_way
 from piase_gym.worlds.grids.words import cell_noun
 
@@ -394,7 +394,7 @@ class GridWorld(ArrayWorld[GridWorldConfig, GridFacts]):
         found = super().read(agent, line)
         if isinstance(found, Command) or not isinstance(line, str) or len(line) > MAX_LINE:
             return found
-        frame, plain = self.config.frame, " ".join(line.lower().rstrip(" .!").split())
+        frame, plain = self.config.frame, plain_line(line)
         heading = int(self.states["heading"][0, agent])
         if (walking := walking_line(plain, frame, heading)) is not None:
             return super().read(agent, walking)

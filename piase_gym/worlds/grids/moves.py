@@ -67,6 +67,11 @@ _AGENT = re.compile(
 )
 
 
+def plain_line(line: str) -> str:
+    """Return a line in lower case, without what ends it and without repeated spaces."""
+    return " ".join(line.lower().rstrip(" .!").split())
+
+
 def walking_line(line: str, frame: FrameName, heading: int) -> str | None:
     """Return the command in text that a line stands for by a synonym, or ``None``.
 
@@ -83,3 +88,50 @@ def walking_line(line: str, frame: FrameName, heading: int) -> str | None:
         side = match.group(1) if match.group(1) in TURNS else "around"
         return f"turn {side}{match.group(2) or ''}"
     return None
+
+
+def scene_manual(frame: FrameName, window: int | None, floor: str, walls: bool = False) -> str:
+    """Return the part of a prompt that says what is seen, and how texts tell it.
+
+    Args:
+        frame: The frame of reference.
+        window: The side of the window; ``None`` if the whole grid is seen.
+        floor: What cells are that are not mentioned.
+        walls: Whether there can be walls.
+    """
+    seen = "You see the whole grid."
+    if window is not None:
+        seen = (
+            f"You see {window - 1} cells ahead, {window // 2} to each side, and nothing behind "
+            "you; a turn shows you other cells."
+        )
+    up, right = ("north", "east") if frame == "grid" else ("ahead", "right")
+    line = "north or south" if frame == "grid" else "ahead"
+    stands = (
+        "A thing that is named within a row of walls is in place of the wall. " if walls else ""
+    )
+    return (
+        f"{seen} Places are told from where you stand: '2 {up}, 1 {right}' is two rows and one "
+        f"column away, '0 to 3 {up}' begins in your own row, 'in line' is straight {line} of you, "
+        f"and 'all across' goes as far as you see. 'The grid ends 3 {up}' says that the cell there "
+        f"is outside. {stands}Cells that an observation does not mention are {floor}."
+    )
+
+
+_HEADINGS_OF = (0, 2, 3, 1)
+"""The headings of the directions, in the order of the commands."""
+_QUARTERS = (0, 3, 1, 2)
+"""The commands of the frame ``agent`` by quarter turns clockwise: forward, right, around, left."""
+
+
+def move_in_frame(action: int, frame: FrameName, heading: int) -> int:
+    """Return the action with which an agent begins to do a move of the frame ``grid``.
+
+    Args:
+        action: An action of the frame ``grid``, without a message.
+        frame: The frame of reference.
+        heading: The number of the agent's heading.
+    """
+    if frame == "grid" or action >= len(_HEADINGS_OF):
+        return action
+    return _QUARTERS[(_HEADINGS_OF[action] - heading) % 4]

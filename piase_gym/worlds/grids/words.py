@@ -134,7 +134,7 @@ def _ends_text(ends: list[tuple[int, str]]) -> str:
     if not ends:
         return ""
     ends.sort(key=lambda end: end[0])
-    return f"\nThe grid ends {_listed([f'{steps} {side}' for steps, side in ends])}."
+    return f"\nThe grid ends {listed([f'{steps} {side}' for steps, side in ends])}."
 
 
 def _cropped(form: Form, cells: bytes) -> tuple[bytes, int]:
@@ -260,9 +260,7 @@ def _bits(row: bytes, code: int) -> _Bits:
     return _Bits(yes, known)
 
 
-def _layer(
-    form: Form, code: int, rows: Sequence[bytes], own: int, middle: int
-) -> tuple[int, str]:
+def _layer(form: Form, code: int, rows: Sequence[bytes], own: int, middle: int) -> tuple[int, str]:
     """Sum up where a kind is; return how near it is, and the line."""
     groups: list[list[int]] = []  # first row, last row, cells of the kind, cells that are known
     last = -2
@@ -301,10 +299,8 @@ def _group_text(
     runs = [(m.start() - middle, m.end() - 1 - middle) for m in _RUN.finditer(signs)]
     if runs == [(-1, -1), (1, 1)]:
         return f"{rows}, on both sides"
-    told = [
-        "in line" if run == (0, 0) else _span_text(*run, sides[1], sides[3]) for run in runs
-    ]
-    return f"{rows}, {_listed(told)}"
+    told = ["in line" if run == (0, 0) else _span_text(*run, sides[1], sides[3]) for run in runs]
+    return f"{rows}, {listed(told)}"
 
 
 _RUN = re.compile("1(?:[1?]*1)?")
@@ -322,7 +318,7 @@ def _span_text(low: int, high: int, positive: str, negative: str) -> str:
     return f"{-low} {negative} to {high} {positive}"
 
 
-def _listed(parts: Sequence[str]) -> str:
+def listed(parts: Sequence[str]) -> str:
     """Join parts with commas and an ``and``."""
     return f"{', '.join(parts[:-1])} and {parts[-1]}" if len(parts) > 1 else parts[0]
 
@@ -541,4 +537,3 @@ def _hide_outside(cells: list[list[str]], form: Form) -> None:
             near |= {(row + 1, column + step) for step in (-1, 0, 1)}
             if cells[row][column] == "outside" and not near & lit:
                 cells[row][column] = "unseen"
-

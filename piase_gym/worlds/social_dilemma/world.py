@@ -225,6 +225,7 @@ class SocialDilemma(ArrayWorld[SocialDilemmaConfig, F]):
         super().configure(config)
         self.tables[...] = self.modules.memory.new_table(self.config, self.envelope)
         self.form = self.modules.views.form_of(self.config)
+        self._command_table = self._new_command_table()
 
     @property
     def vector_space(self) -> Box:

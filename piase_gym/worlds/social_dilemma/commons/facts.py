@@ -93,11 +93,12 @@ class CommonsForm:
 
     world = "SocialDilemma"
     whole_grid = False
+    opaque: frozenset[str] = frozenset()
     nouns = TABLE.nouns
 
     def __init__(self, config: SocialDilemmaConfig) -> None:
         """Work out the frame from the config and its envelope."""
-        self.config = config
+        self.config, self.frame = config, config.frame
         self.envelope = envelope = config.fixed_sizes()
         self.rows = self.columns = envelope.window
         self.names = config.names(envelope.agents)
