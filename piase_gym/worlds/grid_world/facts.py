@@ -13,6 +13,7 @@ from __future__ import annotations
 
 import functools
 import re
+from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import Any, NamedTuple
 
@@ -204,18 +205,20 @@ class VectorTeller:
         """
         vector, hint = kept if isinstance(kept, tuple) else (kept, None)
         form = self.form
-        if form.wide or hint is not None:
-            return text_of(facts_of(vector, self.agents[agent], form, hint), form)
         data, area, own = vector.tobytes(), form.area, form.own
         if own is None:  # the viewer may be anywhere in a grid
             own = data[area + 3] * form.columns + data[area + 2]
         width, height, x, y, heading = data[area : area + 5]
         place = Place(x, y, heading, width, height)
-        return (
+        text = (
             _head_of_bytes(form, self.agents[agent], data[area : area + 6])
             + scene_text(form, data[:own] + FLOOR_CODE + data[own + 1 : area], place)
             + _goal_of_bytes(form, heading, data[area + 6 : area + 8])
         )
+        if form.wide:
+            status, messages = _read_extras(list(data[area + SCALARS :]), form)
+            text += _extras_text(status, messages, form)
+        return text if hint is None else f"{text}\nHint: {one_line(hint)}"
 
 
 @functools.lru_cache(maxsize=16384)
@@ -265,11 +268,16 @@ def text_of(facts: GridFacts, form: Layout) -> str:
     place = Place(*facts.position, heading, *facts.size)
     text = _head(form, facts.agent, facts.size, facts.position, heading, facts.carrying)
     text += words_of_cells(facts.cells, form, place) + _goal(facts.goal, heading, form)
-    if facts.status is not None:
-        text += _status(facts.status, form.config)
-    for item in facts.messages:
-        text += f"\n{item.sender} says: {one_line(item.message)}"
+    text += _extras_text(facts.status, facts.messages, form)
     return text if facts.hint is None else f"{text}\nHint: {one_line(facts.hint)}"
+
+
+def _extras_text(status: Status | None, messages: Sequence[Message], form: Layout) -> str:
+    """Write what only wide vectors have: status and messages."""
+    text = "" if status is None else _status(status, form.config)
+    for item in messages:
+        text += f"\n{item.sender} says: {one_line(item.message)}"
+    return text
 
 
 def _head(

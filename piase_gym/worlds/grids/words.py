@@ -115,7 +115,7 @@ def _seen(form: Form, cells: bytes, place: Place) -> tuple[bytes, int, int, int,
     data, wide = _cropped(form, cells)
     turn = place.turned(form) if form.whole_grid else place.turned(form) - place.heading
     data, wide = _rotated(data, wide, -turn % 4)
-    far, right, near, left = map(min, view, limits)
+    far, right, near, left = (max(0, min(pair)) for pair in zip(view, limits, strict=True))
     top, first = view[0] - far, view[3] - left
     columns = left + right + 1
     if columns < wide or top or near < view[2]:

@@ -6,8 +6,15 @@ import re
 from typing import Any
 
 from piase_gym.core.world import HINT_TEXT
-from piase_gym.worlds.grids.codes import HEADINGS
-from piase_gym.worlds.grids.words import COMPASS, Place, SceneReader, listed, words_of_cells
+from piase_gym.worlds.grids.codes import FLOOR, HEADINGS
+from piase_gym.worlds.grids.words import (
+    COMPASS,
+    Place,
+    SceneReader,
+    listed,
+    scene_text,
+    words_of_cells,
+)
 from piase_gym.worlds.social_dilemma.commons.facts import (
     CommonsFacts,
     CommonsForm,
@@ -24,6 +31,15 @@ from piase_gym.worlds.texts.letters import closing_lines
 
 def text_of(facts: CommonsFacts, form: CommonsForm) -> str:
     """Write the facts as prose, each of them once. Cells that are not mentioned are floor."""
+    scene = ""
+    if facts.position is not None:
+        place = Place(*facts.position, HEADINGS.index(str(facts.heading)), *facts.size)
+        scene = words_of_cells(facts.cells, form, place)
+    return _text(facts, form, scene)
+
+
+def _text(facts: CommonsFacts, form: CommonsForm, scene: str) -> str:
+    """Write the facts, given the lines about what is seen; `facts.cells` is not read."""
     lines = [
         f"You are {facts.agent} in a {facts.game} of {facts.size[0]} columns and {facts.size[1]} "
         f"rows, after {facts.steps} of {times(facts.rounds, 'step')}."
@@ -32,9 +48,8 @@ def text_of(facts: CommonsFacts, form: CommonsForm) -> str:
         lines.append(f"You are in time-out for {times(facts.time_out, 'more step')}.")
     else:
         x, y = facts.position
-        place = Place(x, y, HEADINGS.index(str(facts.heading)), *facts.size)
-        told = f"You are at column {x}, row {y}, facing {COMPASS[place.heading]}."
-        lines.append(told + words_of_cells(facts.cells, form, place))
+        facing = COMPASS[HEADINGS.index(str(facts.heading))]
+        lines.append(f"You are at column {x}, row {y}, facing {facing}.{scene}")
     lines.append(_deeds_text(facts, form.config))
     lines += [
         f"{deeds.agent} has eaten {times(deeds.eaten, 'apple')}, cleaned "
@@ -154,7 +169,16 @@ def _read_reputation(reader: LineReader, agent: str) -> tuple[Deeds, ...]:
 def write_kept(form: CommonsForm, kept: Any, agent: int) -> str:
     """Write the text of the moment in which a vector was kept, or a vector and a hint."""
     vector, hint = kept if isinstance(kept, tuple) else (kept, None)
-    return text_of(facts_of(vector, agent, form, hint), form)
+    area, scene = form.area, ""
+    facts = facts_of(vector[area:], agent, form, hint, cells=False)
+    if facts.position is not None:
+        place = Place(*facts.position, HEADINGS.index(str(facts.heading)), *facts.size)
+        data, own = vector[:area].tobytes(), area - 1 - form.columns // 2
+        scene = scene_text(form, data[:own] + _FLOOR + data[own + 1 :], place)
+    return _text(facts, form, scene)
+
+
+_FLOOR = bytes((FLOOR,))
 
 
 def longest_text(form: CommonsForm) -> int:
