@@ -369,7 +369,7 @@ class BatchEnv:
 
     def digest(self, slot: int) -> str:
         """Return the digest of one environment's state."""
-        return digest_bytes(bytes_of(self.batch.states)[slot, self.world.canonical_bytes].data)
+        return digest_bytes(bytes_of(self.batch.states)[slot, self.world.state_fields_bytes].data)
 
     def digests(self) -> list[str]:
         """Return the digest of every environment's state, as single environments give it."""

@@ -26,7 +26,17 @@ from piase_gym.core.world import Facts
 from piase_gym.errors import TextParseError
 from piase_gym.worlds.grid_world.cells import AGENT, CELLS, CODES, HEADINGS, NAMES, OPAQUE
 from piase_gym.worlds.grid_world.config import GridWorldConfig
+from piase_gym.worlds.grid_world.observe.recall import (
+    MOMENT,
+    Recalled,
+    in_order,
+    read_moment,
+    recall_text,
+    recalled,
+    vector_of_recalled,
+)
 from piase_gym.worlds.grid_world.rules.events import ROLES
+from piase_gym.worlds.grid_world.rules.memory import PLANES
 from piase_gym.worlds.grid_world.rules.tables import frame_shape
 from piase_gym.worlds.grid_world.state import SCALARS, STATUS, vector_length
 from piase_gym.worlds.grids.codes import TURNS
@@ -78,6 +88,7 @@ class GridFacts(Facts):
             ``you`` in a window and ``floor`` in a grid, where `position` tells it.
         goal: The nearest visible goal as (ahead, right) in a window, (down, right) in a grid.
         status: What concerns energy, strength and roles, if the envelope has `status`.
+        recall: With `recall`, what was seen before and is not in view now, row by row.
     """
 
     size: tuple[int, int]
@@ -87,6 +98,7 @@ class GridFacts(Facts):
     cells: tuple[tuple[str, ...], ...]
     goal: tuple[int, int] | None
     status: Status | None = None
+    recall: tuple[Recalled, ...] = ()
 
 
 class Layout:
@@ -107,6 +119,10 @@ class Layout:
         self.length = vector_length(envelope, self.rows, self.columns)
         self.status, self.symbols = bool(envelope.status), envelope.symbols
         self.wide = envelope.wide
+        self.sizes = envelope.width, envelope.height
+        self.recall = PLANES * envelope.width * envelope.height * envelope.recall
+        """Bytes at the end of vectors that tell what is remembered."""
+        self.told = self.area + SCALARS
         self.frame = config.frame
         self.opaque = frozenset(() if config.see_through_walls else _HIDES)
         self.shown = self._shown()
@@ -166,7 +182,7 @@ def facts_of(
     ]
     row, column = form.own_cell((x, y))
     rows[row][column] = "floor" if form.whole_grid else YOU
-    status, messages = _read_extras(values[area + SCALARS :], form) if form.wide else (None, ())
+    status, messages, memory = _read_extras(values[form.told :], form)
     return GridFacts(
         agent=agent,
         messages=messages,
@@ -178,17 +194,24 @@ def facts_of(
         cells=tuple(map(tuple, rows)),
         goal=form.goal_of(ahead, aside),
         status=status,
+        recall=memory,
     )
 
 
-def _read_extras(values: list[int], form: Layout) -> tuple[Status | None, tuple[Message, ...]]:
-    """Read what only wide vectors have: status and messages."""
-    status = None
+def _read_extras(
+    values: list[int], form: Layout
+) -> tuple[Status | None, tuple[Message, ...], tuple[Recalled, ...]]:
+    """Read what only wide vectors have: status, messages and what is remembered."""
+    if not form.wide:
+        return None, (), ()
+    status, memory = None, recalled(values[len(values) - form.recall :], form)
+    values = values[: len(values) - form.recall]
     if form.status:
         status = Status(values[0], values[1], ROLES[values[2]], values[3])
         values = values[STATUS:]
     said = zip(form.names, values, strict=False)  # no values without a channel
-    return status, tuple(Message(name, "all", str(symbol)) for name, symbol in said if symbol)
+    messages = tuple(Message(name, "all", str(symbol)) for name, symbol in said if symbol)
+    return status, messages, memory
 
 
 @dataclass(frozen=True)
@@ -216,8 +239,7 @@ class VectorTeller:
             + _goal_of_bytes(form, heading, data[area + 6 : area + 8])
         )
         if form.wide:
-            status, messages = _read_extras(list(data[area + SCALARS :]), form)
-            text += _extras_text(status, messages, form)
+            text += _extras_text(*_read_extras(list(data[form.told :]), form), form)
         return text if hint is None else f"{text}\nHint: {one_line(hint)}"
 
 
@@ -256,6 +278,8 @@ def vector_of(facts: GridFacts, form: Layout) -> NDArray[np.uint8]:
         start += STATUS
     for letter in facts.messages:
         vector[start + form.names.index(letter.sender)] = int(letter.message)
+    if form.recall:
+        vector[form.length - form.recall :] = vector_of_recalled(facts.recall, form)
     return vector
 
 
@@ -268,13 +292,19 @@ def text_of(facts: GridFacts, form: Layout) -> str:
     place = Place(*facts.position, heading, *facts.size)
     text = _head(form, facts.agent, facts.size, facts.position, heading, facts.carrying)
     text += words_of_cells(facts.cells, form, place) + _goal(facts.goal, heading, form)
-    text += _extras_text(facts.status, facts.messages, form)
+    text += _extras_text(facts.status, facts.messages, facts.recall, form)
     return text if facts.hint is None else f"{text}\nHint: {one_line(facts.hint)}"
 
 
-def _extras_text(status: Status | None, messages: Sequence[Message], form: Layout) -> str:
-    """Write what only wide vectors have: status and messages."""
+def _extras_text(
+    status: Status | None,
+    messages: Sequence[Message],
+    memory: Sequence[Recalled],
+    form: Layout,
+) -> str:
+    """Write what only wide vectors have: status, what is remembered, and messages."""
     text = "" if status is None else _status(status, form.config)
+    text += recall_text(memory)
     for item in messages:
         text += f"\n{item.sender} says: {one_line(item.message)}"
     return text
@@ -368,6 +398,7 @@ def parse(text: str, config: GridWorldConfig) -> GridFacts:
     messages: list[Message] = []
     hint: str | None = None
     status = Status(0, 1, ROLES[0], 0) if form.status else None
+    memory: list[Recalled] = []
     for line in lines:
         if match := _HINT.fullmatch(line):
             hint = unescape(match.group(1))
@@ -378,6 +409,8 @@ def parse(text: str, config: GridWorldConfig) -> GridFacts:
             goal = _read_goal(match, line, heading, form)
         elif match := _STATUS.fullmatch(line):
             status = _read_status(match, line, status)
+        elif match := MOMENT.fullmatch(line):
+            memory = [*memory, *in_order(read_moment(match, line, form), line)]
         elif match := _SAYS.fullmatch(line):
             messages.append(_read_letter(match, line, form))
         elif not scene.take(line):
@@ -393,6 +426,7 @@ def parse(text: str, config: GridWorldConfig) -> GridFacts:
         cells=scene.cells(),
         goal=goal,
         status=status,
+        recall=in_order(memory, "Seen ..."),
     )
 
 

@@ -159,7 +159,12 @@ def _seeing(config: GridWorldConfig) -> str:
     """Explain what is seen and told."""
     window = None if config.observe == "grid" else config.window
     hidden = "" if config.see_through_walls else "Walls and closed doors hide what lies behind. "
-    return hidden + scene_manual(config.frame, window, "free floor", walls=True)
+    recall = (
+        " Lines that begin with 'Seen' tell what you saw before, by columns and rows."
+        if config.recall
+        else ""
+    )
+    return hidden + scene_manual(config.frame, window, "free floor", walls=True) + recall
 
 
 def _present(config: GridWorldConfig) -> set[int]:

@@ -64,6 +64,7 @@ from piase_gym.worlds.grid_world.rules.events import (
 from piase_gym.worlds.grid_world.rules.kernels import KERNELS, enter_one
 from piase_gym.worlds.grid_world.state import (
     CANONICAL,
+    STATUS,
     config_table,
     find_problem,
     kernel_type,
@@ -220,6 +221,11 @@ class GridWorld(ArrayWorld[GridWorldConfig, GridFacts]):
         return grammar_of(self.envelope.symbols, config.frame, deeds_of(config))
 
     @property
+    def state_fields(self) -> Sequence[str]:
+        """The canonical fields, and the memory of agents where the envelope has `recall`."""
+        return (*CANONICAL, "memory") if self.envelope.recall else CANONICAL
+
+    @property
     def commands(self) -> tuple[Command, ...]:
         """The command of every index: symbol * 6 + action."""
         return commands_of(self.envelope.symbols, self.config.frame)
@@ -238,7 +244,11 @@ class GridWorld(ArrayWorld[GridWorldConfig, GridFacts]):
         high[:area] = MAX_CODE
         high[area : area + 8] = (*(MAX_SIDE,) * 4, 3, 31, 2 * MAX_SIDE, 2 * MAX_SIDE)
         if self.envelope.symbols:
-            high[-self.envelope.agents :] = MAX_SYMBOLS
+            first = form.told + STATUS * form.status
+            high[first : first + self.envelope.agents] = MAX_SYMBOLS
+        if form.recall:
+            half = form.length - form.recall // 2
+            high[form.length - form.recall : half] = MAX_CODE
         return Box(np.zeros(form.length, np.uint8), high, dtype=np.uint8)
 
     @property
@@ -476,4 +486,6 @@ class GridWorld(ArrayWorld[GridWorldConfig, GridFacts]):
 def _longest_text(form: views.Layout) -> int:
     """Return an upper bound for the length of a text."""
     name = max(len(agent) for agent in form.names)
-    return 400 + form.rows * (20 + form.columns * (name + 40)) + HINT_TEXT
+    return (
+        400 + form.rows * (20 + form.columns * (name + 40)) + HINT_TEXT + form.recall * (name + 40)
+    )

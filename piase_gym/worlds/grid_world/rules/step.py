@@ -57,6 +57,7 @@ from piase_gym.worlds.grid_world.rules.events import (
     WAS_CAUGHT,
 )
 from piase_gym.worlds.grid_world.rules.joining import let_in
+from piase_gym.worlds.grid_world.rules.memory import grow_old
 from piase_gym.worlds.grid_world.rules.world import appear, gather, live, marked, toggle, uncover
 from piase_gym.worlds.grids.windows import advance, ahead, cell_at, paint_at, put, seen_ahead
 
@@ -223,6 +224,8 @@ def tick(s, w, o, acts, rewards, terminated, truncated, events):
     else:
         notable = act_all(s, w, np.bool_(False), o, acts, rewards, terminated, events)
     s.t += 1
+    if w.full and w.recall:
+        grow_old(s, w)
     if s.t >= w.max_steps:
         run_out(s, w, o, truncated)
         return 1
