@@ -365,7 +365,9 @@ _HEADER = re.compile(
     r"facing (\w+)\."
 )
 _CARRY = re.compile(r"You carry (?:nothing|an? (.+))\.")
-_GOAL = re.compile(r"No goal is in view\.|The nearest goal is (\d+) (\w+)(?:, (\d+) (\w+))?\.")
+_GOAL = re.compile(
+    r"No goal is in view\.|The nearest goal is (?:(\d+) (\w+)(?:, (\d+) (\w+))?|where you are)\."
+)
 _require = functools.partial(require, "GridWorld")
 _STATUS = re.compile(
     r"You have energy for (\d+) more steps\.|You are an? (tagger|runner)\.|"
@@ -451,7 +453,7 @@ def _read_letter(match: re.Match[str], line: str, form: Layout) -> Message:
 
 def _read_goal(match: re.Match[str], line: str, heading: int, form: Layout) -> Offset | None:
     """Read the direction of the goal."""
-    if match.group(1) is None:
+    if line.startswith("No goal"):
         return None
     sides, up, aside = SIDES[form.frame], 0, 0
     for steps, side in (match.group(1, 2), match.group(3, 4)):
