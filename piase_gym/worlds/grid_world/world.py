@@ -97,16 +97,23 @@ class GridWorld(ArrayWorld[GridWorldConfig, GridFacts]):
 
     ## Actions
 
+    `frame` chooses the frame of reference of commands and texts. With `"grid"`, the default:
+
     | index | command | effect |
     |---|---|---|
-    | 0 | `move up` | turn up, then step if the cell is free |
-    | 1 | `move down` | likewise |
-    | 2 | `move left` | likewise |
-    | 3 | `move right` | likewise |
+    | 0 | `move north` | turn up, then step if the cell is free |
+    | 1 | `move south` | turn down, likewise |
+    | 2 | `move west` | turn left, likewise |
+    | 3 | `move east` | turn right, likewise |
     | 4 | `stay` | nothing |
     | 5 | `interact` | act on the cell ahead |
 
-    With `symbols=n`, index ``6 * symbol + action`` also says a symbol to all others (`move up
+    With `"agent"` the first four are `forward`, `turn around`, `turn left` and `turn right`; a turn
+    takes a step on the spot, and is rewarded like a move. Lines are also understood that say
+    `north`, `go north`, `move up`, `forward`, or what interacting would do now: `pick up the key`,
+    `open the door`.
+
+    With `symbols=n`, index ``6 * symbol + action`` also says a symbol to all others (`move north
     saying 2`); symbol 0 is silence. What is said is heard in the observation after the step.
 
     `interact` picks up a key with empty hands, puts down what is carried on free floor, opens and
@@ -128,7 +135,14 @@ class GridWorld(ArrayWorld[GridWorldConfig, GridFacts]):
     energy, strength, role and pieces of food left follow; if it has `symbols`, one byte an agent
     with what it said.
 
-    The text names the same facts in prose; what it does not mention is free floor.
+    The text names the same facts in prose, in the frame of reference: things one by one, the
+    nearest first, walls summed up; what it does not mention is free floor. [Grids in
+    words](../grids_in_words.md) shows episodes.
+
+    With `recall="map"` agents see what they have seen before in the episode and do not see now: in
+    facts (`recall`), in the text (`Seen 3 steps ago: a key at column 2, row 4.`) and at the end of
+    the vector: a byte a cell of the envelope's grid with its code, then as many with the steps
+    since then (up to 255).
 
     ## Rewards
 

@@ -119,9 +119,9 @@ def _growth(config: SocialDilemmaConfig) -> str:
         f"{config.start_waste:g} of the river is waste at the start. While the share is below "
         f"{config.most_waste:g}, another cell of water turns to waste in each step with a chance "
         f"of {config.waste_chance:g}. On each bare cell of the orchard an apple grows in each step "
-        f"with a chance of {config.apple_chance:g} if the river has no waste, {half:g} if the share is "
-        f"{config.most_waste / 2:g}, and none from {config.most_waste:g} on. To clean turns the "
-        f"first waste within {config.clean_range} cells ahead of you to water, and pays nothing."
+        f"with a chance of {config.apple_chance:g} if the river has no waste, {half:g} if the "
+        f"share is {config.most_waste / 2:g}, and none from {config.most_waste:g} on. To clean turns "
+        f"the first waste within {config.clean_range} cells ahead of you to water, and pays nothing."
     )
 
 

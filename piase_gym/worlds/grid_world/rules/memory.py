@@ -1,4 +1,4 @@
-"""What agents remember of the grid, where `recall="map"`: what they saw, and how long ago. Compiled.
+"""What agents remember where `recall="map"`: what they saw, and how long ago. Compiled.
 
 The memory of agent a lies in ``s.cells`` behind the cells of the grid: a byte a cell with the code
 that was seen there last (agents as they face on the grid; 0 for never), and as many with the steps
