@@ -8,8 +8,8 @@ from __future__ import annotations
 
 import functools
 import re
-from collections.abc import Mapping
-from typing import Any, NamedTuple
+from dataclasses import dataclass
+from typing import Any
 
 from piase_gym.core.commands import Outcome
 from piase_gym.core.text_encoding import one_line
@@ -23,7 +23,8 @@ NO_COMMAND = "no command"
 """What stands in place of a command that could not be read."""
 
 
-class LastStep(NamedTuple):
+@dataclass(frozen=True)
+class LastStep:
     """What one agent's command did in the step before.
 
     Attributes:
@@ -40,27 +41,31 @@ class LastStep(NamedTuple):
     milestones: tuple[str, ...] = ()
     reason: str = ""
 
-    @property
+    @functools.cached_property
     def line(self) -> str:
         r"""The line, with its line break.
 
         Example:
             >>> LastStep("move up", "failed", -1.0, (), "A wall is in the way.").line
-            'Last step: move up; failed; reward -1. A wall is in the way.\\n'
+            'Last step: move up; failed; reward -1. A wall is in the way.\n'
         """
-        return _line(*self)
+        parts = [_cut(self.command, MAX_COMMAND) or NO_COMMAND, str(self.outcome)]
+        parts.append(f"reward {self.reward:.4g}")
+        if self.milestones:
+            names = ", ".join(name.replace("_", " ") for name in self.milestones)
+            parts.append(f"milestone{'s' * (len(self.milestones) > 1)}: {_cut(names, MAX_COMMAND)}")
+        why = _cut(self.reason, MAX_REASON)
+        return f"Last step: {'; '.join(parts)}.{f' {why}' * bool(why)}\n"
+
+    @property
+    def row(self) -> list[Any]:
+        """The same as data, for snapshots."""
+        milestones = list(self.milestones)
+        return [self.command, str(self.outcome), self.reward, milestones, self.reason]
 
 
-@functools.lru_cache(maxsize=4096)
-def _line(
-    command: str, outcome: str, reward: float, milestones: tuple[str, ...], reason: str
-) -> str:
-    parts = [_cut(command, MAX_COMMAND) or NO_COMMAND, str(outcome), f"reward {reward:.4g}"]
-    if milestones:
-        names = ", ".join(name.replace("_", " ") for name in milestones)
-        parts.append(f"milestone{'s' * (len(milestones) > 1)}: {_cut(names, MAX_COMMAND)}")
-    why = _cut(reason, MAX_REASON)
-    return f"Last step: {'; '.join(parts)}.{f' {why}' * bool(why)}\n"
+last_step = functools.lru_cache(maxsize=4096)(LastStep)
+"""Makes a `LastStep`, or finds one that is equal: most lines come again and again."""
 
 
 def _cut(text: str, most: int) -> str:
@@ -81,13 +86,12 @@ def without_last_step(text: str) -> str:
     return text[match.end() :] if match else text
 
 
-def read_last_steps(snapshot: Mapping[str, Any], count: int) -> list[LastStep | None]:
-    """Return the last steps of a snapshot; one that has none stands before the first step.
+def read_last_steps(given: Any, count: int) -> list[LastStep | None]:
+    """Return the last steps of a snapshot.
 
     Raises:
         SnapshotError: If they are damaged.
     """
-    given = snapshot.get("last_steps", [None] * count)
     try:
         found = [None if row is None else _checked(*row) for row in given]
     except (TypeError, ValueError):

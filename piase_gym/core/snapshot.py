@@ -6,6 +6,7 @@ from collections.abc import Mapping
 from typing import Any
 
 from piase_gym.core.facts import C
+from piase_gym.core.last_step import LastStep, read_last_steps
 from piase_gym.errors import ConfigError, SnapshotError
 
 SNAPSHOT_SCHEMA = 1
@@ -15,7 +16,7 @@ DAMAGE = (ArithmeticError, AttributeError, LookupError, TypeError, ValueError)
 
 def check_snapshot(
     snapshot: object, header: Mapping[str, Any], model: type[C]
-) -> tuple[C, list[str | None]]:
+) -> tuple[C, list[str | None], list[LastStep | None]]:
     """Check everything of a snapshot but its state, for a world that is to take it up.
 
     Args:
@@ -24,7 +25,7 @@ def check_snapshot(
         model: The class of the world's config.
 
     Returns:
-        Its config and hints.
+        Its config, hints and last steps.
 
     Raises:
         SnapshotError: If it is of another world, version or schema, or damaged.
@@ -38,7 +39,7 @@ def check_snapshot(
             f"this snapshot is of {found[1]} version {found[2]} (schema {found[0]}); "
             f"allowed here: {world} version {version} (schema {schema})"
         )
-    missing = [k for k in ("agents", "config", "hints", "state") if k not in snapshot]
+    missing = [k for k in ("agents", "config", "hints", "last_steps", "state") if k not in snapshot]
     if missing:
         raise SnapshotError(f"this snapshot lacks {', '.join(missing)}")
     if snapshot["agents"] != agents:
@@ -56,4 +57,4 @@ def check_snapshot(
         config = model(**fields)
     except (ConfigError, TypeError) as error:
         raise SnapshotError(f"this snapshot's config is damaged: {error}") from None
-    return config, hints
+    return config, hints, read_last_steps(snapshot["last_steps"], len(agents))

@@ -67,7 +67,7 @@ from piase_gym.core.facts import (
     explain_invalid,
     shared,
 )
-from piase_gym.core.last_step import LastStep, read_last_steps
+from piase_gym.core.last_step import LastStep, last_step
 from piase_gym.core.mailbox import Mailbox
 from piase_gym.core.snapshot import DAMAGE, SNAPSHOT_SCHEMA, check_snapshot
 from piase_gym.core.surroundings import Surroundings, surroundings_by_name
@@ -128,6 +128,8 @@ class World(ABC, Generic[C, F]):
     """Whether a command may have several lines, such as SQL."""
     says_why: ClassVar[bool] = False
     """Whether the text of the facts says itself what the world answered to the last command."""
+    tells_last_step: ClassVar[bool] = True
+    """Whether observations open with what the last command did."""
 
     def __init__(self, config: C) -> None:
         """Fix the envelope and the agents' names; the first episode starts with `reset`.
@@ -334,23 +336,31 @@ class World(ABC, Generic[C, F]):
         ``None`` is for agents that were not in play then, and for all before the first step.
         """
         if isinstance(self._last, tuple):
-            acts, tick = self._last
-            self._last = [self._last_step(i, act, tick) for i, act in enumerate(acts)]
+            acts, (rewards, _, _, outcomes, _, notes) = self._last
+            self._last = [
+                None if act is None else self._last_step(i, act, outcomes[i], rewards[i], notes)
+                for i, act in enumerate(acts)
+            ]
         return self._last
 
-    def _last_step(self, agent: int, act: Act, tick: StepResult) -> LastStep | None:
+    def _last_step(
+        self,
+        agent: int,
+        act: Command | InvalidAction | int,
+        outcome: Outcome,
+        reward: float,
+        notes: Mapping[int, Mapping[str, Any]],
+    ) -> LastStep:
         """Return what an agent's command did in a step that has just been done."""
-        if act is None:
-            return None
-        outcome, notes = tick.outcomes[agent], tick.notes.get(agent) or {}
         invalid = isinstance(act, InvalidAction)
         line = "" if isinstance(act, InvalidAction) else self.line_of(agent, act)
-        why = "" if self.says_why else notes.get("feedback")
+        note: Mapping[str, Any] = notes.get(agent, {}) if notes else {}
+        why = "" if self.says_why else note.get("feedback")
         if not (why or invalid or self.says_why):
             illegal = outcome is Outcome.ILLEGAL
             why = f"You cannot {line} now." if illegal else self.why_failed(agent)
-        reached = tuple(notes.get("milestones", ()))
-        return LastStep(line, outcome, float(tick.rewards[agent]), reached, str(why or ""))
+        reached = tuple(note.get("milestones", ())) if note else ()
+        return last_step(line, outcome, float(reward), reached, str(why) if why else "")
 
     def line_of(self, agent: int, act: Command | int) -> str:
         """Return the text of a command, or of that of an index where the table never changes."""
@@ -359,7 +369,7 @@ class World(ABC, Generic[C, F]):
 
     def observation_text(self, agent: int) -> str:
         """Return what an agent reads now: what its last command did, then the canonical text."""
-        last = self.last_steps()[agent]
+        last = self.last_steps()[agent] if self.tells_last_step else None
         text = self.text(self.facts(agent))
         return text if last is None else last.line + text
 
@@ -453,7 +463,11 @@ class World(ABC, Generic[C, F]):
             return answer if "\n" in reply.strip() else found
         if isinstance(answer.command, Command):
             return self.check(agent, answer.command)
-        return self.read(agent, answer.command)
+        last = self.read(agent, answer.command)
+        if isinstance(last, Command):
+            return last
+        bare = self.read(agent, answer.command.rstrip(" .!"))
+        return bare if isinstance(bare, Command) else last
 
     def check(self, agent: int, command: Command) -> Command | InvalidAction:
         """Check a command that came as data."""
@@ -555,7 +569,7 @@ class World(ABC, Generic[C, F]):
             **self.snapshot_header(),
             "config": self.config.model_dump(mode="json", exclude={"envelope"}),
             "hints": list(self.hints),
-            "last_steps": [last and list(last) for last in self.last_steps()],
+            "last_steps": [last and last.row for last in self.last_steps()],
             "state": self.get_state(),
         }
 
@@ -566,8 +580,8 @@ class World(ABC, Generic[C, F]):
             SnapshotError: If it is of another world, version or schema, or damaged.
             EnvelopeError: If its config does not fit this world's envelope.
         """
-        config, hints = check_snapshot(snapshot, self.snapshot_header(), type(self.config))
-        last_steps = read_last_steps(snapshot, len(self.agents))
+        header = self.snapshot_header()
+        config, hints, last_steps = check_snapshot(snapshot, header, type(self.config))
         before = self.config
         self.configure(config)
         try:

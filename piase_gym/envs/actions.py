@@ -9,6 +9,7 @@ from gymnasium import spaces
 from numpy.typing import NDArray
 
 from piase_gym.core.commands import MAX_LINE, Command, InvalidAction
+from piase_gym.core.last_step import LastStep
 from piase_gym.core.text_encoding import CHARSET
 from piase_gym.core.world import Act, World, check_box, check_index
 from piase_gym.errors import ActionError, ConfigError, suggest
@@ -103,9 +104,7 @@ def any_out_of_range(indices: NDArray[Any], count: int) -> bool:
     return bool(indices.astype(np.int64, copy=False).view(np.uint64).max(initial=0) >= count)
 
 
-def explain_failure(info: dict[str, Any], world: World[Any, Any], agent: int, action: Any) -> None:
+def explain_failure(info: dict[str, Any], last: LastStep | None) -> None:
     """Add to an info what was in the way of an action that had no effect."""
-    if action is not None and not info.get("feedback"):
-        last = world.last_steps()[agent]
-        if last is not None and last.reason:
-            info["feedback"] = last.reason
+    if last is not None and last.reason and not info.get("feedback"):
+        info["feedback"] = last.reason

@@ -10,7 +10,7 @@ import numpy as np
 from gymnasium import spaces
 from numpy.typing import NDArray
 
-from piase_gym.core.last_step import LINE_LENGTH, LastStep
+from piase_gym.core.last_step import LINE_LENGTH
 from piase_gym.core.text_encoding import CHARSET
 from piase_gym.core.world import World
 from piase_gym.errors import ConfigError, suggest
@@ -212,16 +212,14 @@ class ObservationWriter:
 
     write: TextWriter
 
-    def __call__(self, kept: tuple[LastStep | None, Any], agent: int) -> str:
+    def __call__(self, kept: tuple[str, Any], agent: int) -> str:
         """Write the text of one moment.
 
         Args:
-            kept: The last step, and what `World.capture` kept of the agent.
+            kept: The line of the last step, and what `World.capture` kept of the agent.
             agent: Its number.
         """
-        last, known = kept
-        text = self.write(known, agent)
-        return text if last is None else last.line + text
+        return kept[0] + self.write(kept[1], agent)
 
 
 class ObservationBuilder:
@@ -247,7 +245,7 @@ class ObservationBuilder:
         self.view = style.view
         self.mask = style.mask
         self.style = style
-        self._write = ObservationWriter(world.text_writer())
+        self._write = world.text_writer()
 
     def space(self) -> spaces.Space[Any]:
         """Return a new space object for one agent's observations."""
@@ -266,7 +264,7 @@ class ObservationBuilder:
 
     def update_config(self) -> None:
         """Follow a change of the world's config."""
-        self._write = ObservationWriter(self.world.text_writer())
+        self._write = self.world.text_writer()
 
     def _vectors(self, kept: Sequence[Any] | None = None) -> Sequence[NDArray[Any]]:
         """Return every agent's vector, in the type that is wanted."""
@@ -274,6 +272,12 @@ class ObservationBuilder:
         if self.style.dtype is None:
             return vectors
         return [vector.astype(self.style.dtype) for vector in vectors]
+
+    def _lines(self) -> list[str]:
+        """Return the line of every agent's last step; empty where there is none."""
+        if not self.world.tells_last_step:
+            return [""] * len(self.world.agents)
+        return [last.line if last is not None else "" for last in self.world.last_steps()]
 
     def build(
         self, masks: Sequence[NDArray[np.int8]], agents: Collection[int]
@@ -295,20 +299,21 @@ class ObservationBuilder:
                 shown = {i: {"text": shown[i], "vector": vectors[i]} for i in agents}
         else:
             kept, write = world.capture(), self._write
-            steps = world.last_steps()
+            lines = self._lines()
             if self.view == "text":
-                shown = {i: write((steps[i], kept[i]), i) for i in agents}
+                shown = {i: lines[i] + write(kept[i], i) for i in agents}
             elif self.lazy:
+                later = ObservationWriter(write)
                 vectors = self._vectors(kept)
                 rows = {
-                    i: {"text": (write, (steps[i], kept[i]), i), "vector": vectors[i]}
+                    i: {"text": (later, (lines[i], kept[i]), i), "vector": vectors[i]}
                     for i in agents
                 }
                 shown = {i: LazyViews(row) for i, row in rows.items()}
             else:
                 vectors = self._vectors(kept)
                 shown = {
-                    i: {"text": write((steps[i], kept[i]), i), "vector": vectors[i]} for i in agents
+                    i: {"text": lines[i] + write(kept[i], i), "vector": vectors[i]} for i in agents
                 }
         if self.mask is None:
             return shown

@@ -209,9 +209,10 @@ class WorldParallelEnv(WorldEnv, ParallelEnv[str, Any, Any]):
         if notes or ended or self._open:
             self._add_rare_infos(tick, result, shown, masks)
         if self._explains or isinstance(acts, list):  # a tuple holds indices only
+            last = runner.world.last_steps()
             for name, i in live:
                 if self._explains or isinstance(actions[name], Command):
-                    explain_failure(infos[name], runner.world, i, actions[name])
+                    explain_failure(infos[name], last[i])
         if self.render_mode == "human":
             self.render()
         if self._style.infos != "full":

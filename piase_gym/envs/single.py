@@ -148,7 +148,7 @@ class GymEnv(WorldEnv, gymnasium.Env[Any, Any]):
         info.update(tick.notes.get(me, {}))
         texts = self._decoder.kind == "text" or self._style.view != "vector"
         if texts or isinstance(action, Command):
-            explain_failure(info, runner.world, me, action)
+            explain_failure(info, runner.world.last_steps()[me])
         if tick.terminated[me] or tick.truncated[me]:
             info["result"] = runner.world.result(me)
         shown = self._builder.build(masks, (me,))[me]

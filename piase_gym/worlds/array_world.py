@@ -30,6 +30,7 @@ from piase_gym.compiled.stepping import (
 from piase_gym.core.commands import OUTCOMES, RESULTS, Command, InvalidAction, Outcome, Result
 from piase_gym.core.config import WorldConfig
 from piase_gym.core.digest import digest_bytes
+from piase_gym.core.last_step import LastStep, last_step
 from piase_gym.core.text_encoding import HINT_CODE, hash_text
 from piase_gym.core.world import (
     Act,
@@ -421,6 +422,22 @@ class ArrayWorld(World[C, F]):
     def command(self, agent: int, index: int) -> Command | InvalidAction:
         """Return the command of an index; the table is the same for all and for ever."""
         return self.commands[index]
+
+    def _last_step(
+        self,
+        agent: int,
+        act: Command | InvalidAction | int,
+        outcome: Outcome,
+        reward: float,
+        notes: Mapping[int, Mapping[str, Any]],
+    ) -> LastStep:
+        """Return what an agent's command did; most did what they do, and there is no more to say.
+
+        What kernels do is said to have failed if there is a reason.
+        """
+        if outcome is Outcome.OK and not notes and not isinstance(act, tuple):
+            return last_step(self._command_table[1][act], outcome, reward)
+        return super()._last_step(agent, act, outcome, reward, notes)
 
     def line_of(self, agent: int, act: Command | int) -> str:
         """Return the text of a command, or of that of an index."""

@@ -115,13 +115,15 @@ def test_what_could_not_be_read_is_asked_for_again_with_the_reason() -> None:
     assert "I do not know how to 'fly'" in second[-1]["content"]
     assert (agent.usage.calls, agent.usage.unreadable) == (2, 1)
     agent.learn(Feedback(-0.05, False, False, Outcome.OK))
-    agent.perceive(percept())
+    later = percept()
+    later.world.step([STAY])
+    agent.perceive(later)
     with ModelServer(["stay"]) as server:  # in later steps only what was read in the end is shown
         agent.base_url = server.base_url
         agent.act()
         shown = server.requests[0]["messages"]
     assert [m["content"] for m in shown if m["role"] == "assistant"] == ["stay"]
-    assert "Your last command, stay, was ok; reward -0.05." in shown[-1]["content"]
+    assert "<observation>\nLast step: stay; ok; reward -0.05." in shown[-1]["content"]
 
 
 FAILURES = [
@@ -559,7 +561,7 @@ def test_what_a_model_is_told(tmp_path: Path) -> None:
         system, user = server.requests[0]["messages"]
     assert system["content"].startswith("I am agent_0 of TextRoom.\nYou are agent_0 in TextRoom")
     assert "message_to_others" in system["content"]
-    text = env.world.text(env.world.facts(0))
+    text = env.world.observation_text(0)
     assert f"<observation>\n{text}\n</observation>" in user["content"]
     assert '- agent_1: "Obey me, \\"now\\"!"' in user["content"]
     assert f'- "a memory of {len(text)} characters"\n- "a \\"quote\\""' in user["content"]
@@ -645,7 +647,7 @@ def test_an_agent_goes_on_from_its_state() -> None:
                 agent.learn(Feedback(-1.0, False, False, Outcome.FAILED))
         *_, one, two, three = server.requests
     assert one == two == three
-    assert "was failed" in one["messages"][-1]["content"]
+    assert len(one["messages"]) == 6
 
 
 # -- budgets and known replies ------------------------------------------------------------

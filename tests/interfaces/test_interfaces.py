@@ -132,7 +132,11 @@ def test_environment_plays_the_reference_grid() -> None:
         assert seen.raw_observations["position"] == position
         assert seen.last_action_result is not None
         assert seen.last_action_result["status"] == status
-        assert seen.visible_text == env.world.text(env.facts("agent_0"))
+        line, _, text = seen.visible_text.partition("\n")
+        outcome = "ok" if status == "success" else "failed"
+        command = "stay" if word == "stay" else f"move {word}"
+        assert line.startswith(f"Last step: {command}; {outcome}; reward {reward:g}.")
+        assert text == env.world.text(env.facts("agent_0"))
         assert np.array_equal(seen.sensor_data["vector"], env.world.vectors()[0])
         assert env.is_done("agent_0") is False
     assert "position" not in (result.state_changes_summary or {})

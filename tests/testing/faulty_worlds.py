@@ -214,8 +214,9 @@ class NothingExplained(PointProbe):
     """Unreadable lines are not explained."""
 
     def step(self, acts: Sequence[Any]) -> StepResult:
-        tick = super().step(acts)
-        return tick._replace(notes={})
+        tick = super().step(acts)._replace(notes={})
+        self._last = acts, tick
+        return tick
 
 
 class RaisesAtLines(PointProbe):

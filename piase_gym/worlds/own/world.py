@@ -57,6 +57,7 @@ class OwnWorld(World[OwnConfig, OwnFacts]):
 
     name = "OwnEnvironment"
     text_length = 2 * MOST_TEXT
+    tells_last_step = False  # its words are those of its author
     _driver: Any = None
 
     def __init__(self, config: OwnConfig, env: Any = None) -> None:
