@@ -120,8 +120,9 @@ def _growth(config: SocialDilemmaConfig) -> str:
         f"{config.most_waste:g}, another cell of water turns to waste in each step with a chance "
         f"of {config.waste_chance:g}. On each bare cell of the orchard an apple grows in each step "
         f"with a chance of {config.apple_chance:g} if the river has no waste, {half:g} if the "
-        f"share is {config.most_waste / 2:g}, and none from {config.most_waste:g} on. To clean turns "
-        f"the first waste within {config.clean_range} cells ahead of you to water, and pays nothing."
+        f"share is {config.most_waste / 2:g}, and none from {config.most_waste:g} on. To clean "
+        f"turns the first waste within {config.clean_range} cells ahead of you to water, and pays "
+        "nothing."
     )
 
 
