@@ -369,7 +369,7 @@ class BatchEnv:
 
     def digest(self, slot: int) -> str:
         """Return the digest of one environment's state."""
-        return digest_bytes(bytes_of(self.batch.states)[slot, self.world.state_fields_bytes].data)
+        return digest_bytes(bytes_of(self.batch.states)[slot, self.world.canonical_bytes].data)
 
     def digests(self) -> list[str]:
         """Return the digest of every environment's state, as single environments give it."""
@@ -391,7 +391,7 @@ class BatchEnv:
         world, number = self.at(slot), agent_number(self.world.agents, agent)
         world.give_hint(number, hint)
         states = self.batch.states
-        for name in world.canonical:
+        for name in world.state_fields:
             states[name][slot] = world.states[name][0]
         self.batch.obs[slot] = world.vectors()
         self._hints[slot] = int(states["seed"][slot]), list(world.hints)
