@@ -415,7 +415,7 @@ class BatchEnv:
         world, number = self.at(slot), agent_number(self.world.agents, agent)
         world.give_hint(number, hint)
         states = self.batch.states
-        for name in world.canonical:
+        for name in world.state_fields:
             states[name][slot] = world.states[name][0]
         self.batch.obs[slot] = world.vectors()
         self._hints[slot] = int(states["seed"][slot]), list(world.hints)

@@ -102,6 +102,11 @@ class ArrayWorld(World[C, F]):
     """The type of vectors."""
 
     @property
+    def state_fields(self) -> Sequence[str]:
+        """The fields of the record that are the state of this world, in its envelope."""
+        return self.canonical
+
+    @property
     @abstractmethod
     def commands(self) -> tuple[Command, ...]:
         """The command of every index."""
@@ -135,7 +140,7 @@ class ArrayWorld(World[C, F]):
         self._mark_view = self.states["marks"][0, :slots].data
         self._obs_rows, self._mask_rows = list(self._obs), list(self._masks)
         self._nobody = [False] * slots
-        self.canonical_bytes = place_of(self.states.dtype, self.canonical)
+        self.canonical_bytes = place_of(self.states.dtype, self.state_fields)
         self._canonical = bytes_of(self.states)[0, self.canonical_bytes].data
         self._command_table = self._new_command_table()
 
@@ -508,7 +513,7 @@ class ArrayWorld(World[C, F]):
     def get_state(self) -> dict[str, Any]:
         """Return the canonical fields by name."""
         states = self.states  # its fields are several times cheaper to take than those of a record
-        return {name: states[name].tolist()[0] for name in self.canonical}
+        return {name: states[name].tolist()[0] for name in self.state_fields}
 
     def set_state(self, state: Mapping[str, Any]) -> None:
         """Take up the canonical fields."""
@@ -516,7 +521,7 @@ class ArrayWorld(World[C, F]):
             kind = type(state).__name__
             raise SnapshotError(f"{self.name}: a state is a mapping, not {kind}")
         filled = self.states.copy()
-        for name in self.canonical:
+        for name in self.state_fields:
             if name not in state:
                 raise SnapshotError(f"{self.name}: the state lacks {name!r}")
             filled[name][0] = self._read_field(name, state[name], filled.dtype[name])

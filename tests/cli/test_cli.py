@@ -80,7 +80,13 @@ def test_info_is_a_page(columns: int) -> None:
     done = piase("info", DOOR_KEY, "-c", "rewards.goal=5", columns=columns)
     assert done.returncode == 0, done.stderr
     words = " ".join(done.stdout.split())
-    for part in ("move up|down|left|right", "rewards.locked", "door_opened", "5.0 (default 10.0)"):
+    parts = ("move north|south|west|east", "rewards.locked", "door_opened", "5.0 (default 10.0)")
+    for part in parts:
+        "move north|south|west|east",
+        "rewards.locked",
+        "door_opened",
+        "5.0 (default 10.0)",
+    ):
         assert part in words
     assert max(map(len, done.stdout.splitlines())) <= columns
 

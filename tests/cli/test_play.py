@@ -321,7 +321,7 @@ def test_keys_stay_where_indices_do() -> None:
     env.reset(seed=0)
     choices = Choices(env.world, 0)
     before = {choice.line: choice.key for choice in choices.now()}
-    assert [before[f"move {way}"] for way in ("up", "down", "left", "right")] == [
+    assert [before[f"move {way}"] for way in ("north", "south", "west", "east")] == [
         *("up", "down", "left", "right")
     ]
     for action in (0, 3, 3, 1, 2):

@@ -159,7 +159,7 @@ def test_wrong_lines_cost_a_step_and_never_raise(line: Any, outcome: str) -> Non
 @pytest.mark.parametrize(
     ("command", "told"),
     [(Command("fly"), "unknown action type 'fly'"),
-     (Command("move", {"direction": "Up"}), "direction cannot be 'Up'; allowed: 'up', 'down'"),
+     (Command("move", {"direction": "Up"}), "direction cannot be 'Up'; allowed: 'north', 'south'"),
      (Command("move", {"to": "up"}), "'move' has no parameter 'to'"),
      (Command("move"), "'move' needs the parameter 'direction'"),
      (Command("move", None), "the parameters of 'move' are a mapping")],  # type: ignore[arg-type]

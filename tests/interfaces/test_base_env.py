@@ -166,8 +166,8 @@ def test_a_world_behind_base_env() -> None:
     assert env.current_observation is first
     schema = env.get_action_space()
     assert (schema["type"], schema["required"]) == ("object", ["action"])
-    assert "move up|down|left|right" in schema["properties"]["action"]["description"]
-    assert Action(text="move right") in env.get_available_actions()
+    assert "move north|south|west|east" in schema["properties"]["action"]["description"]
+    assert Action(text="move east") in env.get_available_actions()
     rows = [env.step(Action(text=line)) for line in ("move down", "jump", "move right")]
     assert [(row[1], row[2], row[3]["status"]) for row in rows] == [
         (-1.0, False, "failure"),

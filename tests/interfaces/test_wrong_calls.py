@@ -312,7 +312,7 @@ def test_what_is_no_action_changes_nothing(action: Any, params: Any, words: str)
     assert env.snapshot() == before
 
 
-LINES = ["", "  ", "fly", "move", "move north", "x" * (MAX_LINE + 1), "\x00", "move up up", "🔑"]
+LINES = ["", "  ", "fly", "move", "move askew", "x" * (MAX_LINE + 1), "\x00", "move up up", "🔑"]
 
 
 @pytest.mark.parametrize("line", LINES, ids=lambda line: repr(line)[:20])

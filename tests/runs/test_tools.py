@@ -240,11 +240,11 @@ def test_null_and_new_entries_are_not_equal_to_anything(
     ("act", "error", "message"),
     [
         ("moev up", ActionError, "'moev up' is no command of agent_0.*did you mean 'move'"),
-        ("move nrth", ActionError, "'nrth'; allowed: 'up'"),
+        ("move nrth", ActionError, "'nrth'; did you mean 'north'"),
         (99, ActionError, "action 99 of agent_0 is not allowed; actions are integers from 0 to 5"),
         (-1, ActionError, "action -1 of agent_0 is not allowed"),
         (True, ActionError, "action True of agent_0 is not allowed"),
-        ("interact", ActionError, "'interact' is not allowed to agent_0 at the cut.*'move up'"),
+        ("interact", ActionError, "'interact' is not allowed to agent_0 at the cut.*'move north'"),
         (5, ActionError, "5 is not allowed to agent_0 at the cut"),
         ({"type": "fly", "parameters": {}}, ActionError, "fly"),
         ({"type": "fly"}, ActionError, "type and parameters"),

@@ -3,42 +3,91 @@
 from __future__ import annotations
 
 import functools
+import re
+from typing import Final
 
 from piase_gym.core.commands import Command, Param, Verb
+from piase_gym.worlds.grid_world.rules.events import (
+    CLOSE_DOOR,
+    DROP,
+    NO_KEY,
+    OPEN_DOOR,
+    PICK_UP,
+    TOGGLE,
+    TOO_HEAVY,
+    UNLOCK,
+)
+from piase_gym.worlds.grids.moves import MOVES, verbs_of
+from piase_gym.worlds.grids.words import FrameName
 
-DIRECTIONS = ("up", "down", "left", "right")
+ACTING = "pick up, drop, open, close, unlock, switch or lift what is on the cell ahead"
 
 
-def grammar_of(symbols: int) -> tuple[Verb, ...]:
-    """Return the verbs, each with a message if there is a channel."""
+@functools.cache
+def grammar_of(symbols: int, frame: FrameName, acting: str = ACTING) -> tuple[Verb, ...]:
+    """Return the verbs, each with a message if there is a channel.
+
+    Args:
+        symbols: How many symbols can be said.
+        frame: The frame of reference.
+        acting: What `interact` can do.
+    """
     saying = Param(
         "symbol", kind="integer", before="saying", minimum=1, maximum=symbols, optional=True
     )
     message = (saying,) if symbols else ()
     return (
-        Verb(
-            "move",
-            "turn that way and step if the cell is free",
-            (Param("direction", choices=DIRECTIONS), *message),
-            ("go", "walk"),
-        ),
-        Verb("stay", "do nothing", message, ("wait", "noop")),
-        Verb(
-            "interact",
-            "pick up, drop, open, close, unlock, switch or lift what is ahead",
-            message,
-            ("use", "toggle"),
-        ),
+        *verbs_of(frame, "if it is free", message),
+        Verb("stay", "do nothing", message, ("wait", "noop", "do nothing")),
+        Verb("interact", acting, message, ("use", "toggle", "act", "activate")),
     )
 
 
 @functools.cache
-def commands_of(symbols: int) -> tuple[Command, ...]:
+def commands_of(symbols: int, frame: FrameName) -> tuple[Command, ...]:
     """Return the command of every index: symbol * 6 + action."""
-    silent = [
-        *(Command("move", {"direction": direction}) for direction in DIRECTIONS),
-        Command("stay"),
-        Command("interact"),
-    ]
+    silent = [*MOVES[frame], Command("stay"), Command("interact")]
     said = [{}, *({"symbol": symbol} for symbol in range(1, symbols + 1))]
     return tuple(Command(verb, {**values, **more}) for more in said for verb, values in silent)
+
+
+_DEEDS: Final = {
+    "pick up|take|get|grab|fetch|collect": (PICK_UP, TOO_HEAVY),
+    "lift|gather|harvest": (TOO_HEAVY,),
+    "drop|put down|put|release": (DROP,),
+    "open|unlock": (OPEN_DOOR, UNLOCK, NO_KEY),
+    "close|shut": (CLOSE_DOOR,),
+    "switch|press|flip|pull|push|turn|operate|toggle|use": (TOGGLE,),
+    "toggle|use": (OPEN_DOOR, UNLOCK, NO_KEY, CLOSE_DOOR),
+}
+"""Words for what interacting can do, and the events that they stand for."""
+_THINGS: Final = {
+    "key": (PICK_UP, DROP, UNLOCK),
+    "door": (OPEN_DOOR, UNLOCK, NO_KEY, CLOSE_DOOR),
+    "switch": (TOGGLE,),
+    "food": (TOO_HEAVY,),
+}
+_DEED = re.compile(
+    rf"({'|'.join(_DEEDS)})((?: (?:the|a|an|my|locked|closed|open|up|down|here|on|off|with|ahead|"
+    rf"{'|'.join(_THINGS)}))*)( saying \d+)?"
+)
+
+
+def deed_events(line: str) -> tuple[set[int], str] | None:
+    """Return the events that a line such as ``unlock the door`` asks for, and what it says.
+
+    Args:
+        line: What was said, in lower case and without punctuation.
+
+    Returns:
+        The events, and the words with which it says a symbol; ``None`` if it is no such line.
+    """
+    match = _DEED.fullmatch(line)
+    if match is None:
+        return None
+    verb, rest, said = match.groups()
+    events = {e for words, found in _DEEDS.items() if verb in words.split("|") for e in found}
+    named = [thing for thing in _THINGS if thing in rest.split()]
+    if named and verb not in ("open", "unlock"):
+        events &= {event for thing in named for event in _THINGS[thing]}
+    return events, said or ""

@@ -59,11 +59,12 @@ class GridWorldEnvelope(Envelope):
     window: int = Field(1, ge=1, le=15, description="largest window")
     symbols: int = Field(0, ge=0, le=MAX_SYMBOLS, description="most symbols of the channel")
     status: int = Field(0, ge=0, le=1, description="1: vectors tell energy, level, role and food")
+    recall: int = Field(0, ge=0, le=1, description="1: vectors tell what agents remember")
 
     @property
     def wide(self) -> bool:
         """Whether vectors hold more than the frame and the scalars."""
-        return bool(self.symbols or self.status)
+        return bool(self.symbols or self.status or self.recall)
 
 
 class GridWorldConfig(WorldConfig):
@@ -137,6 +138,16 @@ class GridWorldConfig(WorldConfig):
     )
     window: int = Field(7, ge=3, le=15, description="side of the window, odd")
     see_through_walls: bool = Field(True, description="False hides what walls and doors cover")
+    frame: Literal["grid", "agent"] = Field(
+        "grid",
+        description="the frame of reference of commands and texts: 'grid' has north, east, south "
+        "and west, 'agent' ahead, behind, left and right",
+    )
+    recall: Literal["map"] | None = Field(
+        None,
+        description="'map' adds to what an agent sees what it has seen before in the episode, and "
+        "how many steps ago",
+    )
     max_steps: int = Field(200, ge=1, le=2**31 - 1, description="steps until truncation")
     rewards: Rewards = Field(default_factory=lambda: Rewards(), description="the reward table")
     envelope: GridWorldEnvelope | None = Field(None, description="largest sizes")
@@ -196,6 +207,8 @@ class GridWorldConfig(WorldConfig):
             raise ValueError(f"goal_pos has {len(self.goals)} goals; at most {MAX_GOALS}")
         if self.observe == "grid" and not self.see_through_walls:
             raise ValueError("see_through_walls=False needs observe='window'")
+        if self.observe == "grid" and self.recall is not None:
+            raise ValueError("recall='map' needs observe='window': else all is seen")
         if len(self.starts) > self.agents:
             raise ValueError(f"start_pos has {len(self.starts)} entries for {self.agents} agents")
         if self.collisions == "block" and len(set(self.starts)) < len(self.starts):
@@ -287,6 +300,12 @@ class GridWorldConfig(WorldConfig):
         return {agent: step for agent, step in enumerate(self.join_at) if step != 0}
 
     @property
+    def has_keys(self) -> bool:
+        """Whether keys can lie in its levels."""
+        doors = self.layout == "multi_room" and self.doors in ("locked", "mixed")
+        return doors or self.layout == "door_key" or kinds.KEY in self.plan.values()
+
+    @property
     def difficulties(self) -> tuple[float, float] | None:
         """The range of `difficulty`, if it is given."""
         if self.difficulty is None or isinstance(self.difficulty, tuple):
@@ -318,6 +337,8 @@ class GridWorldConfig(WorldConfig):
             and not self.shared_reward
             and not self.latecomers
             and self.observe == "window"
+            and self.frame == "grid"
+            and self.recall is None
         )
 
     def fixed_sizes(self) -> GridWorldEnvelope:
@@ -332,6 +353,7 @@ class GridWorldConfig(WorldConfig):
             height=self.height,
             window=self.window,
             symbols=self.symbols,
+            recall=self.recall is not None,
             status=bool(self.energy or self.levels or self.num_taggers or self.clearing),
         )
 

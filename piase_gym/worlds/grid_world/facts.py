@@ -13,6 +13,7 @@ from __future__ import annotations
 
 import functools
 import re
+from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import Any, NamedTuple
 
@@ -23,15 +24,36 @@ from piase_gym.core.mailbox import Message
 from piase_gym.core.text_encoding import hash_text, one_line, unescape
 from piase_gym.core.world import Facts
 from piase_gym.errors import TextParseError
-from piase_gym.worlds.grid_world.cells import AGENT, CELLS, CODES, HEADINGS, NAMES
+from piase_gym.worlds.grid_world.cells import AGENT, CELLS, CODES, HEADINGS, NAMES, OPAQUE
 from piase_gym.worlds.grid_world.config import GridWorldConfig
+from piase_gym.worlds.grid_world.observe.recall import (
+    MOMENT,
+    Recalled,
+    in_order,
+    read_moment,
+    recall_text,
+    recalled,
+    vector_of_recalled,
+)
 from piase_gym.worlds.grid_world.rules.events import ROLES
+from piase_gym.worlds.grid_world.rules.memory import PLANES
 from piase_gym.worlds.grid_world.rules.tables import frame_shape
 from piase_gym.worlds.grid_world.state import SCALARS, STATUS, vector_length
 from piase_gym.worlds.grids.codes import TURNS
-from piase_gym.worlds.grids.prose import ROW, SIGNS, YOU, blank, cell_text, read_row, require, way
+from piase_gym.worlds.grids.prose import YOU, require
+from piase_gym.worlds.grids.words import (
+    COMPASS,
+    SIDES,
+    Place,
+    SceneReader,
+    offset_text,
+    scene_text,
+    words_of_cells,
+)
 
 FLOOR_CODE = bytes([CODES["floor"]])
+Offset = tuple[int, int]
+_HIDES = [NAMES[code] for code in OPAQUE]
 GRID_OFFSET = 64
 """Added to the goal's offsets where the whole grid is shown, to keep them positive."""
 
@@ -66,6 +88,7 @@ class GridFacts(Facts):
             ``you`` in a window and ``floor`` in a grid, where `position` tells it.
         goal: The nearest visible goal as (ahead, right) in a window, (down, right) in a grid.
         status: What concerns energy, strength and roles, if the envelope has `status`.
+        recall: With `recall`, what was seen before and is not in view now, row by row.
     """
 
     size: tuple[int, int]
@@ -75,6 +98,7 @@ class GridFacts(Facts):
     cells: tuple[tuple[str, ...], ...]
     goal: tuple[int, int] | None
     status: Status | None = None
+    recall: tuple[Recalled, ...] = ()
 
 
 class Layout:
@@ -95,6 +119,12 @@ class Layout:
         self.length = vector_length(envelope, self.rows, self.columns)
         self.status, self.symbols = bool(envelope.status), envelope.symbols
         self.wide = envelope.wide
+        self.sizes = envelope.width, envelope.height
+        self.recall = PLANES * envelope.width * envelope.height * envelope.recall
+        """Bytes at the end of vectors that tell what is remembered."""
+        self.told = self.area + SCALARS
+        self.frame = config.frame
+        self.opaque = frozenset(() if config.see_through_walls else _HIDES)
         self.shown = self._shown()
         turns = HEADINGS if self.whole_grid else TURNS
         turned = [f"{name} facing {turn}" for name in self.names for turn in turns]
@@ -152,7 +182,7 @@ def facts_of(
     ]
     row, column = form.own_cell((x, y))
     rows[row][column] = "floor" if form.whole_grid else YOU
-    status, messages = _read_extras(values[area + SCALARS :], form) if form.wide else (None, ())
+    status, messages, memory = _read_extras(values[form.told :], form)
     return GridFacts(
         agent=agent,
         messages=messages,
@@ -164,17 +194,24 @@ def facts_of(
         cells=tuple(map(tuple, rows)),
         goal=form.goal_of(ahead, aside),
         status=status,
+        recall=memory,
     )
 
 
-def _read_extras(values: list[int], form: Layout) -> tuple[Status | None, tuple[Message, ...]]:
-    """Read what only wide vectors have: status and messages."""
-    status = None
+def _read_extras(
+    values: list[int], form: Layout
+) -> tuple[Status | None, tuple[Message, ...], tuple[Recalled, ...]]:
+    """Read what only wide vectors have: status, messages and what is remembered."""
+    if not form.wide:
+        return None, (), ()
+    status, memory = None, recalled(values[len(values) - form.recall :], form)
+    values = values[: len(values) - form.recall]
     if form.status:
         status = Status(values[0], values[1], ROLES[values[2]], values[3])
         values = values[STATUS:]
     said = zip(form.names, values, strict=False)  # no values without a channel
-    return status, tuple(Message(name, "all", str(symbol)) for name, symbol in said if symbol)
+    messages = tuple(Message(name, "all", str(symbol)) for name, symbol in said if symbol)
+    return status, messages, memory
 
 
 @dataclass(frozen=True)
@@ -191,38 +228,33 @@ class VectorTeller:
         """
         vector, hint = kept if isinstance(kept, tuple) else (kept, None)
         form = self.form
-        if form.wide or hint is not None:
-            return text_of(facts_of(vector, self.agents[agent], form, hint), form)
         data, area, own = vector.tobytes(), form.area, form.own
         if own is None:  # the viewer may be anywhere in a grid
             own = data[area + 3] * form.columns + data[area + 2]
-        return (
-            _head_of_bytes(self.agents[agent], data[area : area + 6])
-            + _cells_of_bytes(form, data[:own], data[own + 1 : area])
-            + _goal_of_bytes(form, data[area + 6 : area + 8])
+        width, height, x, y, heading = data[area : area + 5]
+        place = Place(x, y, heading, width, height)
+        text = (
+            _head_of_bytes(form, self.agents[agent], data[area : area + 6])
+            + scene_text(form, data[:own] + FLOOR_CODE + data[own + 1 : area], place)
+            + _goal_of_bytes(form, heading, data[area + 6 : area + 8])
         )
+        if form.wide:
+            text += _extras_text(*_read_extras(list(data[form.told :]), form), form)
+        return text if hint is None else f"{text}\nHint: {one_line(hint)}"
 
 
 @functools.lru_cache(maxsize=16384)
-def _head_of_bytes(agent: str, scalars: bytes) -> str:
+def _head_of_bytes(form: Layout, agent: str, scalars: bytes) -> str:
     """Write who and where an agent is and what it carries."""
     width, height, x, y, heading, carry = scalars
     carried = NAMES[carry] if carry else None
-    return _head(agent, (width, height), (x, y), HEADINGS[heading], carried)
-
-
-@functools.lru_cache(maxsize=4096)
-def _cells_of_bytes(form: Layout, before: bytes, after: bytes) -> str:
-    """Write the frame, of the codes before and after the viewer's own cell."""
-    cells = before + FLOOR_CODE + after  # of their own cell, texts say nothing
-    rows = [cells[start : start + form.columns] for start in range(0, form.area, form.columns)]
-    return cell_text(rows, form)
+    return _head(form, agent, (width, height), (x, y), heading, carried)
 
 
 @functools.lru_cache(maxsize=8192)
-def _goal_of_bytes(form: Layout, place: bytes) -> str:
+def _goal_of_bytes(form: Layout, heading: int, place: bytes) -> str:
     """Write where the goal is."""
-    return "\n" + _goal(form.goal_of(*place), form)
+    return _goal(form.goal_of(*place), heading, form)
 
 
 def vector_of(facts: GridFacts, form: Layout) -> NDArray[np.uint8]:
@@ -246,6 +278,8 @@ def vector_of(facts: GridFacts, form: Layout) -> NDArray[np.uint8]:
         start += STATUS
     for letter in facts.messages:
         vector[start + form.names.index(letter.sender)] = int(letter.message)
+    if form.recall:
+        vector[form.length - form.recall :] = vector_of_recalled(facts.recall, form)
     return vector
 
 
@@ -254,37 +288,74 @@ def vector_of(facts: GridFacts, form: Layout) -> NDArray[np.uint8]:
 
 def text_of(facts: GridFacts, form: Layout) -> str:
     """Write the facts as prose. Cells that are not mentioned are free floor."""
-    lines = [
-        _head(facts.agent, facts.size, facts.position, facts.heading, facts.carrying)
-        + cell_text(facts.cells, form),
-        _goal(facts.goal, form),
-    ]
-    if facts.status is not None:
-        energy, level, role, food = facts.status
-        lines.append(f"Energy {energy}, strength {level}, role {role}, pieces of food left {food}.")
-    lines += [f"{item.sender} says: {one_line(item.message)}" for item in facts.messages]
-    if facts.hint is not None:
-        lines.append(f"Hint: {one_line(facts.hint)}")
-    return "\n".join(lines)
+    heading = HEADINGS.index(facts.heading)
+    place = Place(*facts.position, heading, *facts.size)
+    text = _head(form, facts.agent, facts.size, facts.position, heading, facts.carrying)
+    text += words_of_cells(facts.cells, form, place) + _goal(facts.goal, heading, form)
+    text += _extras_text(facts.status, facts.messages, facts.recall, form)
+    return text if facts.hint is None else f"{text}\nHint: {one_line(facts.hint)}"
+
+
+def _extras_text(
+    status: Status | None,
+    messages: Sequence[Message],
+    memory: Sequence[Recalled],
+    form: Layout,
+) -> str:
+    """Write what only wide vectors have: status, what is remembered, and messages."""
+    text = "" if status is None else _status(status, form.config)
+    text += recall_text(memory)
+    for item in messages:
+        text += f"\n{item.sender} says: {one_line(item.message)}"
+    return text
 
 
 def _head(
-    agent: str, size: tuple[int, int], position: tuple[int, int], heading: str, carrying: str | None
+    form: Layout,
+    agent: str,
+    size: tuple[int, int],
+    position: tuple[int, int],
+    heading: int,
+    carrying: str | None,
 ) -> str:
-    """Write who and where an agent is and what it carries: the first two lines."""
-    return (
+    """Write who and where an agent is, and what it carries where there are keys."""
+    place = (
         f"You are {agent} at column {position[0]}, row {position[1]} of a grid "
-        f"with {size[0]} columns and {size[1]} rows, facing {heading}.\n"
-        f"You carry {'a ' + carrying if carrying else 'nothing'}."
+        f"with {size[0]} columns and {size[1]} rows, facing {COMPASS[heading]}."
     )
+    if carrying is None and not form.config.has_keys:
+        return place
+    return f"{place}\nYou carry {form.nouns.noun(carrying) if carrying else 'nothing'}."
 
 
-def _goal(goal: tuple[int, int] | None, form: Layout) -> str:
-    """Write where the goal is."""
-    if goal is None:
-        return "No goal is in sight."
-    vertical = ("down", "up") if form.whole_grid else ("ahead", "behind")
-    return f"A goal is {way(goal[0], *vertical)} and {way(goal[1], 'right', 'left')}."
+def _goal(goal: tuple[int, int] | None, heading: int, form: Layout) -> str:
+    """Write where the nearest goal is, where there are goals, after a line break."""
+    if goal is not None:
+        return f"\nThe nearest goal is {offset_text(*_turned(goal, heading, form), form)}."
+    return "\nNo goal is in view." if form.config.goals or form.config.any_goals else ""
+
+
+def _turned(goal: tuple[int, int], heading: int, form: Layout, back: bool = False) -> Offset:
+    """Return a goal's offset of facts as one in the frame of the text, or the way back."""
+    turn = 0 if form.frame == "agent" else heading
+    if form.whole_grid:
+        turn = heading if form.frame == "agent" else 0
+        turn, goal = -turn, goal if back else (-goal[0], goal[1])
+    up, aside = goal
+    for _ in range((-turn if back else turn) % 4):
+        up, aside = -aside, up
+    return (-up, aside) if form.whole_grid and back else (up, aside)
+
+
+def _status(status: Status, config: GridWorldConfig) -> str:
+    """Write of energy, strength, role and food what is in play, each after a line break."""
+    energy, level, role, food = status
+    told = f"\nYou have energy for {energy} more steps." if config.energy or energy else ""
+    if role != ROLES[0]:
+        told += f"\nYou are a {role}."
+    if config.levels or level != 1:
+        told += f"\nYour strength is {level}."
+    return f"{told}\nPieces of food left: {food}." if config.clearing or food else told
 
 
 # -- parsing -----------------------------------------------------------------------------
@@ -294,9 +365,14 @@ _HEADER = re.compile(
     r"facing (\w+)\."
 )
 _CARRY = re.compile(r"You carry (?:nothing|an? (.+))\.")
-_GOAL = re.compile(r"(?:No goal is in sight|A goal is (\d+) (\w+) and (\d+) (\w+))\.")
+_GOAL = re.compile(
+    r"No goal is in view\.|The nearest goal is (?:(\d+) (\w+)(?:, (\d+) (\w+))?|where you are)\."
+)
 _require = functools.partial(require, "GridWorld")
-_STATUS = re.compile(r"Energy (\d+), strength (\d+), role (\w+), pieces of food left (\d+)\.")
+_STATUS = re.compile(
+    r"You have energy for (\d+) more steps\.|You are an? (tagger|runner)\.|"
+    r"Your strength is (\d+)\.|Pieces of food left: (\d+)\."
+)
 _SAYS = re.compile(r"(\S+) says: (.*)")
 _HINT = re.compile(r"Hint: (.*)")
 
@@ -308,58 +384,63 @@ def parse(text: str, config: GridWorldConfig) -> GridFacts:
         TextParseError: If a line is not one that `text_of` writes; the message shows the line.
     """
     form = layout_of(config)
-    lines = text.split("\n")
-    header = _HEADER.fullmatch(lines[0]) if lines else None
-    carry = _CARRY.fullmatch(lines[1]) if len(lines) > 1 else None
-    if header is None or carry is None:
+    first, *lines = text.split("\n")
+    header = _HEADER.fullmatch(first)
+    if header is None:
         raise TextParseError(f"GridWorld: not the start of an observation: {text[:80]!r}")
     x, y, width, height = (int(header.group(i)) for i in (2, 3, 4, 5))
-    _require(header.group(1) in form.names, lines[0], f"agents are {', '.join(form.names)}")
-    _require(header.group(6) in HEADINGS, lines[0], f"headings are {', '.join(HEADINGS)}")
-    carried = carry.group(1)
-    _require(carried is None or carried in CODES, lines[1], "nothing like that can be carried")
-    cells = blank(form)
-    goal: tuple[int, int] | None = None
+    _require(header.group(1) in form.names, first, f"agents are {', '.join(form.names)}")
+    _require(header.group(6) in COMPASS, first, f"headings are {', '.join(COMPASS)}")
+    inside = x < width <= form.config.width and y < height <= form.config.height
+    _require(inside, first, "that place is not on the grid")
+    heading = COMPASS.index(header.group(6))
+    scene = SceneReader(form, Place(x, y, heading, width, height))
+    carried: str | None = None
+    goal: Offset | None = None
     messages: list[Message] = []
     hint: str | None = None
-    status: Status | None = None
-    for line in lines[2:]:
+    status = Status(0, 1, ROLES[0], 0) if form.status else None
+    memory: list[Recalled] = []
+    for line in lines:
         if match := _HINT.fullmatch(line):
             hint = unescape(match.group(1))
+        elif match := _CARRY.fullmatch(line):
+            carried = match.group(1)
+            _require(carried in (None, *CODES), line, "nothing like that can be carried")
         elif match := _GOAL.fullmatch(line):
-            goal = _read_goal(match, line)
+            goal = _read_goal(match, line, heading, form)
         elif match := _STATUS.fullmatch(line):
-            status = _read_status(match, line, form)
+            status = _read_status(match, line, status)
+        elif match := MOMENT.fullmatch(line):
+            memory = [*memory, *in_order(read_moment(match, line, form), line)]
         elif match := _SAYS.fullmatch(line):
             messages.append(_read_letter(match, line, form))
-        elif match := ROW.fullmatch(line):
-            read_row(match, line, cells, form)
-        else:
+        elif not scene.take(line):
             raise TextParseError(f"GridWorld: cannot read the line {line[:80]!r}")
-    if not form.whole_grid:
-        row, column = form.own_cell((x, y))
-        cells[row][column] = YOU
     return GridFacts(
         agent=header.group(1),
         messages=tuple(messages),
         hint=hint,
         size=(width, height),
         position=(x, y),
-        heading=header.group(6),
+        heading=HEADINGS[heading],
         carrying=carried,
-        cells=tuple(map(tuple, cells)),
+        cells=scene.cells(),
         goal=goal,
         status=status,
+        recall=in_order(memory, "Seen ..."),
     )
 
 
-def _read_status(match: re.Match[str], line: str, form: Layout) -> Status:
-    """Read energy, strength, role and food."""
-    energy, level, food = (int(match.group(i)) for i in (1, 2, 4))
-    _require(form.status, line, "this envelope has no status")
-    _require(match.group(3) in ROLES, line, f"roles are {', '.join(ROLES)}")
-    _require(max(energy, level, food) <= 255, line, "numbers go up to 255")
-    return Status(energy, level, match.group(3), food)
+def _read_status(match: re.Match[str], line: str, status: Status | None) -> Status:
+    """Read energy, strength, role or food."""
+    if status is None:
+        raise TextParseError(f"GridWorld: {line[:80]!r}: this envelope has no status")
+    energy, role, level, food = match.groups()
+    numbers = {"energy": energy, "level": level, "food": food}
+    found = {name: int(number) for name, number in numbers.items() if number is not None}
+    _require(all(number <= 255 for number in found.values()), line, "numbers go up to 255")
+    return status._replace(**found, role=role or status.role)
 
 
 def _read_letter(match: re.Match[str], line: str, form: Layout) -> Message:
@@ -370,9 +451,20 @@ def _read_letter(match: re.Match[str], line: str, form: Layout) -> Message:
     return Message(match.group(1), "all", match.group(2))
 
 
-def _read_goal(match: re.Match[str], line: str) -> tuple[int, int] | None:
+def _read_goal(match: re.Match[str], line: str, heading: int, form: Layout) -> Offset | None:
     """Read the direction of the goal."""
-    if match.group(1) is None:
+    if line.startswith("No goal"):
         return None
-    _require(match.group(2) in SIGNS and match.group(4) in SIGNS, line, "no such direction")
-    return int(match.group(1)) * SIGNS[match.group(2)], int(match.group(3)) * SIGNS[match.group(4)]
+    sides, up, aside = SIDES[form.frame], 0, 0
+    for steps, side in (match.group(1, 2), match.group(3, 4)):
+        if side is not None:
+            _require(side in sides, line, f"sides are {', '.join(sides)}")
+            way = sides.index(side)
+            up += int(steps) * (1, 0, -1, 0)[way]
+            aside += int(steps) * (0, 1, 0, -1)[way]
+    goal = _turned((up, aside), heading, form, back=True)
+    low = [-form.config.height, -form.config.width] if form.whole_grid else [0, -form.columns // 2]
+    most = form.config.height if form.whole_grid else form.rows
+    fits = low[0] <= goal[0] < most and low[1] <= goal[1] <= form.config.width
+    _require(fits, line, "no goal is in view so far away")
+    return goal

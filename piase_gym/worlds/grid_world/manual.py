@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import functools
 from collections.abc import Callable, Mapping
 from typing import Any
 
@@ -10,6 +11,8 @@ from piase_gym.worlds.grid_world import cells as kinds
 from piase_gym.worlds.grid_world.config import GridWorldConfig
 from piase_gym.worlds.grid_world.levels import of_layout
 from piase_gym.worlds.grid_world.rules import events
+from piase_gym.worlds.grids.moves import scene_manual
+from piase_gym.worlds.grids.words import listed
 
 
 def fault_sentence(fault: int, config: GridWorldConfig) -> str:
@@ -29,7 +32,13 @@ def fault_sentence(fault: int, config: GridWorldConfig) -> str:
 
 def manual(config: GridWorldConfig) -> Manual:
     """Return the words of the prompt."""
-    return Manual(_rules(config), _rewards(config), lambda agent: _goal(config, agent))
+    return Manual(
+        _rules(config),
+        _rewards(config),
+        lambda agent: _goal(config, agent),
+        milestones=_milestones(config),
+        example=_example(config),
+    )
 
 
 def _goal(config: GridWorldConfig, agent: int) -> str:
@@ -46,22 +55,116 @@ def _goal(config: GridWorldConfig, agent: int) -> str:
 
 def _rules(config: GridWorldConfig) -> str:
     """Explain the grid, in a few sentences."""
-    shown = (
-        "You see the whole grid; rows and columns count from 0 at the top left."
-        if config.observe == "grid"
-        else f"You see a square of {config.window} by {config.window} cells, turned so that you "
-        "look ahead: you stand in the middle of its nearest row. Left and right are yours."
+    return " ".join(
+        filter(
+            None,
+            (
+                "You live on a grid of cells. Columns count from 0 in the west, rows from 0 in "
+                "the north.",
+                _walking(config),
+                *_acting(config),
+                *_extras(config),
+                _company(config),
+                _seeing(config),
+            ),
+        )
     )
-    share = "can share a cell" if config.collisions == "pass" else "block each other"
-    hidden = "" if config.see_through_walls else " Walls and closed doors hide what lies behind."
-    return (
-        "You live on a grid of cells. Columns and rows count from 0 at the top left, and up, down, "
-        "left and right are the directions of the grid. A move turns you that way, even if the "
-        "cell is not free. Interact acts on the one cell ahead of you: it picks up a key if your "
-        "hands are empty, puts down what you carry on free floor, opens and closes doors, and "
-        f"unlocks a locked door if you carry a key. {''.join(_extras(config))}Agents {share}. "
-        f"{shown}{hidden} Cells that an observation does not mention are free floor."
+
+
+def _walking(config: GridWorldConfig) -> str:
+    """Explain how to walk in the frame of reference."""
+    if config.frame == "grid":
+        return (
+            "A move turns you that way, even if the next cell is not free, and then takes you "
+            "there if it is free."
+        )
+    return "You step ahead, and turn on the spot; ahead, left and right are yours."
+
+
+def _acting(config: GridWorldConfig) -> list[str]:
+    """Explain what interacting does, as far as it can happen."""
+    deeds = _deeds(config)
+    if not deeds:
+        return ["There is nothing to interact with."]
+    turn = (
+        "Move towards it, which turns you to it (and fails as a step)"
+        if config.frame == "grid"
+        else "Turn until it is ahead of you"
     )
+    told = [f"Interact acts on the one cell ahead of you: it {listed(deeds)}."]
+    filling = [name for name, codes in _FILLING.items() if _present(config) & codes]
+    if filling:
+        one = filling[0] if len(filling) == 1 else "each of these"
+        told.append(
+            f"{listed(filling).capitalize()} {'fill' if len(filling) > 1 else 'fills'} a whole "
+            f"cell, which you cannot walk onto. To act on {one}, stand next to it. {turn}, then "
+            "interact."
+        )
+    return told
+
+
+def _deeds(config: GridWorldConfig) -> list[str]:
+    """Return what interacting can do in a config, as clauses."""
+    present = _present(config)
+    keys = config.has_keys
+    doors = present & {kinds.CLOSED, kinds.OPEN, kinds.LOCKED}
+    return [
+        *(["picks up a key if your hands are empty"] if keys else []),
+        *(["unlocks a locked door if you carry a key, which you keep"] if keys else []),
+        *(["opens a closed door", "closes an open door"] if doors else []),
+        *(["puts down on free floor what you carry"] if keys else []),
+        *(["turns a switch"] if present & {kinds.SWITCH_OFF, kinds.SWITCH_ON} else []),
+        *(["lifts food"] if present & set(kinds.FOODS) else []),
+    ]
+
+
+def deeds_of(config: GridWorldConfig) -> str:
+    """Describe the command `interact`."""
+    return _deeds_text(config.has_keys, frozenset(_present(config)))
+
+
+@functools.cache
+def _deeds_text(keys: bool, present: frozenset[int]) -> str:
+    """Say in a few words what there is to interact with."""
+    doors = present & {kinds.CLOSED, kinds.OPEN, kinds.LOCKED}
+    things = [
+        *(["key"] if keys else []),
+        *(["door"] if doors else []),
+        *(["switch"] if present & {kinds.SWITCH_OFF, kinds.SWITCH_ON} else []),
+        *(["food"] if present & set(kinds.FOODS) else []),
+    ]
+    named = f" ({', '.join(things)})" if things else ""
+    return f"act on the one cell ahead of you{named}"
+
+
+_FILLING: Mapping[str, set[int]] = {
+    "a key": {kinds.KEY},
+    "a door that is locked or closed": {kinds.LOCKED, kinds.CLOSED},
+    "a switch": {kinds.SWITCH_OFF, kinds.SWITCH_ON},
+    "food": set(kinds.FOODS),
+}
+"""What cannot be walked onto, but acted on."""
+
+
+def _company(config: GridWorldConfig) -> str:
+    """Say how agents get along, where there are several."""
+    if config.agents == 1:
+        return ""
+    share = "can share a cell" if config.collisions == "pass" else "block each other's way"
+    late = " Some agents enter later than others." if config.latecomers else ""
+    return f"There are {config.agents} agents, who {share}.{late}"
+
+
+def _seeing(config: GridWorldConfig) -> str:
+    """Explain what is seen and told."""
+    window = None if config.observe == "grid" else config.window
+    hidden = "" if config.see_through_walls else "Walls and closed doors hide what lies behind. "
+    recall = (
+        " Lines that begin with 'Seen' tell what you saw before, by columns and rows."
+        if config.recall
+        else ""
+    )
+    return hidden + scene_manual(config.frame, window, "free floor", walls=True) + recall
 
 
 def _present(config: GridWorldConfig) -> set[int]:
@@ -70,13 +173,25 @@ def _present(config: GridWorldConfig) -> set[int]:
     found |= {
         kind.code for kind in kinds.CELLS.kinds if kind.strewn and getattr(config, kind.strewn)
     }
-    if found & {kinds.GATE} or (
-        config.layout == "multi_room" and config.doors in ("gates", "mixed")
-    ):
+    if config.layout == "door_key":
+        found |= {kinds.KEY, kinds.LOCKED}
+    if config.layout == "multi_room":
+        found |= set(_OF_DOORS[config.doors])
+    if found & {kinds.GATE}:
         found.add(kinds.SWITCH_OFF)
     if found & {kinds.BARE}:
         found.add(kinds.FRUIT)
     return found | {kinds.FOOD} if config.clearing or config.num_food else found - {kinds.FOOD}
+
+
+_OF_DOORS: Mapping[str, tuple[int, ...]] = {
+    "open": (),
+    "closed": (kinds.CLOSED,),
+    "locked": (kinds.KEY, kinds.LOCKED),
+    "gates": (kinds.GATE,),
+    "mixed": (kinds.CLOSED, kinds.KEY, kinds.LOCKED, kinds.GATE),
+}
+"""What joins the rooms of layout `multi_room`, and what that takes."""
 
 
 def _extras(config: GridWorldConfig) -> list[str]:
@@ -85,17 +200,49 @@ def _extras(config: GridWorldConfig) -> list[str]:
     rules = [kind.rule for kind in kinds.CELLS.kinds if kind.rule and kind.code in present]
     said = [rule.format(ends=ends, regrow=config.regrow) for rule in rules]
     if config.energy:
-        said.append(
-            "You starve when your energy is used up, one a step; a fruit gives "
-            f"{config.fruit_energy}."
-        )
-    if config.latecomers:
-        said.append("Some agents enter later than others.")
+        fruit = f"; a fruit gives {config.fruit_energy}" if kinds.FRUIT in present else ""
+        said.append(f"You starve when your energy is used up, one a step{fruit}.")
     if config.symbols:
         said.append(
             f"With each command you can say a symbol from 1 to {config.symbols} to all others."
         )
-    return [sentence + " " for sentence in said]
+    return said
+
+
+def _milestones(config: GridWorldConfig) -> list[str]:
+    """Return the names of the milestones that can be reached."""
+    present = _present(config)
+    reached = {
+        "key_found": config.has_keys,
+        "door_opened": present & {kinds.LOCKED, kinds.CLOSED, kinds.OPEN},
+        "goal_reached": config.goals or config.any_goals,
+        "box_pushed": kinds.BOX in present,
+        "switch_used": present & {kinds.SWITCH_OFF, kinds.SWITCH_ON},
+        "fruit_eaten": kinds.FRUIT in present,
+        "food_gathered": present & set(kinds.FOODS),
+        "tagged": config.num_taggers,
+    }
+    return [name for name in events.MILESTONES if reached[name]]
+
+
+def _example(config: GridWorldConfig) -> tuple[str, str]:
+    """Return part of an observation and the command that fits it."""
+    if config.frame == "grid":
+        if config.has_keys:
+            return "Ahead of you, to the north, is a key.", "interact"
+        return "The nearest goal is 2 east." if _has_goals(
+            config
+        ) else "Walls: 1 north, in line.", ("move east")
+    if config.has_keys:
+        return "You see a key 1 left.", "turn left"
+    return "The nearest goal is 2 right." if _has_goals(config) else "Walls: 1 ahead, in line.", (
+        "turn right"
+    )
+
+
+def _has_goals(config: GridWorldConfig) -> bool:
+    """Tell whether there are goals to step onto."""
+    return bool(config.goals or config.any_goals)
 
 
 _USED: Mapping[str, Callable[[GridWorldConfig], object]] = {
@@ -106,7 +253,9 @@ _USED: Mapping[str, Callable[[GridWorldConfig], object]] = {
     "tag": lambda c: c.num_taggers,
     "caught": lambda c: c.num_taggers,
     "starved": lambda c: c.energy,
-    "goal": lambda c: not (c.clearing or c.num_taggers),
+    "goal": lambda c: _has_goals(c),
+    "interact": lambda c: _deeds(c),
+    "locked": lambda c: _present(c) & {kinds.LOCKED, kinds.GATE, kinds.GATE_OPEN},
 }
 
 
@@ -115,4 +264,7 @@ def _rewards(config: GridWorldConfig) -> str:
     fields: Mapping[str, Any] = type(config.rewards).model_fields
     values = config.rewards.model_dump()
     told = [key for key in values if key not in _USED or _USED[key](config)]
-    return "; ".join(f"{fields[key].description} {values[key]:+g}" for key in told) + "."
+    words = {key: fields[key].description for key in told}
+    if config.frame == "agent":
+        words["move"] = "entering a free cell or turning"
+    return "; ".join(f"{words[key]} {values[key]:+g}" for key in told) + "."

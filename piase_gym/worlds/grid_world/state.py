@@ -19,7 +19,15 @@ from piase_gym.compiled.memory import record as record_type
 from piase_gym.compiled.stepping import BOOKKEEPING
 from piase_gym.compiled.stepping import single as single_type
 from piase_gym.core.text_encoding import HINT_CODE
-from piase_gym.worlds.grid_world.cells import FOODS, KEY, MAX_AGENTS, MAX_FOOD, NAMES, OUTSIDE
+from piase_gym.worlds.grid_world.cells import (
+    AGENT,
+    FOODS,
+    KEY,
+    MAX_AGENTS,
+    MAX_FOOD,
+    NAMES,
+    OUTSIDE,
+)
 from piase_gym.worlds.grid_world.config import (
     MAX_GOALS,
     MAX_MOVERS,
@@ -29,6 +37,7 @@ from piase_gym.worlds.grid_world.config import (
     GridWorldEnvelope,
 )
 from piase_gym.worlds.grid_world.rules.events import ESCAPED, ROLES
+from piase_gym.worlds.grid_world.rules.memory import PLANES
 from piase_gym.worlds.grid_world.rules.tables import TABLE, new_table
 from piase_gym.worlds.grids.windows import WORD, maps_size
 
@@ -36,14 +45,15 @@ MAX_MARGIN: Final = 15
 NUM_STREAMS: Final = 3  # layout, dynamics, channel
 
 
-def buckets(envelope: GridWorldEnvelope) -> tuple[int, int, int]:
-    """Return (side, margin, capacity) of the record that holds an envelope.
+def buckets(envelope: GridWorldEnvelope) -> tuple[int, int, int, int]:
+    """Return (side, margin, capacity, bytes of memory) of the record that holds an envelope.
 
     Each capacity is a separate compilation; sides and margins are not (`kernel_type`).
     """
     side = next(s for s in (16, 32, MAX_SIDE) if s >= max(envelope.width, envelope.height))
     capacity = next(c for c in (4, MAX_AGENTS) if c >= envelope.agents)
-    return side, 7 if envelope.window <= 7 else MAX_MARGIN, capacity
+    memory = capacity * PLANES * side * side * envelope.recall
+    return side, 7 if envelope.window <= 7 else MAX_MARGIN, capacity, memory
 
 
 def _fields(agents: int) -> tuple[list[Any], list[Any]]:
@@ -87,7 +97,7 @@ def _fields(agents: int) -> tuple[list[Any], list[Any]]:
 
 
 @functools.cache
-def layout(side: int, margin: int, agents: int) -> np.dtype[Any]:
+def layout(side: int, margin: int, agents: int, memory: int = 0) -> np.dtype[Any]:
     """Return the record of an environment.
 
     The fields up to `cells` are the canonical state; those after it are derived or settings. In
@@ -95,6 +105,8 @@ def layout(side: int, margin: int, agents: int) -> np.dtype[Any]:
     """
     derived, canonical = _fields(agents)
     canonical.append(("cells", "u1", side * side))
+    if memory:  # kernels find it behind the cells
+        canonical.append(("memory", "u1", memory))
     grid: list[Any] = [
         ("free", "<u8", side),  # while a level is made: bit x of word y stands for free floor
         ("maps", "u1", maps_size(side, margin)),
@@ -116,7 +128,7 @@ def kernel_type(records: np.dtype[Any]) -> np.dtype[Any]:
     agents = records["x"].shape[0]
     largest = records if CHECKED else layout(MAX_SIDE, MAX_MARGIN, agents)
     known: Mapping[str, Any] = largest.fields or {}
-    fields = {name: known[name][:2] for name in known}
+    fields = {name: known[name][:2] for name in known if name != "memory"}
     cells, size = fields["cells"][1], largest.itemsize
     words = -(-cells // WORD) * WORD  # where the first word of `free` would lie without cells
     fields["cells"] = np.dtype(("u1", size - cells)), cells
@@ -143,6 +155,7 @@ STATUS: Final = 4
 def vector_length(envelope: GridWorldEnvelope, rows: int, columns: int) -> int:
     """Return the length of a vector whose frame has so many rows and columns."""
     extra = STATUS if envelope.status else 0
+    extra += PLANES * envelope.width * envelope.height * envelope.recall
     return rows * columns + SCALARS + extra + (envelope.agents if envelope.symbols else 0)
 
 
@@ -156,7 +169,8 @@ def new_single(config: GridWorldConfig, envelope: GridWorldEnvelope) -> NDArray[
 
 def config_table(config: GridWorldConfig, envelope: GridWorldEnvelope) -> NDArray[Any]:
     """Return the table of one config, shape (1,)."""
-    return new_table(config, envelope, *buckets(envelope)[:2])
+    side, margin, _, memory = buckets(envelope)
+    return new_table(config, envelope, side, margin, memory)
 
 
 def new_states(envelope: GridWorldEnvelope, count: int) -> NDArray[Any]:
@@ -203,7 +217,7 @@ def find_problem(record: Any, table: Any) -> str:
             return f"{places!r} has a place outside of the grid"
     if (record["movers"][:, 2] & ~3).any():
         return "'movers' must have headings in 0..3"
-    return _find_cell_problem(record, width, height)
+    return _find_cell_problem(record, width, height) or _find_memory_problem(record)
 
 
 def _find_cell_problem(record: Any, width: int, height: int) -> str:
@@ -217,6 +231,18 @@ def _find_cell_problem(record: Any, width: int, height: int) -> str:
     food = np.isin(cells, FOODS).sum()
     if record["num_food"] != food:
         return f"'num_food' is {record['num_food']}, but 'cells' has {food}"
+    return ""
+
+
+def _find_memory_problem(record: Any) -> str:
+    """Say what cannot be remembered, or return an empty string."""
+    if "memory" not in (record.dtype.names or ()):
+        return ""
+    codes, ages = np.moveaxis(record["memory"].reshape(len(record["x"]), PLANES, -1), 1, 0)
+    last = AGENT + 4 * int(record["agents"]) - 1
+    known = (codes == 0) | np.isin(codes, _INSIDE) | ((codes >= AGENT) & (codes <= last))
+    if not known.all() or ages[codes == 0].any():
+        return "'memory' has unknown codes, or an age of what was never seen"
     return ""
 
 

@@ -13,7 +13,15 @@ from numpy.typing import NDArray
 from piase_gym.compiled import readable
 from piase_gym.compiled.memory import overlaid
 from piase_gym.compiled.stepping import Kernels
-from piase_gym.core.commands import Command, Outcome, Result, Verb
+from piase_gym.core.commands import (
+    MAX_LINE,
+    Command,
+    InvalidAction,
+    Outcome,
+    Result,
+    Verb,
+    unparsable,
+)
 from piase_gym.core.difficulty import DifficultyParameter, Element, PerAgentField
 from piase_gym.core.objects import Objects
 from piase_gym.core.script.observables import Observable
@@ -24,8 +32,17 @@ from piase_gym.worlds.array_world import ArrayWorld, Batch
 from piase_gym.worlds.batch_arrays import stacked
 from piase_gym.worlds.grid_world import facts as views
 from piase_gym.worlds.grid_world import scripting
-from piase_gym.worlds.grid_world.actions import commands_of, grammar_of
-from piase_gym.worlds.grid_world.cells import CELLS, HEADINGS, KEY, MAX_CODE, START, UNSEEN, WALL
+from piase_gym.worlds.grid_world.actions import commands_of, deed_events, grammar_of
+from piase_gym.worlds.grid_world.cells import (
+    CELLS,
+    HEADINGS,
+    KEY,
+    MAX_CODE,
+    OUTSIDE,
+    START,
+    UNSEEN,
+    WALL,
+)
 from piase_gym.worlds.grid_world.config import (
     MAX_SIDE,
     MAX_SYMBOLS,
@@ -35,10 +52,11 @@ from piase_gym.worlds.grid_world.config import (
 from piase_gym.worlds.grid_world.curriculum import DIALS, ELEMENTS, PERSONAL
 from piase_gym.worlds.grid_world.facts import GridFacts
 from piase_gym.worlds.grid_world.levels import LAYOUTS, PAGES
-from piase_gym.worlds.grid_world.manual import fault_sentence, manual
+from piase_gym.worlds.grid_world.manual import deeds_of, fault_sentence, manual
 from piase_gym.worlds.grid_world.objects import objects
 from piase_gym.worlds.grid_world.observe import pictures, surroundings
 from piase_gym.worlds.grid_world.rules.events import (
+    ADVICE,
     BLOCKED,
     ENTER,
     FAILURES,
@@ -50,6 +68,7 @@ from piase_gym.worlds.grid_world.rules.events import (
 from piase_gym.worlds.grid_world.rules.kernels import KERNELS, enter_one
 from piase_gym.worlds.grid_world.state import (
     CANONICAL,
+    STATUS,
     config_table,
     find_problem,
     kernel_type,
@@ -58,8 +77,11 @@ from piase_gym.worlds.grid_world.state import (
 )
 from piase_gym.worlds.grids.codes import AHEAD, on_map
 from piase_gym.worlds.grids.hidden_cells import unseen_floor
+from piase_gym.worlds.grids.moves import plain_line, walking_line, with_new_names
 from piase_gym.worlds.grids.obstacles import in_the_way
+from piase_gym.worlds.grids.words import cell_noun
 
+_USE = CELLS.array("use")
 _OF_AGENTS = "x y heading carry alive fate marks role level said energy".split()
 
 
@@ -79,16 +101,23 @@ class GridWorld(ArrayWorld[GridWorldConfig, GridFacts]):
 
     ## Actions
 
+    `frame` chooses the frame of reference of commands and texts. With `"grid"`, the default:
+
     | index | command | effect |
     |---|---|---|
-    | 0 | `move up` | turn up, then step if the cell is free |
-    | 1 | `move down` | likewise |
-    | 2 | `move left` | likewise |
-    | 3 | `move right` | likewise |
+    | 0 | `move north` | turn up, then step if the cell is free |
+    | 1 | `move south` | turn down, likewise |
+    | 2 | `move west` | turn left, likewise |
+    | 3 | `move east` | turn right, likewise |
     | 4 | `stay` | nothing |
     | 5 | `interact` | act on the cell ahead |
 
-    With `symbols=n`, index ``6 * symbol + action`` also says a symbol to all others (`move up
+    With `"agent"` the first four are `forward`, `turn around`, `turn left` and `turn right`; a turn
+    takes a step on the spot, and is rewarded like a move. Lines are also understood that say
+    `north`, `go north`, `move up`, `forward`, or what interacting would do now: `pick up the key`,
+    `open the door`.
+
+    With `symbols=n`, index ``6 * symbol + action`` also says a symbol to all others (`move north
     saying 2`); symbol 0 is silence. What is said is heard in the observation after the step.
 
     `interact` picks up a key with empty hands, puts down what is carried on free floor, opens and
@@ -110,7 +139,14 @@ class GridWorld(ArrayWorld[GridWorldConfig, GridFacts]):
     energy, strength, role and pieces of food left follow; if it has `symbols`, one byte an agent
     with what it said.
 
-    The text names the same facts in prose; what it does not mention is free floor.
+    The text names the same facts in prose, in the frame of reference: things one by one, the
+    nearest first, walls summed up; what it does not mention is free floor. [Grids in
+    words](../grids_in_words.md) shows episodes.
+
+    With `recall="map"` agents see what they have seen before in the episode and do not see now: in
+    facts (`recall`), in the text (`Seen 3 steps ago: a key at column 2, row 4.`) and at the end of
+    the vector: a byte a cell of the envelope's grid with its code, then as many with the steps
+    since then (up to 255).
 
     ## Rewards
 
@@ -206,13 +242,19 @@ class GridWorld(ArrayWorld[GridWorldConfig, GridFacts]):
 
     @property
     def grammar(self) -> tuple[Verb, ...]:
-        """``move <direction>``, ``stay``, ``interact``; with a channel, ``... saying <symbol>``."""
-        return grammar_of(self.envelope.symbols)
+        """``move <direction>``, or ``forward`` and ``turn <side>``; ``stay`` and ``interact``."""
+        config = self.config
+        return grammar_of(self.envelope.symbols, config.frame, deeds_of(config))
+
+    @property
+    def state_fields(self) -> Sequence[str]:
+        """The canonical fields, and the memory of agents where the envelope has `recall`."""
+        return (*CANONICAL, "memory") if self.envelope.recall else CANONICAL
 
     @property
     def commands(self) -> tuple[Command, ...]:
         """The command of every index: symbol * 6 + action."""
-        return commands_of(self.envelope.symbols)
+        return commands_of(self.envelope.symbols, self.config.frame)
 
     @property
     def noop(self) -> Command:
@@ -228,7 +270,11 @@ class GridWorld(ArrayWorld[GridWorldConfig, GridFacts]):
         high[:area] = MAX_CODE
         high[area : area + 8] = (*(MAX_SIDE,) * 4, 3, 31, 2 * MAX_SIDE, 2 * MAX_SIDE)
         if self.envelope.symbols:
-            high[-self.envelope.agents :] = MAX_SYMBOLS
+            first = form.told + STATUS * form.status
+            high[first : first + self.envelope.agents] = MAX_SYMBOLS
+        if form.recall:
+            half = form.length - form.recall // 2
+            high[form.length - form.recall : half] = MAX_CODE
         return Box(np.zeros(form.length, np.uint8), high, dtype=np.uint8)
 
     @property
@@ -336,6 +382,7 @@ class GridWorld(ArrayWorld[GridWorldConfig, GridFacts]):
         self.tables[...] = config_table(self.config, self.envelope)
         self.form = views.layout_of(self.config)
         self.awaiting_agents = bool(self.config.latecomers)
+        self._command_table = self._new_command_table()
 
     # -- knowledge ------------------------------------------------------------------------
 
@@ -389,15 +436,48 @@ class GridWorld(ArrayWorld[GridWorldConfig, GridFacts]):
         event = self._event_view[agent]
         if event != BLOCKED:
             return FAILURES.get(event)
+        code, carries = self._ahead(agent)
+        advice = ADVICE.get(int(_USE[int(carries), code]), "")
+        return in_the_way(self.form.cell_names[code]) + advice
+
+    def _ahead(self, agent: int) -> tuple[int, bool]:
+        """Return the code of the cell ahead of an agent, and whether it carries something."""
         form, vector = self.form, self._obs_rows[agent]
+        x, y, heading, carry = vector[form.area + 2 : form.area + 6].tolist()
         column, row = form.columns // 2, form.rows - 2
         if form.whole_grid:
-            x, y, heading = vector[form.area + 2 : form.area + 5].tolist()
             dx, dy = AHEAD[HEADINGS[heading]]
             column, row = x + dx, y + dy
             if not (0 <= row < form.rows and 0 <= column < form.columns):
-                return in_the_way("outside")
-        return in_the_way(form.cell_names[vector[row * form.columns + column]])
+                return OUTSIDE, bool(carry)
+        return int(vector[row * form.columns + column]), bool(carry)
+
+    # -- reading --------------------------------------------------------------------------
+
+    def read(self, agent: int, line: object) -> Command | InvalidAction:
+        """Read a text action, also one that names it by what it would do now: ``open the door``."""
+        found = super().read(agent, line)
+        if isinstance(found, Command) or not isinstance(line, str) or len(line) > MAX_LINE:
+            return found
+        frame, plain = self.config.frame, plain_line(line)
+        heading = int(self.states["heading"][0, agent])
+        if (walking := walking_line(plain, frame, heading)) is not None:
+            return super().read(agent, walking)
+        deed = deed_events(plain)
+        if deed is None:
+            return found
+        code, carries = self._ahead(agent)
+        event = int(_USE[int(carries), code])
+        if event in deed[0]:
+            return super().read(agent, f"interact{deed[1]}")
+        named = cell_noun(self.form, code)
+        return unparsable(
+            f"{plain[:40]!r} is not what to interact would do now: ahead of you is {named}"
+        )
+
+    def check(self, agent: int, command: Command) -> Command | InvalidAction:
+        """Check a command that came as data; directions may have their first names."""
+        return super().check(agent, with_new_names(command, self.config.frame))
 
     def unknown_to(self, agent: int) -> dict[str, Any]:
         """Let the others carry something else, and put a wall where a window does not reach."""
@@ -461,4 +541,6 @@ class GridWorld(ArrayWorld[GridWorldConfig, GridFacts]):
 def _longest_text(form: views.Layout) -> int:
     """Return an upper bound for the length of a text."""
     name = max(len(agent) for agent in form.names)
-    return 400 + form.rows * (20 + form.columns * (name + 40)) + HINT_TEXT
+    return (
+        400 + form.rows * (20 + form.columns * (name + 40)) + HINT_TEXT + form.recall * (name + 40)
+    )

@@ -49,7 +49,7 @@ _OF_MATRIX_GAMES = (
     "choice_names horizon continuation payoffs multiplier benefit cost noise memory talk".split()
 )
 _OF_COMMONS = (
-    "width height window patches regrowth river orchard start_waste most_waste waste_chance "
+    "width height window frame patches regrowth river orchard start_waste most_waste waste_chance "
     "apple_chance timeout zap_range clean_range apple zap_cost zap_fine"
 ).split()
 Payoffs = tuple[tuple[float | tuple[float, ...], ...], ...]
@@ -122,6 +122,11 @@ class SocialDilemmaConfig(WorldConfig):
     width: int = Field(16, ge=8, le=MAX_SIDE, description="columns of a commons")
     height: int = Field(16, ge=8, le=MAX_SIDE, description="rows of a commons")
     window: int = Field(7, ge=3, le=MAX_WINDOW, description="side of the window seen, odd")
+    frame: Literal["grid", "agent"] = Field(
+        "grid",
+        description="the frame of reference of commands and texts: 'grid' has north, east, south "
+        "and west, 'agent' ahead, behind, left and right",
+    )
     patches: int = Field(5, ge=1, le=64, description="patches of 13 apples in a harvest")
     regrowth: tuple[Share, Share, Share, Share] = Field(
         (0.0, 0.005, 0.02, 0.05),

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from piase_gym.core.world import Manual
+from piase_gym.worlds.grids.moves import scene_manual
 from piase_gym.worlds.social_dilemma.config import SocialDilemmaConfig
 from piase_gym.worlds.social_dilemma.games import GAMES_BY_NAME
 from piase_gym.worlds.social_dilemma.line_reader import times
@@ -68,32 +69,52 @@ def _end(config: SocialDilemmaConfig) -> str:
 def commons_manual(config: SocialDilemmaConfig) -> Manual:
     """Return the words of the prompt of a commons."""
     rules = [
-        "You live on a grid with others. Columns and rows count from 0 at the top left, and up, "
-        "down, left and right are the directions of the grid. A move turns you that way, even if "
-        f"somebody is there. You see a square of {config.window} by {config.window} cells, turned "
-        "so that you look ahead: you stand in the middle of its nearest row. Cells that an "
-        "observation does not mention are bare floor. Stepping onto an apple eats it.",
+        f"You live on a grid with {config.agents} agents in all. Columns count from 0 in the west, "
+        "rows from 0 in the north.",
+        _walking(config),
+        "Stepping onto an apple eats it.",
         _growth(config),
     ]
     if config.timeout:
         rules.append(
             f"A zap flies {config.zap_range} cells ahead and sends the first agent that it meets "
-            f"into time-out for {config.timeout} steps, after which it comes back somewhere else."
+            f"into time-out for {config.timeout} steps. In time-out you see nothing and can only "
+            "stay; then you come back at a random free cell, facing north."
         )
     if config.symbols:
         rules.append(
             f"With each command you can say a symbol from 1 to {config.symbols} to all others."
         )
     if config.reputation:
-        rules.append("Everybody sees what each of the others has eaten, cleaned and fired.")
+        seen = "eaten, cleaned and fired" if config.game == "cleanup" else "eaten and fired"
+        rules.append(f"Everybody sees what each of the others has {seen}.")
+    rules.append(scene_manual(config.frame, config.window, "bare floor"))
     costs = f"a zap {0 - config.zap_cost:+g}, being zapped {0 - config.zap_fine:+g}"
     shared = " Everybody gets the mean of all." if config.shared_reward else ""
+    zapping = ("zapped_another", "was_zapped") if config.timeout else ()
+    cleaning = ("waste_cleaned",) if config.game == "cleanup" else ()
+    side = "north" if config.frame == "grid" else "ahead"
     return Manual(
         " ".join(rules),
-        f"an apple {config.apple:+g}{', ' + costs if config.timeout else ''}.{shared}",
+        f"an apple {config.apple:+g}{', ' + costs if config.timeout else ''}; all else 0.{shared}",
         lambda _agent: "get as much reward as you can for yourself.",
         end=f"The game is over after {config.length} steps.",
+        milestones=("apple_eaten", *zapping, *cleaning),
+        example=(
+            f"You see an apple 1 {side}.",
+            "move north" if config.frame == "grid" else "forward",
+        ),
     )
+
+
+def _walking(config: SocialDilemmaConfig) -> str:
+    """Explain how to walk in the frame of reference."""
+    if config.frame == "grid":
+        return (
+            "A move turns you that way, even if somebody is there, and then takes you to the next "
+            "cell if nobody is there."
+        )
+    return "You step ahead, and turn on the spot; ahead, left and right are yours."
 
 
 def _growth(config: SocialDilemmaConfig) -> str:
@@ -105,10 +126,21 @@ def _growth(config: SocialDilemmaConfig) -> str:
             f"how many apples hang within 2 cells: with 0, 1, 2 and more it is {chances}. A patch "
             "of which the last apple is eaten may never recover."
         )
+    first = config.width - config.orchard
+    half = config.apple_chance / 2
     return (
-        f"Apples grow on the {config.orchard} columns on the right, with a chance of up to "
-        f"{config.apple_chance:g} in each step, less the more of the river on the left is waste; "
-        f"from a share of {config.most_waste:g} on none grows. Waste keeps coming. To clean turns "
-        f"the first waste within {config.clean_range} cells ahead of you to water, which serves "
-        "all, but feeds nobody at once."
+        f"The river fills {_columns(0, config.river)} in the west; you can walk in it. Apples grow "
+        f"in the orchard, {_columns(first, config.orchard)} in the east. A share of "
+        f"{config.start_waste:g} of the river is waste at the start. While the share is below "
+        f"{config.most_waste:g}, another cell of water turns to waste in each step with a chance "
+        f"of {config.waste_chance:g}. On each bare cell of the orchard an apple grows in each step "
+        f"with a chance of {config.apple_chance:g} if the river has no waste, {half:g} if the "
+        f"share is {config.most_waste / 2:g}, and none from {config.most_waste:g} on. To clean "
+        f"turns the first waste within {config.clean_range} cells ahead of you to water, and pays "
+        "nothing."
     )
+
+
+def _columns(first: int, count: int) -> str:
+    """Name some columns."""
+    return f"column {first}" if count == 1 else f"columns {first} to {first + count - 1}"

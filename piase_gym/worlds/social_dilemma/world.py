@@ -94,10 +94,13 @@ class SocialDilemma(ArrayWorld[SocialDilemmaConfig, F]):
 
     | index | command | effect |
     |---|---|---|
-    | 0 to 3 | `move up`, `down`, `left`, `right` | turn that way, then step if nobody is there |
+    | 0 to 3 | `move north`, `south`, `west`, `east` | turn that way, then step if nobody is there |
     | 4 | `stay` | nothing |
     | 5 | `zap` | illegal with `timeout=0` |
     | 6 | `clean` | only in a `cleanup`, or where the envelope has `cleaning` |
+
+    With `frame="agent"` the first four are `forward`, `turn around`, `turn left`, `turn right`, and
+    texts tell what is ahead, left and right; see [Grids in words](../grids_in_words.md).
 
     A message comes on top: index ``actions * symbol + action``. Walking against somebody, zapping
     nobody and cleaning nothing fail. In time-out all but `stay` is illegal.
@@ -226,6 +229,7 @@ class SocialDilemma(ArrayWorld[SocialDilemmaConfig, F]):
         super().take_config(config)
         self.tables[...] = self.modules.memory.new_table(self.config, self.envelope)
         self.form = self.modules.views.form_of(self.config)
+        self._command_table = self._new_command_table()
 
     def change_settings(self, fields: Mapping[str, Any]) -> None:
         """Take up changed fields, which vectors tell."""

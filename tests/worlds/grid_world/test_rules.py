@@ -126,9 +126,10 @@ def test_vector_and_text_say_the_same(case: int) -> None:
 NUMBER = re.compile(r"\d+")
 SWAPS = {
     "nothing": "a key",
-    "up": "down",
-    "left": "right",
-    "right": "left",
+    "north": "south",
+    "south": "north",
+    "east": "west",
+    "west": "east",
     "wall": "key",
     "agent_1": "agent_0",
 }
@@ -166,7 +167,9 @@ def test_an_edited_noun_changes_one_fact() -> None:
     edits = 0
     for world, facts in walk(config, 5, 15):
         text = world.text(facts)
-        for match in re.finditer(r"\b(wall|goal|key|nothing|up|right|left|agent_1)\b", text):
+        for match in re.finditer(
+            r"\b(wall|goal|key|nothing|north|south|east|west|agent_1)\b", text
+        ):
             new = SWAPS.get(match.group(), "wall")
             edited = text[: match.start()] + new + text[match.end() :]
             try:

@@ -47,6 +47,7 @@ from piase_gym.worlds.grid_world.levels.tag import LAYOUT as TAG_GAME
 from piase_gym.worlds.grid_world.limits import MAX_GOALS, MAX_MOVERS, MAX_PATCHES, MAX_SIDE
 from piase_gym.worlds.grid_world.rules.events import NO_FREE_CELL, NO_ROLE, NO_WAY, RUNNER, TAGGER
 from piase_gym.worlds.grid_world.rules.joining import hold_back
+from piase_gym.worlds.grid_world.rules.memory import forget_all
 from piase_gym.worlds.grid_world.state import NUM_STREAMS
 from piase_gym.worlds.grids.windows import cell_at, locate, paint_agent, paint_cells
 
@@ -66,6 +67,8 @@ def begin(s, w, seed):
     for a in range(len(s.x)):
         s.order[a] = a
         store64(s.hint, 8 * a, np.uint64(0))
+    if w.remembers:
+        forget_all(s, w)
     for attempt in range(2 * TRIES if w.search else 1):
         generate(s, w, attempt >= TRIES)
         if s.fault == 0 and w.search and not solvable(s, w):

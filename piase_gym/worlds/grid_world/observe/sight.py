@@ -16,6 +16,7 @@ from piase_gym.core.text_encoding import HINT_CODE
 from piase_gym.worlds.grid_world.cells import AGENT, CELLS, GOAL, UNSEEN
 from piase_gym.worlds.grid_world.levels.free_cells import ONE, fill, span
 from piase_gym.worlds.grid_world.rules.events import ILLEGAL
+from piase_gym.worlds.grid_world.rules.memory import recall, remember
 from piase_gym.worlds.grid_world.rules.step import ACTIONS, INTERACTING, interaction
 from piase_gym.worlds.grid_world.state import SCALARS, STATUS
 from piase_gym.worlds.grids.windows import DX, DY, blank_rim, whole_grid, window
@@ -53,6 +54,8 @@ def sight_full(s, w, a, obs, p):
         own, code = n * n - 1 - n // 2, AGENT + 4 * a
     scalars(s, w, a, n, obs, p, q)
     store(obs, p + own, code)
+    if w.recall:
+        remember(s, w, a, n, obs, p)
     q += SCALARS
     if w.status:
         store(obs, q, s.energy[a])
@@ -63,6 +66,9 @@ def sight_full(s, w, a, obs, p):
     if w.channel:
         for b in range(w.slots):
             store(obs, q + b, 0 if b == a else s.said[b])
+        q += w.slots
+    if w.remembers:
+        recall(s, w, a, np.int64(w.sight_w), np.int64(w.sight_h), obs, q)
 
 
 @hot

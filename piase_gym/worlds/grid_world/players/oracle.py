@@ -17,6 +17,7 @@ from piase_gym.worlds.grid_world.players.stepwise import Improviser
 from piase_gym.worlds.grid_world.players.successors import INTERACT, MOVE_OF, STAY, Successors
 from piase_gym.worlds.grid_world.players.team import Scene, Team, lone, look
 from piase_gym.worlds.grid_world.world import GridWorld
+from piase_gym.worlds.grids.moves import move_in_frame
 
 DISTRUST: Final = 8
 """Steps for which an agent that left its plan is not counted on; doubled every time."""
@@ -72,12 +73,14 @@ class GridOracle:
     def certificate(self, agent: int) -> int | None:
         """Return in how many steps an agent could arrive if it were alone, clear of hazards.
 
-        None if never, or if that is not known: where drones fly, where the way is longer than the
-        energy lasts, or where boxes can be pushed about in too many ways.
+        None if never, or if that is not known: where turns take steps, where drones fly, where the
+        way is longer than the energy lasts, or where boxes can be pushed about in too many ways.
         """
         scene = look(self._rules)
         if not scene.alive[agent]:
             return 0 if scene.arrived[agent] else None
+        if self.world.config.frame == "agent":  # turns take steps that plans do not count
+            return None
         if MOVER in scene.ground.cells:
             return None
         track = cheapest(scene.rules, scene.ground, scene.walkers[agent])
@@ -90,13 +93,14 @@ class GridOracle:
         """Return the highest return from now on that an agent could have alone, clear of hazards.
 
         None if there is no way, or if it is not known: where more is rewarded than to arrive (such
-        as fruit), drones fly, energy is used up, boxes can be pushed about in too many ways, or
-        never to arrive might be worth more.
+        as fruit), turns take steps, drones fly, energy is used up, boxes can be pushed about in too
+        many ways, or never to arrive might be worth more.
         """
         config, scene = self.world.config, look(self._rules)
         if not scene.alive[agent]:
             return 0.0
-        if self._improviser.needed() or config.energy or FRUIT in scene.ground.cells:
+        turning = config.frame == "agent"
+        if self._improviser.needed() or turning or config.energy or FRUIT in scene.ground.cells:
             return None
         track = lone(scene, agent)
         if track is None or not track.least or len(track.actions) > scene.left:
@@ -118,7 +122,15 @@ class GridOracle:
         return found
 
     def act(self, agent: int) -> int:
-        """Return the index of the action for the present state; an ended agent stays."""
+        """Return the index of the action for the present state; an ended agent stays.
+
+        In the frame of the agent it turns towards where a move would lead, and then steps.
+        """
+        heading = int(self.world.states["heading"][0, agent])
+        return move_in_frame(self._act(agent), self.world.config.frame, heading)
+
+    def _act(self, agent: int) -> int:
+        """Return the action in the frame of the grid."""
         if self._improviser.needed():
             return self._improviser.act(agent)
         team = self._follow(look(self._rules))

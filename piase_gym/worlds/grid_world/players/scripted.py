@@ -19,6 +19,7 @@ from piase_gym.worlds.grid_world.facts import GridFacts
 from piase_gym.worlds.grid_world.players.successors import INTERACT, STAY, Successors
 from piase_gym.worlds.grid_world.world import GridWorld
 from piase_gym.worlds.grids.codes import on_map
+from piase_gym.worlds.grids.moves import move_in_frame
 from piase_gym.worlds.grids.prose import YOU
 
 Cell = tuple[int, int]
@@ -54,6 +55,11 @@ class GridScript:
     def act(self, agent: int) -> int:
         """Return the index of the next action."""
         facts = self.world.facts(agent)
+        heading = kinds.HEADINGS.index(facts.heading)
+        return move_in_frame(self._act(facts), self.world.config.frame, heading)
+
+    def _act(self, facts: GridFacts) -> int:
+        """Return the next action in the frame of the grid."""
         self._look(facts)
         if facts.status is not None and facts.status.role == "runner":
             return self._flee(facts)

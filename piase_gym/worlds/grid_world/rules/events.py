@@ -37,7 +37,8 @@ TAG: Final = 23
 CAUGHT: Final = 24
 LATE: Final = 25
 ENTER: Final = 26  # it has just entered, and did nothing yet
-NUM_EVENTS: Final = 27
+TURN: Final = 27  # on the spot, in the frame of the agent
+NUM_EVENTS: Final = 28
 
 _OUTCOMES: Final = {
     **dict.fromkeys((BLOCKED, NO_KEY, JAMMED, TOO_HEAVY, CAUGHT, LATE), Outcome.FAILED),
@@ -57,6 +58,15 @@ FAILURES: Final = {
     LATE: "Another was faster.",
 }
 """What was in the way where an event has the outcome ``failed``; of a bump it is the cell ahead."""
+ADVICE: Final = {
+    PICK_UP: " Interact to pick it up.",
+    OPEN_DOOR: " Interact to open it.",
+    UNLOCK: " Interact to unlock it.",
+    NO_KEY: " It takes a key to unlock it.",
+    TOGGLE: " Interact to turn it.",
+    TOO_HEAVY: " Interact to lift it.",
+}
+"""What to do with what was bumped into, by the event of interacting with it."""
 MILESTONES: Final = (
     "key_found",
     "door_opened",

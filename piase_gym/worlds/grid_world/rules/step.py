@@ -51,15 +51,18 @@ from piase_gym.worlds.grid_world.rules.events import (
     TAG,
     TAGGER,
     TOGGLE,
+    TURN,
     UNLOCK,
     UNPARSABLE,
     WAS_CAUGHT,
 )
 from piase_gym.worlds.grid_world.rules.joining import let_in
+from piase_gym.worlds.grid_world.rules.memory import grow_old
 from piase_gym.worlds.grid_world.rules.world import appear, gather, live, marked, toggle, uncover
 from piase_gym.worlds.grids.windows import advance, ahead, cell_at, paint_at, put, seen_ahead
 
 HEADING_OF = np.array([0, 2, 3, 1])  # up, down, left, right as headings
+TURN_OF = np.array([0, 2, 3, 1])  # forward, turn around, left, right as quarters
 MOVES = 4
 STAYING = 4
 INTERACTING = 5
@@ -77,8 +80,21 @@ def act(s, w, full, a, index, o, rewards, events):
     if index < 0:
         return STAY if index == ABSENT else UNPARSABLE + (ABSENT - 1 - index)
     if index < MOVES:
+        if full and w.agent_frame:
+            return stride(s, w, a, index, o, rewards, events)
         return walk(s, w, full, a, HEADING_OF[index], o, rewards, events)
     return STAY if index == STAYING else interact(s, w, a)
+
+
+@helper
+def stride(s, w, a, index, o, rewards, events):
+    """Let agent `a` step ahead, or turn on the spot. Returns the event."""
+    heading = (np.int64(s.heading[a]) + TURN_OF[index]) & 3
+    if index == 0:
+        return walk(s, w, np.bool_(True), a, heading, o, rewards, events)
+    s.heading[a] = heading
+    appear(s, w, np.bool_(True), a)
+    return TURN
 
 
 @hot
@@ -208,6 +224,8 @@ def tick(s, w, o, acts, rewards, terminated, truncated, events):
     else:
         notable = act_all(s, w, np.bool_(False), o, acts, rewards, terminated, events)
     s.t += 1
+    if w.full and w.recall:
+        grow_old(s, w)
     if s.t >= w.max_steps:
         run_out(s, w, o, truncated)
         return 1

@@ -35,6 +35,11 @@ TABLE: Final = record(
         ("frame_h", "<i4"),
         ("length", "<i4"),
         ("status", "<i4"),  # 1 if vectors tell energy, level, role and food
+        ("recall", "<i4"),  # 1 if agents remember what they saw
+        ("remembers", "<i4"),  # 1 if vectors have a place for it
+        ("sight_w", "<i4"),  # the columns and rows of that place
+        ("sight_h", "<i4"),
+        ("memory", "<i4"),  # where it lies in the field `cells`
         ("num_actions", "<i4"),
         ("slots", "<i4"),  # agents in the outputs: the envelope's
         ("occlude", "<i4"),
@@ -43,6 +48,7 @@ TABLE: Final = record(
         *MAP_FIELDS,
         ("free", "<i4"),  # where the words of free cells lie in the field `free`
         ("full", "<i4"),  # 1 if more is in use than doors, keys and goals in a window of 7 by 7
+        ("agent_frame", "<i4"),  # 1 if commands are to go forward and to turn
         ("pass_through", "<i4"),
         ("shared", "<i4"),
         ("symbols", "<i4"),
@@ -103,20 +109,25 @@ def frame_shape(config: GridWorldConfig, envelope: GridWorldEnvelope) -> tuple[i
 
 
 def new_table(
-    config: GridWorldConfig, envelope: GridWorldEnvelope, side: int, margin: int
+    config: GridWorldConfig, envelope: GridWorldEnvelope, side: int, margin: int, memory: int = 0
 ) -> NDArray[Any]:
-    """Return the table of one config, shape (1,), for records of a side and a margin."""
+    """Return the table of one config, shape (1,), for records of a side and a margin.
+
+    `memory` is how many bytes behind the cells hold what agents remember.
+    """
     tables = np.zeros(1, TABLE)
     table = tables[0]
     for name, value in config:  # what is no whole number follows below
         if name in (TABLE.names or ()) and isinstance(value, int):
             table[name] = value
     _set_views(table, config, envelope)
-    table["free"] = side * side // 8
-    for name, value in map_fields(side, margin, side * side + 8 * side).items():
+    table["memory"], cells = side * side, side * side + memory
+    table["free"] = cells // 8
+    for name, value in map_fields(side, margin, cells + 8 * side).items():
         table[name] = value
     seven = config.window == envelope.window == 7
     table["full"] = envelope.wide or not (config.plain_rules and seven)
+    table["agent_frame"] = config.frame == "agent"
     table["pass_through"] = config.collisions == "pass"
     table["shared"] = config.shared_reward
     table["regrow"] = _chance(config.regrow)
@@ -150,6 +161,9 @@ def _set_views(table: Any, config: GridWorldConfig, envelope: GridWorldEnvelope)
     table["frame_h"], table["frame_w"] = rows, columns
     table["length"] = rows * columns + 8 + HINT_CODE
     table["length"] += 4 * envelope.status + (envelope.agents if envelope.symbols else 0)
+    table["recall"], table["remembers"] = config.recall is not None, envelope.recall
+    table["sight_w"], table["sight_h"] = envelope.width, envelope.height
+    table["length"] += 2 * envelope.width * envelope.height * envelope.recall
     table["status"], table["channel"] = envelope.status, envelope.symbols > 0
     table["num_actions"], table["slots"] = 6 * (1 + envelope.symbols), envelope.agents
     table["full_grid"] = config.observe == "grid"
@@ -196,7 +210,7 @@ def _set_plan(table: Any, config: GridWorldConfig) -> None:
 
 
 WORTH: Final = {
-    "move": (events.MOVE, events.PUSH),
+    "move": (events.MOVE, events.PUSH, events.TURN),
     "goal": (events.REACH_GOAL,),
     "stay": (events.STAY,),
     "blocked": (events.BLOCKED,),

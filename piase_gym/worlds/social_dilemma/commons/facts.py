@@ -93,11 +93,12 @@ class CommonsForm:
 
     world = "SocialDilemma"
     whole_grid = False
+    opaque: frozenset[str] = frozenset()
     nouns = TABLE.nouns
 
     def __init__(self, config: SocialDilemmaConfig) -> None:
         """Work out the frame from the config and its envelope."""
-        self.config = config
+        self.config, self.frame = config, config.frame
         self.envelope = envelope = config.fixed_sizes()
         self.rows = self.columns = envelope.window
         self.names = config.names(envelope.agents)
@@ -127,20 +128,25 @@ def vector_box(envelope: SocialDilemmaEnvelope) -> Box:
 
 
 def facts_of(
-    vector: NDArray[np.uint8], agent: int, form: CommonsForm, hint: str | None
+    vector: NDArray[np.uint8], agent: int, form: CommonsForm, hint: str | None, cells: bool = True
 ) -> CommonsFacts:
-    """Read a vector back; `hint` is given because its code in the vector is lossy."""
+    """Read a vector back; `hint` is given because its code in the vector is lossy.
+
+    Without `cells` the vector is what follows them, and the facts have none.
+    """
     values, area = vector.tolist(), form.area
-    game, width, height, x, y, heading, out = values[area + 1 : area + 8]
-    counts = _from_bytes(values[area + 8 : area + SCALARS - HINT_CODE])
+    frame, values = (values[:area], values[area:]) if cells else ([], values)
+    game, width, height, x, y, heading, out = values[1:8]
+    counts = _from_bytes(values[8 : SCALARS - HINT_CODE])
     rows = [
-        [form.cell_names[code] for code in values[start : start + form.columns]]
-        for start in range(0, area, form.columns)
+        [form.cell_names[code] for code in frame[start : start + form.columns]]
+        for start in range(0, len(frame), form.columns)
     ]
     away = x == NOWHERE
-    if not away:
+    if rows and not away:
         rows[-1][form.columns // 2] = YOU
-    said = zip(form.names, values[form.heard :], strict=False)
+    heard = form.heard - area
+    said = zip(form.names, values[heard:], strict=False)
     return CommonsFacts(
         agent=form.names[agent],
         messages=tuple(Message(name, "all", str(symbol)) for name, symbol in said if symbol),
@@ -157,7 +163,7 @@ def facts_of(
         cleaned=counts[3],
         zaps=counts[4],
         zapped=counts[5],
-        reputation=_reputation(values[form.told : form.heard], agent, form),
+        reputation=_reputation(values[SCALARS:heard], agent, form),
     )
 
 

@@ -269,6 +269,7 @@ def appear_at(s, w, a, cell):
     paint_agent(s, a)
 
 
+TURN_OF = np.array([0, 2, 3, 1])  # forward, turn around, left, right as quarters
 HEADING_OF = np.array([0, 2, 3, 1])  # up, down, left, right as headings
 
 
@@ -293,6 +294,17 @@ def walk(s, w, a, heading):
     return event
 
 
+@helper
+def stride(s, w, a, action):
+    """Let agent `a` step ahead, or turn on the spot. Returns the event."""
+    heading = (np.int64(s.heading[a]) + TURN_OF[action]) & 3
+    if action == 0:
+        return walk(s, w, a, heading)
+    s.heading[a] = heading
+    paint_agent(s, a)
+    return MOVE
+
+
 @inline
 def legal_act(s, w, a, action):
     """Tell whether agent `a` may do an action (without a message) now."""
@@ -315,8 +327,10 @@ def act(s, w, a, index):
     if symbol > w.symbols or not legal_act(s, w, a, action):
         return ILLEGAL
     s.said[a] = symbol
-    if action < MOVES:
+    if action < MOVES and not w.agent_frame:
         return walk(s, w, a, HEADING_OF[action])
+    if action < MOVES:
+        return stride(s, w, a, action)
     if action == ZAPPING:
         s.beam[a] = ZAP_BEAM
         return MISSED

@@ -86,6 +86,7 @@ TABLE: Final = record_type(
         # agents in the outputs, length of vectors, actions with messages and without
         *fields_of("<i4", "slots length num_actions actions rounds shared cleanup"),
         *fields_of("<i4", "channel known"),  # 1 if vectors have a place for symbols, reputations
+        ("agent_frame", "<i4"),  # 1 if commands are to go forward and to turn
         *fields_of("<i4", "frame_w frame_h"),
         *MAP_FIELDS,
         ("start_waste", "<i4"),  # cells
@@ -126,6 +127,7 @@ def new_table(config: SocialDilemmaConfig, envelope: SocialDilemmaEnvelope) -> N
     table["num_actions"] = num_silent(envelope) * (1 + envelope.symbols)
     table["channel"], table["known"] = envelope.symbols > 0, envelope.reputation
     table["frame_w"] = table["frame_h"] = envelope.window
+    table["agent_frame"] = config.frame == "agent"
     table["cleanup"] = config.game == "cleanup"
     water = config.river * config.height
     table["start_waste"] = round(config.start_waste * water)

@@ -6,8 +6,15 @@ import re
 from typing import Any
 
 from piase_gym.core.world import HINT_TEXT
-from piase_gym.worlds.grids.codes import HEADINGS
-from piase_gym.worlds.grids.prose import ROW, YOU, blank, cell_text, read_row
+from piase_gym.worlds.grids.codes import FLOOR, HEADINGS
+from piase_gym.worlds.grids.words import (
+    COMPASS,
+    Place,
+    SceneReader,
+    listed,
+    scene_text,
+    words_of_cells,
+)
 from piase_gym.worlds.social_dilemma.commons.facts import (
     CommonsFacts,
     CommonsForm,
@@ -24,6 +31,15 @@ from piase_gym.worlds.texts.letters import closing_lines
 
 def text_of(facts: CommonsFacts, form: CommonsForm) -> str:
     """Write the facts as prose, each of them once. Cells that are not mentioned are floor."""
+    scene = ""
+    if facts.position is not None:
+        place = Place(*facts.position, HEADINGS.index(str(facts.heading)), *facts.size)
+        scene = words_of_cells(facts.cells, form, place)
+    return _text(facts, form, scene)
+
+
+def _text(facts: CommonsFacts, form: CommonsForm, scene: str) -> str:
+    """Write the facts, given the lines about what is seen; `facts.cells` is not read."""
     lines = [
         f"You are {facts.agent} in a {facts.game} of {facts.size[0]} columns and {facts.size[1]} "
         f"rows, after {facts.steps} of {times(facts.rounds, 'step')}."
@@ -32,13 +48,9 @@ def text_of(facts: CommonsFacts, form: CommonsForm) -> str:
         lines.append(f"You are in time-out for {times(facts.time_out, 'more step')}.")
     else:
         x, y = facts.position
-        place = f"You are at column {x}, row {y}, facing {facts.heading}."
-        lines.append(place + cell_text(facts.cells, form))
-    lines.append(
-        f"So far you have eaten {times(facts.eaten, 'apple')}, cleaned "
-        f"{times(facts.cleaned, 'cell')}, fired {times(facts.zaps, 'zap')} and been zapped "
-        f"{times(facts.zapped)}."
-    )
+        facing = COMPASS[HEADINGS.index(str(facts.heading))]
+        lines.append(f"You are at column {x}, row {y}, facing {facing}.{scene}")
+    lines.append(_deeds_text(facts, form.config))
     lines += [
         f"{deeds.agent} has eaten {times(deeds.eaten, 'apple')}, cleaned "
         f"{times(deeds.cleaned, 'cell')} and fired {times(deeds.zaps, 'zap')}."
@@ -47,14 +59,25 @@ def text_of(facts: CommonsFacts, form: CommonsForm) -> str:
     return "\n".join([*lines, *closing_lines(facts)])
 
 
+def _deeds_text(facts: CommonsFacts, config: SocialDilemmaConfig) -> str:
+    """Write what the agent has done so far, and what of it is in play has been done to it."""
+    done = [f"eaten {times(facts.eaten, 'apple')}"]
+    if config.game == "cleanup" or facts.cleaned:
+        done.append(f"cleaned {times(facts.cleaned, 'cell')}")
+    if config.timeout or facts.zaps or facts.zapped:
+        done.append(f"fired {times(facts.zaps, 'zap')}")
+        done.append(f"been zapped {times(facts.zapped)}")
+    return f"So far you have {listed(done)}."
+
+
 _HEAD = re.compile(
     r"You are (\S+) in a (\w+) of (\d+) columns and (\d+) rows, after (\d+) of (\d+) steps?\."
 )
 _OUT = re.compile(r"You are in time-out for (\d+) more steps?\.")
 _HERE = re.compile(r"You are at column (\d+), row (\d+), facing (\w+)\.")
 _SO_FAR = re.compile(
-    r"So far you have eaten (\d+) apples?, cleaned (\d+) cells?, fired (\d+) zaps? and been zapped "
-    r"(\d+) times?\."
+    r"So far you have eaten (\d+) apples?(?:(?:,| and) cleaned (\d+) cells?)?"
+    r"(?:(?:,| and) fired (\d+) zaps? and been zapped (\d+) times?)?\."
 )
 _TOLD = re.compile(r"(\S+) has eaten (\d+) apples?, cleaned (\d+) cells? and fired (\d+) zaps?\.")
 _MOST = 65_535
@@ -78,8 +101,8 @@ def parse(text: str, config: SocialDilemmaConfig) -> CommonsFacts:
     time_out = 0 if out is None else int(out.group(1))
     reader.require(out is None or 1 <= time_out <= MAX_TIMEOUT, f"at most {MAX_TIMEOUT} steps")
     position, heading = (None, None) if out else _read_place(reader)
-    cells = _read_cells(reader, form, position is not None)
-    counts = [int(count) for count in reader.need(_SO_FAR).groups()]
+    cells = _read_cells(reader, form, position, heading, (width, height))
+    counts = [int(count or 0) for count in reader.need(_SO_FAR).groups()]
     reader.require(max(counts) <= _MOST, f"nobody counts beyond {_MOST}")
     found = CommonsFacts(
         agent=agent,
@@ -106,21 +129,27 @@ def parse(text: str, config: SocialDilemmaConfig) -> CommonsFacts:
 def _read_place(reader: LineReader) -> tuple[tuple[int, int], str]:
     """Read where the agent is."""
     x, y, heading = reader.need(_HERE).groups()
-    reader.require(heading in HEADINGS, f"headings are {', '.join(HEADINGS)}")
+    reader.require(heading in COMPASS, f"headings are {', '.join(COMPASS)}")
     reader.require(max(int(x), int(y)) < MAX_SIDE, f"columns and rows end at {MAX_SIDE - 1}")
-    return (int(x), int(y)), heading
+    return (int(x), int(y)), HEADINGS[COMPASS.index(heading)]
 
 
-def _read_cells(reader: LineReader, form: CommonsForm, here: bool) -> tuple[tuple[str, ...], ...]:
+def _read_cells(
+    reader: LineReader,
+    form: CommonsForm,
+    position: tuple[int, int] | None,
+    heading: str | None,
+    size: tuple[int, int],
+) -> tuple[tuple[str, ...], ...]:
     """Read the window; in time-out nothing is seen."""
-    if not here:
+    if position is None or heading is None:
         return (("unseen",) * form.columns,) * form.rows
-    cells = blank(form)
-    while match := ROW.fullmatch(reader.line):
-        read_row(match, reader.line, cells, form)
+    inside = position[0] < size[0] and position[1] < size[1]
+    reader.require(inside, "that place is not on the grid")
+    scene = SceneReader(form, Place(*position, HEADINGS.index(heading), *size))
+    while scene.take(reader.line):
         reader.place += 1
-    cells[-1][form.columns // 2] = YOU
-    return tuple(map(tuple, cells))
+    return scene.cells()
 
 
 def _read_reputation(reader: LineReader, agent: str) -> tuple[Deeds, ...]:
@@ -140,7 +169,16 @@ def _read_reputation(reader: LineReader, agent: str) -> tuple[Deeds, ...]:
 def write_kept(form: CommonsForm, kept: Any, agent: int) -> str:
     """Write the text of the moment in which a vector was kept, or a vector and a hint."""
     vector, hint = kept if isinstance(kept, tuple) else (kept, None)
-    return text_of(facts_of(vector, agent, form, hint), form)
+    area, scene = form.area, ""
+    facts = facts_of(vector[area:], agent, form, hint, cells=False)
+    if facts.position is not None:
+        place = Place(*facts.position, HEADINGS.index(str(facts.heading)), *facts.size)
+        data, own = vector[:area].tobytes(), area - 1 - form.columns // 2
+        scene = scene_text(form, data[:own] + _FLOOR + data[own + 1 :], place)
+    return _text(facts, form, scene)
+
+
+_FLOOR = bytes((FLOOR,))
 
 
 def longest_text(form: CommonsForm) -> int:

@@ -10,12 +10,19 @@ from gymnasium.spaces import Box
 from numpy.typing import NDArray
 
 from piase_gym.compiled.stepping import Kernels
-from piase_gym.core.commands import Command, Outcome, Param, Result, Verb
+from piase_gym.core.commands import MAX_LINE, Command, InvalidAction, Outcome, Result, Verb
 from piase_gym.core.objects import Objects
 from piase_gym.core.script.observables import Observable
 from piase_gym.core.world import Manual
 from piase_gym.errors import GenerationError
 from piase_gym.worlds.grids.hidden_cells import unseen_floor
+from piase_gym.worlds.grids.moves import (
+    MOVES,
+    plain_line,
+    verbs_of,
+    walking_line,
+    with_new_names,
+)
 from piase_gym.worlds.grids.obstacles import ahead_in_window, in_the_way
 from piase_gym.worlds.social_dilemma import objects, scripting
 from piase_gym.worlds.social_dilemma.commons import facts, pictures, state, text
@@ -34,7 +41,6 @@ from piase_gym.worlds.social_dilemma.manual import commons_manual
 from piase_gym.worlds.social_dilemma.metrics import commons_measures
 from piase_gym.worlds.social_dilemma.world import Modules, SocialDilemma
 
-DIRECTIONS = ("up", "down", "left", "right")
 _OF_AGENTS = "x y heading alive fate marks said beam out eaten cleaned zaps zapped away".split()
 
 
@@ -66,28 +72,37 @@ class Commons(SocialDilemma[CommonsFacts]):
 
     @property
     def grammar(self) -> tuple[Verb, ...]:
-        """``move <direction>``, ``stay``, ``zap``, ``clean``; with symbols ``... saying n``."""
+        """``move <direction>``, or ``forward`` and ``turn <side>``; ``stay zap clean``."""
         message = self._message
-        direction = Param("direction", choices=DIRECTIONS)
         verbs = [
-            Verb(
-                "move",
-                "turn that way and step if nobody is there; stepping onto an apple eats it",
-                (direction, *message),
-                ("go", "walk"),
-            ),
-            Verb("stay", "do nothing", message, ("wait", "noop")),
+            *verbs_of(self.config.frame, "unless somebody is there", message),
+            Verb("stay", "do nothing", message, ("wait", "noop", "do nothing")),
             Verb("zap", "send the first agent ahead of you away for a while", message, ("tag",)),
         ]
         if self.envelope.cleaning:
-            verbs.append(Verb("clean", "turn the first waste ahead of you to water", message))
+            told = "turn the first waste ahead of you to water"
+            synonyms = ("clean up", "clean waste", "clean the waste", "clean water")
+            verbs.append(Verb("clean", told, message, synonyms))
         return tuple(verbs)
+
+    def read(self, agent: int, line: object) -> Command | InvalidAction:
+        """Read a text action, also a synonym of a move."""
+        found = super().read(agent, line)
+        if isinstance(found, Command) or not isinstance(line, str) or len(line) > MAX_LINE:
+            return found
+        plain, heading = plain_line(line), int(self.states["heading"][0, agent])
+        walking = walking_line(plain, self.config.frame, heading)
+        return found if walking is None else super().read(agent, walking)
+
+    def check(self, agent: int, command: Command) -> Command | InvalidAction:
+        """Check a command that came as data; directions may have their first names."""
+        return super().check(agent, with_new_names(command, self.config.frame))
 
     @property
     def commands(self) -> tuple[Command, ...]:
         """The command of every index: symbol * actions + action."""
         silent = [
-            *(Command("move", {"direction": direction}) for direction in DIRECTIONS),
+            *MOVES[self.config.frame],
             Command("stay"),
             Command("zap"),
             *([Command("clean")] if self.envelope.cleaning else []),

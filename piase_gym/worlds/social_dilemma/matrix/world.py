@@ -68,9 +68,9 @@ class MatrixGames(SocialDilemma[MatrixFacts]):
             verbs.append(Verb("say", "say a symbol, while it is time to talk", (symbol,)))
         return tuple(verbs)
 
-    def configure(self, config: SocialDilemmaConfig) -> None:
+    def take_config(self, config: SocialDilemmaConfig) -> None:
         """Take another config, whose choices may have other names."""
-        super().configure(config)
+        super().take_config(config)
         self._command_table = self._new_command_table()
 
     def read(self, agent: int, line: object) -> Command | InvalidAction:

@@ -15,6 +15,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from piase_gym.worlds.grids.codes import far
+from piase_gym.worlds.grids.moves import move_in_frame
 from piase_gym.worlds.social_dilemma.commons.codes import APPLE, CLEANING, STAYING, WASTE
 from piase_gym.worlds.social_dilemma.commons.state import REACH
 from piase_gym.worlds.social_dilemma.games import COOPERATE, DEFECT
@@ -69,9 +70,9 @@ class DilemmaOracle:
         if state["out"][agent]:
             return STAYING
         scene = _Scene(state, self.world)
-        if self.world.config.game == "cleanup" and agent < scene.cleaners():
-            return scene.clean(agent)
-        return scene.eat(agent)
+        cleans = self.world.config.game == "cleanup" and agent < scene.cleaners()
+        action = scene.clean(agent) if cleans else scene.eat(agent)
+        return move_in_frame(action, self.world.config.frame, int(state["heading"][agent]))
 
 
 class _Scene:

@@ -11,7 +11,8 @@ from __future__ import annotations
 
 from typing import Any, Final
 
-from piase_gym.worlds.grids.codes import far, on_map
+from piase_gym.worlds.grids.codes import HEADINGS, far, on_map
+from piase_gym.worlds.grids.moves import move_in_frame
 from piase_gym.worlds.social_dilemma.commons.codes import CLEANING, STAYING
 from piase_gym.worlds.social_dilemma.commons.facts import CommonsFacts
 from piase_gym.worlds.social_dilemma.games import COOPERATE, DEFECT
@@ -47,7 +48,9 @@ class DilemmaScript:
             return reply(facts)
         if facts.position is None:
             return STAYING
-        return self._gather(facts, facts.position)
+        heading = HEADINGS.index(str(facts.heading))
+        action = self._gather(facts, facts.position)
+        return move_in_frame(action, self.world.config.frame, heading)
 
     def _gather(self, facts: CommonsFacts, place: Cell) -> int:
         """Eat, else clean, else look around."""

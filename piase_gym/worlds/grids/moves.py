@@ -1,0 +1,137 @@
+"""How agents on a grid are told to walk, in either frame of reference, and synonyms of it.
+
+In the frame ``grid`` a move names a direction of the compass; in the frame ``agent`` an agent steps
+ahead and turns on the spot. Both have four commands, in places 0 to 3 of the table of commands. In
+the frame ``grid`` commands may also have the names that they had first: up, down, left, right.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Mapping
+from typing import Final
+
+from piase_gym.core.commands import Command, Param, Verb
+from piase_gym.worlds.grids.words import COMPASS, FrameName
+
+DIRECTIONS: Final = ("north", "south", "west", "east")
+TURNS: Final = ("around", "left", "right")
+FIRST_NAMES: Final = dict(zip(("up", "down", "left", "right"), DIRECTIONS, strict=True))
+"""The names that directions had first, and have in older logs."""
+MOVES: Final[Mapping[str, tuple[Command, ...]]] = {
+    "grid": tuple(Command("move", {"direction": direction}) for direction in DIRECTIONS),
+    "agent": (Command("forward"), *(Command("turn", {"side": side}) for side in TURNS)),
+}
+"""The first four commands of each frame."""
+_WALKING = ("go", "walk", "step", "head", "run")
+
+
+def verbs_of(frame: FrameName, onto: str, message: tuple[Param, ...]) -> tuple[Verb, ...]:
+    """Return the verbs for walking.
+
+    Args:
+        frame: The frame of reference.
+        onto: When a step succeeds, such as ``if it is free``.
+        message: The parameter of what is said with a command, if there are messages.
+    """
+    if frame == "grid":
+        direction = Param("direction", choices=DIRECTIONS)
+        told = f"turn that way, then step onto the next cell {onto}"
+        return (Verb("move", told, (direction, *message), _WALKING),)
+    ways = [f"{verb} {way}" for verb in ("move", *_WALKING) for way in ("forward", "ahead")]
+    side = Param("side", choices=TURNS)
+    return (
+        Verb("forward", f"step onto the cell ahead {onto}", message, ("ahead", "forwards", *ways)),
+        Verb("turn", "turn on the spot", (side, *message), ("rotate",)),
+    )
+
+
+def with_new_names(command: Command, frame: FrameName) -> Command:
+    """Return a command that came as data, a direction that has its first name by its new one."""
+    parameters = command.parameters
+    if frame == "grid" and isinstance(parameters, Mapping):
+        direction = parameters.get("direction")
+        if isinstance(direction, str) and direction in FIRST_NAMES:
+            return Command(command.verb, {**parameters, "direction": FIRST_NAMES[direction]})
+    return command
+
+
+_LETTERS = {name[0]: name for name in COMPASS}
+_WAYS = {**{name: name for name in COMPASS}, **_LETTERS, **FIRST_NAMES}
+_GRID = re.compile(
+    rf"(?:(?:move|{'|'.join(_WALKING)}) )?(?:to the )?"
+    rf"(?:({'|'.join(_WAYS)})|(forward|forwards|ahead))(?:ward|wards)?( saying \d+)?"
+)
+_AGENT = re.compile(
+    r"(?:(?:turn|rotate|face) )?(?:to the |to your )?(left|right|around|back|about)( saying \d+)?"
+)
+
+
+def plain_line(line: str) -> str:
+    """Return a line in lower case, without what ends it and without repeated spaces."""
+    return " ".join(line.lower().rstrip(" .!").split())
+
+
+def walking_line(line: str, frame: FrameName, heading: int) -> str | None:
+    """Return the command in text that a line stands for by a synonym, or ``None``.
+
+    Args:
+        line: What was said, in lower case and without punctuation.
+        frame: The frame of reference.
+        heading: The number of the speaker's heading.
+    """
+    if frame == "grid":
+        if match := _GRID.fullmatch(line):
+            way = _WAYS[match.group(1)] if match.group(1) else COMPASS[heading]
+            return f"move {way}{match.group(3) or ''}"
+    elif match := _AGENT.fullmatch(line):
+        side = match.group(1) if match.group(1) in TURNS else "around"
+        return f"turn {side}{match.group(2) or ''}"
+    return None
+
+
+def scene_manual(frame: FrameName, window: int | None, floor: str, walls: bool = False) -> str:
+    """Return the part of a prompt that says what is seen, and how texts tell it.
+
+    Args:
+        frame: The frame of reference.
+        window: The side of the window; ``None`` if the whole grid is seen.
+        floor: What cells are that are not mentioned.
+        walls: Whether there can be walls.
+    """
+    seen = "You see the whole grid."
+    if window is not None:
+        seen = (
+            f"You see {window - 1} cells ahead, {window // 2} to each side, and nothing behind "
+            "you; a turn shows you other cells."
+        )
+    up, right = ("north", "east") if frame == "grid" else ("ahead", "right")
+    line = "north or south" if frame == "grid" else "ahead"
+    stands = (
+        "A thing that is named within a row of walls is in place of the wall. " if walls else ""
+    )
+    return (
+        f"{seen} Places are told from where you stand: '2 {up}, 1 {right}' is two rows and one "
+        f"column away, '0 to 3 {up}' begins in your own row, 'in line' is straight {line} of you, "
+        f"and 'all across' goes as far as you see. 'The grid ends 3 {up}' says that the cell there "
+        f"is outside. {stands}Cells that an observation does not mention are {floor}."
+    )
+
+
+_HEADINGS_OF = (0, 2, 3, 1)
+"""The headings of the directions, in the order of the commands."""
+_QUARTERS = (0, 3, 1, 2)
+"""The commands of the frame ``agent`` by quarter turns clockwise: forward, right, around, left."""
+
+
+def move_in_frame(action: int, frame: FrameName, heading: int) -> int:
+    """Return the action with which an agent begins to do a move of the frame ``grid``.
+
+    Args:
+        action: An action of the frame ``grid``, without a message.
+        frame: The frame of reference.
+        heading: The number of the agent's heading.
+    """
+    if frame == "grid" or action >= len(_HEADINGS_OF):
+        return action
+    return _QUARTERS[(_HEADINGS_OF[action] - heading) % 4]
