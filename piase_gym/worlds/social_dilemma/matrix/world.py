@@ -68,11 +68,6 @@ class MatrixGames(SocialDilemma[MatrixFacts]):
             verbs.append(Verb("say", "say a symbol, while it is time to talk", (symbol,)))
         return tuple(verbs)
 
-    def take_config(self, config: SocialDilemmaConfig) -> None:
-        """Take another config, whose choices may have other names."""
-        super().take_config(config)
-        self._command_table = self._new_command_table()
-
     def read(self, agent: int, line: object) -> Command | InvalidAction:
         """Read a line; choices are commands by their roles."""
         if isinstance(line, str) and line.strip(" .").lower() in _SILENCE:
