@@ -298,7 +298,7 @@ class GridWorld(ArrayWorld[GridWorldConfig, GridFacts]):
     @classmethod
     def verbs_of(cls, config: GridWorldConfig) -> Sequence[str]:
         """Return the verbs."""
-        return [verb.name for verb in grammar_of(config.fixed_sizes().symbols)]
+        return [verb.name for verb in grammar_of(config.fixed_sizes().symbols, config.frame)]
 
     @classmethod
     def place_problem(cls, config: GridWorldConfig, thing: str | None, place: Any) -> str | None:
