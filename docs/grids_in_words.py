@@ -26,7 +26,7 @@ class Played(NamedTuple):
 EPISODES = (
     Played(
         "GridWorld",
-        "piase/GridWorld-DoorKey-8x8-v0",
+        "piase/GridWorld-DoorKey-8x8-v1",
         101,
         (
             *("pick up the key", "south", "go south", "move south", "move east", "unlock door"),
@@ -35,14 +35,14 @@ EPISODES = (
     ),
     Played(
         "GridWorld in the frame of the agent, with a memory",
-        "piase/GridWorld-DoorKey-8x8-v0",
+        "piase/GridWorld-DoorKey-8x8-v1",
         101,
         ("interact", "turn right", "forward"),
         {"frame": "agent", "recall": "map"},
     ),
     Played(
         "A commons",
-        "piase/SocialDilemma-Cleanup-4p-v0",
+        "piase/SocialDilemma-Cleanup-4p-v1",
         7,
         ("west", "west", "clean"),
     ),

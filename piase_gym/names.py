@@ -1,7 +1,7 @@
 """What a name stands for: a world, an id or a scenario. Every entry asks here.
 
 Names are those of worlds and their aliases (``GridWorld``, ``TextBasedRoom``), of ids
-(``piase/GridWorld-v0``), of scenarios of the library (``lost_key``) and paths of scenario files.
+(``piase/GridWorld-v1``), of scenarios of the library (``lost_key``) and paths of scenario files.
 """
 
 from __future__ import annotations

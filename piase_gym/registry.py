@@ -74,7 +74,7 @@ class TaskSpec:
     """One id: a world with a config and partners, pinned by a version.
 
     Attributes:
-        id: Such as ``piase/GridWorld-DoorKey-8x8-v0``.
+        id: Such as ``piase/GridWorld-DoorKey-8x8-v1``.
         world: Name of the world.
         config: Fields of the world's config.
         scenario: A scenario of the library that gives the other fields.

@@ -136,40 +136,40 @@ def register_shipped() -> None:
 
 def _ids() -> Iterator[tuple[str, dict[str, Any]]]:
     """Yield each id without its namespace, and the fields of its row beside the world."""
-    yield "GridWorld-v0", {}
+    yield "GridWorld-v1", {}
     for path in sorted(Path(__file__).with_name("worlds").glob("grid_world/levels/*.py")):
         for name, fields in literals(path).get("TASKS", {}).items():
             yield f"GridWorld-{name}", {"config": _square(fields)}
-    yield "TextRoom-v1", {}
+    yield "TextRoom-v2", {}
     for name, scenario in room_ids.STORIES.items():
-        yield f"TextRoom-{name}-v1", {"scenario": scenario}
+        yield f"TextRoom-{name}-v2", {"scenario": scenario}
     for name, fields in room_ids.QUESTS.items():
-        yield f"TextRoom-Quest-{name}-v1", {"config": fields}
+        yield f"TextRoom-Quest-{name}-v2", {"config": fields}
     for name, fields in room_ids.RECALLS.items():
-        yield f"TextRoom-Recall-{name}-v1", {"config": fields}
-    yield "Household-v0", {}
+        yield f"TextRoom-Recall-{name}-v2", {"config": fields}
+    yield "Household-v1", {}
     for name, fields in home_ids.TASKS.items():
-        yield f"Household-{name}-v0", {"config": fields}
-    yield "ObjectSearch-v0", {"config": {"agents": 2}}
+        yield f"Household-{name}-v1", {"config": fields}
+    yield "ObjectSearch-v1", {"config": {"agents": 2}}
     for name, fields in search_ids.TASKS.items():
         pictures = {"extra": "physics", "module": "pybullet"}
         yield (
-            f"ObjectSearch-{name}-v0",
+            f"ObjectSearch-{name}-v1",
             {"config": fields, **(pictures if fields.get("backend") == "camera" else {})},
         )
-    yield "SqlQuery-v0", {}
+    yield "SqlQuery-v1", {}
     for name, fields in query_ids.TASKS.items():
-        yield f"SqlQuery-{name}-v0", {"config": fields}
-    yield "PhysicsPlayground-v0", {}
+        yield f"SqlQuery-{name}-v1", {"config": fields}
+    yield "PhysicsPlayground-v1", {}
     for name, fields in tasks.IDS.items():
-        yield f"PhysicsPlayground-{name}-v0", {"config": fields}
-    yield "ScreenSearch-v0", {}
-    yield "SocialDilemma-v0", {"partners": {"*": "tit_for_tat"}}
+        yield f"PhysicsPlayground-{name}-v1", {"config": fields}
+    yield "ScreenSearch-v1", {}
+    yield "SocialDilemma-v1", {"partners": {"*": "tit_for_tat"}}
     for name, (fields, partner) in games.IDS.items():
-        yield f"SocialDilemma-{name}-v0", {"config": fields, "partners": {"*": partner}}
-    yield "WordCraft-v0", {}
+        yield f"SocialDilemma-{name}-v1", {"config": fields, "partners": {"*": partner}}
+    yield "WordCraft-v1", {}
     for name, fields in craft_ids.TASKS.items():
-        yield f"WordCraft-{name}-v0", {"config": fields}
+        yield f"WordCraft-{name}-v1", {"config": fields}
 
 
 def _square(fields: dict[str, Any]) -> dict[str, Any]:

@@ -88,7 +88,7 @@ def evaluate(
         ProtocolError: If `out` holds episodes of another protocol version.
 
     Example:
-        >>> results = evaluate("random", "piase/GridWorld-Empty-5x5-v0", episodes=3)
+        >>> results = evaluate("random", "piase/GridWorld-Empty-5x5-v1", episodes=3)
         >>> [row.episodes for row in results.rows]
         [3]
     """

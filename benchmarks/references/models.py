@@ -2,7 +2,7 @@
 
 The model of a task is the file ``NAME.zip``, where NAME is `Setting.name`: the id without its
 namespace, followed by what a row changes in its config, such as
-``GridWorld-FourRooms-8x8-v0-agents-4.zip``.
+``GridWorld-FourRooms-8x8-v1-agents-4.zip``.
 """
 
 from __future__ import annotations

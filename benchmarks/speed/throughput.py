@@ -33,7 +33,7 @@ from piase_gym.benchmarks.speed.timing import (
 from piase_gym.envs.batch import AUTORESET
 
 BATCHES = (64, 1024, 4096)
-EVERYTHING = "piase/GridWorld-Everything-16x16-4p-v0"
+EVERYTHING = "piase/GridWorld-Everything-16x16-4p-v1"
 """The task in which every rule is in use."""
 
 

@@ -25,7 +25,7 @@ from piase_gym.core.files import write_json
 from piase_gym.training.evaluation import success
 from piase_gym.training.train import TrainSettings, train
 
-TASKS = ("piase/GridWorld-FourRooms-8x8-v0", "piase/GridWorld-DoorKey-6x6-v0")
+TASKS = ("piase/GridWorld-FourRooms-8x8-v1", "piase/GridWorld-DoorKey-6x6-v1")
 
 
 def solve(settings: TrainSettings, folder: Path) -> dict[str, Any]:

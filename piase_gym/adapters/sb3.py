@@ -192,7 +192,7 @@ def sb3_vec(
         UnknownNameError, AgentError: Each says what is wrong and what is allowed.
 
     Example:
-        >>> vec = sb3_vec("piase/GridWorld-FourRooms-8x8-v0", num_envs=4)
+        >>> vec = sb3_vec("piase/GridWorld-FourRooms-8x8-v1", num_envs=4)
         >>> vec.reset().shape
         (4, 65)
     """

@@ -23,7 +23,7 @@ from piase_gym.errors import need
 if TYPE_CHECKING:
     from stable_baselines3 import PPO
 
-TASK = "piase_gym:piase/GridWorld-v0"
+TASK = "piase_gym:piase/GridWorld-v1"
 CONFIG: dict[str, Any] = {"width": 6, "height": 6, "max_steps": 20}
 HELD_OUT = range(1_000_000, 1_000_200)
 
@@ -47,7 +47,7 @@ def demo(
 def play_four_agents(folder: Path) -> None:
     """Let four oracles share four rooms; show one step in both views, save the episode."""
     log = folder / "four_agents.jsonl"
-    inner = pettingzoo.make("parallel", "piase/GridWorld-FourRooms-8x8-v0", agents=4)
+    inner = pettingzoo.make("parallel", "piase/GridWorld-FourRooms-8x8-v1", agents=4)
     env = wrappers.AvtLogger(inner, log, experiment_id="demo", overwrite=True)
     observations, _ = env.reset(seed=7)
     agents = {name: OracleAgent(name) for name in env.possible_agents}

@@ -524,6 +524,10 @@ class World(ABC, Generic[C, F]):
         """
         return TextWriter(type(self).to_text, self.config)
 
+    def note_step(self, acts: Sequence[Act], tick: StepResult | None) -> None:
+        """Take note of a step that was done elsewhere, such as in a batch, or of none."""
+        self._last = [None] * len(self.agents) if tick is None else (acts, tick)
+
     def last_steps(self) -> Sequence[LastStep | None]:
         """Return, for each agent, what its command did in the last step.
 

@@ -17,7 +17,7 @@ from piase_gym.core.config import larger
 from piase_gym.core.digest import digest_bytes
 from piase_gym.core.events import Events
 from piase_gym.core.rng import fresh_seed, spread_seeds
-from piase_gym.core.world import SNAPSHOT_SCHEMA, Facts
+from piase_gym.core.world import SNAPSHOT_SCHEMA, Facts, StepResult
 from piase_gym.envs.actions import any_out_of_range, to_indices
 from piase_gym.envs.arguments import Name, refuse_characters, resolve
 from piase_gym.envs.batch_checks import (
@@ -349,6 +349,7 @@ class BatchEnv:
             world.hints = list(hints)
         world.refresh()
         world.show(self.batch.events[slot], self.batch.obs[slot])
+        world.note_step((), None)
         return world
 
     def seeds(self) -> NDArray[np.int64]:
@@ -365,9 +366,18 @@ class BatchEnv:
         """Return the config of one environment's present episode."""
         return self.configs[int(self.batch.states["config"][slot])]
 
-    def slot_snapshot(self, slot: int) -> dict[str, Any]:
-        """Return one environment's state as single environments take it up."""
+    def slot_snapshot(
+        self, slot: int, acts: Sequence[int] = (), tick: StepResult | None = None
+    ) -> dict[str, Any]:
+        """Return one environment's state as single environments take it up.
+
+        Args:
+            slot: Its number.
+            acts: What its agents did in the last step, for who keeps account of it.
+            tick: What that step did.
+        """
         world = self.at(slot)
+        world.note_step(acts, tick)
         base = self.config_of(slot) if world.script is None else world.script.base
         config = base.model_dump(mode="json", exclude={"envelope"})
         return {**world.snapshot(), "config": config}

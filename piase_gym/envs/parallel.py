@@ -382,7 +382,7 @@ def parallel_env(
     """Make a world as a PettingZoo ParallelEnv.
 
     Args:
-        name: A world (``"GridWorld"``), an id (``"piase/GridWorld-v0"``), a scenario
+        name: A world (``"GridWorld"``), an id (``"piase/GridWorld-v1"``), a scenario
             (``"lost_key"`` or a path) or a config object.
         view: ``"both"`` (a Dict of text and vector), ``"vector"`` (a Box) or ``"text"``.
         actions: ``"discrete"``, ``"text"``, or ``"continuous"`` where the world has it.

@@ -152,16 +152,19 @@ class BatchRecorder(Recorder):
         acts, rewards = data["acts"].tolist(), env.batch.rewards.tolist()
         ends = env.batch.terminated.tolist(), env.batch.truncated.tolist()
         codes = env.outcome_codes.tolist()
+        ticks: dict[int, StepResult] = {}
         for slot in slots:
             flags = ends[0][slot], ends[1][slot]
             ended = any(flags[0]) or any(flags[1])
             notes = milestones.get(slot, {})
             said = [OUTCOMES[code] for code in codes[slot]]
-            self._step_slot(slot, acts[slot], StepResult(rewards[slot], *flags, said, ended, notes))
+            ticks[slot] = StepResult(rewards[slot], *flags, said, ended, notes)
+            self._step_slot(slot, acts[slot], ticks[slot])
         if self.step >= self._due and self.wants(SYSTEM, "ENVIRONMENT_STATE_CHANGED"):
             self._due += self.options.snapshot_every
             for slot in slots:
-                self.put_snapshot(self._record(slot), env.slot_snapshot(slot))
+                snapshot = env.slot_snapshot(slot, acts[slot], ticks[slot])
+                self.put_snapshot(self._record(slot), snapshot)
         self.out.flush()
 
     def _step_slot(self, slot: int, acts: Sequence[int], tick: StepResult) -> None:
@@ -170,6 +173,8 @@ class BatchRecorder(Recorder):
         changes = tick.ended or env.awaiting_agents
         looks = changes or self.targets or self.levels.highest == FULL
         world = env.at(slot) if looks else env.world
+        if looks:
+            world.note_step(acts, tick)
         digest = env.digest(slot) if self.out.final else ""
         self.put_step(record, world, acts, tick, (), digest, changes)
 

@@ -96,7 +96,7 @@ class Observer:
             perceived = perception(
                 facts,
                 around,
-                world.text(facts),
+                world.observation_text(self.numbers[name]),
                 vectors[self.numbers[name]],
                 steps,
                 own={"in_play": playing, "done": not playing},

@@ -86,7 +86,7 @@ def run_checks(
     """Hold a world to the contract and say what was found.
 
     Args:
-        name: A world (``"GridWorld"``), an id (``"piase/GridWorld-v0"``) or a config object.
+        name: A world (``"GridWorld"``), an id (``"piase/GridWorld-v1"``) or a config object.
         checks: Names of checks; by default all of them.
         modules: Modules to import first, here and in the other processes of the kit.
         progress: Called with each `Finding` as soon as it is known.

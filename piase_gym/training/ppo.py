@@ -1,7 +1,7 @@
 """PPO in one file over `piase_gym.batch_env`: thousands of environments, one policy for all agents.
 
-    python examples/ppo_batch.py piase/GridWorld-FourRooms-8x8-v0
-    python examples/ppo_batch.py piase/GridWorld-DoorKey-6x6-v0 --seeds 0 1 2 --out results.json
+    python examples/ppo_batch.py piase/GridWorld-FourRooms-8x8-v1
+    python examples/ppo_batch.py piase/GridWorld-DoorKey-6x6-v1 --seeds 0 1 2 --out results.json
 
 It trains on the levels of a batch seeded with ``--seeds`` and evaluates on held-out levels: one
 episode for each seed of `HELD_OUT`, with actions sampled from the policy, and again with the most

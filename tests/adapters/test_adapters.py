@@ -31,7 +31,7 @@ def test_ppo_trains_an_iteration_with_shared_parameters() -> None:
 
 
 def test_maskable_ppo_finds_the_masks() -> None:
-    vec = sb3_vec("piase/GridWorld-DoorKey-6x6-v0", num_envs=4)
+    vec = sb3_vec("piase/GridWorld-DoorKey-6x6-v1", num_envs=4)
     model = contrib.MaskablePPO("MlpPolicy", vec, n_steps=16, batch_size=32, n_epochs=1)
     model.learn(64)
 
@@ -96,7 +96,7 @@ def test_other_views_are_refused_with_a_sentence() -> None:
 @pytest.mark.parametrize("view", ["text", "both"])
 @pytest.mark.parametrize("algorithm", [sb3.PPO, sb3.DQN, contrib.MaskablePPO])
 def test_algorithms_are_told_which_view_they_want(algorithm: Any, view: str) -> None:
-    env = gymnasium.make("piase/GridWorld-v0", view=view)
+    env = gymnasium.make("piase/GridWorld-v1", view=view)
     policy = "MultiInputPolicy" if view == "both" else "MlpPolicy"
     with pytest.raises(ConfigError, match="view='vector'"):
         algorithm(policy, env, device="cpu")

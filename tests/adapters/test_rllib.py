@@ -64,7 +64,7 @@ def test_without_ray_the_other_adapters_still_work() -> None:
     "source",
     [
         "GridWorld",
-        "piase/GridWorld-DoorKey-6x6-v0",
+        "piase/GridWorld-DoorKey-6x6-v1",
         pytest.param("env", id="ParallelEnv"),
         pytest.param("wrapped", id="wrapped ParallelEnv"),
     ],
@@ -193,7 +193,7 @@ def test_rllibs_check_of_the_environment_leaves_no_trace() -> None:
 
 @needs_ray
 def test_masks_in_the_observations_have_rllibs_names() -> None:
-    env = adapt("piase/GridWorld-DoorKey-6x6-v0", mask="obs")
+    env = adapt("piase/GridWorld-DoorKey-6x6-v1", mask="obs")
     shown, infos = env.reset(seed=0)
     space = env.observation_spaces["agent_0"]
     assert isinstance(space, spaces.Dict)
@@ -380,7 +380,7 @@ def test_rllibs_own_action_masking_module_only_does_what_is_legal() -> None:
         ActionMaskingTorchRLModule,
     )
 
-    env = "piase/GridWorld-DoorKey-6x6-v0"
+    env = "piase/GridWorld-DoorKey-6x6-v1"
     algorithm = ppo(
         "masked",
         lambda _: adapt(env, agents=2, mask="obs", max_steps=12),

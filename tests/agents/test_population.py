@@ -18,7 +18,7 @@ from piase_gym.errors import ConfigError, PiaseError, UnknownNameError
 from piase_gym.worlds.social_dilemma.config import SocialDilemmaConfig
 from piase_gym.worlds.social_dilemma.matrix.solutions import AUTOMATA, best_response, tournament
 
-TASK = "piase/SocialDilemma-PrisonersDilemma-TitForTat-v0"
+TASK = "piase/SocialDilemma-PrisonersDilemma-TitForTat-v1"
 THREE = "population:always_cooperate,always_defect,tit_for_tat"
 
 

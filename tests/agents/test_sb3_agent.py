@@ -103,7 +103,7 @@ def test_a_partner_plays_alike_alone_and_in_a_batch(saved: dict[str, Any]) -> No
     model = model_of(contrib.MaskablePPO, agents=2)
     path = saved["folder"] / "pair.zip"
     model.save(path)
-    task = {"id": "piase_gym:piase/GridWorld-v0", "agents": 2, **DOORS}
+    task = {"id": "piase_gym:piase/GridWorld-v1", "agents": 2, **DOORS}
     partners = {"agent_1": f"sb3:{path}"}
     many = gymnasium.make_vec(num_envs=5, partners=partners, **task)
     many.reset(seed=10)
@@ -144,7 +144,7 @@ def test_models_that_estimate_values_play_their_best_action(tmp_path: Path) -> N
     shown, masks = positions()
     batch = BatchPercept(shown, masks, np.arange(64, dtype=np.uint64), np.zeros(64, np.int64))
     for kind in (sb3.DQN, contrib.QRDQN, sb3.A2C):
-        env = gymnasium.make("piase_gym:piase/GridWorld-v0", **DOORS)
+        env = gymnasium.make("piase_gym:piase/GridWorld-v1", **DOORS)
         model = kind("MlpPolicy", env, seed=0, device="cpu")
         model.save(tmp_path / "model.zip")
         expected, _ = model.predict(shown, deterministic=True)
@@ -217,7 +217,7 @@ def test_files_that_hold_no_model_are_refused(saved: dict[str, Any], tmp_path: P
         (tmp_path / name).write_bytes(content)
         with pytest.raises(PolicyError, match=f"{name} holds no model that can be loaded"):
             make_agent(f"sb3:{tmp_path / name}")
-    env = gymnasium.make("piase_gym:piase/GridWorld-v0", **DOORS)
+    env = gymnasium.make("piase_gym:piase/GridWorld-v1", **DOORS)
     contrib.RecurrentPPO("MlpLstmPolicy", env, n_steps=8, device="cpu").save(tmp_path / "lstm.zip")
     with pytest.raises(PolicyError, match=r"lstm\.zip is recurrent"):
         make_agent(f"sb3:{tmp_path}/lstm.zip")
@@ -398,7 +398,7 @@ def test_a_file_written_anew_is_read_anew(tmp_path: Path) -> None:
 def test_the_protocol_takes_models_by_name(saved: dict[str, Any]) -> None:
     from piase_gym.benchmarks import evaluate
 
-    task, path = "piase/GridWorld-Empty-5x5-v0", saved["folder"] / "masked.zip"
+    task, path = "piase/GridWorld-Empty-5x5-v1", saved["folder"] / "masked.zip"
     drawn, greedy = (evaluate(f"{kind}:{path}", task, episodes=3) for kind in ("sb3", "sb3-greedy"))
     assert not drawn.problems
     assert not greedy.problems

@@ -26,8 +26,8 @@ from tests.helpers.needs import here
 pytest.importorskip("stable_baselines3")
 from piase_gym.benchmarks.references.train import BUDGET, RECIPE, train_model, train_models
 
-SMALL = "piase/GridWorld-Empty-Random-5x5-v0"
-OTHER = "piase/GridWorld-Empty-5x5-v0"
+SMALL = "piase/GridWorld-Empty-Random-5x5-v1"
+OTHER = "piase/GridWorld-Empty-5x5-v1"
 TEAM = Row(task=SMALL, config={"agents": 2}, label="team")
 GUEST = Row(task=SMALL, config={"agents": 2}, label="guest", focal=1, partners=("random",))
 QUICK = {**RECIPE, "steps": 512, "num_envs": 4, "num_steps": 32, "minibatch": 64}
@@ -51,8 +51,8 @@ def shelf(tmp_path_factory: pytest.TempPathFactory) -> ModelFolder:
     )
     assert problems == []
     assert sorted(told) == [
-        "GridWorld-Empty-Random-5x5-v0",
-        "GridWorld-Empty-Random-5x5-v0-agents-2",  # team and guest share it
+        "GridWorld-Empty-Random-5x5-v1",
+        "GridWorld-Empty-Random-5x5-v1-agents-2",  # team and guest share it
     ]
     return shelf
 
@@ -85,7 +85,7 @@ def test_a_task_without_a_model_is_skipped_and_told(shelf: ModelFolder) -> None:
         (SMALL, "noop"),
     ]
     (skipped,) = results.skipped
-    assert "there is no model GridWorld-Empty-5x5-v0.zip" in skipped.what
+    assert "there is no model GridWorld-Empty-5x5-v1.zip" in skipped.what
     with pytest.raises(SuiteError, match="no model"):
         evaluate(shelf.folder, OTHER, episodes=2)
 
@@ -93,7 +93,7 @@ def test_a_task_without_a_model_is_skipped_and_told(shelf: ModelFolder) -> None:
 def test_a_model_in_the_wrong_place_is_told(shelf: ModelFolder, tmp_path: Path) -> None:
     wrong = ModelFolder(tmp_path)
     team = shelf.path(setting_of(TEAM))
-    task = "piase/TextRoom-v1"
+    task = "piase/TextRoom-v2"
     shutil.copy(team, wrong.path(setting_of(Row(task=task))))
     results = evaluate({"mine": tmp_path}, task, episodes=1)
     (fault,) = results.rows[0].faults

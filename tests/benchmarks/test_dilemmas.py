@@ -46,8 +46,8 @@ def test_the_horizon_does_not_matter_and_commons_are_refused() -> None:
 
 
 def test_measures_of_a_commons() -> None:
-    found = measure.in_commons("random", "piase/SocialDilemma-Cleanup-4p-v0", episodes=3)
+    found = measure.in_commons("random", "piase/SocialDilemma-Cleanup-4p-v1", episodes=3)
     assert 0.0 <= found["peace"].mean < 1.0
     assert found["cooperation_rate"].mean > 0.0
     with pytest.raises(SuiteError, match="no commons"):
-        measure.in_commons("random", "piase/SocialDilemma-Chicken-v0", episodes=2)
+        measure.in_commons("random", "piase/SocialDilemma-Chicken-v1", episodes=2)

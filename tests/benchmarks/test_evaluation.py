@@ -36,9 +36,9 @@ from tests.benchmarks import bench_policies as own
 from tests.helpers.needs import here
 from tests.paths import ROOT
 
-EMPTY = "piase/GridWorld-Empty-Random-5x5-v0"
-DOOR = "piase/GridWorld-DoorKey-6x6-v0"
-TEAM = Row(task="piase/GridWorld-FourRooms-8x8-v0", config={"agents": 4}, label="team")
+EMPTY = "piase/GridWorld-Empty-Random-5x5-v1"
+DOOR = "piase/GridWorld-DoorKey-6x6-v1"
+TEAM = Row(task="piase/GridWorld-FourRooms-8x8-v1", config={"agents": 4}, label="team")
 GUEST = replace(TEAM, label="guest", measure="per_capita", focal=1, partners=("random",))
 PAIR = replace(GUEST, label="pair", focal=2, measure="win_rate")
 
@@ -230,13 +230,13 @@ def test_results_survive_their_file(tmp_path: Path) -> None:
 
 
 def test_an_unknown_task_is_reported_and_the_rest_is_finished() -> None:
-    results = evaluate("random", [EMPTY, "piase/GridWorld-Emty-8x8-v0"], episodes=2)
+    results = evaluate("random", [EMPTY, "piase/GridWorld-Emty-8x8-v1"], episodes=2)
     assert [row.setting for row in results.rows] == [EMPTY]
     assert results.rows[0].complete
     assert not results.complete
     (problem,) = results.problems
-    assert problem.where == "piase/GridWorld-Emty-8x8-v0"
-    assert "piase/GridWorld-Empty-8x8-v0" in problem.what
+    assert problem.where == "piase/GridWorld-Emty-8x8-v1"
+    assert "piase/GridWorld-Empty-8x8-v1" in problem.what
 
 
 @pytest.mark.parametrize(

@@ -20,8 +20,8 @@ from piase_gym.errors import ProtocolError
 from tests.paths import ROOT
 
 pytest.importorskip("matplotlib")
-EMPTY = "piase/GridWorld-Empty-Random-5x5-v0"
-TEAM = "piase/GridWorld-FourRooms-8x8-1of4-v0"
+EMPTY = "piase/GridWorld-Empty-Random-5x5-v1"
+TEAM = "piase/GridWorld-FourRooms-8x8-1of4-v1"
 
 
 class Reader(html.parser.HTMLParser):
@@ -217,7 +217,7 @@ def test_mistakes_are_one_line(words: tuple[str, ...], what: str, tmp_path: Path
 def test_results_fit_a_terminal_with_full_names(
     monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
 ) -> None:
-    task = "piase/SocialDilemma-PrisonersDilemma-TitForTat-v0"
+    task = "piase/SocialDilemma-PrisonersDilemma-TitForTat-v1"
     names = {"always_defect": "always_defect", "b": ["random", "random"]}
     results = evaluate(names, task, episodes=3)
     monkeypatch.setenv("COLUMNS", "80")

@@ -25,7 +25,7 @@ from piase_gym.registry import task_spec, world_spec
 from tests.benchmarks import bench_policies as own
 from tests.helpers.needs import each, here
 
-EMPTY = "piase/GridWorld-Empty-Random-5x5-v0"
+EMPTY = "piase/GridWorld-Empty-Random-5x5-v1"
 
 
 def setting_of(row: Row, split: str = "dev") -> Setting:
@@ -205,7 +205,7 @@ def best_return(setting: Setting, seed: int) -> float:
 
 @pytest.mark.parametrize("size", [5, 6])
 def test_certified_means_optimal(size: int) -> None:
-    setting = setting_of(Row(task=f"piase/GridWorld-Empty-Random-{size}x{size}-v0"))
+    setting = setting_of(Row(task=f"piase/GridWorld-Empty-Random-{size}x{size}-v1"))
     seeds = (1_000_003, 1_000_004)
     for record in play(Job(setting, read_policy("oracle"), seeds)):
         assert record.value == pytest.approx(best_return(setting, record.seed))
@@ -252,7 +252,7 @@ def test_references_that_only_some_rows_name_play_only_there(tmp_path: Path) -> 
 
 
 def test_references_that_are_there_are_not_played_again(monkeypatch: pytest.MonkeyPatch) -> None:
-    other = "piase/GridWorld-Empty-Random-6x6-v0"
+    other = "piase/GridWorld-Empty-Random-6x6-v1"
     suite = Suite(name="one", rows=(Row(task=EMPTY),))
     stored, _ = measure_references(suites=[suite], episodes=3)
     del stored["settings"][EMPTY]["policies"]["noop"]
@@ -324,7 +324,7 @@ def test_runs_of_one_method_are_one_row() -> None:
 
 def test_cross_play_is_a_square() -> None:
     row = Row(
-        task="piase/GridWorld-FourRooms-8x8-v0", config={"agents": 2}, measure="win_rate", label="x"
+        task="piase/GridWorld-FourRooms-8x8-v1", config={"agents": 2}, measure="win_rate", label="x"
     )
     table, results = cross_play(["noop", "oracle"], row, episodes=6)
     assert table.policies == table.partners == ("noop", "oracle")

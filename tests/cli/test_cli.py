@@ -25,7 +25,7 @@ from piase_gym.registry import load, make_config, task_spec, world_spec
 from tests import probes
 from tests.helpers.cli_runner import COMMAND, ROOT, environment, piase
 
-DOOR_KEY = "piase/GridWorld-DoorKey-8x8-v0"
+DOOR_KEY = "piase/GridWorld-DoorKey-8x8-v1"
 probes.register()
 
 
@@ -311,7 +311,7 @@ def test_demo_draws_what_it_learned(tmp_path: Path) -> None:
     [
         ("piase pla", "play"),
         ("piase info Gri", "GridWorld"),
-        ("piase play piase/GridWorld-DoorKey-6", "piase/GridWorld-DoorKey-6x6-v0"),
+        ("piase play piase/GridWorld-DoorKey-6", "piase/GridWorld-DoorKey-6x6-v1"),
         ("piase play GridWorld -c lay", "layout="),
         ("piase play GridWorld --config rewards.g", "rewards.goal="),
         ("piase play GridWorld --partners o", "oracle"),

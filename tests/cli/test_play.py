@@ -118,10 +118,10 @@ def test_what_is_not_possible_is_free() -> None:
 @pytest.mark.parametrize(
     ("task", "steps"),
     [
-        ("piase/SocialDilemma-PrisonersDilemma-v0", "step 0/100000"),  # geometric
-        ("piase/SocialDilemma-StagHunt-v0", "step 0/20 "),
-        ("piase/SocialDilemma-Harvest-4p-v0", "step 0/500 "),
-        ("piase/GridWorld-Empty-5x5-v0", "step 0/100 "),
+        ("piase/SocialDilemma-PrisonersDilemma-v1", "step 0/100000"),  # geometric
+        ("piase/SocialDilemma-StagHunt-v1", "step 0/20 "),
+        ("piase/SocialDilemma-Harvest-4p-v1", "step 0/500 "),
+        ("piase/GridWorld-Empty-5x5-v1", "step 0/100 "),
     ],
 )
 def test_the_head_says_when_a_level_ends(task: str, steps: str) -> None:
@@ -134,7 +134,7 @@ def test_the_head_says_when_a_level_ends(task: str, steps: str) -> None:
 @pytest.mark.parametrize("task", ["Harvest-8p", "Cleanup-8p"])
 def test_a_commons_is_shown_around_the_agent(task: str) -> None:
     """One column a cell where two do not fit: the own arrow is in sight, legend and line too."""
-    env = piase_gym.gym_env(f"piase/SocialDilemma-{task}-v0", view="text")
+    env = piase_gym.gym_env(f"piase/SocialDilemma-{task}-v1", view="text")
     env.reset(seed=3)
     world, (width, height) = env.world, (30, 14)
     for act in [3] * 12 + [1] * 6:
@@ -164,7 +164,7 @@ def test_blind_shows_the_text_alone() -> None:
 
 
 def test_other_agents_are_partners() -> None:
-    words = ["play", "piase/GridWorld-FourRooms-8x8-v0", "-c", "agents=3", "--agent", "agent_1"]
+    words = ["play", "piase/GridWorld-FourRooms-8x8-v1", "-c", "agents=3", "--agent", "agent_1"]
     done = piase(*words, "--partners", "noop", "--partners", "agent_2=oracle", stdin="stay\nq\n")
     pictures = re.findall(r"agent_(\d) at \((\d), (\d)\)", done.stdout)
     assert pictures[0] == pictures[3]  # no-op
@@ -412,13 +412,13 @@ def test_a_bare_world_is_a_tour() -> None:
 
 def test_the_route_has_every_kind_before_larger_sizes() -> None:
     way = [name.removeprefix("piase/GridWorld-") for name in route("GridWorld")]
-    assert way.index("Maze-9x9-v0") < way.index("Empty-6x6-v0") < way.index("Empty-16x16-v0")
-    assert way.index("Maze-9x9-v0") < way.index("Tag-10x10-4p-v1")  # others join later
+    assert way.index("Maze-9x9-v1") < way.index("Empty-6x6-v1") < way.index("Empty-16x16-v1")
+    assert way.index("Maze-9x9-v1") < way.index("Tag-10x10-4p-v2")  # others join later
     assert sorted(route("TextRoom")) == sorted(piase_gym.list_tasks("TextRoom"))
 
 
 def test_settings_keep_the_rest_of_a_scenario() -> None:
-    for name in ("piase/TextRoom-Sluice-v1", "piase/TextRoom-LostKey-v1"):
+    for name in ("piase/TextRoom-Sluice-v2", "piase/TextRoom-LostKey-v2"):
         fields = task_fields(registry.task_spec(name))
         table = read_settings(name, ["rewards.win=5"])["rewards"]
         whole = registry.make_config(registry.world_spec("TextRoom"), fields).rewards.model_dump()

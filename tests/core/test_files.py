@@ -199,7 +199,7 @@ def test_a_command_that_cannot_store_says_so_at_once(words: str, log: Path, tmp_
         ("run GridWorld --agent sb3:no.zip", "no model 'no.zip'"),
         ("run GridWorld --agent population:random,sb3:no.zip", "no model 'no.zip'"),
         ("play GridWorld --partners sb3-greedy:no.zip", "no model 'no.zip'"),
-        ("bench suite piase/GridWorld-v0 -p no.zip", "no model 'no.zip'"),
+        ("bench suite piase/GridWorld-v1 -p no.zip", "no model 'no.zip'"),
         ("demo --out file", "file is a file"),
     ],
 )

@@ -12,7 +12,7 @@ from piase_gym.cli.check import check
 from piase_gym.errors import SuiteError
 from piase_gym.registry import world_spec
 
-PHYSICS, ROOM = "piase/PhysicsPlayground-v0", "piase/TextRoom-LostKey-v1"
+PHYSICS, ROOM = "piase/PhysicsPlayground-v1", "piase/TextRoom-LostKey-v2"
 REASON = "PhysicsPlayground needs an optional part: pip install 'piase-gym[physics]'"
 
 

@@ -138,7 +138,7 @@ def test_a_spec_goes_through_json_and_makes_the_same_env(task: str) -> None:
 
 
 def test_a_task_without_the_import_is_found_by_module() -> None:
-    assert gymnasium.make("piase_gym:piase/GridWorld-v0").unwrapped.world.name == "GridWorld"
+    assert gymnasium.make("piase_gym:piase/GridWorld-v1").unwrapped.world.name == "GridWorld"
 
 
 # -- names --------------------------------------------------------------------------------
@@ -149,9 +149,9 @@ def test_a_task_without_the_import_is_found_by_module() -> None:
     [
         (lambda: registry.world_spec("GridWrold"), ("world", "'GridWrold'", "'GridWorld'?")),
         (lambda: registry.list_tasks("GridWrold"), ("world", "'GridWrold'", "'GridWorld'?")),
-        (lambda: registry.task_spec("piase/GridWorld-v9"), ("id", "'piase/GridWorld-v0'?")),
+        (lambda: registry.task_spec("piase/GridWorld-v10"), ("id", "'piase/GridWorld-v1'?")),
         (lambda: registry.find("GridWrold"), ("world or id", "'GridWorld'?")),
-        (lambda: registry.find("piase/GridWrold-v0"), ("id", "'piase/GridWorld-v0'?")),
+        (lambda: registry.find("piase/GridWrold-v0"), ("id", "'piase/GridWorld-v1'?")),
         (lambda: registry.find("zebra"), ("'zebra'", "allowed", "'GridWorld'")),
         (lambda: parse_text("GridWrold", ""), ("world, id or scenario", "'GridWorld'?")),
     ],
@@ -173,12 +173,12 @@ def test_a_name_is_a_string(name: object) -> None:
 
 
 def test_a_task_may_be_named_with_its_module() -> None:
-    assert registry.task_spec("piase_gym:piase/GridWorld-v0").id == "piase/GridWorld-v0"
+    assert registry.task_spec("piase_gym:piase/GridWorld-v1").id == "piase/GridWorld-v1"
 
 
 SEED_NAMES = [
     *("SocialDilemmaSim", "TextBasedRoom", "TextBasedRoom_v1", "GridWorld", "PhysicsPlayground"),
-    *("lost_key", "piase_gym:piase/TextRoom-LostKey-v1"),
+    *("lost_key", "piase_gym:piase/TextRoom-LostKey-v2"),
 ]
 
 
@@ -257,7 +257,7 @@ def test_a_simulation_takes_the_number_of_agents() -> None:
 
 
 def test_one_policy_may_stand_for_all_partners() -> None:
-    task = "piase/GridWorld-v0"
+    task = "piase/GridWorld-v1"
 
     def seats(env: Any) -> dict[int, str]:
         return {number: type(agent).__name__ for number, agent in env.items()}
@@ -308,7 +308,7 @@ def test_text_is_read_back_by_world_name_under_its_config(fields: dict[str, Any]
 
 
 def test_fields_given_with_an_id_come_on_top_of_its_own() -> None:
-    task = "piase/GridWorld-DoorKey-8x8-v0"
+    task = "piase/GridWorld-DoorKey-8x8-v1"
     env = parallel_env(task, agents=2, window=5)
     observations, _ = env.reset(seed=1)
     text = observations["agent_1"]["text"]
@@ -347,7 +347,7 @@ def test_a_task_of_an_unknown_world_is_refused_everywhere(spare_registries: None
 
 
 def test_registering_an_id_again_changes_nothing() -> None:
-    task = "piase/GridWorld-v0"
+    task = "piase/GridWorld-v1"
     before = registry.task_spec(task), gymnasium.registry[task]
     registry.register_task(TaskSpec(id=task, world="GridWorld", config={"width": 4}))
     assert (registry.task_spec(task), gymnasium.registry[task]) == before

@@ -270,7 +270,7 @@ def test_slots_that_are_reset_on_purpose_play_their_episode_again() -> None:
 
 @pytest.mark.parametrize("mode", MODES)
 def test_the_vector_env_of_gymnasium(mode: str) -> None:
-    venv = gymnasium.make_vec("piase_gym:piase/GridWorld-v0", num_envs=3, autoreset_mode=mode)
+    venv = gymnasium.make_vec("piase_gym:piase/GridWorld-v1", num_envs=3, autoreset_mode=mode)
     env = CurriculumWrapper(venv, CORNER)
     observations, _ = env.reset(seed=0)
     assert observations in env.observation_space
@@ -313,5 +313,5 @@ def test_what_a_batch_cannot_do_is_named() -> None:
         CurriculumWrapper(batch(2), CORNER, tutor=ScriptedTutor())
     with pytest.raises(ConfigError, match="batched kernel"):
         CurriculumWrapper(
-            gymnasium.make_vec("piase_gym:piase/TextRoom-v1", num_envs=2), curriculum(step(1))
+            gymnasium.make_vec("piase_gym:piase/TextRoom-v2", num_envs=2), curriculum(step(1))
         )

@@ -17,7 +17,7 @@ from piase_gym.wrappers import CurriculumWrapper
 from piase_gym.wrappers.keep_agents import KeepAgents
 from tests.curricula.example_curricula import CORNER, RIGHT, STAY, curriculum, step, told
 
-ID = "piase_gym:piase/GridWorld-v0"
+ID = "piase_gym:piase/GridWorld-v1"
 STAYS = [
     (1, 1, "REPEAT_STEP"),
     (1, 2, "REPEAT_STEP"),

@@ -427,7 +427,7 @@ def test_a_milestone_in_mid_episode_is_heard_of(kind: str) -> None:
     elif kind == "batch":
         env = CurriculumWrapper(piase_gym.batch_env("GridWorld", num_envs=1), pushing())
     elif kind == "single":
-        env = CurriculumWrapper(gymnasium.make("piase_gym:piase/GridWorld-v0"), pushing())
+        env = CurriculumWrapper(gymnasium.make("piase_gym:piase/GridWorld-v1"), pushing())
     else:
         env = CurriculumWrapper(piase_gym.parallel_env("GridWorld"), pushing())
     env.reset(seed=0)

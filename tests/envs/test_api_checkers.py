@@ -87,15 +87,15 @@ def test_every_id_is_in_the_registries(task: str) -> None:
 @pytest.mark.parametrize("agents", [1, 3])
 def test_gymnasium_check_env(view: str, agents: int) -> None:
     env = gymnasium.make(
-        "piase/GridWorld-DoorKey-8x8-v0", view=view, agents=agents, render_mode="rgb_array"
+        "piase/GridWorld-DoorKey-8x8-v1", view=view, agents=agents, render_mode="rgb_array"
     )
     check_env(env.unwrapped, skip_render_check=True)  # render modes are tested above
 
 
 def test_sb3_check_env() -> None:
     checker = pytest.importorskip("stable_baselines3.common.env_checker")
-    checker.check_env(gymnasium.make("piase/GridWorld-v0"), warn=True)
-    checker.check_env(gymnasium.make("piase/GridWorld-v0", agents=3, observe="grid"), warn=True)
+    checker.check_env(gymnasium.make("piase/GridWorld-v1"), warn=True)
+    checker.check_env(gymnasium.make("piase/GridWorld-v1", agents=3, observe="grid"), warn=True)
 
 
 def test_the_aec_face_offers_what_the_parallel_face_adds() -> None:
@@ -114,7 +114,7 @@ def test_the_aec_face_offers_what_the_parallel_face_adds() -> None:
 
 
 def test_gymnasium_wrappers() -> None:
-    env: Any = gymnasium.make("piase/GridWorld-v0", max_episode_steps=5)
+    env: Any = gymnasium.make("piase/GridWorld-v1", max_episode_steps=5)
     env = gymnasium.wrappers.RecordEpisodeStatistics(env)
     env.reset(seed=0)
     for _ in range(5):
@@ -136,7 +136,7 @@ def lengths_and_results(env: Any) -> list[tuple[int, Any]]:
     return [(step, result) for result in np.atleast_1d(info["result"])]
 
 
-LIMITED = ["piase/GridWorld-DoorKey-8x8-v0", "piase/TextRoom-LostKey-v1", "piase/SocialDilemma-v0"]
+LIMITED = ["piase/GridWorld-DoorKey-8x8-v1", "piase/TextRoom-LostKey-v2", "piase/SocialDilemma-v1"]
 
 
 @pytest.mark.parametrize("task", LIMITED)
@@ -173,7 +173,7 @@ def test_max_episode_steps_is_the_limit_of_every_world_of_a_vector(task: str, mo
 
 
 def test_a_limit_that_makes_no_sense() -> None:
-    task = "piase/GridWorld-v0"
+    task = "piase/GridWorld-v1"
     with pytest.raises(ConfigError, match="'max_steps' and 'max_episode_steps'"):
         gymnasium.make(task, max_steps=5, max_episode_steps=3)
     with pytest.raises(ConfigError, match="max_steps"):
@@ -199,13 +199,13 @@ def test_the_masks_are_those_of_the_learners_own_seat() -> None:
         masks.append(env.action_masks().tolist())
         assert env.step(4)[4]["action_mask"].tolist() == env.world.masks()[env.agent_index].tolist()
     assert masks[0] != masks[1]
-    vector: Any = gymnasium.make_vec("piase/GridWorld-v0", 2, agent="agent_1", **fields)
+    vector: Any = gymnasium.make_vec("piase/GridWorld-v1", 2, agent="agent_1", **fields)
     vector.reset(seed=0)
     assert vector.action_masks().tolist() == [masks[1]] * 2
 
 
 def test_spec_survives_json() -> None:
-    env = gymnasium.make("piase/GridWorld-v0", agents=2, layout="four_rooms", view="text")
+    env = gymnasium.make("piase/GridWorld-v1", agents=2, layout="four_rooms", view="text")
     assert env.spec is not None
     again = gymnasium.make(gymnasium.envs.registration.EnvSpec.from_json(env.spec.to_json()))
     assert again.reset(seed=5)[0] == env.reset(seed=5)[0]

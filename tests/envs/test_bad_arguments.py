@@ -41,7 +41,7 @@ from tests.helpers.bad_input import (
     ("name", "error", "words"),
     [
         ("GridWrold", UnknownNameError, ("'GridWrold'", "did you mean 'GridWorld'?")),
-        ("piase/GridWorld-v7", UnknownNameError, ("'piase/GridWorld-v7'", "'piase/GridWorld-v0'")),
+        ("piase/GridWorld-v8", UnknownNameError, ("'piase/GridWorld-v8'", "'piase/GridWorld-v1'")),
         ("zebra/", UnknownNameError, ("'zebra/'", "allowed", "'piase/GridWorld-")),
         ("", UnknownNameError, ("''", "allowed", "'GridWorld'")),
         (None, ConfigError, ("string", "NoneType")),
@@ -60,7 +60,7 @@ def test_unknown_worlds_and_ids(
 def test_the_registries_suggest_our_names_too() -> None:
     with pytest.raises(gymnasium.error.NameNotFound, match="GridWorld"):
         gymnasium.make("piase/GridWrold-v0")
-    with pytest.raises(Exception, match="piase/GridWorld-v0"):
+    with pytest.raises(Exception, match="piase/GridWorld-v1"):
         pettingzoo.make("parallel", "piase/GridWrold-v0")
 
 

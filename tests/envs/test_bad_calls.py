@@ -131,7 +131,7 @@ def test_wrong_changes_of_the_config(
 
 
 def test_max_cycles_of_an_id_that_sets_max_steps() -> None:
-    assert parallel_env("piase/GridWorld-DoorKey-8x8-v0", max_cycles=5).max_cycles == 5
+    assert parallel_env("piase/GridWorld-DoorKey-8x8-v1", max_cycles=5).max_cycles == 5
 
 
 # -- order of calls -----------------------------------------------------------------------

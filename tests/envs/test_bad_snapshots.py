@@ -73,10 +73,10 @@ SNAPSHOTS: list[Any] = [
     ("", [], SnapshotError, ("mapping", "list")),
     ("", "GridWorld", SnapshotError, ("mapping", "str")),
     pytest.param("", {}, SnapshotError, ("GridWorld",)),
-    ("world", "Marbles", SnapshotError, ("Marbles", "GridWorld version 0")),
-    ("world", GONE, SnapshotError, ("GridWorld version 0",)),
-    ("version", 1, SnapshotError, ("version 1", "GridWorld version 0")),
-    ("version", "0", SnapshotError, ("GridWorld version 0",)),
+    ("world", "Marbles", SnapshotError, ("Marbles", "GridWorld version 1")),
+    ("world", GONE, SnapshotError, ("GridWorld version 1",)),
+    ("version", 0, SnapshotError, ("version 0", "GridWorld version 1")),
+    ("version", "1", SnapshotError, ("GridWorld version 1",)),
     ("schema", 2, SnapshotError, ("schema 2", "schema 1")),
     *((key, GONE, SnapshotError, ("lacks", key)) for key in ("config", "hints", "state")),
     *(("agents", value, SnapshotError, ("agents",)) for value in (None, 3, 1.5, True, {}, ["a"])),
@@ -221,7 +221,7 @@ SNAPSHOT_MAKERS: dict[str, Callable[[], Any]] = {
     "grid": lambda: parallel_env(
         "GridWorld", agents=2, partners={"agent_1": "q_learning"}, **CROWD
     ),
-    "tag": lambda: gym_env("piase/GridWorld-Tag-10x10-4p-v1"),
+    "tag": lambda: gym_env("piase/GridWorld-Tag-10x10-4p-v2"),
     "rooms": lambda: parallel_env("TextRoom", actions="text", view="text", **TALK),
     "story": lambda: parallel_env("lost_key", actions="text", view="text"),
     "matrix": lambda: gym_env("SocialDilemma", partners="best_response:tit_for_tat"),

@@ -318,7 +318,7 @@ def test_wrong_actions_change_nothing(actions: Any) -> None:
 
     alone = batch_env("GridWorld", num_envs=2, agents=2)
     joined = batch_env("GridWorld", num_envs=2, agents=3, partners={"agent_1": Counting()})
-    vector: Any = gymnasium.make_vec("piase/GridWorld-v0", num_envs=2)
+    vector: Any = gymnasium.make_vec("piase/GridWorld-v1", num_envs=2)
     wide = isinstance(actions, np.ndarray) and actions.shape == (2, 2)
     column = actions[:, 0] if wide else actions
     for env, given in ((alone, actions), (joined, actions), (vector, column)):
@@ -431,7 +431,7 @@ def test_more_environments_than_there_is_memory(num_envs: int) -> None:
     def joined(count: int) -> Any:
         return batch_env("GridWorld", num_envs=count, agents=2, partners={"agent_1": OracleAgent()})
 
-    def vector(count: int, task: str = "piase/GridWorld-v0", **fields: Any) -> Any:
+    def vector(count: int, task: str = "piase/GridWorld-v1", **fields: Any) -> Any:
         return gymnasium.make_vec(task, num_envs=count, **fields)
 
     for make in (
@@ -439,7 +439,7 @@ def test_more_environments_than_there_is_memory(num_envs: int) -> None:
         joined,
         vector,
         lambda count: vector(count, view="text"),
-        lambda count: vector(count, "piase/TextRoom-v1"),
+        lambda count: vector(count, "piase/TextRoom-v2"),
     ):
         with pytest.raises(ConfigError, match=f"num_envs={num_envs} is too many"):
             make(num_envs)
@@ -470,10 +470,10 @@ def test_wrong_uses() -> None:
 def test_make_vec_equals_gymnasiums_own_vectors(mode: AutoresetMode) -> None:
     config: dict[str, Any] = {"agents": 2, "width": 5, "height": 5, "max_steps": 9, "hazards": 3}
     ours: Any = gymnasium.make_vec(
-        "piase_gym:piase/GridWorld-v0", num_envs=3, autoreset_mode=mode, **config
+        "piase_gym:piase/GridWorld-v1", num_envs=3, autoreset_mode=mode, **config
     )
     theirs = SyncVectorEnv(
-        [lambda: gymnasium.make("piase/GridWorld-v0", **config)] * 3, autoreset_mode=mode
+        [lambda: gymnasium.make("piase/GridWorld-v1", **config)] * 3, autoreset_mode=mode
     )
     results = set()
     assert ours.observation_space == theirs.observation_space
@@ -508,7 +508,7 @@ def test_make_vec_equals_gymnasiums_own_vectors(mode: AutoresetMode) -> None:
 
 def test_make_vec_resets_by_mask() -> None:
     env: Any = gymnasium.make_vec(
-        "piase/GridWorld-v0", num_envs=3, autoreset_mode="disabled", max_steps=4
+        "piase/GridWorld-v1", num_envs=3, autoreset_mode="disabled", max_steps=4
     )
     env.reset(seed=0)
     for _ in range(4):
@@ -521,7 +521,7 @@ def test_make_vec_resets_by_mask() -> None:
 
 
 def test_text_goes_through_gymnasiums_synchronous_vectors() -> None:
-    env = gymnasium.make_vec("piase/GridWorld-v0", num_envs=2, view="text")
+    env = gymnasium.make_vec("piase/GridWorld-v1", num_envs=2, view="text")
     shown, _ = env.reset(seed=0)
     assert isinstance(env, SyncVectorEnv)
     assert shown[0].startswith("You are agent_0")

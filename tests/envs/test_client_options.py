@@ -17,7 +17,7 @@ from piase_gym.wrappers.keep_agents import KeepAgents
 
 CROWD: dict[str, Any] = {"agents": 3, "width": 4, "height": 4, "hazards": 2, "max_steps": 9}
 LATE = {**CROWD, "join_at": (0, 2, 0)}
-LEARNER = "piase/GridWorld-Hazards-8x8-v0"
+LEARNER = "piase/GridWorld-Hazards-8x8-v1"
 
 
 def acts(env: Any, rng: np.random.Generator) -> dict[str, int]:
@@ -219,7 +219,7 @@ def test_nobody_is_on_turn_after_the_end() -> None:
 
 @pytest.mark.parametrize("fields", [{}, {"max_steps": 17}])
 def test_specs_say_how_long_episodes_are(fields: dict[str, int]) -> None:
-    env = gymnasium.make("piase/GridWorld-DoorKey-8x8-v0", **fields)
+    env = gymnasium.make("piase/GridWorld-DoorKey-8x8-v1", **fields)
     steps = env.unwrapped.config.max_steps
     assert env.spec is not None
     assert steps == fields.get("max_steps", 640) == env.spec.max_episode_steps

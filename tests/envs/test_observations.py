@@ -32,7 +32,7 @@ def observations(name: str, **options: Any) -> dict[str, dict[str, Any]]:
 
 def single(name: str, **options: Any) -> dict[str, Any]:
     """Return what the learner of a Gymnasium environment sees."""
-    env = gymnasium.make(f"piase/{name}-v0", view="both", **options)
+    env = gymnasium.make(f"piase/{name}-v1", view="both", **options)
     shown: dict[str, Any] = env.reset(seed=3)[0]
     env.close()
     return shown

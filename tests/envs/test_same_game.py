@@ -36,7 +36,7 @@ GAMES: dict[str, tuple[str, dict[str, Any]]] = {
         "GridWorld",
         {"agents": 3, "width": 3, "height": 3, "join_at": (0, 2, 5), "max_steps": 30},
     ),
-    "one by an id": ("piase/GridWorld-DoorKey-6x6-v0", {"max_steps": 40}),
+    "one by an id": ("piase/GridWorld-DoorKey-6x6-v1", {"max_steps": 40}),
     "late joiners with words": (
         "TextProbe",
         {"agents": 3, "items": 6, "join_at": (0, 2, 5), "slip": 0.3, "max_steps": 40},
@@ -112,7 +112,7 @@ def test_turns_tell_what_all_at_once_are_told(name: str) -> None:
 @pytest.mark.parametrize(
     ("world", "config"),
     [
-        ("piase/GridWorld-DoorKey-6x6-v0", {"max_steps": 40}),
+        ("piase/GridWorld-DoorKey-6x6-v1", {"max_steps": 40}),
         ("GridWorld", {"width": 3, "height": 3, "max_steps": 12}),
         ("TextRoom", {"scenario": "lost_key", "max_steps": 30}),
     ],

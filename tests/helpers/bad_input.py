@@ -46,7 +46,7 @@ def fresh(**fields: Any) -> WorldParallelEnv:
 
 def make_gymnasium(name: str, **fields: Any) -> GymEnv:
     """Make through Gymnasium's registry."""
-    task = name if "/" in name else f"piase/{name}-v0"
+    task = name if "/" in name else f"piase/{name}-v1"
     env = gymnasium.make(task, **fields).unwrapped
     assert isinstance(env, GymEnv)
     return env

@@ -135,7 +135,7 @@ def test_environments_are_made_by_name() -> None:
     grid = make_base_env("GridWorld", {"agents": 2, "num_attempts": 2})
     assert isinstance(grid, WorldBaseEnv)
     assert grid.num_attempts == 2
-    assert isinstance(make_base_env("piase/GridWorld-Empty-5x5-v0"), WorldBaseEnv)
+    assert isinstance(make_base_env("piase/GridWorld-Empty-5x5-v1"), WorldBaseEnv)
 
 
 @pytest.mark.usefixtures("clean")

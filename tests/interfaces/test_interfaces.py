@@ -338,7 +338,7 @@ def test_a_world_is_a_name_an_id_or_a_config() -> None:
             start(seed=3)
             digests.add(env.digest())
             env.close()
-        assert face("piase/GridWorld-DoorKey-6x6-v0", agents=3).world.config.agents == 3
+        assert face("piase/GridWorld-DoorKey-6x6-v1", agents=3).world.config.agents == 3
     assert len(digests) == 1
 
 

@@ -192,7 +192,7 @@ def _target(env: Any) -> int:
 
 FACES: dict[str, Callable[[], Any]] = {
     "parallel": lambda: piase_gym.parallel_env("GridWorld", hazards=0),
-    "gymnasium": lambda: gymnasium.make("piase/GridWorld-v0", hazards=0).unwrapped,
+    "gymnasium": lambda: gymnasium.make("piase/GridWorld-v1", hazards=0).unwrapped,
     "aec": lambda: piase_gym.aec_env("GridWorld", hazards=0).unwrapped,
     "Environment": lambda: Environment("GridWorld", hazards=0),
     "AbstractEnvironment": lambda: AbstractEnvironment("GridWorld", hazards=0),

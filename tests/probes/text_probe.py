@@ -61,6 +61,7 @@ class TextProbe(World[TextProbeConfig, TextFacts]):
     """Find the key, open the door, take the jewel; do not drink from the vial."""
 
     name: ClassVar[str] = "TextProbe"
+    tells_last_step = False
     capabilities: ClassVar[Capabilities] = Capabilities(
         late_join=True, native_text=True, messages=True
     )

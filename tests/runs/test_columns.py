@@ -104,7 +104,7 @@ def grid(num_envs: int = 5, **config: Any) -> Any:
 
 def vector(mode: str, **config: Any) -> Any:
     sizes = {"width": 4, "height": 4, "agents": 3, "max_steps": 9, **config}
-    name = "piase_gym:piase/GridWorld-v0"
+    name = "piase_gym:piase/GridWorld-v1"
     return gymnasium.make_vec(name, num_envs=3, autoreset_mode=mode, **sizes)
 
 
@@ -114,8 +114,8 @@ BATCHES: dict[str, Callable[[], Any]] = {
     "disabled": lambda: grid(autoreset="disabled"),
     "key": lambda: grid(layout="door_key", width=6, height=6, agents=2),
     "late": lambda: grid(join_at=(0, 2, 5)),
-    "matrix": lambda: piase_gym.batch_env("piase/SocialDilemma-StagHunt-Talk-v0", num_envs=4),
-    "commons": lambda: piase_gym.batch_env("piase/SocialDilemma-Harvest-4p-v0", num_envs=2),
+    "matrix": lambda: piase_gym.batch_env("piase/SocialDilemma-StagHunt-Talk-v1", num_envs=4),
+    "commons": lambda: piase_gym.batch_env("piase/SocialDilemma-Harvest-4p-v1", num_envs=2),
     "few": lambda: grid(partners={"agent_0": "random", "agent_2": "random"}),
     "vector, next step": lambda: vector("next_step"),
     "vector, same step": lambda: vector("same_step"),

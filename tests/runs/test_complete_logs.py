@@ -563,7 +563,7 @@ def test_arrow_logs_expand_to_the_same_lines(tmp_path: Path) -> None:
     found = {}
     for ending in ("jsonl", "arrow"):
         path = tmp_path / f"run.{ending}"
-        batch = piase_gym.batch_env("piase/GridWorld-Everything-16x16-4p-v0", num_envs=2)
+        batch = piase_gym.batch_env("piase/GridWorld-Everything-16x16-4p-v1", num_envs=2)
         env = AvtLogger(batch, path, level="full", run_id="run")
         dice = np.random.default_rng(0)
         env.reset(seed=1)

@@ -73,7 +73,7 @@ def batch_story(path: Path, level: str, autoreset: str) -> None:
 
 def vector_story(path: Path, level: str, autoreset: str) -> None:
     """Log a batch in which the end of the learner ends the episode, whoever else plays."""
-    name = "piase_gym:piase/GridWorld-v0"
+    name = "piase_gym:piase/GridWorld-v1"
     config: dict[str, Any] = {"agents": 3, "width": 3, "height": 3}
     env = gymnasium.make_vec(name, num_envs=3, autoreset_mode=autoreset, max_steps=9, **config)
     logged = AvtLogger(env, path, level=level, snapshot_every=8)

@@ -164,7 +164,7 @@ def test_gymnasium_twin_and_wrappers(tmp_path: Path) -> None:
     import gymnasium
 
     path = tmp_path / "run.jsonl"
-    inner = gymnasium.make("piase_gym:piase/GridWorld-v0", width=5, height=5, agents=2, max_steps=9)
+    inner = gymnasium.make("piase_gym:piase/GridWorld-v1", width=5, height=5, agents=2, max_steps=9)
     env = AvtLogger(gymnasium.wrappers.TimeLimit(inner, 100), path)
     assert isinstance(env, gymnasium.Wrapper)
     won, ends = 0, []
@@ -220,7 +220,7 @@ def test_vector_environments_are_logged(tmp_path: Path) -> None:
     import gymnasium
 
     path = tmp_path / "run.jsonl"
-    name = "piase_gym:piase/GridWorld-v0"
+    name = "piase_gym:piase/GridWorld-v1"
     env = AvtLogger(gymnasium.make_vec(name, num_envs=2, width=4, height=4, agents=2), path)
     env.reset(seed=0)
     for _ in range(30):

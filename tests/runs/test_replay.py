@@ -261,7 +261,7 @@ def test_damage_is_reported_with_line_and_reason(name: str, log: Path, tmp_path:
         (lambda data: data.update(schema_version="one"), "schema_version"),
         (lambda data: data.update(world="Atlantis"), "Atlantis"),
         (lambda data: data.update(world_version=77), "version 77"),
-        (lambda data: data.update(config={"layout": "tag", "agents": 2}), "here is version 1"),
+        (lambda data: data.update(config={"layout": "tag", "agents": 2}), "here is version 2"),
         (lambda data: data["config"].update(colour="red"), "colour"),
         (lambda data: data.pop("agents"), "agents"),
         (lambda data: data.update(control="begin"), "manifest"),

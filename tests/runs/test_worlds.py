@@ -23,12 +23,12 @@ from tests.helpers.piaavt import Goals, lines, refusal
 from tests.helpers.run_worlds import Seen, note, play
 
 TASKS = {
-    "grid": "piase/GridWorld-Everything-16x16-4p-v0",
-    "grid tag": "piase/GridWorld-Tag-10x10-4p-v1",
-    "text": "piase/TextRoom-v1",
-    "matrix": "piase/SocialDilemma-StagHunt-Talk-v0",
-    "commons": "piase/SocialDilemma-Cleanup-4p-v0",
-    "bullet": "piase/PhysicsPlayground-Carry-2p-v0",
+    "grid": "piase/GridWorld-Everything-16x16-4p-v1",
+    "grid tag": "piase/GridWorld-Tag-10x10-4p-v2",
+    "text": "piase/TextRoom-v2",
+    "matrix": "piase/SocialDilemma-StagHunt-Talk-v1",
+    "commons": "piase/SocialDilemma-Cleanup-4p-v1",
+    "bullet": "piase/PhysicsPlayground-Carry-2p-v1",
     "text probe": "TextProbe",
     "point probe": "PointProbe",
 }

@@ -312,10 +312,10 @@ def test_scenarios_of_dilemmas_run_in_batches_too(name: str) -> None:
 
 def test_make_vec_takes_a_scenario() -> None:
     vector: Any = gymnasium.make_vec(
-        "piase_gym:piase/GridWorld-v0", num_envs=3, scenario="the_alarm"
+        "piase_gym:piase/GridWorld-v1", num_envs=3, scenario="the_alarm"
     )
     vector.reset(seed=0)
-    single: Any = gymnasium.make("piase_gym:piase/GridWorld-v0", scenario="the_alarm")
+    single: Any = gymnasium.make("piase_gym:piase/GridWorld-v1", scenario="the_alarm")
     single.reset(seed=0)
     for act in (UP, RIGHT, RIGHT, RIGHT):
         seen, reward, *_ = vector.step(np.full(3, act))

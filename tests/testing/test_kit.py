@@ -31,7 +31,7 @@ PAGE = DOCS / "conformance.md"
 ROOM: dict[str, Any] = {"envelope": {"agents": 4, "width": 10}}
 SOUND: list[tuple[str, dict[str, Any], list[str] | None]] = [
     ("GridWorld", {}, None),
-    ("piase/GridWorld-DoorKey-8x8-v0", {"agents": 2, "see_through_walls": False}, CONTRACT),
+    ("piase/GridWorld-DoorKey-8x8-v1", {"agents": 2, "see_through_walls": False}, CONTRACT),
     ("GridWorld", {"agents": 3, "layout": "four_rooms", "observe": "grid", **ROOM}, CONTRACT),
     ("TextProbe", {"agents": 3, "items": 6, "max_steps": 40, "join_at": (0, 2, 5)}, None),
     ("PointProbe", zoo_worlds.CROWD, None),

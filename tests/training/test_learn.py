@@ -244,7 +244,7 @@ def test_a_policy_that_diverges_is_reported(tmp_path: Path) -> None:
     ("changes", "error", "words"),
     [
         ({"algo": "pppo"}, UnknownNameError, "unknown algorithm 'pppo'; did you mean 'ppo'"),
-        ({"task": "piase/GridWorld-v9"}, UnknownNameError, "unknown id"),
+        ({"task": "piase/GridWorld-v10"}, UnknownNameError, "unknown id"),
         ({"steps": 0}, ConfigError, "steps"),
         ({"seed": 2_000_000}, ConfigError, "seed"),
         ({"learning_rate": float("nan")}, ConfigError, "learning_rate"),
@@ -285,7 +285,7 @@ def test_files_of_ours_are_read_without_unpickling(tmp_path: Path) -> None:
 
 
 def test_a_task_with_a_scenario_is_trained_in_its_scenario() -> None:
-    task = "piase/TextRoom-LostKey-v1"
+    task = "piase/TextRoom-LostKey-v2"
     trained, played = TrainSettings(task=task).make_world(), parallel_env(task).world
     assert trained.config == played.config
     assert trained.agents == played.agents == ("PiaAgent_001",)

@@ -165,7 +165,7 @@ def test_illegal_actions_are_never_taken(ppo: ModuleType) -> None:
 
 def test_the_command_writes_its_results(tmp_path: Path) -> None:
     out = tmp_path / "results.json"
-    words = ["piase/GridWorld-Empty-5x5-v0", "--seeds", "0", "1", "--out", str(out)]
+    words = ["piase/GridWorld-Empty-5x5-v1", "--seeds", "0", "1", "--out", str(out)]
     small = ["--total-steps", "512", "--num-envs", "16", "--num-steps", "16"]
     command = [sys.executable, str(ROOT / "examples" / "ppo_batch.py"), *words, *small]
     done = subprocess.run(command, capture_output=True, text=True, timeout=300, check=False)

@@ -48,7 +48,7 @@ def runs(name: str) -> list[dict[str, Any]]:
 
 @pytest.mark.parametrize("name", ["ppo_batch", "solve"])
 def test_the_tasks_are_solved_within_ten_million_steps(name: str) -> None:
-    wanted = {"piase/GridWorld-FourRooms-8x8-v0": 0.95, "piase/GridWorld-DoorKey-6x6-v0": 0.9}
+    wanted = {"piase/GridWorld-FourRooms-8x8-v1": 0.95, "piase/GridWorld-DoorKey-6x6-v1": 0.9}
     assert {run["task"] for run in runs(name)} == set(wanted)
     for run in report.read(name):
         assert run["steps"] <= 10_000_000

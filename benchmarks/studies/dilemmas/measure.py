@@ -3,10 +3,10 @@
 Against a fixed strategy a policy is held to the best response; in a commons all agents play one
 policy, and the measures of the commons are told. Run it on a trained model:
 
-    piase train piase/SocialDilemma-PrisonersDilemma-TitForTat-v0 --steps 1000000 --out runs/tft
+    piase train piase/SocialDilemma-PrisonersDilemma-TitForTat-v1 --steps 1000000 --out runs/tft
     python -m piase_gym.benchmarks.studies.dilemmas.measure sb3:runs/tft/policy.zip \
         --strategy tit_for_tat
-    piase train piase/SocialDilemma-Harvest-8p-v0 --algo ippo --steps 20000000 --out runs/harvest
+    piase train piase/SocialDilemma-Harvest-8p-v1 --algo ippo --steps 20000000 --out runs/harvest
     python -m piase_gym.benchmarks.studies.dilemmas.measure sb3:runs/harvest/policy.zip \
         --commons Harvest-8p
 """
@@ -262,7 +262,7 @@ def main() -> None:
         found = exploited(given.policy, episodes=given.episodes, rounds=10)
         console.print(f"who knows only the last round gains against it: {found.gain}")
     if given.commons:
-        task = f"piase/SocialDilemma-{given.commons}-v0"
+        task = f"piase/SocialDilemma-{given.commons}-v1"
         for name, value in in_commons(given.policy, task, episodes=given.episodes).items():
             console.print(f"{name}: {value}")
 

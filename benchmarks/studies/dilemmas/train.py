@@ -34,8 +34,8 @@ from piase_gym.errors import StorageError, UnsupportedError
 from piase_gym.training.ppo import Policy, Settings, Trainer
 
 FOLDER: Final = Path(__file__).parents[1] / "measured"
-HARVEST: Final = "piase/SocialDilemma-Harvest-4p-v0"
-TIT_FOR_TAT: Final = "piase/SocialDilemma-PrisonersDilemma-TitForTat-v0"
+HARVEST: Final = "piase/SocialDilemma-Harvest-4p-v1"
+TIT_FOR_TAT: Final = "piase/SocialDilemma-PrisonersDilemma-TitForTat-v1"
 RULES: Final = ("random", "scripted", "oracle")
 """Who is told beside PPO in a harvest."""
 LOOKS: Final = 6

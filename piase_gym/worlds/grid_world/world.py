@@ -171,12 +171,13 @@ class GridWorld(ArrayWorld[GridWorldConfig, GridFacts]):
     ## Versions
 
     - v0: first version.
-    - v1, layout `tag` alone: who is tagged before its turn is told that its command was illegal or
+    - v1, layout `tag`: who is tagged before its turn is told that its command was illegal or
       unreadable, and pays for it; in v0 every such command had failed.
+    - v1, and v2 with layout `tag`: other texts and names of directions, in one frame of reference.
     """
 
     name: ClassVar[str] = "GridWorld"
-    version: ClassVar[int] = 0
+    version: ClassVar[int] = 1
     milestones: ClassVar[tuple[str, ...]] = MILESTONES
     canonical: ClassVar[Sequence[str]] = CANONICAL
     outcome_of: ClassVar[Sequence[Outcome]] = OUTCOMES
@@ -211,8 +212,8 @@ class GridWorld(ArrayWorld[GridWorldConfig, GridFacts]):
 
     @classmethod
     def version_of(cls, config: GridWorldConfig) -> int:
-        """Return 1 with layout `tag`, else 0; see Versions."""
-        return 1 if config.layout == "tag" else cls.version
+        """Return 2 with layout `tag`, else 1; see Versions."""
+        return cls.version + (config.layout == "tag")
 
     @staticmethod
     def page_sections() -> dict[str, str]:

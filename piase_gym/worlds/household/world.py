@@ -102,10 +102,12 @@ class Household(TextWorld[HouseholdConfig, HouseholdFacts, HomeState, tuple[Game
     ## Versions
 
     - v0: first version.
+    - v1: other texts; why a command had no effect is told; receptacles stand in another order in the
+      vector; a milestone is paid once.
     """
 
     name: ClassVar[str] = "Household"
-    version: ClassVar[int] = 0
+    version: ClassVar[int] = 1
     observables: ClassVar[Mapping[str, Observable]] = scripting.OBSERVABLES
     picture_reveals: ClassVar[bool] = True
     capabilities: ClassVar[Capabilities] = Capabilities(native_text=True, messages=True)

@@ -159,10 +159,11 @@ class ObjectSearch(ArrayWorld[ObjectSearchConfig, SearchFacts]):
     ## Versions
 
     - v0: first version.
+    - v1: other texts; the Camera id has 150 steps.
     """
 
     name: ClassVar[str] = "ObjectSearch"
-    version: ClassVar[int] = 0
+    version: ClassVar[int] = 1
     observables: ClassVar[Mapping[str, Observable]] = scripting.OBSERVABLES
     milestones: ClassVar[tuple[str, ...]] = MILESTONES
     measures: ClassVar[tuple[str, ...]] = (

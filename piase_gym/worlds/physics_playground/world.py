@@ -169,10 +169,11 @@ class PhysicsPlayground(World[PhysicsPlaygroundConfig, PhysicsFacts]):
     ## Versions
 
     - v0: first version.
+    - v1: other texts; commands may last for several steps.
     """
 
     name: ClassVar[str] = "PhysicsPlayground"
-    version: ClassVar[int] = 0
+    version: ClassVar[int] = 1
     live_fields: ClassVar[tuple[str, ...]] = tuple(
         "max_steps shared_reward rewards tolerance zone hold_steps delay substeps range".split()
     )

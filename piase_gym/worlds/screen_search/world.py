@@ -95,10 +95,11 @@ class ScreenSearch(World[ScreenSearchConfig, ScreenSearchFacts]):
     ## Versions
 
     - v0: first version.
+    - v1: other texts.
     """
 
     name: ClassVar[str] = "ScreenSearch"
-    version: ClassVar[int] = 0
+    version: ClassVar[int] = 1
     says_why = True
     capabilities: ClassVar[Capabilities] = Capabilities(
         deterministic=False, snapshot=False, messages=True

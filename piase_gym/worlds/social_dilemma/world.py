@@ -178,10 +178,12 @@ class SocialDilemma(ArrayWorld[SocialDilemmaConfig, F]):
     ## Versions
 
     - v0: first version.
+    - v1: other texts, and a frame of reference in the commons; a choice of a matrix game that
+      could not be read is remembered as unreadable.
     """
 
     name: ClassVar[str] = "SocialDilemma"
-    version: ClassVar[int] = 0
+    version: ClassVar[int] = 1
 
     live_fields: ClassVar[tuple[str, ...]] = tuple(
         (

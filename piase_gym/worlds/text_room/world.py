@@ -105,11 +105,13 @@ class TextRoom(TextWorld[TextRoomConfig, TextRoomFacts, RoomState, Plot]):
     - v0: first version.
     - v1: what is out of sight cannot be named: it is answered as a word that names nothing, and is
       illegal. Letters to one agent name it. What another has taken away in the same step fails.
+    - v2: other texts; locks, what was searched, and where walked exits lead are told, in the vector
+      too. Lidless containers take what is put into them.
     """
 
     scriptable: ClassVar[bool] = False
     name: ClassVar[str] = "TextRoom"
-    version: ClassVar[int] = 1
+    version: ClassVar[int] = 2
     picture_reveals: ClassVar[bool] = True
     capabilities: ClassVar[Capabilities] = Capabilities(
         late_join=True, native_text=True, messages=True

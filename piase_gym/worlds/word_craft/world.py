@@ -144,10 +144,11 @@ class WordCraft(ArrayWorld[WordCraftConfig, WordCraftFacts]):
     ## Versions
 
     - v0: first version.
+    - v1: other texts; records of small tables are smaller.
     """
 
     name: ClassVar[str] = "WordCraft"
-    version: ClassVar[int] = 0
+    version: ClassVar[int] = 1
     observables: ClassVar[Mapping[str, Observable]] = scripting.OBSERVABLES
     picture_reveals: ClassVar[bool] = True
     milestones: ClassVar[tuple[str, ...]] = state.MILESTONES

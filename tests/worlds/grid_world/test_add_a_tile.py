@@ -20,7 +20,7 @@ from tests.helpers.cli_runner import piase
 from tests.paths import DOCS, ROOT
 
 PAGE = (DOCS / "add_a_tile.md").read_text("utf-8")
-LEVEL = "piase/GridWorld-Ice-9x7-v0"
+LEVEL = "piase/GridWorld-Ice-9x7-v1"
 STEPS = ((0, -1), (0, 1), (-1, 0), (1, 0))
 """By action: up, down, left, right."""
 

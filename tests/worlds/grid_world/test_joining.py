@@ -275,7 +275,7 @@ def test_a_learner_may_come_late() -> None:
     many.reset(seed=5)
     with pytest.raises(UnsupportedError, match="'agent_0' is not there at the reset"):
         many.batch.reconfigure({"join_at": (1, 0)})
-    by_id = gymnasium.make("piase_gym:piase/GridWorld-v0", agents=2, join_at=(0, 2))
+    by_id = gymnasium.make("piase_gym:piase/GridWorld-v1", agents=2, join_at=(0, 2))
     by_id.reset(seed=0)
     by_id.step(0)
 

@@ -76,7 +76,7 @@ def test_hungry_agents_eat() -> None:
     assert won(orchard, 6) == 6
 
 
-TAG = "piase/GridWorld-Tag-10x10-4p-v1"
+TAG = "piase/GridWorld-Tag-10x10-4p-v2"
 
 
 def hunt(seed: int, policy: str) -> int:

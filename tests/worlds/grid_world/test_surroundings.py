@@ -14,9 +14,9 @@ from piase_gym.interfaces import PerceptionInterface
 from piase_gym.worlds.grid_world.cells import HEADINGS, NAMES
 
 TASKS = (
-    "GridWorld-Everything-16x16-4p-v0",
-    "GridWorld-DoorKey-8x8-v0",
-    "GridWorld-Tag-10x10-4p-v1",
+    "GridWorld-Everything-16x16-4p-v1",
+    "GridWorld-DoorKey-8x8-v1",
+    "GridWorld-Tag-10x10-4p-v2",
 )
 
 

@@ -250,7 +250,7 @@ def test_an_orchard_can_be_won(seed: int) -> None:
 def test_agents_that_must_only_last_leave_fruit_to_the_hungry() -> None:
     """Seed 7 can be won; where bushes are few, most can last too."""
     assert play(shipped("Orchard-12x12-4p"), 7)[0] == [True] * 4
-    fields = task_fields(task_spec("piase/GridWorld-Orchard-12x12-4p-v0"))
+    fields = task_fields(task_spec("piase/GridWorld-Orchard-12x12-4p-v1"))
     scarce = GridWorld(GridWorldConfig(**{**fields, "fruits": 9}))
     won = [win for seed in range(1, 6) for win in play(scarce, seed)[0]]
     assert sum(won) >= 18

@@ -199,7 +199,7 @@ def test_players_play_in_either_frame():
     for player in (GridOracle, GridScript):
         steps = {}
         for frame in ("grid", "agent"):
-            env = parallel_env("piase/GridWorld-DoorKey-6x6-v0", frame=frame, view="vector")
+            env = parallel_env("piase/GridWorld-DoorKey-6x6-v1", frame=frame, view="vector")
             env.reset(seed=4)
             policy, info, steps[frame] = player(env.world), {}, 0
             while env.agents:
@@ -211,7 +211,7 @@ def test_players_play_in_either_frame():
 
 def test_memory_tells_what_was_seen_and_when():
     """Each remembered cell is what stood there, as many steps ago as it left the view."""
-    env = parallel_env("piase/GridWorld-Obstacles-8x8-v0", view="both", recall="map")
+    env = parallel_env("piase/GridWorld-Obstacles-8x8-v1", view="both", recall="map")
     env.reset(seed=3)
     dice, last_seen, names = np.random.default_rng(0), {}, {v: k for k, v in CODES.items()}
     for step in range(60):

@@ -61,7 +61,7 @@ def test_it_looks_back_on_all_rounds_that_are_remembered() -> None:
 
 @pytest.mark.parametrize("task", ["Harvest-4p", "Cleanup-4p"])
 def test_it_reads_nothing_but_facts(task: str) -> None:
-    env = piase_gym.parallel_env(f"piase/SocialDilemma-{task}-v0", rounds=120)
+    env = piase_gym.parallel_env(f"piase/SocialDilemma-{task}-v1", rounds=120)
     env.reset(seed=5)
     world = env.world
     blind = SimpleNamespace(facts=world.facts, config=SimpleNamespace(clean_range=5))
@@ -81,7 +81,7 @@ def mean(values: list[float]) -> float:
 
 
 def test_greed_eats_a_harvest_bare() -> None:
-    task = "piase/SocialDilemma-Harvest-4p-v0"
+    task = "piase/SocialDilemma-Harvest-4p-v1"
     greedy, spared = (commons_episodes(name, task, episodes=3) for name in ("scripted", "oracle"))
     assert mean(greedy["sustainability"]) < 0.15 < 0.4 < mean(spared["sustainability"])
     assert mean(greedy["efficiency"]) < 0.25 * mean(spared["efficiency"])
@@ -89,7 +89,7 @@ def test_greed_eats_a_harvest_bare() -> None:
 
 
 def test_in_a_cleanup_it_works_where_there_is_nothing_to_eat() -> None:
-    task = "piase/SocialDilemma-Cleanup-4p-v0"
+    task = "piase/SocialDilemma-Cleanup-4p-v1"
     found, planned = (commons_episodes(name, task, episodes=3) for name in ("scripted", "oracle"))
     assert mean(found["cooperation_rate"]) > 0.02
     assert 0.3 < mean(found["return an agent"]) / mean(planned["return an agent"]) < 1.0

@@ -2,4 +2,4 @@
 
 from __future__ import annotations
 
-TASKS = {"Boxes-8x8-v0": {"square": 8, "boxes": 6}}
+TASKS = {"Boxes-8x8-v1": {"square": 8, "boxes": 6}}

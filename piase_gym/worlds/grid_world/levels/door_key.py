@@ -18,9 +18,9 @@ LEAST_INSIDE = (4, 2)
 MAY_FAIL = False
 AIM = "find the key, unlock the door, and step onto a goal."
 TASKS = {
-    "DoorKey-6x6-v0": {"square": 6, "max_steps": 360, "layout": "door_key", "goal_pos": (4, 4)},
-    "DoorKey-8x8-v0": {"square": 8, "max_steps": 640, "layout": "door_key", "goal_pos": (6, 6)},
-    "DoorKey-16x16-v0": {
+    "DoorKey-6x6-v1": {"square": 6, "max_steps": 360, "layout": "door_key", "goal_pos": (4, 4)},
+    "DoorKey-8x8-v1": {"square": 8, "max_steps": 640, "layout": "door_key", "goal_pos": (6, 6)},
+    "DoorKey-16x16-v1": {
         "square": 16,
         "max_steps": 2560,
         "layout": "door_key",

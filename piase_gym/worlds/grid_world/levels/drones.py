@@ -2,4 +2,4 @@
 
 from __future__ import annotations
 
-TASKS = {"Drones-8x8-v0": {"square": 8, "movers": 4, "mover_chance": 0.25}}
+TASKS = {"Drones-8x8-v1": {"square": 8, "movers": 4, "mover_chance": 0.25}}

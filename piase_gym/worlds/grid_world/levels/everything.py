@@ -6,7 +6,7 @@ There are rooms with all kinds of doors, boxes, hazards, fruit, drones, hunger a
 from __future__ import annotations
 
 TASKS = {
-    "Everything-16x16-4p-v0": {
+    "Everything-16x16-4p-v1": {
         "square": 16,
         "layout": "multi_room",
         "doors": "mixed",

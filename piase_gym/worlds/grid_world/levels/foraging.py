@@ -8,8 +8,8 @@ from __future__ import annotations
 LAYOUT = 6
 REWARDS = {"move": -0.01, "stay": -0.01, "blocked": -0.02, "interact": -0.01}
 TASKS = {
-    "Foraging-8x8-2p-v0": {"square": 8, "layout": "foraging", "agents": 2},
-    "Foraging-Coop-8x8-2p-v0": {
+    "Foraging-8x8-2p-v1": {"square": 8, "layout": "foraging", "agents": 2},
+    "Foraging-Coop-8x8-2p-v1": {
         "square": 8,
         "layout": "foraging",
         "agents": 2,

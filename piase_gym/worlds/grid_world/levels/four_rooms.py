@@ -13,8 +13,8 @@ LAYOUT = 2
 LEAST_INSIDE = (5, 5)
 MAY_FAIL = False
 TASKS = {
-    "FourRooms-8x8-v0": {"square": 8, "layout": "four_rooms"},
-    "FourRooms-16x16-v0": {"square": 16, "layout": "four_rooms"},
+    "FourRooms-8x8-v1": {"square": 8, "layout": "four_rooms"},
+    "FourRooms-16x16-v1": {"square": 16, "layout": "four_rooms"},
 }
 
 

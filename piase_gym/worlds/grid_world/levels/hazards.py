@@ -2,4 +2,4 @@
 
 from __future__ import annotations
 
-TASKS = {"Hazards-8x8-v0": {"square": 8, "hazards": 6}}
+TASKS = {"Hazards-8x8-v1": {"square": 8, "hazards": 6}}

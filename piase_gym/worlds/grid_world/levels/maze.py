@@ -15,8 +15,8 @@ from piase_gym.worlds.grids.windows import DX, DY, cell_at
 LAYOUT = 5
 LEAST_INSIDE = (3, 3)
 TASKS = {
-    "Maze-9x9-v0": {"square": 9, "layout": "maze"},
-    "Maze-15x15-v0": {"square": 15, "layout": "maze"},
+    "Maze-9x9-v1": {"square": 9, "layout": "maze"},
+    "Maze-15x15-v1": {"square": 15, "layout": "maze"},
 }
 
 

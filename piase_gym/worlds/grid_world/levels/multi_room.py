@@ -30,14 +30,14 @@ LAYOUT = 4
 LEAST_INSIDE = (3, 3)
 PLAIN_RULES = False
 TASKS = {
-    "MultiRoom-12x12-v0": {"square": 12, "layout": "multi_room"},
-    "MultiRoom-Gates-12x12-v0": {
+    "MultiRoom-12x12-v1": {"square": 12, "layout": "multi_room"},
+    "MultiRoom-Gates-12x12-v1": {
         "square": 12,
         "layout": "multi_room",
         "rooms": 3,
         "doors": "gates",
     },
-    "MultiRoom-Locked-12x12-v0": {
+    "MultiRoom-Locked-12x12-v1": {
         "square": 12,
         "layout": "multi_room",
         "rooms": 3,

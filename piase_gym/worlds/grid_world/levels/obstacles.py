@@ -12,8 +12,8 @@ from piase_gym.worlds.grids.windows import cell_at
 
 LAYOUT = 1
 TASKS = {
-    "Obstacles-8x8-v0": {"square": 8, "layout": "obstacles"},
-    "Obstacles-16x16-v0": {"square": 16, "layout": "obstacles"},
+    "Obstacles-8x8-v1": {"square": 8, "layout": "obstacles"},
+    "Obstacles-16x16-v1": {"square": 16, "layout": "obstacles"},
 }
 
 

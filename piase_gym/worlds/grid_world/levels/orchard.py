@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 TASKS = {
-    "Orchard-12x12-4p-v0": {
+    "Orchard-12x12-4p-v1": {
         "square": 12,
         "max_steps": 250,
         "fruits": 12,
