@@ -367,7 +367,7 @@ class BatchEnv:
         return self.configs[int(self.batch.states["config"][slot])]
 
     def slot_snapshot(
-        self, slot: int, acts: Sequence[int] = (), tick: StepResult | None = None
+        self, slot: int, acts: Sequence[int | None] = (), tick: StepResult | None = None
     ) -> dict[str, Any]:
         """Return one environment's state as single environments take it up.
 

@@ -152,29 +152,34 @@ class BatchRecorder(Recorder):
         acts, rewards = data["acts"].tolist(), env.batch.rewards.tolist()
         ends = env.batch.terminated.tolist(), env.batch.truncated.tolist()
         codes = env.outcome_codes.tolist()
-        ticks: dict[int, StepResult] = {}
+        alive = data["alive"].tolist()
+        done: dict[int, tuple[list[int | None], StepResult]] = {}
         for slot in slots:
             flags = ends[0][slot], ends[1][slot]
             ended = any(flags[0]) or any(flags[1])
             notes = milestones.get(slot, {})
             said = [OUTCOMES[code] for code in codes[slot]]
-            ticks[slot] = StepResult(rewards[slot], *flags, said, ended, notes)
-            self._step_slot(slot, acts[slot], ticks[slot])
+            tick = StepResult(rewards[slot], *flags, said, ended, notes)
+            rows = zip(acts[slot], alive[slot], strict=True)
+            done[slot] = [act if plays else None for act, plays in rows], tick
+            self._step_slot(slot, acts[slot], *done[slot])
         if self.step >= self._due and self.wants(SYSTEM, "ENVIRONMENT_STATE_CHANGED"):
             self._due += self.options.snapshot_every
             for slot in slots:
-                snapshot = env.slot_snapshot(slot, acts[slot], ticks[slot])
+                snapshot = env.slot_snapshot(slot, *done[slot])
                 self.put_snapshot(self._record(slot), snapshot)
         self.out.flush()
 
-    def _step_slot(self, slot: int, acts: Sequence[int], tick: StepResult) -> None:
-        """Take note of a slot's step."""
+    def _step_slot(
+        self, slot: int, acts: Sequence[int], done: Sequence[int | None], tick: StepResult
+    ) -> None:
+        """Take note of a slot's step, in which those in play have done something."""
         record, env = self._record(slot), self.env
         changes = tick.ended or env.awaiting_agents
         looks = changes or self.targets or self.levels.highest == FULL
         world = env.at(slot) if looks else env.world
         if looks:
-            world.note_step(acts, tick)
+            world.note_step(done, tick)
         digest = env.digest(slot) if self.out.final else ""
         self.put_step(record, world, acts, tick, (), digest, changes)
 

@@ -13,6 +13,8 @@ from typing import Any
 AgentEvent = tuple[str, str, dict[str, Any]]
 """An agent, an event type, and its data."""
 _TASK_OF_STATE = {"ACHIEVED": "COMPLETED_SUCCESS", "FAILED": "FAILED"}
+ONLY_FULL = ("action_command", "action_result")
+"""What lines of single agents have at level ``full`` alone."""
 SUMMARIES = {
     "ok": "the action was carried out",
     "failed": "the action was allowed but had no effect",

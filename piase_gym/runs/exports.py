@@ -12,7 +12,7 @@ from typing import Any
 
 from piase_gym.core.files import replacing
 from piase_gym.errors import ConfigError, LogWriteError, RunError, need, suggest
-from piase_gym.runs.expand import goal_prefix, step_events
+from piase_gym.runs.expand import ONLY_FULL, goal_prefix, step_events
 from piase_gym.runs.json_values import dumps, encode
 from piase_gym.runs.reader import DAMAGE, Run, damaged, read
 from piase_gym.runs.schema import EVENT_TYPES, FIELDS, MORE_FIELDS, Event, component_id
@@ -150,10 +150,14 @@ def expanded(run: Run) -> Iterator[Event]:
     yield from made
 
 
-def _same(one: Event, other: Event) -> bool:
-    """Tell whether two lines say the same, whatever their ids."""
-    names = ("step", "agent_id", "event_type", "event_data")
-    return all(one[name] == other[name] for name in names)
+def _same(made: Event, logged: Event) -> bool:
+    """Tell whether a line that is made and a logged one say the same, whatever their ids.
+
+    At level ``full`` the logged one says more.
+    """
+    data = {k: v for k, v in logged["event_data"].items() if k not in ONLY_FULL}
+    names = ("step", "agent_id", "event_type")
+    return data == made["event_data"] and all(made[name] == logged[name] for name in names)
 
 
 def _singles(run: Run, event: Event) -> Iterator[Event]:

@@ -305,6 +305,8 @@ class Replayer:
         self.verifier.snapshot(number, event)
         world, logged_all = self.world(data.get("slot", 0)), data["snapshot"]
         now = orjson.loads(encode(world.snapshot()))
+        if self.verifier.schema < 3:  # which did not know it yet
+            del now["last_steps"]
         fields = logged_all.get("config")
         if isinstance(fields, dict) and now["config"].keys() - fields.keys():
             logged_all = {**logged_all, "config": _with_new_fields(fields, world)}

@@ -458,7 +458,10 @@ def test_a_scenario_names_it(tmp_path: Path) -> None:
     climb = Simulation(path, "noop", seed=0, wrap=(lambda env: AvtLogger(env, log),), max_steps=2)
     summary = climb.run()
     assert climb.world.config.settings == {"floors": 2}
-    assert (climb.world.hints, list(summary.returns)) == (["Go on."], ["climber"])
+    assert (climb.world.hints, list(summary.returns)) == (
+        ["Goal: Reach the top. Go on."],
+        ["climber"],
+    )
     assert runs.replay(log).ok
     for env in (piase_gym.parallel_env(path), piase_gym.as_parallel(Tower({}), scenario=path)):
         assert env.possible_agents == ["climber"]

@@ -102,8 +102,8 @@ class Household(TextWorld[HouseholdConfig, HouseholdFacts, HomeState, tuple[Game
     ## Versions
 
     - v0: first version.
-    - v1: other texts; why a command had no effect is told; receptacles stand in another order in the
-      vector; a milestone is paid once.
+    - v1: other texts; why a command had no effect is told; receptacles stand in another order in
+      the vector; a milestone is paid once.
     """
 
     name: ClassVar[str] = "Household"
