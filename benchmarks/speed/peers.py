@@ -37,7 +37,7 @@ from piase_gym.benchmarks.speed.timing import (
 )
 from piase_gym.errors import ConfigError
 
-TASK = "piase/GridWorld-Empty-8x8-v0"
+TASK = "piase/GridWorld-Empty-8x8-v1"
 TITLE = "An empty room of 8x8, one agent, windows of 7x7 that see through walls"
 ENVS = (64, 1024)
 MOVES = 4

@@ -253,7 +253,7 @@ def config_rows(model: type[BaseModel], config: BaseModel | None) -> Iterator[di
     """Yield a row for each field: key, type in words, default, value here, meaning.
 
     Nested tables give a row for each field in them, with keys such as ``rewards.goal``. The
-    envelope, which no command line sets, is left out.
+    envelope and the script, which no command line sets, are left out.
     """
     schema = model.model_json_schema(mode="validation")
     default, here = _values(model), plain(config)
@@ -274,7 +274,7 @@ def _rows(
 ) -> Iterator[dict[str, Any]]:
     """Yield the rows of one table and of the tables in it."""
     for key, prop in schema.get("properties", {}).items():
-        if before + key == "envelope":
+        if before + key in ("envelope", "script"):
             continue
         inner = definitions.get(str(prop.get("$ref", "")).rsplit("/", 1)[-1])
         was, now = (part.get(key) if part else None for part in (default, here))

@@ -354,8 +354,9 @@ class ArrayWorld(World[C, F]):
 
     def action_codes(self, word: str) -> tuple[int, ...]:
         """Return the indices of the commands that are a line, or have a verb."""
+        meant = self.read(0, word)
         known = enumerate(self.commands)
-        return tuple(k for k, c in known if word in (c.verb, self.write(c)))
+        return tuple(k for k, c in known if c == meant or word in (c.verb, self.write(c)))
 
     def finish(self, states: NDArray[Any], who: NDArray[np.bool_], result: Result) -> None:
         """Give some agents the first fate that has a result, and take them out of play."""

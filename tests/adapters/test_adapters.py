@@ -63,7 +63,7 @@ def test_terminal_observations_and_time_limits() -> None:
 @pytest.mark.parametrize("batched", [True, False])
 def test_to_die_is_not_to_win(batched: bool, monkeypatch: pytest.MonkeyPatch) -> None:
     if not batched:
-        monkeypatch.setattr("piase_gym.adapters.sb3.ArrayWorld", int)
+        monkeypatch.setattr("piase_gym.adapters.sb3.steps_in_batches", lambda _world: False)
     vec = sb3_vec("GridWorld", num_envs=2, map="@~\nG.")
     vec.reset()
     *_, dones, infos = vec.step(np.array([3, 1]))
@@ -137,7 +137,7 @@ def test_wrong_actions_of_slots(
     actions: Any, batched: bool, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     if not batched:
-        monkeypatch.setattr("piase_gym.adapters.sb3.ArrayWorld", int)
+        monkeypatch.setattr("piase_gym.adapters.sb3.steps_in_batches", lambda _world: False)
     vec = sb3_vec("GridWorld", num_envs=2)
     vec.reset()
     with pytest.raises(ActionError, match="integers"):

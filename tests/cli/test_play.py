@@ -109,8 +109,8 @@ def test_the_score_is_the_sum_of_rewards() -> None:
 
 
 def test_what_is_not_possible_is_free() -> None:
-    done = piase(*LANE, stdin="move rigth\n2\ninteract\n\n??\nq\n")
-    assert "did you mean 'right'?" in done.stdout
+    done = piase(*LANE, stdin="move nroth\n2\ninteract\n\n??\nq\n")
+    assert "did you mean 'north'?" in done.stdout
     assert "You cannot interact now." in done.stdout
     assert "step 1/" not in done.stdout
 
@@ -205,7 +205,7 @@ def test_keys_win_and_the_terminal_is_restored() -> None:
     with OnTerminal(*LANE) as screen:
         screen.expect("level 1", "par 4", "step 0/200", "q quit")
         screen.press("\x1b[C")
-        screen.expect("step 1/200", "move right: ok")
+        screen.expect("step 1/200", "move east: ok")
         assert screen.mode() != screen.before
         screen.press("d")
         screen.expect("step 2/200")
@@ -228,7 +228,7 @@ def test_commands_can_be_typed() -> None:
         screen.press(":move rigth\x7f\x7f\x7f\x7fi\t")
         screen.expect(": move right")
         screen.press("\r")
-        screen.expect("move right: ok", "step 1/200")
+        screen.expect("move east: ok", "step 1/200")
         screen.press("\rdance\r")
         screen.expect("I do not know how to 'dance'")
         screen.press("2")
@@ -306,7 +306,7 @@ def test_a_dumb_terminal_is_asked_line_by_line() -> None:
     with OnTerminal(*LANE, term="dumb") as screen:
         screen.expect("keys:", ">")
         screen.press("d\n")
-        screen.expect("move right: ok")
+        screen.expect("move east: ok")
         screen.press("\x03")
         assert screen.finish() == 130
         assert "Traceback" not in screen.output

@@ -23,6 +23,7 @@ ALLOWED = {
     r"with 99 % confidence": "a rule of the protocol",
     r"holds about 84 %": "computed; test_bench_statistics compares it",
     r"\b1/128 s\b": "a rule of PhysicsPlayground",
+    r"\(64 million\)": "a default",
     r"1\.45 times the thrust": "a rule of PhysicsPlayground",
 }
 """What only looks measured -> why it is not."""

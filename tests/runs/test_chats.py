@@ -27,7 +27,7 @@ def played(log: Path, agent: Any) -> runs.Run:
 
 def test_a_models_own_words_stand_in_its_chat(tmp_path: Path) -> None:
     pytest.importorskip("openai")
-    answers = ["I fly.", "Action: move right", Say("no", status=400), "move right"]
+    answers = ["I fly.", "Action: move east", Say("no", status=400), "move east"]
     with ModelServer(answers) as server:
         agent = LLMAgent("m", server.base_url, prompt="Walk, $agent. $answering", history="full")
         run = played(tmp_path / "run.jsonl", agent)
@@ -37,9 +37,9 @@ def test_a_models_own_words_stand_in_its_chat(tmp_path: Path) -> None:
     assert [role for role, _ in said] == ["system", *["user", "assistant"] * 4]
     assert [text for role, text in said if role == "assistant"] == [
         "I fly.",
-        "Action: move right",
+        "Action: move east",
         "",
-        "move right",
+        "move east",
     ]
     assert said[0][1] == asked[0][0]["content"]
     assert said[0][1].startswith("Walk, agent_0. Answer with one line")
@@ -58,7 +58,7 @@ def test_a_models_own_words_stand_in_its_chat(tmp_path: Path) -> None:
 def test_masks_cover_what_the_player_wrote(tmp_path: Path) -> None:
     (chat,) = transcripts(played(tmp_path / "run.jsonl", "oracle"))
     wrote = [m["content"] for m, own in zip(chat["messages"], chat["mask"], strict=True) if own]
-    assert wrote == ["move right", "move right"]
+    assert wrote == ["move east", "move east"]
     assert len(chat["outcomes"]) == len(chat["rewards"]) == 2
 
 
@@ -83,7 +83,7 @@ def test_a_fork_makes_a_pair(tmp_path: Path) -> None:
     pair = json.loads(line)
     (chat,) = transcripts(run)
     assert pair["prompt"] == [chat["messages"][0], chat["messages"][3]]
-    assert pair["chosen"] == [{"role": "assistant", "content": "move right"}]
+    assert pair["chosen"] == [{"role": "assistant", "content": "move east"}]
     assert pair["rejected"] == [{"role": "assistant", "content": "move left"}]
     assert pair["chosen_return"] > pair["rejected_return"]
     with pytest.raises(LogWriteError):
@@ -97,26 +97,26 @@ def test_a_fork_makes_a_pair(tmp_path: Path) -> None:
 def test_a_model_goes_on_from_a_cut(tmp_path: Path) -> None:
     pytest.importorskip("openai")
     run = played(tmp_path / "run.jsonl", "oracle")
-    with ModelServer(["I hope.\nAction: move right"]) as server:
+    with ModelServer(["I hope.\nAction: move east"]) as server:
         agent = LLMAgent("m", server.base_url, history="full")
         change = {"agent_0": "move left"}
         runs.fork(run, 1, actions=change, players={"agent_0": agent}, logs=tmp_path / "forks")
         first = server.requests[0]["messages"]
     roles = [message["role"] for message in first]
     assert roles == ["system", "user", "assistant", "user"]  # nothing was asked before the cut
-    assert first[2]["content"] == "move right"
-    assert "Your last command, move right, was ok" in first[3]["content"]
+    assert first[2]["content"] == "move east"
+    assert "Your last command, move east, was ok" in first[3]["content"]
     place = runs.preferences(tmp_path / "forks", tmp_path / "pairs.jsonl")
     (line,) = place.read_text("utf-8").splitlines()
     pair = json.loads(line)
     assert pair["prompt"] == [first[0], first[3]]
-    assert pair["chosen"] == [{"role": "assistant", "content": "I hope.\nAction: move right"}]
+    assert pair["chosen"] == [{"role": "assistant", "content": "I hope.\nAction: move east"}]
     assert pair["rejected"] == [{"role": "assistant", "content": "move left"}]
 
 
 def test_what_makes_no_pair(tmp_path: Path) -> None:
     run = played(tmp_path / "run.jsonl", "oracle")
-    runs.fork(run, 1, actions={"agent_0": "move right"}, logs=tmp_path / "same")
+    runs.fork(run, 1, actions={"agent_0": "move east"}, logs=tmp_path / "same")
     runs.fork(run, 1, hints={"agent_0": "Go left."}, logs=tmp_path / "hint")
     for name in ("same", "hint"):
         out = runs.preferences(tmp_path / name, tmp_path / f"{name}.jsonl")

@@ -356,7 +356,7 @@ def test_everything_shows_ice(played: dict[str, Any]) -> None:
     shown = played["shown"]
     assert shown["code"] == 22
     assert shown["bytes"] == 18
-    assert "ice from 1 right to 3 right" in shown["text"]
+    assert "ice 1 to 3 east" in shown["text"]
     assert shown["reads"]
     assert "#_______#" in shown["ansi"]
     assert "_ ice" in shown["ansi"]

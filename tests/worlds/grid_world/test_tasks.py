@@ -27,7 +27,7 @@ DOORS = {codes.CLOSED, codes.LOCKED, codes.KEY}
 
 
 def shipped(name: str) -> GridWorld:
-    fields = task_fields(task_spec(f"piase/GridWorld-{name}-v{int(name.startswith('Tag'))}"))
+    fields = task_fields(task_spec(f"piase/GridWorld-{name}-v{1 + name.startswith('Tag')}"))
     return GridWorld(GridWorldConfig(**fields))
 
 

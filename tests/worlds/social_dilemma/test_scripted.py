@@ -64,7 +64,7 @@ def test_it_reads_nothing_but_facts(task: str) -> None:
     env = piase_gym.parallel_env(f"piase/SocialDilemma-{task}-v1", rounds=120)
     env.reset(seed=5)
     world = env.world
-    blind = SimpleNamespace(facts=world.facts, config=SimpleNamespace(clean_range=5))
+    blind = SimpleNamespace(facts=world.facts, config=SimpleNamespace(clean_range=5, frame="grid"))
     honest: Any = [DilemmaScript(blind) for _ in env.agents]  # type: ignore[arg-type]
     others = [DilemmaScript(world) for _ in env.agents]
     while env.agents:

@@ -124,7 +124,9 @@ class MatrixGames(SocialDilemma[MatrixFacts]):
         return replace(last, command=line, milestones=reached)
 
     def _called(self, milestone: str) -> str:
-        """Return what a milestone is called in texts."""
+        """Return what a milestone is called in texts; scripts have others."""
+        if milestone not in _OTHERWISE:
+            return milestone
         everybody = "all " if milestone.startswith("all_") else ""
         return f"{everybody}chose {self.config.words[_OTHERWISE[milestone]]}"
 
