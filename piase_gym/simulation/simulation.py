@@ -13,9 +13,10 @@ from dataclasses import asdict, replace
 from pathlib import Path
 from typing import Any, Protocol, runtime_checkable
 
+import orjson
+
 from piase_gym.agents.base import Agent, Feedback
 from piase_gym.core.commands import Result
-from piase_gym.core.digest import canonical_json
 from piase_gym.core.events import Events
 from piase_gym.core.models import ActionCommand
 from piase_gym.core.rng import StreamId, stream_key
@@ -363,7 +364,8 @@ class Simulation:
         }
         try:
             path.parent.mkdir(parents=True, exist_ok=True)
-            path.write_bytes(canonical_json(value))
+            # In the order of the config: a story's rooms are numbered as it names them.
+            path.write_bytes(orjson.dumps(value, option=orjson.OPT_SERIALIZE_NUMPY))
         except OSError as error:
             raise ConfigError(f"cannot write {str(path)!r}: {error.strerror}") from None
         return path

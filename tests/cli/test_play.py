@@ -225,8 +225,8 @@ def test_keys_win_and_the_terminal_is_restored() -> None:
 def test_commands_can_be_typed() -> None:
     with OnTerminal(*LANE) as screen:
         screen.expect("q quit")
-        screen.press(":move rigth\x7f\x7f\x7f\x7fi\t")
-        screen.expect(": move right")
+        screen.press(":move eats\x7f\x7f\x7fa\t")
+        screen.expect(": move east")
         screen.press("\r")
         screen.expect("move east: ok", "step 1/200")
         screen.press("\rdance\r")
@@ -362,7 +362,7 @@ def test_lines_are_completed(typed: str, found: str) -> None:
 
 def test_a_told_world_is_played_by_typing() -> None:
     with OnTerminal("play", "lost_key") as game:
-        shown = game.expect("Goal: You have the old document", "type a command")
+        shown = game.expect("Goal: Get the old document", "type a command")
         assert "hides" not in shown  # the map would give the key away
         game.press("\x1b[A")  # an empty line leaves arrows their meaning
         game.expect("You go north to the hallway.")
@@ -396,7 +396,7 @@ def test_a_told_world_can_be_left(ends: str) -> None:
 
 def test_lines_tell_no_secrets() -> None:
     done = piase("play", "lost_key", stdin="search grandfather clock\nq\n")
-    assert "Goal: You have the old document" in done.stdout
+    assert "Goal: Get the old document" in done.stdout
     assert "hides" not in done.stdout
 
 

@@ -30,7 +30,7 @@ HINTED = Sensor(
     high=1,
     tell=lambda reading: "you have a hint" if reading[0] else "no hint",
 )
-BACK = {"up": "down", "down": "up", "left": "right", "right": "left"}
+BACK = {"north": "south", "south": "north", "west": "east", "east": "west"}
 
 
 def turn_back(command: Command, facts: Any) -> Command | None:
@@ -46,11 +46,11 @@ LEAP = Actuator(
     lambda command, facts: (
         None
         if facts.position[0] == 0
-        else Command("move", {"direction": command.parameters.get("way", "left")})
+        else Command("move", {"direction": command.parameters.get("way", "west")})
     ),
     verbs=(
         Verb("leap", "go west", synonyms=("jump",)),
-        Verb("head", "go some way", (Param("way", choices=("left", "up")),)),
+        Verb("head", "go some way", (Param("way", choices=("west", "north")),)),
     ),
 )
 
@@ -215,9 +215,9 @@ def test_verbs_of_its_own_are_read_and_explained() -> None:
     assert "leap" in env.admissible_commands("agent_0")
     assert do("Leap.")[:2] == ((2, 2), "ok")
     assert do("jump")[:2] == ((1, 2), "ok")
-    assert do("head up")[:2] == ((1, 1), "ok")
-    assert do("head down")[1:] == ("unparsable", "way cannot be 'down'; allowed: 'left', 'up'")
-    assert do(Command("head", {"way": "left"}))[:2] == ((0, 1), "ok")
+    assert do("head north")[:2] == ((1, 1), "ok")
+    assert do("head south")[1:] == ("unparsable", "way cannot be 'south'; did you mean 'north'? allowed: 'west', 'north'")
+    assert do(Command("head", {"way": "west"}))[:2] == ((0, 1), "ok")
     assert do("leap") == ((0, 1), "refused", "You cannot leap now.")
     assert "leap" not in env.admissible_commands("agent_0")
     assert do("move right")[:2] == ((1, 1), "ok")
@@ -254,8 +254,8 @@ def test_actuators_follow_each_other() -> None:
     env = grid()
     env.reset(seed=0)
     both = ActuatorSet(env.world, [LEAP, MIRROR])
-    assert both.translate(0, Command("head", {"way": "up"})) == Command(
-        "move", {"direction": "down"}
+    assert both.translate(0, Command("head", {"way": "north"})) == Command(
+        "move", {"direction": "south"}
     )
 
 
@@ -279,7 +279,7 @@ class Reader(Agent):
     answers: tuple[Any, ...] = (
         "leap",
         Command("leap"),
-        ActionCommand(action_type="head", parameters={"way": "up"}),
+        ActionCommand(action_type="head", parameters={"way": "north"}),
         "move right",
         3,
     )
@@ -323,7 +323,7 @@ def test_agents_of_a_simulation_have_them(time_model: str) -> None:
     assert vector[-2:].tolist() == [3, 2]
     assert mask.tolist() == [1, 1, 1, 1, 1, 0]
     assert Command("leap") in commands
-    assert "head left|up" in instructions
+    assert "head west|north" in instructions
     assert [seen[0]["place"] for seen in reader.seen] == [(3, 2), (2, 2), (1, 2), (1, 1)]
     assert reader.outcomes == ["ok"] * 4
 

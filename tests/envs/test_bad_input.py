@@ -232,7 +232,7 @@ EXPLAINED: dict[str, list[tuple[Any, str]]] = {
         ({"action_type": "stay", "parameters": {"symbol": "a"}}, "symbol"),
         ({"action_type": "fly"}, "fly"),
         ({"action_type": "move"}, "direction"),
-        ({"action_type": "move", "parameters": {"direction": "north"}}, "direction"),
+        ({"action_type": "move", "parameters": {"direction": "aside"}}, "direction"),
     ],
     "line": [
         ("stay saying 3", "1.*2"),
@@ -240,8 +240,8 @@ EXPLAINED: dict[str, list[tuple[Any, str]]] = {
         ("stay saying", "saying"),
         ("stay saying one", "integer"),
         ("fly", "fly"),
-        ("move", "direction|up"),
-        ("move north", "north"),
+        ("move", "direction|north"),
+        ("move aside", "aside"),
         ("", "command|empty|move"),
     ],
 }

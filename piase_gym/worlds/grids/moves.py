@@ -23,7 +23,7 @@ MOVES: Final[Mapping[str, tuple[Command, ...]]] = {
     "agent": (Command("forward"), *(Command("turn", {"side": side}) for side in TURNS)),
 }
 """The first four commands of each frame."""
-_WALKING = ("go", "walk", "step", "head", "run")
+_WALKING = ("go", "walk", "step")
 
 
 def verbs_of(frame: FrameName, onto: str, message: tuple[Param, ...]) -> tuple[Verb, ...]:
