@@ -216,7 +216,10 @@ def test_verbs_of_its_own_are_read_and_explained() -> None:
     assert do("Leap.")[:2] == ((2, 2), "ok")
     assert do("jump")[:2] == ((1, 2), "ok")
     assert do("head north")[:2] == ((1, 1), "ok")
-    assert do("head south")[1:] == ("unparsable", "way cannot be 'south'; did you mean 'north'? allowed: 'west', 'north'")
+    assert do("head south")[1:] == (
+        "unparsable",
+        "way cannot be 'south'; did you mean 'north'? allowed: 'west', 'north'",
+    )
     assert do(Command("head", {"way": "west"}))[:2] == ((0, 1), "ok")
     assert do("leap") == ((0, 1), "refused", "You cannot leap now.")
     assert "leap" not in env.admissible_commands("agent_0")

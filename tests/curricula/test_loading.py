@@ -425,6 +425,7 @@ def test_the_envelope_holds_every_step() -> None:
         "height": 9,
         "window": 7,
         "symbols": 4,
+        "recall": 0,
         "status": 0,
     }
     env = piase_gym.parallel_env("GridWorld", envelope=envelope)

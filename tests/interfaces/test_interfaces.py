@@ -24,6 +24,7 @@ from piase_gym.interfaces import (
     PerceptionInterface,
 )
 from piase_gym.worlds.grid_world.config import GridWorldConfig
+from piase_gym.worlds.grids.moves import FIRST_NAMES
 from tests.interfaces.document_interfaces import CORNERS, REFERENCE, STAY, move
 
 # -- the names of the seeds ------------------------------------------------------------------------
@@ -134,7 +135,7 @@ def test_environment_plays_the_reference_grid() -> None:
         assert seen.last_action_result["status"] == status
         line, _, text = seen.visible_text.partition("\n")
         outcome = "ok" if status == "success" else "failed"
-        command = "stay" if word == "stay" else f"move {word}"
+        command = "stay" if word == "stay" else f"move {FIRST_NAMES[word]}"
         assert line.startswith(f"Last step: {command}; {outcome}; reward {reward:g}.")
         assert text == env.world.text(env.facts("agent_0"))
         assert np.array_equal(seen.sensor_data["vector"], env.world.vectors()[0])
@@ -181,7 +182,7 @@ def test_the_goal_ends_the_episode_through_every_face() -> None:
     [
         ({"action_type": "fly"}, "invalid_action"),
         ({"action_type": "move"}, "invalid_action"),
-        ({"action_type": "move", "parameters": {"direction": "north"}}, "invalid_action"),
+        ({"action_type": "move", "parameters": {"direction": "aside"}}, "invalid_action"),
         ({"action_type": "move", "parameters": {"direction": 3}}, "invalid_action"),
         ({"action_type": "stay", "parameters": {"long": True}}, "invalid_action"),
         ({"action_type": "interact"}, "invalid_action"),  # known, but masked here

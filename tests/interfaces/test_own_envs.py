@@ -466,7 +466,8 @@ def test_a_scenario_names_it(tmp_path: Path) -> None:
     for env in (piase_gym.parallel_env(path), piase_gym.as_parallel(Tower({}), scenario=path)):
         assert env.possible_agents == ["climber"]
         assert env.config.settings == {"floors": 2}
-        assert env.reset(seed=0)[0]["climber"]["text"].endswith("floor 0 of 2.")
+        told = env.reset(seed=0)[0]["climber"]["text"]
+        assert told == "You stand on floor 0 of 2.\nHint: Goal: Reach the top."
     with pytest.raises(ScenarioError, match="is of TextRoom, not of Tower"):
         piase_gym.as_parallel(Tower({}), scenario="lost_key")
     path.write_text(SCENARIO.replace("environment_type", "world"), "utf-8")

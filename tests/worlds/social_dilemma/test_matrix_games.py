@@ -325,7 +325,7 @@ def test_nobody_looks_back_further_than_the_config_says(agents: int) -> None:
         ("played", 8, "0..7"),
         ("t", 21, "0..20"),
         ("talk", 3, "0..2"),
-        ("fate", [0, 3], "0..2"),
+        ("fate", [0, 4], "0..3"),
         ("said", [2, 0], "0..1"),
         ("cooperated", [2, 0], "0..played"),
         ("agents", 1, "the config says 2"),
