@@ -70,21 +70,21 @@ def test_skill_is_the_share_of_steps_that_follow_the_oracle_and_grows_by_practic
     for _ in range(20):
         learner.improve()
     assert learner.skill == pytest.approx(1 - 0.5 * 0.9**20)
-    # Along the upper side of an empty map, the oracle always goes to the right.
+    # Along the upper side of an empty map, the oracle always goes east.
     env = piase_gym.parallel_env(
         "GridWorld", width=60, height=2, start_pos=(0, 0), goal_pos=(59, 0)
     )
     env.reset(seed=0)
     from piase_gym.agents.base import Percept
 
-    learner, rights = SkilledLearner(0.3, seed=1), 0
+    learner, easts = SkilledLearner(0.3, seed=1), 0
     world = env.unwrapped.world
     legal = len(world.admissible(0))
     for _ in range(3000):
         learner.perceive(Percept(world, 0, 0))
         act: Any = learner.act()
-        rights += "right" in str(act if not isinstance(act, int) else world.commands[act])
-    assert rights / 3000 == pytest.approx(0.3 + 0.7 / legal, abs=0.03)
+        easts += "east" in str(act if not isinstance(act, int) else world.commands[act])
+    assert easts / 3000 == pytest.approx(0.3 + 0.7 / legal, abs=0.03)
 
 
 @pytest.mark.parametrize("wrong", [{"skill": 1.5}, {"skill": -0.1}, {"learning": 2.0}])
