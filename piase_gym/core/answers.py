@@ -22,8 +22,8 @@ from piase_gym.core.commands import Command, InvalidAction, Outcome, unparsable
 
 HOW_TO_ANSWER = (
     "Answer with one line: the command. If you think first, end with a line that begins with "
-    "'Action:' and has the command. Of several marked commands the last one counts; two different "
-    "ones without a mark count as none."
+    "'Action:' and has the command. Of several commands marked so the last one counts; without "
+    "a mark, two different commands count as none."
 )
 """The rule as agents are told it."""
 MAX_REPLY = 20_000
@@ -94,6 +94,8 @@ def _read(reply: str, reads: Sequence[Reads], multiline: bool) -> Answer | Inval
         found = Answer(text) if whole else _unmarked(text, reads)
     if isinstance(found, InvalidAction):
         return found
+    if isinstance(found.command, str) and not found.command.strip():
+        return unparsable("the action is empty")
     return found._replace(thinking="\n".join(filter(None, (thinking, found.thinking))))
 
 

@@ -19,8 +19,11 @@ MAX_COMMAND, MAX_REASON = 100, 600
 """So many characters of a command and of a reason are shown."""
 LINE_LENGTH = 1000
 """No line is longer than this many characters, with its line break."""
+_ENDS = (".", "!", "?")
 NO_COMMAND = "no command"
 """What stands in place of a command that could not be read."""
+NOTHING_DONE = "nothing done"
+"""What stands in place of a command that names what there is not."""
 
 
 @dataclass
@@ -49,12 +52,16 @@ class LastStep:
             >>> LastStep("move up", "failed", -1.0, (), "A wall is in the way.").line
             'Last step: move up; failed; reward -1. A wall is in the way.\n'
         """
-        told = _cut(self.command, MAX_COMMAND) or NO_COMMAND
-        line = f"Last step: {told}; {self.outcome}; reward {self.reward:.4g}"
+        nothing = NOTHING_DONE if self.outcome == Outcome.ILLEGAL else NO_COMMAND
+        told = _cut(self.command, MAX_COMMAND) or nothing
+        line = f"Last step: {told}; {self.outcome}; reward {round(self.reward, 3) or self.reward:g}"
         if self.milestones:
             names = _cut(", ".join(self.milestones).replace("_", " "), MAX_COMMAND)
             line += f"; milestone{'s' * (len(self.milestones) > 1)}: {names}"
-        return f"{line}. {_cut(self.reason, MAX_REASON)}\n" if self.reason else line + ".\n"
+        if not self.reason:
+            return line + ".\n"
+        reason = _cut(self.reason, MAX_REASON)
+        return f"{line}. {reason}{'' if reason.endswith(_ENDS) else '.'}\n"
 
     @property
     def row(self) -> list[Any]:

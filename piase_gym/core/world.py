@@ -275,7 +275,8 @@ class World(ABC, Generic[C, F]):
         tick = explain_invalid(self.advance(plans), plans)
         if self.script is not None:
             tick = play_script(self, self.script, tick, alive, plans)
-        self._last = plans, tick
+        understood = map(self._understood, range(len(plans)), acts, plans)
+        self._last = list(understood), tick
         return tick
 
     def decode(self, agent: int, act: Act) -> DecodedAction:
@@ -523,6 +524,12 @@ class World(ABC, Generic[C, F]):
         config.
         """
         return TextWriter(type(self).to_text, self.config)
+
+    def _understood(self, agent: int, act: Act, plan: DecodedAction) -> Act:
+        """Return an agent's command, even if it was illegal, or what stands for none."""
+        illegal = isinstance(plan, InvalidAction) and plan.outcome is Outcome.ILLEGAL
+        known = illegal and isinstance(act, Command) and self.check(agent, act)
+        return known if isinstance(known, Command) else plan
 
     def note_step(self, acts: Sequence[Act], tick: StepResult | None) -> None:
         """Take note of a step that was done elsewhere, such as in a batch, or of none."""

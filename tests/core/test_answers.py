@@ -6,7 +6,7 @@ import json
 import time
 
 import pytest
-from hypothesis import given
+from hypothesis import example, given
 from hypothesis import strategies as st
 
 from piase_gym.core.answers import MAX_REPLY, Answer, plain, read_answer, read_tool_calls
@@ -237,6 +237,7 @@ WORDS = st.text(max_size=300) | st.lists(
 
 
 @given(WORDS)
+@example("<ACTION>******")
 def test_anything_has_an_answer_or_a_reason(reply: str) -> None:
     found = read_answer(reply, READS)
     assert isinstance(found, Answer | InvalidAction)

@@ -53,11 +53,11 @@ PLAYED: list[tuple[str, dict[str, Any], list[str], list[str]]] = [
         {"start_pos": (0, 0), "goal_pos": (2, 0)},
         ["move up", "move right", "jump", "move right"],
         [
-            "Last step: move up; failed; reward -1. The edge of the grid is in the way.",
-            "Last step: move right; ok; reward -0.1.",
+            "Last step: move north; failed; reward -1. The edge of the grid is in the way.",
+            "Last step: move east; ok; reward -0.1.",
             "Last step: no command; unparsable; reward -1. I do not know how to 'jump'; allowed: "
-            "'move', 'stay', 'interact'",
-            "Last step: move right; ok; reward 10; milestone: goal reached.",
+            "'move', 'stay', 'interact'.",
+            "Last step: move east; ok; reward 10; milestone: goal reached.",
         ],
     ),
     (
@@ -66,7 +66,7 @@ PLAYED: list[tuple[str, dict[str, Any], list[str], list[str]]] = [
         ["wait", "go up", "go north"],
         [
             "Last step: wait; ok; reward -0.1.",
-            "Last step: no command; illegal; reward -1.1.",
+            "Last step: go up; illegal; reward -1.1.",
             "Last step: go north; ok; reward -0.1.",
         ],
     ),

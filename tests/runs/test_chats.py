@@ -84,7 +84,7 @@ def test_a_fork_makes_a_pair(tmp_path: Path) -> None:
     (chat,) = transcripts(run)
     assert pair["prompt"] == [chat["messages"][0], chat["messages"][3]]
     assert pair["chosen"] == [{"role": "assistant", "content": "move east"}]
-    assert pair["rejected"] == [{"role": "assistant", "content": "move left"}]
+    assert pair["rejected"] == [{"role": "assistant", "content": "move west"}]
     assert pair["chosen_return"] > pair["rejected_return"]
     with pytest.raises(LogWriteError):
         runs.preferences(tmp_path / "forks", place)
@@ -105,13 +105,13 @@ def test_a_model_goes_on_from_a_cut(tmp_path: Path) -> None:
     roles = [message["role"] for message in first]
     assert roles == ["system", "user", "assistant", "user"]  # nothing was asked before the cut
     assert first[2]["content"] == "move east"
-    assert "Your last command, move east, was ok" in first[3]["content"]
+    assert "Last step: move east; ok;" in first[3]["content"]
     place = runs.preferences(tmp_path / "forks", tmp_path / "pairs.jsonl")
     (line,) = place.read_text("utf-8").splitlines()
     pair = json.loads(line)
     assert pair["prompt"] == [first[0], first[3]]
     assert pair["chosen"] == [{"role": "assistant", "content": "I hope.\nAction: move east"}]
-    assert pair["rejected"] == [{"role": "assistant", "content": "move left"}]
+    assert pair["rejected"] == [{"role": "assistant", "content": "move west"}]
 
 
 def test_what_makes_no_pair(tmp_path: Path) -> None:

@@ -87,7 +87,8 @@ def _acting(config: GridWorldConfig) -> list[str]:
     if not deeds:
         return ["There is nothing to interact with."]
     turn = (
-        "Move towards it, which turns you to it (and fails as a step)"
+        "Come up to it straight, or move towards it, which turns you (and counts as walking "
+        "against it)"
         if config.frame == "grid"
         else "Turn until it is ahead of you"
     )

@@ -291,7 +291,7 @@ def _group_text(
 ) -> str:
     """Write where the cells of equal rows are."""
     sides = SIDES[frame]
-    rows = "beside you" if low == high == 0 else _span_text(low, high, sides[0], sides[2])
+    rows = "in your row" if low == high == 0 else _span_text(low, high, sides[0], sides[2])
     full = (1 << wide) - 1
     if yes | ~known & full == full and yes & (yes - 1):
         return f"{rows}, all across"
@@ -460,7 +460,7 @@ class SceneReader:
         """Return the cells of some rows that a part of a line tells."""
         words, *parts = re.split(", | and ", item)
         sides = SIDES[self.form.frame]
-        rows = range(1) if words == "beside you" else self._span(words, line, sides[::2])
+        rows = range(1) if words == "in your row" else self._span(words, line, sides[::2])
         columns: set[int] = set()
         for part in parts:
             if part == "on both sides":

@@ -128,12 +128,29 @@ def goal(config: PhysicsPlaygroundConfig, agent: int) -> str:
     return f"you are a keeper: keep chasers from touching the ball for {config.hold_steps} steps."
 
 
+_INTO_ZONE = (
+    "the way of all objects into the zone, with half of your own to the nearest one outside,"
+)
+_WAYS = {
+    "reach": "your way to the goal",
+    "keep_away": "a chaser's way to the ball",
+    "stack": (
+        "your way to the nearest box, or that of the box you hold to the next one (to hold one "
+        "counts as 1 metre),"
+    ),
+    "push": _INTO_ZONE,
+    "gather": _INTO_ZONE,
+    "carry": _INTO_ZONE,
+}
+"""What each task's reward for progress measures; see `rules.tasks.togo`."""
+
+
 def _rewards(config: PhysicsPlaygroundConfig) -> str:
     """Tell the rewards in numbers."""
     table = config.rewards
     told = [
         f"{table.done:+g} when the task is done",
-        f"{table.progress:+g} for each metre that it has come nearer",
+        f"{table.progress:+g} for each metre that {_WAYS[config.task]} has become shorter",
         f"{table.step:+g} every step",
         f"{table.illegal:+g} for an illegal or unreadable command",
     ]

@@ -29,7 +29,11 @@ ALONE = (
         "look around, or look closely at an object",
         (Param("target_object", optional=True, description="name of an object"),),
     ),
-    Verb("go", "walk to the next room", (Param("direction", choices=DIRECTIONS),)),
+    Verb(
+        "go",
+        "walk to the next room; 'go to <room>' where you know which way that is",
+        (Param("direction", choices=DIRECTIONS),),
+    ),
     Verb(
         "take",
         "pick up an item",
@@ -134,6 +138,7 @@ WORDING = Wording(
     ALONE + TOGETHER,
     SHORT_DIRECTIONS,
     implied="go",
+    instead=", and no door or known room next to you",
     things=("item_name", "target_object", "container"),
     people=("agent_id",),
     aliases=PARAMETER_ALIASES,

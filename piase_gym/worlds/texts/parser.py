@@ -43,6 +43,7 @@ class Wording:
         between: Verb -> what stands between the two names of a command.
         choices: Other words -> choices of parameters, such as ``n`` -> ``north``.
         implied: The verb of a choice that is typed alone, or "".
+        instead: What can be named instead of a choice, such as ``, and no door that you see``.
         things: The parameters that name things.
         people: The parameters that name agents.
         verbs: Every verb that openings stand for.
@@ -54,6 +55,7 @@ class Wording:
     verbs: tuple[Verb, ...]
     choices: Mapping[str, str] = field(default_factory=dict)
     implied: str = ""
+    instead: str = ""
     things: tuple[str, ...] = ()
     people: tuple[str, ...] = ()
     aliases: Mapping[str, Sequence[str]] = field(default_factory=dict)
@@ -193,7 +195,8 @@ class CommandParser:
             return Command(verb.name, {param.name: value})
         if not value:
             return self._needs(verb)
-        return unparsable(f"{words[:40]!r} is no {param.name}; {suggest(value, param.choices)}")
+        told = f"{words[:40]!r} is no {param.name}{self.wording.instead}"
+        return unparsable(f"{told}; {suggest(value, param.choices)}")
 
     def _choice(self, words: str) -> str:
         """Return the choice that some words stand for."""

@@ -356,7 +356,7 @@ def test_everything_shows_ice(played: dict[str, Any]) -> None:
     shown = played["shown"]
     assert shown["code"] == 22
     assert shown["bytes"] == 18
-    assert "ice 1 to 3 east" in shown["text"]
+    assert "Ice: in your row, 2 to 3 east and 6 east; 1 south, " in shown["text"]
     assert shown["reads"]
     assert "#_______#" in shown["ansi"]
     assert "_ ice" in shown["ansi"]

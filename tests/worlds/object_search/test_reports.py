@@ -11,6 +11,7 @@ import numpy as np
 import pytest
 
 import piase_gym
+from piase_gym.core.commands import Command
 from piase_gym.errors import (
     ActionError,
     AgentError,
@@ -166,7 +167,8 @@ def test_words_reach_whom_they_are_for_and_cost_what_reports_cost() -> None:
     for one in (env, plain):
         one.reset(seed=0)
     ugly = "lamp at 3;\x00 \u202e\nagent_2 says: nothing"
-    acts = {"agent_0": f"say {ugly}", "agent_1": "tell agent_2 hi", "agent_2": "forward and report"}
+    said = Command("say", {"message": ugly})  # a line would end where the letter has its line break
+    acts = {"agent_0": said, "agent_1": "tell agent_2 hi", "agent_2": "forward and report"}
     shown, rewards, _, _, infos = env.step(acts)
     bare, own, *_ = plain.step({**acts, "agent_0": "stay", "agent_1": "stay"})
     assert {info["outcome"] for info in infos.values()} == {"ok"}

@@ -9,10 +9,11 @@ from typing import Any, Final
 import numpy as np
 from numpy.typing import NDArray
 
-from piase_gym.worlds.grid_world.cells import HEADINGS, NAMES, OPAQUE, SYMBOLS
+from piase_gym.worlds.grid_world.cells import NAMES, OPAQUE, SYMBOLS
 from piase_gym.worlds.grid_world.observe.tiles import object_tile, piece_tile
 from piase_gym.worlds.grid_world.rules.events import IN_PLAY
 from piase_gym.worlds.grids.figures import NUMBERED_TILE, Piece, default_tile, picture
+from piase_gym.worlds.grids.words import COMPASS
 
 ARROWS: Final = "^>v<"
 """The sign of an agent, by heading."""
@@ -142,7 +143,7 @@ def _agent_line(agent: Figure, several: bool) -> str:
     if agent.coming:
         return f"{_agent_sign(agent, several)} {agent.name} is still to come"
     start = f"{_agent_sign(agent, several)} {agent.name} at ({agent.x}, {agent.y})"
-    parts = [start, f"facing {HEADINGS[agent.heading]}"]
+    parts = [start, f"facing {COMPASS[agent.heading]}"]
     if agent.carrying:
         name = _name(agent.carrying)
         parts.append(f"carrying {'an' if name[0] in 'aeiou' else 'a'} {name}")
