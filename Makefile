@@ -17,9 +17,11 @@ NEEDS_TORCH := $(filter all semantic train,$(subst $(comma), ,$(EXTRAS)))
 RLLIB := .venv-rllib
 RLLIB_PIP := $(RLLIB)/bin/python -m pip install --disable-pip-version-check -c $(RLLIB)/constraints.txt
 
+RLIABLE := .venv-rliable
+
 PEERS := .venv-peers
 
-.PHONY: install demo test test-rllib lint types bench speed peers docs
+.PHONY: install demo test test-rliable test-rllib lint types bench speed peers docs
 
 install: $(STAMP)
 
@@ -34,6 +36,10 @@ test: $(STAMP)
 
 test-rllib: $(RLLIB)/.installed
 	$(RLLIB)/bin/python -m pytest tests/adapters/test_rllib.py tests/adapters/test_learners.py
+
+# Holds our statistics to rliable's; takes some minutes.
+test-rliable: $(RLIABLE)/.installed
+	$(RLIABLE)/bin/python -m pytest tests/benchmarks/test_rliable.py
 
 lint: $(STAMP)
 	$(BIN)/python -m ruff check .
@@ -82,6 +88,12 @@ $(RLLIB)/.installed: pyproject.toml constraints.txt
 	grep -v '^gymnasium==' constraints.txt > $(RLLIB)/constraints.txt
 	$(RLLIB_PIP) torch
 	$(RLLIB_PIP) -e '.[rllib,dev]'
+	@touch $@
+
+# arch, on which rliable stands, needs a pandas before 3.
+$(RLIABLE)/.installed: pyproject.toml constraints.txt
+	$(PYTHON) -m venv $(RLIABLE)
+	$(RLIABLE)/bin/python -m pip install --disable-pip-version-check -e '.[dev]' rliable 'pandas<3'
 	@touch $@
 
 $(PEERS)/.installed:

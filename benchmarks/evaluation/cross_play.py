@@ -7,8 +7,8 @@ from dataclasses import dataclass, replace
 from typing import Any
 
 from piase_gym.benchmarks.evaluation.evaluate import evaluate
-from piase_gym.benchmarks.evaluation.results import Results
-from piase_gym.benchmarks.evaluation.statistics import Interval, wilson
+from piase_gym.benchmarks.evaluation.results import Results, by_run
+from piase_gym.benchmarks.evaluation.statistics import Interval, share_interval
 from piase_gym.benchmarks.evaluation.suites import Row
 from piase_gym.errors import SuiteError
 
@@ -35,8 +35,7 @@ class CrossPlayTable:
 def cross_tables(results: Results) -> list[CrossPlayTable]:
     """Return a table for every row of a suite that was played with partners.
 
-    Win rates of a single focal agent that never drew have Wilson's intervals, other values
-    bootstrap ones.
+    Win rates have the intervals of `share_interval`, other values those of `mean_interval`.
     """
     partners: dict[str, list[str]] = {}
     for row in results.rows:
@@ -62,9 +61,8 @@ def _value(results: Results, setting: str, policy: str) -> Interval | None:
     row = results.find(setting, policy)
     if row is None or not row.complete:
         return None
-    values = [record.value or 0.0 for record in results.of(setting, policy)]
-    if row.measure == "win_rate" and set(values) <= {0.0, 1.0} and row.runs == 1:
-        return wilson(sum(values), len(values))
+    if row.measure == "win_rate":
+        return share_interval(by_run(results.of(setting, policy)))
     return row.value
 
 

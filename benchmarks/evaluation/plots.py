@@ -10,7 +10,6 @@ import numpy as np
 
 from piase_gym.benchmarks.evaluation.cross_play import CrossPlayTable
 from piase_gym.benchmarks.evaluation.results import Results
-from piase_gym.benchmarks.evaluation.statistics import improvement_interval, profile_band
 from piase_gym.errors import MissingExtraError
 
 COLOURS = ("#0072b2", "#d55e00", "#009e73", "#cc79a7", "#e69f00", "#56b4e9", "#000000")
@@ -82,51 +81,40 @@ def plot_scores(results: Results, path: Path) -> Path | None:
     axes.set_yticks(range(len(tasks)), [short(task) for task in tasks], fontsize=8)
     axes.set_ylim(len(tasks) - 0.5, -0.5)
     axes.set_xlim(-106, 112)
-    axes.set_xlabel("score (0: does not look, 100: oracle or planner)")
+    axes.set_xlabel("score (0: does not look, 100: best known)")
     figure.legend(loc="outside upper right", ncol=len(policies), frameon=False)
     return save_figure(figure, path)
 
 
 def plot_profiles(results: Results, path: Path) -> Path | None:
-    """Draw which share of episodes scores above each threshold, with pointwise bands."""
-    scores = {p: _flat(results.score_runs(p)) for p in results.policies}
-    scores = {policy: values for policy, values in scores.items() if values}
-    if not scores:
+    """Draw which share of runs scores above each threshold, with pointwise bands."""
+    taus = np.linspace(-100, 110, 106)
+    bands = {policy: results.profile(policy, taus, resamples=500) for policy in results.policies}
+    bands = {policy: band for policy, band in bands.items() if band is not None}
+    if not bands:
         return None
     figure, axes = _figure(6.5, 3.6)
-    taus = np.linspace(-100, 110, 106)
-    for number, (policy, values) in enumerate(scores.items()):
-        middle, low, high = profile_band(values, taus, resamples=500)
+    for number, (policy, (middle, low, high)) in enumerate(bands.items()):
         colour = COLOURS[number % len(COLOURS)]
         axes.plot(taus, middle, color=colour, label=policy)
         axes.fill_between(taus, low, high, color=colour, alpha=0.2, linewidth=0)
     axes.set_xlabel("score τ")
-    axes.set_ylabel("share of episodes above τ")
+    axes.set_ylabel("share of runs above τ")
     axes.set_ylim(-0.02, 1.02)
     axes.legend(loc="lower left", fontsize=8)
     return save_figure(figure, path)
 
 
-def _flat(runs: Mapping[str, Sequence[Sequence[float]]]) -> list[float]:
-    """Return the scores of all episodes."""
-    return [value for several in runs.values() for run in several for value in run]
-
-
 def plot_improvement(results: Results, path: Path) -> Path | None:
     """Draw the probability that each policy beats each other one, over the tasks of both."""
-    scores = {p: results.score_runs(p) for p in results.policies}
-    scores = {policy: found for policy, found in scores.items() if found}
-    if len(scores) < 2:
+    names = [policy for policy in results.policies if results.scores(policy)]
+    if len(names) < 2:
         return None
-    names = list(scores)
     chances = np.full((len(names), len(names)), np.nan)
     for i, mine in enumerate(names):
         for j, other in enumerate(names):
-            common = [task for task in scores[mine] if task in scores[other]]
-            if i != j and common:
-                x = [_flat({task: scores[mine][task]}) for task in common]
-                y = [_flat({task: scores[other][task]}) for task in common]
-                chances[i, j] = improvement_interval(x, y, resamples=1).estimate
+            if i != j and (found := results.improvement(mine, other, resamples=1)):
+                chances[i, j] = found.estimate
     return _matrix(chances, names, names, "P(line beats column)", (0.0, 1.0), path)
 
 

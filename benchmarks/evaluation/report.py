@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import base64
 import contextlib
+import itertools
 from collections.abc import Sequence
 from dataclasses import dataclass
 from pathlib import Path
@@ -72,12 +73,17 @@ FILMS = 18
 
 
 PROFILES = (
-    "Performance profiles: the share of episodes that score more than τ, with 95 % bands. Scores "
-    "below -100 lie beyond the left edge."
+    "Performance profiles: the share of runs over all tasks that score more than τ, with 95 % "
+    "bands. Scores below -100 lie beyond the left edge."
 )
 IMPROVEMENT = (
-    "Probability of improvement: how often an episode of the line's policy scores more than one of "
-    "the column's on the same task, ties counting half."
+    "Probability of improvement: how often a run of the line's policy scores more than one of "
+    "the column's on the same task, ties counting half; the mean over tasks."
+)
+INTERVALS = (
+    "Intervals are 95 %. They draw training runs, then episodes, and for scores the references "
+    "too. A policy with one run has intervals over episodes only: they say nothing about another "
+    "training of it."
 )
 RATES = (
     "Blue: this package; grey: others, and the baseline. They play different games, so that only "
@@ -183,7 +189,8 @@ def _data_uri(path: Path) -> str:
 
 def result_parts(results: Results, out: Path) -> list[Section]:
     """Return the sections about an evaluation."""
-    parts = [_summary(results, out), _scores(results, out), *_crossing(results, out)]
+    parts = [_summary(results, out), *_improvements(results)]
+    parts += [_scores(results, out), *_crossing(results, out)]
     parts.append(_behaviour(results))
     if films := _films(results, out):
         words = f"The episode of the first seed, its first {FRAMES} pictures at most."
@@ -210,21 +217,35 @@ def _summary(results: Results, out: Path) -> Section:
         scored = sum(row.score is not None for row in own)
         whole = sum(row.episodes for row in own)
         overall = tables.interval(results.overall(policy), 1)
-        rows.append((policy, overall, f"{scored} of {len(results.settings)}", str(whole)))
+        count = results.runs_of(policy)
+        runs = tables.ONE_RUN if count == 1 else str(count)
+        scored_of = f"{scored} of {len(results.settings)}"
+        rows.append((policy, runs, overall, scored_of, str(whole)))
     words = (
         f"Suite {results.suite['name']}, split {results.split}: {len(results.settings)} tasks. "
         "0 points are the best policy that does not look (random or no-op), 100 points are the "
-        "task's oracle, or its planner where optimality is not certified. The overall score is "
-        "the interquartile mean over tasks and training runs; intervals are 95 %. All episodes are "
-        "in results.json beside this page.",
+        "best that is known: the task's oracle where it is certified, else the best of all stored "
+        "references. The overall score is the interquartile mean over tasks and training runs. "
+        "All episodes are in results.json beside this page.",
+        INTERVALS,
     )
     drawn = (
         (plots.plot_profiles(results, out / "plots" / "profiles.png"), PROFILES),
         (plots.plot_improvement(results, out / "plots" / "improvement.png"), IMPROVEMENT),
     )
     pictures = tuple((path, words) for path, words in drawn if path is not None)
-    head = ("policy", "overall score", "tasks scored", "episodes")
+    head = ("policy", "runs", "overall score", "tasks scored", "episodes")
     return Section("Overall", words, head, rows, pictures)
+
+
+def _improvements(results: Results) -> list[Section]:
+    """Return the table of who beats whom, with intervals."""
+    pairs = itertools.combinations(results.policies, 2)
+    found = [(mine, other, results.improvement(mine, other)) for mine, other in pairs]
+    rows = [(mine, other, tables.interval(chance)) for mine, other, chance in found if chance]
+    head = ("policy", "other", "P(policy beats other)")
+    words = (IMPROVEMENT.replace("line's", "first").replace("column's", "other's"),)
+    return [Section("Improvement", words, head, rows)] if rows else []
 
 
 def _scores(results: Results, out: Path) -> Section:

@@ -5,22 +5,27 @@ from __future__ import annotations
 import functools
 import json
 from collections import Counter
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import asdict, dataclass, field
 from itertools import groupby
 from pathlib import Path
 from typing import Any
 
 import numpy as np
+from numpy.typing import ArrayLike
 
 from piase_gym.benchmarks.evaluation.protocol import PROTOCOL, EpisodeRecord
 from piase_gym.benchmarks.evaluation.statistics import (
+    Anchors,
     Interval,
+    Runs,
     aggregate,
+    improvement_interval,
     iqm,
     mean_interval,
     paired_difference,
-    wilson,
+    profile_band,
+    share_interval,
 )
 from piase_gym.benchmarks.evaluation.suites import Problem, Setting
 from piase_gym.benchmarks.references.references import ScoreRange
@@ -44,12 +49,13 @@ class TaskResult:
         runs: How many training runs it has.
         episodes: How many episodes have a result.
         faults: How many have none, and why, with the number of each.
-        value: Mean of the runs' means, with a 95 % hierarchical bootstrap interval.
-        score: The same in points, or ``None``: the task is disqualified, or episodes are missing.
+        value: Mean of the runs' means, with a 95 % interval that draws runs, then episodes
+            (`mean_interval`); of one run, only episodes.
+        score: The same in points, with the uncertainty of what 0 and 100 points are; ``None`` if
+            the task is disqualified, or episodes are missing.
         gap: The references.
-        success: Share of wins of focal agents, with Wilson's interval (one focal agent) or a
-            bootstrap one (several, whose wins depend on each other); ``None`` where nothing is
-            won or lost.
+        success: Share of wins of focal agents, with an interval of the same kind
+            (`share_interval`); ``None`` where nothing is won or lost.
         steps: Mean steps.
         milestones: Mean number of focal agents that reached each.
         outcomes: Share of each outcome among the commands.
@@ -97,7 +103,7 @@ def summarise(
     faults = Counter(record.fault for record in records if record.fault is not None)
     runs = by_run(fine)
     value = mean_interval(runs) if runs else None
-    points = [gap.score(end) for end in value] if value is not None and not faults else [None]
+    scored = runs and not faults and gap.disqualified is None
     outcomes = _total(record.outcomes for record in fine)
     return TaskResult(
         setting=setting.label,
@@ -111,7 +117,7 @@ def summarise(
         episodes=len(fine),
         faults=dict(faults),
         value=value,
-        score=None if None in points else Interval(*points),
+        score=mean_interval(gap.points(runs), anchors=gap.anchors) if scored else None,
         gap=gap,
         success=_success(fine),
         steps=_mean([record.steps for record in fine]),
@@ -126,11 +132,18 @@ def summarise(
 INTERVALS = ("value", "score", "success")
 
 
-def by_run(records: Iterable[EpisodeRecord]) -> list[list[float]]:
-    """Return values by run, in the order of seeds."""
+def _value(record: EpisodeRecord) -> float | None:
+    """Return what an episode is worth."""
+    return record.value
+
+
+def by_run(
+    records: Iterable[EpisodeRecord], what: Callable[[EpisodeRecord], float | None] = _value
+) -> list[list[float]]:
+    """Return values by run, in the order of seeds; or something else of each episode."""
     ordered = sorted(records, key=lambda record: (record.run, record.seed))
     runs = groupby(ordered, lambda record: record.run)
-    return [[float(record.value or 0.0) for record in run] for _, run in runs]
+    return [[float(what(record) or 0.0) for record in run] for _, run in runs]
 
 
 def _success(records: Sequence[EpisodeRecord]) -> Interval | None:
@@ -138,10 +151,7 @@ def _success(records: Sequence[EpisodeRecord]) -> Interval | None:
     decided = {Result.WON, Result.LOST}
     if not any(decided & set(record.results.values()) for record in records):
         return None
-    won = [record.won for record in records]
-    if all(len(record.focal) == 1 for record in records):
-        return wilson(sum(won), len(won))
-    return mean_interval([won])
+    return share_interval(by_run(records, lambda record: record.won))
 
 
 def _total(counts: Iterable[Mapping[str, int]]) -> dict[str, int]:
@@ -171,7 +181,7 @@ def row_to_json(row: TaskResult) -> dict[str, Any]:
 def row_from_json(data: Mapping[str, Any]) -> TaskResult:
     """Read a row."""
     found = {name: data[name] and Interval(**data[name]) for name in INTERVALS}
-    return TaskResult(**{**data, **found, "gap": ScoreRange(**data["gap"])})
+    return TaskResult(**{**data, **found, "gap": ScoreRange.from_json(data["gap"])})
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -242,18 +252,37 @@ class Results:
     def score_runs(self, policy: str) -> dict[str, list[list[float]]]:
         """Return the points of every episode by setting and run."""
         return {
-            row.setting: [
-                [row.gap.score(value) or 0.0 for value in run]
-                for run in by_run(self.of(row.setting, policy))
-            ]
+            row.setting: row.gap.points(by_run(self.of(row.setting, policy)))
             for row in self.rows
             if row.policy == policy and row.score is not None
         }
 
+    def _tasks(self, policy: str) -> tuple[list[Runs], list[Anchors | None]]:
+        """Return the points of a policy by task and run, and how certain the tasks' scales are."""
+        found = self.score_runs(policy)
+        gaps = [self.row(setting, policy).gap for setting in found]
+        return list(found.values()), [gap.anchors for gap in gaps]
+
     def overall(self, policy: str) -> Interval | None:
         """Return the interquartile mean of a policy's points over settings and runs."""
-        runs = list(self.score_runs(policy).values())
-        return aggregate(runs, iqm) if runs else None
+        tasks, anchors = self._tasks(policy)
+        return aggregate(tasks, iqm, anchors=anchors) if tasks else None
+
+    def profile(self, policy: str, thresholds: ArrayLike, **options: Any) -> Any:
+        """Return which share of a policy's runs score above each threshold; see `profile_band`."""
+        tasks, anchors = self._tasks(policy)
+        return profile_band(tasks, thresholds, anchors=anchors, **options) if tasks else None
+
+    def improvement(self, policy: str, other: str, **options: Any) -> Interval | None:
+        """Return how likely a run of one policy scores more than one of another on a task."""
+        mine, theirs = self.score_runs(policy), self.score_runs(other)
+        common = [setting for setting in mine if setting in theirs]
+        pair = [mine[setting] for setting in common], [theirs[setting] for setting in common]
+        return improvement_interval(*pair, **options) if common else None
+
+    def runs_of(self, policy: str) -> int:
+        """Return the number of training runs that a policy has, the fewest on any task."""
+        return min(row.runs for row in self.rows if row.policy == policy)
 
     def of(self, setting: str, policy: str) -> list[EpisodeRecord]:
         """Return the finished episodes of one row, by run and seed."""

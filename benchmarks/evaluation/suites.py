@@ -55,9 +55,12 @@ class Row:
         held_out: Whether the whole row is played in the split ``held_out`` only.
         low: Policies that do not look; the mean of the best of them is 0 points. (Where bumping
             into walls costs more than standing still, random play is no floor.)
-        high: Policy whose mean is 100 points.
-        certified: Whether `high` is proved optimal; only then it is called an oracle.
+        high: The best policy that the world has; 100 points are the best that is known (see
+            `piase_gym.benchmarks.references.references`).
+        certified: Whether `high` is proved optimal; only then it is called an oracle, and is 100
+            points whatever else is known.
         without: Policies that are left out, such as a script that is too slow for the task.
+        beaten: Who is known to do better than `high`, beside the stored references.
         suites: Names of the suites it is in.
     """
 
@@ -73,6 +76,7 @@ class Row:
     high: str = "oracle"
     certified: bool = False
     without: tuple[str, ...] = ()
+    beaten: str = ""
     suites: tuple[str, ...] = ("standard",)
 
     def __post_init__(self) -> None:
@@ -103,7 +107,7 @@ class Setting:
         config: Fields of the config, those of the id included.
         config_hash: Hash of the config.
         agents: Names of the seats.
-        measure, low, high, certified, without: As in `Row`.
+        measure, low, high, certified, without, beaten: As in `Row`.
         focal: How many seats the evaluated policy takes.
         partner: Who plays the others; empty if there are none.
     """
@@ -122,6 +126,7 @@ class Setting:
     high: str
     certified: bool
     without: tuple[str, ...] = ()
+    beaten: str = ""
 
     def seats(self, seed: int) -> tuple[bool, ...]:
         """Tell which seats are focal in the episode of a seed; they rotate from seed to seed."""
@@ -183,9 +188,8 @@ def resolve_task(row: Row, task: str, partner: str) -> Setting:
     if not 1 <= focal <= len(agents) or (row.focal is not None and focal == len(agents)):
         raise SuiteError(f"{task}: focal={focal} leaves no partner among {len(agents)} agents")
     changes = sorted(row.config.items())
-    told = f" ({', '.join(f'{key}={value}' for key, value in changes)})" if changes else ""
     return Setting(
-        label=(row.label or task + told) + (f" with {partner}" if partner else ""),
+        label=label_of(row, task, partner),
         name=slug("-".join((task, *(f"{key}-{value}" for key, value in changes)))),
         task=spec.id,
         version=load(world.world, world).version_of(config),
@@ -199,7 +203,25 @@ def resolve_task(row: Row, task: str, partner: str) -> Setting:
         high=row.high if world.oracle or row.high != "oracle" else "scripted",
         certified=row.certified,
         without=row.without,
+        beaten=row.beaten,
     )
+
+
+def label_of(row: Row, task: str, partner: str = "") -> str:
+    """Return what one id of a row with one partner is called in results."""
+    changes = ", ".join(f"{key}={value}" for key, value in sorted(row.config.items()))
+    name = row.label or (f"{task} ({changes})" if changes else task)
+    return f"{name} with {partner}" if partner else name
+
+
+def rows_by_label() -> dict[str, Row]:
+    """Return the rows of the suites by the labels of what they stand for."""
+    return {
+        label_of(row, task, partner): row
+        for row in TABLE
+        for task in ids_of(row)
+        for partner in (*row.partners, *row.held_out_partners) or ("",)
+    }
 
 
 def slug(text: str) -> str:

@@ -6,14 +6,34 @@ from collections.abc import Iterable, Mapping, Sequence
 from decimal import ROUND_HALF_UP, Decimal
 from typing import Any
 
+import numpy as np
+
 from piase_gym.benchmarks.evaluation.results import Results, TaskResult
-from piase_gym.benchmarks.evaluation.statistics import Interval
-from piase_gym.benchmarks.evaluation.suites import Problem
-from piase_gym.benchmarks.references.references import References, ScoreRange
+from piase_gym.benchmarks.evaluation.statistics import Interval, mean_interval
+from piase_gym.benchmarks.evaluation.suites import Problem, Row, rows_by_label
+from piase_gym.benchmarks.references.references import (
+    References,
+    ScoreRange,
+    oracle_kind,
+    scale_of,
+    stored_runs,
+)
 
 ORACLE = "oracle"
 BEST_RESPONSE = "best_response:"
-HEAD = ("task", "policy", "episodes", "score", "raw value", "success", "steps", "remarks")
+HEAD = (
+    "task",
+    "policy",
+    "runs",
+    "episodes",
+    "score",
+    "raw value",
+    "success",
+    "steps",
+    "remarks",
+)
+ONE_RUN = "1, so intervals are over episodes only"
+"""What stands for the number of runs where there is one: it says nothing about another training."""
 
 
 def rounded(value: float, digits: int = 0) -> str:
@@ -54,6 +74,8 @@ def remarks(row: TaskResult) -> str:
             "the oracle plays for the good of all, not for the most against this partner: "
             f"0 points are {row.gap.low_policy}, 100 are {row.gap.high_policy}"
         )
+    if row.policy == ORACLE and row.gap.beaten:
+        parts.append(f"a script, not an oracle: beaten by {row.gap.beaten}")
     if row.gap.disqualified:
         parts.append(f"no score: {row.gap.disqualified}")
     for fault, count in row.faults.items():
@@ -66,7 +88,8 @@ def result_rows(results: Results) -> list[tuple[str, ...]]:
     return [
         (
             row.setting,
-            row.policy if row.runs == 1 else f"{row.policy}, {row.runs} runs",
+            row.policy,
+            ONE_RUN if row.runs == 1 else str(row.runs),
             str(row.episodes),
             interval(row.score, 1),
             interval(row.value),
@@ -110,33 +133,43 @@ def plain_table(results: Results) -> str:
 
 def reference_table(found: References) -> str:
     """Write stored references in Markdown, what they are and then a table: for the documents."""
-    head = ("task", "random", "noop", "scripted", "ppo", "oracle or planner", "certified")
+    head = ("task", "random", "noop", "scripted", "ppo", "best of the world", "which is")
     entries = found.get("settings", {})
     parts = [part for entry in entries.values() for part in entry["policies"].values()]
     seeds = sorted({len(part["values"]) for part in parts})
-    words = f"Means over {' to '.join(map(str, seeds))} seeds; points in brackets."
+    words = (
+        f"Means over {' to '.join(map(str, seeds))} seeds; in brackets points, whose 95 % "
+        "intervals hold how episodes vary and how uncertain 0 and 100 points are, and nothing "
+        "about another training."
+    )
     for run in sorted({tuple(part["training"].items()) for part in parts if "training" in part}):
         told = dict(run)
         words += (
             f" PPO: one run a task of {told['steps']:,} agent steps, all with the same settings "
             f"(`{told['algo']}`, seed {told['seed']})."
         )
-    rows = [_reference_row(label, entry) for label, entry in entries.items()]
+    declared = rows_by_label()
+    rows = [_reference_row(label, entry, declared.get(label)) for label, entry in entries.items()]
     return f"{words}\n\n{markdown(head, rows)}"
 
 
-def _reference_row(label: str, entry: Mapping[str, Any]) -> tuple[str, ...]:
+def _reference_row(label: str, entry: Mapping[str, Any], row: Row | None) -> tuple[str, ...]:
     """Write the references of one task."""
     means = {name: part["mean"] for name, part in entry["policies"].items()}
-    low, high = max(means[name] for name in entry["low"]), means.get(entry["high"])
+    low, beaten = (row.low, row.beaten) if row else (entry["low"], "")
+    scale = scale_of(entry, low, entry["high"], entry["certified"], beaten)
 
-    def told(name: str, scored: bool = False) -> str:
+    def told(name: str, scored: bool = True) -> str:
         if name not in means:
             return "–"
-        if not scored or high is None or high <= low:
+        if not scored or scale.disqualified:
             return f"{means[name]:.2f}"
-        return f"{means[name]:.2f} ({round(100 * (means[name] - low) / (high - low))})"
+        runs = stored_runs(entry["policies"][name])
+        points = mean_interval(scale.points(runs), anchors=scale.anchors)
+        return f"{means[name]:.2f} ({' to '.join(rounded(end) for end in points[1:])})"
 
-    cells = told("random"), told("noop"), told("scripted", True), told("ppo", True)
-    certified = "yes" if entry["certified"] else "no"
-    return (label.removeprefix("piase/"), *cells, told(entry["high"]), certified)
+    values = {name: np.array(part["values"]) for name, part in entry["policies"].items()}
+    kind, _ = oracle_kind(values, entry["high"], entry["certified"], beaten)
+    cells = told("random", False), told("noop", False), told("scripted"), told("ppo")
+    kind = f"{kind}, beaten by {scale.beaten}" if scale.beaten else kind
+    return (label.removeprefix("piase/"), *cells, told(entry["high"], False), kind)

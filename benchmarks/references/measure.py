@@ -9,12 +9,13 @@ from collections.abc import Iterator, Mapping, Sequence
 from pathlib import Path
 from typing import Any
 
+import numpy as np
 import orjson
 
 from piase_gym.benchmarks.evaluation.evaluate import Progress, evaluate, versions
 from piase_gym.benchmarks.evaluation.policies import PolicyLike, read_policies
 from piase_gym.benchmarks.evaluation.protocol import PROTOCOL, EpisodeRecord
-from piase_gym.benchmarks.evaluation.results import Results
+from piase_gym.benchmarks.evaluation.results import Results, TaskResult, by_run
 from piase_gym.benchmarks.evaluation.rollout import make_world
 from piase_gym.benchmarks.evaluation.suites import Problem, Row, Setting, Suite, smoke, standard
 from piase_gym.benchmarks.references.models import ModelFolder
@@ -190,11 +191,13 @@ def _entry(
             problems.append(Problem(f"{setting.label}, {name}", what))
             continue
         records = results.of(setting.label, name)
-        seeds = [record.seed for record in records]
+        runs = by_run(records)
+        seeds = sorted({record.seed for record in records})
         found[name] = {
             "fingerprint": policy.at(setting).fingerprint,
             "mean": row.value.estimate if row.value else None,
-            "values": [record.value for record in records],
+            "values": np.mean(runs, axis=0).tolist(),
+            **_episodes(row, runs, records),
             "success": row.success.estimate if row.success else None,
             "steps": row.steps,
         }
@@ -216,6 +219,21 @@ def _entry(
         "seeds": [seeds[0], seeds[-1] + 1] if seeds else [],
         "policies": found,
     }
+
+
+def _episodes(
+    row: TaskResult, runs: Sequence[Sequence[float]], records: Sequence[EpisodeRecord]
+) -> dict[str, Any]:
+    """Return what intervals need beside the mean over runs at each seed: every run's episodes.
+
+    Returns:
+        ``runs``, the values by run and seed, if there are several; and ``won``, the shares of
+        agents that won, where anything is won or lost.
+    """
+    found: dict[str, Any] = {"runs": [list(run) for run in runs]} if len(runs) > 1 else {}
+    if row.success is not None:
+        found["won"] = by_run(records, lambda record: record.won)
+    return found
 
 
 def check_certificates(setting: Setting, records: Sequence[EpisodeRecord]) -> list[Problem]:

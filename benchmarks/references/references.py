@@ -1,24 +1,27 @@
 """What 0 and 100 points are: measured values of reference policies, stored in `references.json`.
 
 ``piase bench references`` plays the reference policies on the first seeds of the splits and writes
-the file anew, with versions, seeds and hashes. A score is ``100 * (x - low) / (high - low)``. A
-task whose gap between low and high is within noise is disqualified: it gets no score.
+the file anew, with versions, seeds and hashes. A score is ``100 * (x - low) / (high - low)``. One
+rule says what they are: `low` is the best of the policies that do not look, `high` the best that is
+known: the certified oracle, or else the best of all stored policies that look. A task whose gap
+between low and high is within noise is disqualified: it gets no score.
 """
 
 from __future__ import annotations
 
 import functools
 import json
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from importlib import resources
 from pathlib import Path
 from typing import Any
 
 import numpy as np
+from numpy.typing import NDArray
 
 from piase_gym.benchmarks.evaluation.protocol import PROTOCOL
-from piase_gym.benchmarks.evaluation.statistics import mean_interval
+from piase_gym.benchmarks.evaluation.statistics import Anchors, mean_interval
 from piase_gym.benchmarks.evaluation.suites import Setting
 from piase_gym.errors import ProtocolError
 
@@ -26,6 +29,10 @@ FILE = "references.json"
 NOISE_LEVEL = 0.99
 """Confidence at which the gap of a task must differ from nothing."""
 LEAST_GAP = 1e-9
+BLIND = ("random", "noop")
+"""Policies that do not look: they are never the best that is known."""
+ORACLE, PLANNER, SCRIPT = "oracle", "planner", "script"
+"""What a world's oracle is called: proved optimal; never beaten by what is stored; beaten."""
 
 
 @dataclass(frozen=True)
@@ -36,9 +43,12 @@ class ScoreRange:
         low: Mean value of the low policy.
         high: Mean value of the high policy.
         low_policy: Its name.
-        high_policy: Its name; ``oracle`` only where it is certified, else ``planner``.
+        high_policy: Its name. A world's oracle is called so only where it is certified; elsewhere
+            it is a `PLANNER`, or a `SCRIPT` (see `oracle_kind`).
         certified: Whether the high policy is proved optimal.
         disqualified: Why there are no scores, or ``None``.
+        anchors: How uncertain `low` and `high` are, in points; ``None`` where that is not known.
+        beaten: Who does better than the world's oracle, if anybody does.
     """
 
     low: float | None
@@ -47,12 +57,24 @@ class ScoreRange:
     high_policy: str
     certified: bool
     disqualified: str | None
+    anchors: Anchors | None = None
+    beaten: str = ""
 
     def score(self, value: float) -> float | None:
         """Return the points of a raw value, or None if the task is disqualified."""
         if self.disqualified or self.low is None or self.high is None:
             return None
         return 100.0 * (value - self.low) / (self.high - self.low)
+
+    def points(self, runs: Sequence[Sequence[float]]) -> list[list[float]]:
+        """Return the points of every episode of some runs, where the task is not disqualified."""
+        return [[self.score(value) or 0.0 for value in run] for run in runs]
+
+    @classmethod
+    def from_json(cls, data: Mapping[str, Any]) -> ScoreRange:
+        """Read what `dataclasses.asdict` wrote; in old files the last fields are missing."""
+        anchors = data.get("anchors")
+        return cls(**{**data, "anchors": anchors and Anchors(*anchors)})
 
 
 References = Mapping[str, Any]
@@ -90,28 +112,85 @@ def _checked(data: Any, where: str) -> References:
 def score_range_of(setting: Setting, references: References) -> ScoreRange:
     """Return the references of a setting and whether they can be told from each other."""
     entry = references.get("settings", {}).get(setting.label)
-    low_name = setting.low[0]
-    uncertified = setting.high == "oracle" and not setting.certified
-    high_name = "planner" if uncertified else setting.high
-
-    def closed(why: str, low: float | None = None, high: float | None = None) -> ScoreRange:
-        return ScoreRange(low, high, low_name, high_name, setting.certified, why)
-
+    low, high = setting.low[0], setting.high
+    if high == ORACLE and not setting.certified:
+        high = PLANNER
     if entry is None:
-        return closed("there are no references; play them with: piase bench references")
+        why = "there are no references; play them with: piase bench references"
+        return ScoreRange(None, None, low, high, setting.certified, why)
     if (entry["version"], entry["config_hash"]) != (setting.version, setting.config_hash):
-        return closed("the references are of another version or config of the task")
+        why = "the references are of another version or config of the task"
+        return ScoreRange(None, None, low, high, setting.certified, why)
+    return scale_of(entry, setting.low, setting.high, setting.certified, setting.beaten)
+
+
+def scale_of(
+    entry: Mapping[str, Any],
+    low: Sequence[str],
+    high: str,
+    certified: bool,
+    beaten: str = "",
+) -> ScoreRange:
+    """Return what 0 and 100 points are by the stored values of a setting.
+
+    Args:
+        entry: What is stored of it.
+        low: The policies that do not look.
+        high: The world's best policy.
+        certified: Whether that is proved optimal.
+        beaten: Who is known to do better, beside those that are stored.
+    """
     values = {name: np.array(found["values"]) for name, found in entry["policies"].items()}
-    missing = [name for name in (*setting.low, setting.high) if name not in values]
+    missing = [name for name in (*low, high) if name not in values]
+    kind, beaten = oracle_kind(values, high, certified, beaten)
+
+    def closed(why: str, *means: float) -> ScoreRange:
+        ends = means or (None, None)
+        return ScoreRange(*ends, low[0], kind, certified, why, beaten=beaten)
+
     if missing:
         return closed(f"there is no reference of {' and '.join(missing)}")
-    low_name = max(setting.low, key=lambda name: float(values[name].mean()))
-    low, high = values[low_name], values[setting.high]
-    means = float(low.mean()), float(high.mean())
-    if len(low) != len(high) or len(low) < 2:
-        return closed("the references were not played on the same seeds", *means)
-    gap = mean_interval([(high - low).tolist()], NOISE_LEVEL)
+    means = {name: float(found.mean()) for name, found in values.items()}
+    floor = max(low, key=means.__getitem__)
+    looking = [high, *(name for name in values if name not in (*low, *BLIND, high))]
+    best = high if certified else max(looking, key=means.__getitem__)
+    top = kind if best == high else best
+    if len(values[floor]) != len(values[best]) or len(values[best]) < 2:
+        return closed("the references were not played on the same seeds", means[floor], means[best])
+    gap = mean_interval([(values[best] - values[floor]).tolist()], NOISE_LEVEL)
     if gap.low <= LEAST_GAP:
         why = f"the gap of {gap.estimate:.3g} ({gap.low:.3g} to {gap.high:.3g}) is within noise"
-        return closed(why, *means)
-    return ScoreRange(*means, low_name, high_name, setting.certified, None)
+        return closed(why, means[floor], means[best])
+    anchors = anchors_of(values[floor], values[best])
+    return ScoreRange(means[floor], means[best], floor, top, certified, None, anchors, beaten)
+
+
+def oracle_kind(
+    values: Mapping[str, NDArray[np.float64]], high: str, certified: bool, beaten: str = ""
+) -> tuple[str, str]:
+    """Return what to call a world's oracle, and who beats it.
+
+    One that is not proved optimal is a `SCRIPT` if any stored policy that looks has a higher value
+    on any of the same seeds, or is known to: a planner that is beaten has not found the best.
+    """
+    if high != ORACLE or certified:
+        return high, ""
+    told = [beaten] if beaten else []
+    for name, found in values.items():
+        same = high in values and len(found) == len(values[high]) and name not in BLIND
+        better = int((found > values[high] + LEAST_GAP).sum()) if same else 0
+        told += [f"{name} on {better} of {len(found)} levels"] if better else []
+    return (SCRIPT if told else PLANNER), "; ".join(told)
+
+
+def anchors_of(low: NDArray[np.float64], high: NDArray[np.float64]) -> Anchors:
+    """Return how uncertain the means of two references are, in points of the scale they make."""
+    spread = np.cov(low, high) / len(low)
+    spread *= (100.0 / (high.mean() - low.mean())) ** 2
+    return Anchors(float(spread[0, 0]), float(spread[1, 1]), float(spread[0, 1]))
+
+
+def stored_runs(policy: Mapping[str, Any]) -> list[list[float]]:
+    """Return the stored values of a policy by training run; old files have one run."""
+    found: list[list[float]] = policy.get("runs") or [policy["values"]]
+    return found

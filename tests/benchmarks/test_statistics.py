@@ -90,16 +90,16 @@ def test_common_seeds_make_differences_sharper() -> None:
 
 def test_a_profile_is_the_survival_function() -> None:
     scores, taus = [0.0, 10.0, 10.0, 50.0], [-1.0, 0.0, 9.0, 10.0, 49.0, 50.0]
-    assert s.performance_profile(scores, taus).tolist() == [1.0, 0.75, 0.75, 0.25, 0.25, 0.0]
+    assert s.performance_profile([scores], taus).tolist() == [1.0, 0.75, 0.75, 0.25, 0.25, 0.0]
     ecdf = stats.ecdf(scores)
-    assert s.performance_profile(scores, taus) == pytest.approx(ecdf.sf.evaluate(taus))
+    assert s.performance_profile([scores], taus) == pytest.approx(ecdf.sf.evaluate(taus))
 
 
 def test_a_profile_band_holds_the_truth() -> None:
     taus, inside = [-1.0, 0.0, 1.0], []
     for seed in range(100):
-        scores = np.random.default_rng(seed).normal(size=60)
-        _, low, high = s.profile_band(scores, taus, resamples=300, seed=seed)
+        scores = np.random.default_rng(seed).normal(size=60).tolist()
+        _, low, high = s.profile_band([scores], taus, resamples=300, seed=seed)
         inside.append((low <= stats.norm.sf(taus)) & (stats.norm.sf(taus) <= high))
     assert np.mean(inside) == pytest.approx(0.95, abs=0.05)
 
@@ -117,10 +117,45 @@ def coverage(flat: bool) -> float:
 
 
 def test_the_hierarchical_bootstrap_covers_and_the_flat_one_does_not() -> None:
-    # A percentile interval of n means has Student's tails and the spread of n - 1 of them.
-    expected = 1.0 - 2.0 * stats.t.sf(1.96 * math.sqrt(11 / 12), 11)
-    assert coverage(flat=False) == pytest.approx(expected, abs=0.04)
+    assert coverage(flat=False) == pytest.approx(0.95, abs=0.025)
     assert coverage(flat=True) <= 0.5
+
+
+def test_shares_of_several_runs_are_not_those_of_pooled_episodes() -> None:
+    inside = []
+    for seed in range(300):
+        rng = np.random.default_rng(seed)
+        runs = [(rng.random(50) < rng.beta(4.0, 1.0)).astype(float).tolist() for _ in range(6)]
+        found = s.share_interval(runs, resamples=400, seed=seed)
+        inside.append(found.low <= 0.8 <= found.high)
+        pooled = s.wilson(sum(map(sum, runs)), 300)
+        assert found.low <= pooled.low
+        assert found.high >= pooled.high
+    assert np.mean(inside) == pytest.approx(0.95, abs=0.03)
+
+
+def test_shares_of_one_run_are_wilsons_and_sure_runs_are_not_certain() -> None:
+    assert s.share_interval([[1.0, 0.0, 1.0]]) == s.wilson(2, 3)
+    sure = s.share_interval([[1.0] * 20] * 5)
+    assert sure == s.wilson(100, 100)
+    halves = s.share_interval([[0.5, 1.0, 0.0, 0.5]])  # teams, whose wins depend on each other
+    assert halves == s.mean_interval([[0.5, 1.0, 0.0, 0.5]])
+
+
+def test_drawn_anchors_widen_scores_as_the_delta_method_says() -> None:
+    rng = np.random.default_rng(2)
+    values = rng.normal(50.0, 20.0, 400)
+    spread = np.array([[4.0, 1.0], [1.0, 9.0]])
+    share = values.mean() / 100.0
+    slopes = np.array([share - 1.0, -share])  # of 100 (x - low) / (high - low) at 0 and 100
+    variance = values.var() / 400 + slopes @ spread @ slopes
+    found = s.mean_interval([values.tolist()], anchors=s.Anchors(4.0, 9.0, 1.0), resamples=20_000)
+    assert found.estimate == values.mean()
+    assert found.high - found.low == pytest.approx(2 * 1.96 * math.sqrt(variance), rel=0.03)
+    fixed = s.aggregate([[50.0, 50.0]], np.mean, anchors=[None])
+    assert fixed == (50.0, 50.0, 50.0)
+    loose = s.aggregate([[50.0, 50.0]], np.mean, anchors=[s.Anchors(4.0, 4.0, 0.0)])
+    assert loose.high - loose.low == pytest.approx(2 * 1.96 * math.sqrt(2.0), rel=0.08)
 
 
 def test_with_five_runs_it_holds_what_the_page_says() -> None:
@@ -128,7 +163,8 @@ def test_with_five_runs_it_holds_what_the_page_says() -> None:
     (told,) = re.findall(r"with five runs a 95 % interval holds\s+about (\d+) %", page)
     every = np.array(list(itertools.product(range(5), repeat=5)))  # each sample that can be drawn
     runs = np.random.default_rng(0).normal(size=(4000, 5))
-    low, high = np.quantile(runs[:, every].mean(axis=2), [0.025, 0.975], axis=1)
+    tail = stats.norm.cdf(math.sqrt(5 / 4) * stats.t.ppf(0.025, 4))
+    low, high = np.quantile(runs[:, every].mean(axis=2), [tail, 1 - tail], axis=1)
     assert np.mean((low <= 0.0) & (high >= 0.0)) == pytest.approx(int(told) / 100, abs=0.02)
 
 
