@@ -16,6 +16,7 @@ from pydantic import BaseModel
 
 import piase_gym
 from piase_gym import names, registry, scenarios
+from piase_gym.benchmarks.evaluation.levels import stored_counts
 from piase_gym.benchmarks.evaluation.tables import reference_table
 from piase_gym.benchmarks.references.references import shipped
 from piase_gym.benchmarks.speed.measure import stored_sections as measured
@@ -147,12 +148,18 @@ def live_table(world: Any, config: Any) -> str:
 
 
 def ids_table(name: str, config: Any) -> str:
-    """List the ids of a world, with what differs from the defaults."""
-    rows = ["| id | config |", "|---|---|"]
+    """List the ids of a world, with what differs from the defaults, and their levels."""
+    rows = [
+        "Levels are told apart by what a reset draws; see [Benchmarks](../benchmarks.md#levels).",
+        "",
+        "| id | config | levels |",
+        "|---|---|---|",
+    ]
     for task in piase_gym.list_tasks(name):
         row = registry.task_spec(task)
         changes = {"scenario": row.scenario, **row.config} if row.scenario else row.config
-        rows.append(f"| `{task}` | {', '.join(f'`{k}={v!r}`' for k, v in changes.items())} |")
+        told = ", ".join(f"`{key}={value!r}`" for key, value in changes.items())
+        rows.append(f"| `{task}` | {told} | {stored_counts().get(task, '–')} |")
     return "\n".join(rows)
 
 

@@ -13,10 +13,11 @@ from typing import Any
 
 import piase_gym
 from piase_gym.benchmarks.evaluation.journal import Journal
+from piase_gym.benchmarks.evaluation.levels import seeds_in, stored_counts
 from piase_gym.benchmarks.evaluation.policies import Policy, PolicyLike, read_policies
-from piase_gym.benchmarks.evaluation.protocol import PROTOCOL, EpisodeRecord, split_seeds
+from piase_gym.benchmarks.evaluation.protocol import PROTOCOL, SEEDS, EpisodeRecord, split_seeds
 from piase_gym.benchmarks.evaluation.results import Results, TaskResult, summarise
-from piase_gym.benchmarks.evaluation.rollout import Job, play, play_at_once
+from piase_gym.benchmarks.evaluation.rollout import Job, make_world, play, play_at_once
 from piase_gym.benchmarks.evaluation.suites import Problem, Row, Setting, Suite, read_suite
 from piase_gym.benchmarks.evaluation.workers import WorkerPool
 from piase_gym.benchmarks.references.models import ModelFolder
@@ -69,7 +70,8 @@ def evaluate(
             of ids and `Row` objects.
         name: What to call a single policy.
         episodes: Seeds a setting; default the suite's.
-        split: ``train``, ``dev`` or ``held_out``; default the suite's.
+        split: ``train``, ``dev``, ``held_out`` or ``new_levels``; default the suite's. In
+            ``new_levels`` tasks with few levels are left out.
         workers: Processes; 1 plays here. Results do not depend on it.
         concurrency: Episodes that language models play at once.
         out: Folder of ``episodes.jsonl`` and ``results.json``.
@@ -100,7 +102,7 @@ def evaluate(
         raise ConfigError(f"concurrency must be a positive integer, not {concurrency!r}")
     chosen, policies = read_suite(suite), read_policies(policy, name)
     split = chosen.split if split is None else split
-    seeds = tuple(split_seeds(split, chosen.episodes if episodes is None else episodes))
+    first = tuple(split_seeds(split, chosen.episodes if episodes is None else episodes))
     settings, problems = chosen.settings(split)
     missing = chosen.missing(split)
     if not settings:
@@ -108,8 +110,10 @@ def evaluate(
         reasons = reasons or "it has no rows here"
         raise SuiteError(f"nothing in suite {chosen.name!r} can be played: {reasons}")
     journal = None if out is None else Journal(Path(out) / JOURNAL)
+    seeds, fixed = _seeds_of(settings, split, first)
+    settings = [setting for setting in settings if setting.label in seeds]
     run = _Run(settings, policies, seeds, {} if journal is None else journal.records)
-    run.skipped += missing
+    run.skipped += [*missing, *fixed]
     if not run.wanted:
         raise SuiteError(f"nothing can be played: {run.skipped[0].what}")
     waiting = [job for job in run.jobs if job.policy.waits]
@@ -163,6 +167,33 @@ def _rows(
                 yield summarise(setting, policy, own, score_range)
 
 
+def _seeds_of(
+    settings: Sequence[Setting], split: str, first: tuple[int, ...]
+) -> tuple[dict[str, tuple[int, ...]], list[Problem]]:
+    """Return the seeds of every setting by its label, and why some have none.
+
+    They are the first of the split; of ``new_levels`` the first that draw held-out levels.
+    """
+    if split != "new_levels":
+        return {setting.label: first for setting in settings}, []
+    found, problems = {}, []
+    for setting in settings:
+        count = stored_counts().get(setting.task)
+        if count is not None and count.fixed:
+            what = f"it has {count} levels: too few to keep some from training"
+            problems.append(Problem(setting.label, what))
+            continue
+        world = make_world(setting)
+        try:
+            seeds = seeds_in(world, "held_out", SEEDS[split], len(first))
+            found[setting.label] = tuple(seeds)
+        except SuiteError as error:
+            problems.append(Problem(setting.label, str(error)))
+        finally:
+            world.close()
+    return found, problems
+
+
 class _Run:
     """All episodes of an evaluation, those that a journal has and those to play."""
 
@@ -170,7 +201,7 @@ class _Run:
         self,
         settings: Sequence[Setting],
         policies: Sequence[Policy],
-        seeds: tuple[int, ...],
+        seeds: Mapping[str, tuple[int, ...]],
         known: Mapping[str, EpisodeRecord],
     ) -> None:
         """List the episodes in the order that results have; those known are not played again."""
@@ -182,12 +213,12 @@ class _Run:
             if lack := _missing_reason(setting, policy):
                 self.skipped.append(Problem(setting.label, lack))
                 continue
-            job = Job(setting, policy.at(setting), seeds)
-            blanks = [job.blank(seed) for seed in seeds]
+            job = Job(setting, policy.at(setting), seeds[setting.label])
+            blanks = [job.blank(seed) for seed in job.seeds]
             self.wanted += blanks
             old = {b.seed: _relabel(known[b.key], b) for b in blanks if b.key in known}
             self.found.update({_place(record): record for record in old.values()})
-            left = [seed for seed in seeds if seed not in old]
+            left = [seed for seed in job.seeds if seed not in old]
             size = BATCH if policy.batched else CHUNK
             parts = (left[start : start + size] for start in range(0, len(left), size))
             self.jobs += [replace(job, seeds=tuple(part)) for part in parts]

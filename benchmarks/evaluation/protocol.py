@@ -23,8 +23,12 @@ SEEDS: Mapping[str, range] = {
     "train": range(1_000_000),
     "dev": range(1_000_000, 1_001_000),
     "held_out": range(2_000_000, 2_001_000),
+    "new_levels": range(3_000_000, 3_100_000),
 }
-"""Seed ranges by split. Training seeds environments from the first only."""
+"""Seed ranges by split. Training seeds environments from the first only. Of ``new_levels`` only
+those seeds are played that draw levels of the held-out part: see `levels`."""
+REPORTED = ("held_out", "new_levels")
+"""The splits of numbers that are reported; they have the held-out rows and partners."""
 
 MEASURES = ("return", "per_capita", "win_rate")
 """What an episode is worth: see `EpisodeRecord.value`."""

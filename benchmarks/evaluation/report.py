@@ -85,6 +85,16 @@ INTERVALS = (
     "too. A policy with one run has intervals over episodes only: they say nothing about another "
     "training of it."
 )
+LEVELS = {
+    False: (
+        "These seeds are kept from training, the levels they draw are not: training may have met "
+        "them. Only the split new_levels tells about generalisation to levels."
+    ),
+    True: (
+        "All levels are of the held-out part by the hash of what is drawn: who trained on the part "
+        "train (keep_to) never met them. Fixed tasks, which have few levels, are left out."
+    ),
+}
 RATES = (
     "Blue: this package; grey: others, and the baseline. They play different games, so that only "
     "orders of magnitude can be compared."
@@ -228,6 +238,7 @@ def _summary(results: Results, out: Path) -> Section:
         "references. The overall score is the interquartile mean over tasks and training runs. "
         "All episodes are in results.json beside this page.",
         INTERVALS,
+        LEVELS[results.split == "new_levels"],
     )
     drawn = (
         (plots.plot_profiles(results, out / "plots" / "profiles.png"), PROFILES),

@@ -21,6 +21,7 @@ from ruamel.yaml import YAML
 from piase_gym.benchmarks.evaluation.protocol import (
     MEASURES,
     PROTOCOL,
+    REPORTED,
     SEEDS,
     config_hash,
     split_seeds,
@@ -168,7 +169,7 @@ def expand(row: Row, split: str) -> list[Setting]:
     ids = ids_of(row)
     if not ids:
         raise UnknownNameError("task", row.task, list_tasks())
-    held_out = row.held_out_partners if split == "held_out" else ()
+    held_out = row.held_out_partners if split in REPORTED else ()
     partners = ("",) if row.focal is None else held_out or row.partners
     return [resolve_task(row, task, partner) for task in ids for partner in partners]
 
@@ -272,7 +273,7 @@ class Suite:
 
     def _rows_in(self, split: str) -> list[Row]:
         """Return the rows that are played in a split."""
-        return [row for row in self.rows if split == "held_out" or not row.held_out]
+        return [row for row in self.rows if split in REPORTED or not row.held_out]
 
     def manifest(self) -> dict[str, Any]:
         """Return the suite, its seed ranges, held-out scenarios and partners as JSON-able data."""

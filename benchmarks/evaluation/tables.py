@@ -8,6 +8,7 @@ from typing import Any
 
 import numpy as np
 
+from piase_gym.benchmarks.evaluation.levels import stored_counts
 from piase_gym.benchmarks.evaluation.results import Results, TaskResult
 from piase_gym.benchmarks.evaluation.statistics import Interval, mean_interval
 from piase_gym.benchmarks.evaluation.suites import Problem, Row, rows_by_label
@@ -76,6 +77,9 @@ def remarks(row: TaskResult) -> str:
         )
     if row.policy == ORACLE and row.gap.beaten:
         parts.append(f"a script, not an oracle: beaten by {row.gap.beaten}")
+    count = stored_counts().get(row.task)
+    if count is not None and count.fixed:
+        parts.append(f"levels: {count}, so this says nothing about generalisation")
     if row.gap.disqualified:
         parts.append(f"no score: {row.gap.disqualified}")
     for fault, count in row.faults.items():

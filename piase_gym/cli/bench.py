@@ -81,7 +81,7 @@ def standard(
     policy: Policies = None,
     key_env: KeyEnv = None,
     module: Modules = None,
-    split: Annotated[str, typer.Option(help="train, dev or held_out.")] = "held_out",
+    split: Annotated[str, typer.Option(help="train, dev, held_out or new_levels.")] = "held_out",
 ) -> None:
     """Play the suite that papers report, on held-out seeds, scenarios and partners."""
     _run("standard", out, workers, episodes, split, policy, STANDARD, module)
@@ -96,7 +96,7 @@ def suite(
     policy: Policies = None,
     key_env: KeyEnv = None,
     module: Modules = None,
-    split: Annotated[str | None, typer.Option(help="train, dev or held_out.")] = None,
+    split: Annotated[str | None, typer.Option(help="train, dev, held_out or new_levels.")] = None,
 ) -> None:
     """Play any suite, task or manifest."""
     _run(suite, out, workers, episodes, split, policy, STANDARD, module)
@@ -117,7 +117,7 @@ def language_model(
         int, typer.Option("--episodes", "-n", metavar="N", min=1, help="Seeds a task.")
     ] = 5,
     repeats: Annotated[int, typer.Option(metavar="N", min=1, help="Runs of each episode.")] = 3,
-    split: Annotated[str, typer.Option(help="train, dev or held_out.")] = "held_out",
+    split: Annotated[str, typer.Option(help="train, dev, held_out or new_levels.")] = "held_out",
     temperature: Annotated[float, typer.Option(min=0.0, help="How freely it draws.")] = 0.0,
     answer: Annotated[str, typer.Option(metavar="line|yaml|json|tools")] = "line",
     history: Annotated[str, typer.Option(metavar="full|last:K|summary:K")] = "last:8",

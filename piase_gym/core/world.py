@@ -97,6 +97,8 @@ __all__ = [
 ]
 
 
+RANDOM_PARTS = frozenset({"seed", "keys", "counters", "streams", "channel", "luck"})
+"""What states call their seeds and random streams."""
 OBSERVATIONS = (
     "Each observation opens with your last step: the command as it was understood, its outcome "
     "(ok, failed, illegal if it was impossible then, unparsable, ...) and the reward."
@@ -781,6 +783,21 @@ class World(ABC, Generic[C, F]):
     def digest_state(self) -> Any:
         """Return what `digest` hashes: by default the whole state."""
         return self.get_state()
+
+    def level(self) -> str:
+        """Return 64 bits that stand for the level, if asked before the first step.
+
+        A level is what a reset drew: two seeds that draw the same have one level, and whatever will
+        be drawn later does not count.
+        """
+        return digest_json(self.level_state())
+
+    def level_state(self) -> Any:
+        """Return the state without seeds and random streams: what `level` hashes."""
+        state = self.digest_state()
+        if not isinstance(state, Mapping):
+            return state
+        return {name: part for name, part in state.items() if name not in RANDOM_PARTS}
 
     def snapshot_header(self) -> dict[str, Any]:
         """Return what a snapshot must agree in to be taken up here."""

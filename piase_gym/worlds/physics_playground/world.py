@@ -637,6 +637,10 @@ class PhysicsPlayground(World[PhysicsPlaygroundConfig, PhysicsFacts]):
             "channel": self._channel.get_state(),
         }
 
+    def level_state(self) -> Any:
+        """Return what was drawn; poses follow from it, and hold for one platform only."""
+        return asdict(self.play)
+
     def set_state(self, state: Mapping[str, Any]) -> None:
         """Take up what `get_state` returned: rebuild, restore Bullet's file, join grips again.
 

@@ -176,6 +176,12 @@ class TextWorld(World[C, F], Generic[C, F, S, G]):
         """Leave out the history of letters, which changes nothing."""
         return {**self.get_state(), "mail": self.mailboxes.digest_state()}
 
+    def level_state(self) -> Any:
+        """Leave out the seed that the state keeps, too."""
+        state = super().level_state()
+        own = {key: part for key, part in state[self.state_key].items() if key != "seed"}
+        return {**state, self.state_key: own}
+
     def set_state(self, state: Mapping[str, Any]) -> None:
         """Take up what `get_state` returned."""
         try:

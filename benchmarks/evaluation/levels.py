@@ -1,0 +1,233 @@
+"""Levels: what a seed draws, which of it training may meet, and how many levels an id has.
+
+Two seeds can draw the same level, so seeds that were kept apart do not keep levels apart. Here a
+level belongs to a part by the hash of what was drawn (`World.level`), whatever seed drew it: a
+tenth is for trying things out, a fifth is held out, and training may meet the rest. `keep_to`
+holds a batch to a part, and the split ``new_levels`` of an evaluation plays held-out levels only.
+
+``python -m piase_gym.benchmarks.evaluation.levels`` counts the levels of every id and writes
+``benchmarks/measured/levels.json``, which the pages of the worlds tell.
+"""
+
+from __future__ import annotations
+
+import functools
+import json
+import math
+import sys
+from collections import Counter
+from collections.abc import Callable, Iterable, Iterator, Mapping
+from dataclasses import asdict, dataclass
+from importlib import resources
+from itertools import islice
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+
+from piase_gym.compiled.stepping import CONTINUE
+from piase_gym.core.files import write_whole
+from piase_gym.core.world import World
+from piase_gym.envs.batch import BatchEnv
+from piase_gym.errors import GenerationError, SuiteError, suggest
+from piase_gym.names import task_fields
+from piase_gym.registry import list_tasks, load, make_config, missing, task_spec, world_spec
+from piase_gym.worlds.array_world import steps_in_batches
+
+PARTS: Mapping[str, range] = {"train": range(7), "dev": range(7, 8), "held_out": range(8, 10)}
+"""Tenths of the hashes by part."""
+FEW = 100
+"""Ids with fewer levels are fixed: what is learned there is no evidence of generalisation."""
+TIMES = 8
+"""Levels are all known when each has been drawn so often."""
+LEAST_SEEDS, MOST_SEEDS, MOST_SLOW = 512, 1 << 17, 1 << 12
+"""Seeds that are drawn to count levels: at least, at most, and at most of worlds without a batch."""
+FILE = "levels.json"
+
+
+def part_of(level: str) -> str:
+    """Return the part that a level belongs to, by its hash."""
+    tenth = int(level, 16) % 10
+    return next(part for part, tenths in PARTS.items() if tenth in tenths)
+
+
+def level_of(world: World[Any, Any], seed: int) -> str:
+    """Return the hash of the level that a seed draws."""
+    world.reset(seed)
+    return world.level()
+
+
+def seeds_in(world: World[Any, Any], part: str, seeds: Iterable[int], count: int) -> list[int]:
+    """Return the first seeds whose levels belong to a part.
+
+    Args:
+        world: Of the config in question; it is reset.
+        part: ``train``, ``dev`` or ``held_out``.
+        seeds: Where to look.
+        count: How many are wanted.
+
+    Raises:
+        SuiteError: If there is no such part, or too few of the seeds draw levels of it.
+    """
+    if part not in PARTS:
+        raise SuiteError(f"unknown part {part!r} of the levels; {suggest(part, PARTS)}")
+    fitting = (seed for seed in seeds if part_of(level_of(world, seed)) == part)
+    found = list(islice(fitting, count))
+    if len(found) < count:
+        raise SuiteError(
+            f"{world.name}: only {len(found)} of these seeds draw levels of the part {part!r}; "
+            f"{count} are wanted"
+        )
+    return found
+
+
+def keep_to(env: BatchEnv, part: str = "train") -> Callable[[], None]:
+    """Let a batch play levels of one part only: others are drawn again before they are seen.
+
+    Call it before the first reset. An episode that is drawn again takes the next number of its
+    slot, so `reset(seed=...)` with an episode's effective seed still gives that very episode.
+
+    Returns:
+        What ends it.
+
+    Raises:
+        SuiteError: If there is no such part.
+        GenerationError: If a hundred draws in a row give no level of it: the id has too few.
+    """
+    if part not in PARTS:
+        raise SuiteError(f"unknown part {part!r} of the levels; {suggest(part, PARTS)}")
+
+    def look(event: Any) -> None:
+        slots = list(event.data["slots"])
+        for _ in range(100):
+            slots = [slot for slot in slots if part_of(env.single(slot).level()) != part]
+            if not slots:
+                return
+            draw_again(env, slots)
+        raise GenerationError(
+            f"slot {slots[0]}: a hundred draws gave no level of the part {part!r}; the id has too "
+            "few levels to keep some apart"
+        )
+
+    return env.events.subscribe(look, ("batch_begun",))
+
+
+def draw_again(env: BatchEnv, slots: list[int]) -> None:
+    """Start the next episodes of some slots in place of those that have just begun."""
+    if env.world.reset_batch(env.batch, np.array(slots, np.int64), CONTINUE):
+        raise env.fault()
+
+
+# -- how many there are -------------------------------------------------------------------
+
+
+@dataclass(frozen=True)
+class LevelCount:
+    """How many levels an id has.
+
+    Attributes:
+        kind: ``exact``: all were drawn, each at least `TIMES` times. ``estimate``: by
+            capture-recapture (Chao 1984), which is from below where levels are not equally
+            likely. ``at least``: none was drawn twice.
+        count: How many; of ``at least``, the 95 % bound.
+        low: Lower end of the 95 % interval (Chao 1987).
+        high: Upper end; ``None`` if there is none.
+        seeds: How many seeds were drawn.
+        met: How many levels they drew.
+    """
+
+    kind: str
+    count: float
+    low: float
+    high: float | None
+    seeds: int
+    met: int
+
+    @property
+    def fixed(self) -> bool:
+        """Whether there are too few levels to say anything about generalisation."""
+        return self.high is not None and self.high < FEW
+
+    def __str__(self) -> str:
+        """Return it as a page tells it."""
+        count, low = round(self.count), round(self.low)
+        if self.kind == "exact":
+            return f"{count:,}{' (fixed)' if self.fixed else ''}"
+        if self.high is None:
+            return f"at least {low:,}"
+        return f"about {count:,} ({low:,} to {round(self.high):,})"
+
+
+def estimate(times: Iterable[int]) -> LevelCount:
+    """Return how many levels there are, by how often each was drawn that was drawn at all."""
+    drawn = list(times)
+    met, seeds = len(drawn), sum(drawn)
+    if min(drawn) >= TIMES:
+        return LevelCount("exact", met, met, met, seeds, met)
+    once, twice = drawn.count(1), drawn.count(2)
+    if once == met:  # P(no level twice) is about exp(-seeds² / 2 levels): 5 % at this number
+        bound = seeds * (seeds - 1) / (2 * math.log(20))
+        return LevelCount("at least", bound, bound, None, seeds, met)
+    unmet = once * (once - 1) / (2 * (twice + 1))
+    ratio = once / (twice + 1)
+    variance = unmet + (twice + 1) * (ratio**3 + ratio**4 / 4)
+    spread = math.exp(1.96 * math.sqrt(math.log1p(variance / unmet**2))) if unmet else 1.0
+    low, high = met + unmet / spread, met + unmet * spread
+    return LevelCount("estimate", met + unmet, low, high, seeds, met)
+
+
+def count_levels(world: World[Any, Any], least: int = LEAST_SEEDS) -> LevelCount:
+    """Return how many levels a world has under its config.
+
+    Seeds are drawn, twice as many each time, until all levels are known or while none comes again.
+
+    Args:
+        world: It is reset.
+        least: How many seeds are drawn in any case.
+    """
+    most = MOST_SEEDS if steps_in_batches(world) else MOST_SLOW
+    seen: Counter[str] = Counter()
+    drawn, wanted = 0, least
+    while drawn < most:
+        seen.update(level_of(world, seed) for seed in range(drawn, wanted))
+        drawn, wanted = wanted, min(2 * wanted, most)
+        if min(seen.values()) >= TIMES or len(seen) == drawn:
+            break
+    return estimate(seen.values())
+
+
+@functools.lru_cache(maxsize=1)
+def stored_counts() -> Mapping[str, LevelCount]:
+    """Return the stored counts by id."""
+    file = resources.files("piase_gym.benchmarks.measured") / FILE
+    found = json.loads(file.read_text("utf-8")) if file.is_file() else {}
+    return {task: LevelCount(**count) for task, count in found.items()}
+
+
+def count_all() -> Iterator[tuple[str, LevelCount]]:
+    """Count the levels of every id whose world can be made here."""
+    for task in list_tasks():
+        spec = task_spec(task)
+        world_row = world_spec(spec.world)
+        shipped = world_row.world.startswith("piase_gym.") and world_row.outside is None
+        if missing(task) or not shipped:
+            continue
+        config = make_config(world_row, task_fields(spec))
+        world: World[Any, Any] = load(world_row.world, world_row)(config)
+        try:
+            yield task, count_levels(world)
+        finally:
+            world.close()
+
+
+def main() -> None:
+    """Count, and write the file beside the other measurements."""
+    found = {**stored_counts(), **dict(count_all())}
+    path = Path(str(resources.files("piase_gym.benchmarks.measured"))) / FILE
+    text = json.dumps({task: asdict(found[task]) for task in sorted(found)}, indent=1)
+    write_whole(path, f"{text}\n".encode())
+    sys.stdout.write(f"{path}: {len(found)} ids\n")
+
+
+if __name__ == "__main__":
+    main()

@@ -1,0 +1,218 @@
+"""Levels by what is drawn: how many there are, and that those kept apart are never met."""
+
+from __future__ import annotations
+
+import itertools
+import math
+from typing import Any
+
+import numpy as np
+import pytest
+
+import piase_gym
+from piase_gym.benchmarks import evaluate
+from piase_gym.benchmarks.evaluation import levels
+from piase_gym.benchmarks.evaluation.rollout import make_world
+from piase_gym.benchmarks.evaluation.suites import Row, Setting, Suite
+from piase_gym.benchmarks.evaluation.tables import HEAD, result_rows
+from piase_gym.errors import GenerationError, SuiteError
+from tests.helpers.needs import each, here
+
+DOOR = "piase/GridWorld-DoorKey-6x6-v1"
+RANDOM = "piase/GridWorld-Empty-Random-{0}x{0}-v1"
+ONE = "piase/GridWorld-Empty-5x5-v1"
+
+
+def setting(task: str) -> Setting:
+    """The setting of an id."""
+    return Suite(name="s", rows=(Row(task=task),)).settings("dev")[0][0]
+
+
+def drawn(world: Any, seed: int) -> Any:
+    """What a seed draws in GridWorld, without `level`: cells, agents, goals."""
+    world.reset(seed)
+    state = world.get_state()
+    return str([state[name] for name in ("cells", "x", "y", "heading", "goals", "carry")])
+
+
+# -- what a level is ----------------------------------------------------------------------
+
+
+def test_seeds_have_one_level_if_and_only_if_they_draw_the_same() -> None:
+    world = make_world(setting(DOOR))
+    pairs = {(levels.level_of(world, seed), drawn(world, seed)) for seed in range(4000)}
+    assert len(pairs) == len({level for level, _ in pairs}) == len({told for _, told in pairs})
+    assert len(pairs) == 272
+
+
+@pytest.mark.parametrize("world", each(piase_gym.list_worlds()))
+def test_a_level_is_the_same_whenever_and_wherever_it_is_drawn(world: str) -> None:
+    if world == "ScreenSearch":
+        pytest.skip("it shows what is outside")
+    made = make_world(setting(piase_gym.list_tasks(world)[0]))
+    try:
+        first = [levels.level_of(made, seed) for seed in (3, 4, 5, 3)]
+        assert first[0] == first[3]
+        again = make_world(setting(piase_gym.list_tasks(world)[0]))
+        assert [levels.level_of(again, seed) for seed in (5, 4)] == [first[2], first[1]]
+        again.close()
+    finally:
+        made.close()
+
+
+def test_matrix_games_draw_nothing_so_noise_is_not_a_level() -> None:
+    world = make_world(setting("piase/SocialDilemma-PrisonersDilemma-Noisy-v1"))
+    assert len({levels.level_of(world, seed) for seed in range(50)}) == 1
+
+
+# -- how many there are -------------------------------------------------------------------
+
+
+@pytest.mark.parametrize("size", [5, 6])
+def test_counts_are_those_of_arithmetic(size: int) -> None:
+    cells = (size - 2) ** 2  # an agent and a goal on different cells of the floor
+    count = levels.count_levels(make_world(setting(RANDOM.format(size))))
+    assert (count.kind, count.count) == ("exact", cells * (cells - 1))
+    assert levels.stored_counts()[RANDOM.format(size)] == count
+
+
+def test_ids_that_draw_nothing_have_one_level_and_are_fixed() -> None:
+    count = levels.count_levels(make_world(setting(ONE)))
+    assert (count.kind, count.count, count.fixed) == ("exact", 1, True)
+    assert str(count) == "1 (fixed)"
+
+
+def test_capture_and_recapture_holds_the_truth() -> None:
+    truth, inside, estimates = 1000, [], []
+    for seed in range(200):
+        draws = np.random.default_rng(seed).integers(truth, size=800)
+        count = levels.estimate(np.unique(draws, return_counts=True)[1].tolist())
+        assert count.kind == "estimate"
+        assert count.high is not None
+        inside.append(count.low <= truth <= count.high)
+        estimates.append(count.count)
+    assert np.mean(inside) == pytest.approx(0.95, abs=0.04)
+    assert np.mean(estimates) == pytest.approx(truth, rel=0.02)
+
+
+def test_chao_by_hand() -> None:
+    count = levels.estimate([1] * 10 + [2] * 4 + [3])  # 15 + 10 * 9 / (2 * 5)
+    assert (count.met, count.seeds, count.count) == (15, 21, 24.0)
+    assert count.low - 15 == pytest.approx(81 / (count.high - 15))  # type: ignore[operator]
+
+
+def test_without_repeats_there_is_a_bound_that_holds() -> None:
+    count = levels.estimate([1] * 100)
+    assert (count.kind, count.high, count.fixed) == ("at least", None, False)
+    free = math.prod(1 - i / count.low for i in range(100))  # no repeat, were there so many
+    assert free == pytest.approx(0.05, abs=0.005)
+
+
+def test_every_id_has_a_stored_count() -> None:
+    found = levels.stored_counts()
+    for world in here(piase_gym.list_worlds()):
+        if world != "ScreenSearch":
+            assert {t for t in piase_gym.list_tasks(world) if t[:6] == "piase/"} <= set(found)
+
+
+# -- what is kept apart -------------------------------------------------------------------
+
+
+def test_the_parts_are_tenths_of_the_hashes() -> None:
+    counts = {part: 0 for part in levels.PARTS}
+    for number in range(5000):
+        counts[levels.part_of(f"{hash((number, 1)) % 2**64:016x}")] += 1
+    assert sum(counts.values()) == 5000
+    shares = [counts[part] / 5000 for part in ("train", "dev", "held_out")]
+    assert shares == pytest.approx([0.7, 0.1, 0.2], abs=0.03)
+
+
+@pytest.mark.parametrize("mode", ["next_step", "same_step", "disabled"])
+def test_who_trains_on_one_part_never_meets_the_other(mode: str) -> None:
+    env = piase_gym.batch_env(DOOR, num_envs=64, autoreset=mode, max_steps=5)
+    levels.keep_to(env, "train")
+    met, rng = set(), np.random.default_rng(0)
+    obs, infos = env.reset(0)
+    world = make_world(setting(DOOR))
+    for _ in range(200):
+        for slot in range(64) if mode != "disabled" else ():
+            if env.batch.states["t"][slot] == 0:
+                met.add(env.single(slot).level())
+        if mode == "disabled":
+            met |= {env.single(slot).level() for slot in range(64)}
+            obs, infos = env.reset()
+            continue
+        obs, *_, infos = env.step(rng.integers(env.action_space.n, size=(64, 1)))
+        single = env.single(7)
+        assert obs[7] == pytest.approx(np.stack(single.vectors()))
+    tested = {
+        levels.level_of(world, seed)
+        for seed in levels.seeds_in(world, "held_out", itertools.count(3_000_000), 300)
+    }
+    assert not met & tested
+    every = {levels.level_of(world, seed) for seed in range(4000)}
+    assert tested < every
+    assert met == {level for level in every if levels.part_of(level) == "train"}
+
+
+def test_levels_that_are_drawn_again_leave_the_step_that_ended_as_it_was() -> None:
+    kept, free = (
+        piase_gym.batch_env(DOOR, num_envs=32, autoreset="same_step", max_steps=1)
+        for _ in range(2)
+    )
+    levels.keep_to(kept, "train")
+    kept.reset(0)
+    free.reset(0)
+    again = [levels.part_of(free.single(s).level()) != "train" for s in range(32)]
+    assert any(again)
+    acts = np.zeros((32, 1), np.int64)
+    for mine, other in zip(kept.step(acts)[1:4], free.step(acts)[1:4], strict=True):
+        assert mine.shape == other.shape == (32, 1)
+    assert kept.step(acts)[3].all()  # every episode has one step, and says so
+    seeds = kept.seeds()
+    world = make_world(setting(DOOR))
+    assert [levels.level_of(world, int(s)) for s in seeds] == [
+        kept.single(slot).level() for slot in range(32)
+    ]
+
+
+def test_an_id_with_one_level_cannot_be_kept_to_a_part() -> None:
+    world = make_world(setting(ONE))
+    own = levels.part_of(levels.level_of(world, 0))
+    env = piase_gym.batch_env(ONE, num_envs=2)
+    levels.keep_to(env, next(part for part in levels.PARTS if part != own))
+    with pytest.raises(GenerationError, match="too few levels"):
+        env.reset(0)
+
+
+@pytest.mark.parametrize(
+    "call",
+    [
+        lambda: levels.keep_to(piase_gym.batch_env(ONE, num_envs=1), "test"),
+        lambda: levels.seeds_in(make_world(setting(ONE)), "test", range(9), 1),
+        lambda: levels.seeds_in(make_world(setting(DOOR)), "train", range(9), 100),
+    ],
+)
+def test_parts_that_there_are_not_are_refused(call: Any) -> None:
+    with pytest.raises(SuiteError):
+        call()
+
+
+def test_new_levels_are_of_the_held_out_part_and_fixed_tasks_are_left_out() -> None:
+    results = evaluate("scripted", [DOOR, ONE], split="new_levels", episodes=12)
+    assert results.settings == (DOOR,)
+    assert [p.where for p in results.skipped] == [ONE]
+    assert "too few to keep some from training" in results.skipped[0].what
+    world = make_world(setting(DOOR))
+    seeds = [record.seed for record in results.episodes]
+    assert len(set(seeds)) == 12
+    parts = [levels.part_of(levels.level_of(world, s)) for s in range(3_000_000, max(seeds) + 1)]
+    assert seeds == [3_000_000 + n for n, part in enumerate(parts) if part == "held_out"]
+
+
+def test_a_row_of_a_fixed_task_claims_no_generalisation() -> None:
+    results = evaluate("scripted", [DOOR, ONE], split="held_out", episodes=2)
+    told = {cells[0]: dict(zip(HEAD, cells, strict=True)) for cells in result_rows(results)}
+    assert "nothing about generalisation" in told[ONE]["remarks"]
+    assert "generalisation" not in told[DOOR]["remarks"]
+    assert told[ONE]["runs"].startswith("1, so intervals are over episodes")
