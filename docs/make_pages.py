@@ -17,7 +17,7 @@ from pydantic import BaseModel
 import piase_gym
 from piase_gym import names, registry, scenarios
 from piase_gym.benchmarks.evaluation.levels import stored_counts
-from piase_gym.benchmarks.evaluation.tables import reference_table
+from piase_gym.benchmarks.evaluation.tables import exploitability_table, reference_table
 from piase_gym.benchmarks.references.references import shipped
 from piase_gym.benchmarks.speed.measure import stored_sections as measured
 from piase_gym.benchmarks.studies import curriculum_report, physics_reach, training_report
@@ -207,6 +207,13 @@ def with_references(text: str) -> str:
     return f"{before}<!-- references -->\n{reference_table(shipped())}<!-- end -->{after}"
 
 
+def with_exploitability(text: str) -> str:
+    """Return the page about benchmarks with how oracles can be exploited."""
+    before, rest = text.split("<!-- exploitability -->\n")
+    after = rest.split("<!-- end -->", 1)[1]
+    return f"{before}<!-- exploitability -->\n{exploitability_table(shipped())}<!-- end -->{after}"
+
+
 def with_speed(text: str) -> str:
     """Return the page about speed with the tables of the stored measurements."""
     sections = {**measured("measure"), **physics_reach.stored_sections()}
@@ -270,7 +277,7 @@ def with_measured(kind: str, name: str) -> Callable[[str], str]:
 
 WRITERS: Mapping[str, Sequence[Callable[[str], str]]] = {
     "alfworld.md": (with_measured("household", "household"),),
-    "benchmarks.md": (with_references, with_dilemmas),
+    "benchmarks.md": (with_references, with_exploitability, with_dilemmas),
     "cameras_and_windows.md": (with_measured("pictures", "pictures"),),
     "curricula.md": (with_courses,),
     "exploring.md": (with_measured("object_search", "object_search"),),

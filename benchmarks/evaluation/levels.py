@@ -41,7 +41,7 @@ FEW = 100
 TIMES = 8
 """Levels are all known when each has been drawn so often."""
 LEAST_SEEDS, MOST_SEEDS, MOST_SLOW = 512, 1 << 17, 1 << 12
-"""Seeds that are drawn to count levels: at least, at most, and at most of worlds without a batch."""
+"""Seeds that are drawn to count levels: at least, at most, at most of worlds without a batch."""
 FILE = "levels.json"
 
 

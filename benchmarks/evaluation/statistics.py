@@ -95,8 +95,8 @@ def mean_interval(
 
     Percentiles of a bootstrap of few values are too narrow: of 5 runs, 95 % hold 84 %. They are
     taken further out (Hesterberg 2015, "What teachers should know about the bootstrap"), as far as
-    Student's quantile is from the normal one: of 5 runs they hold 92 %. With one run the interval tells how episodes vary,
-    not how training does.
+    Student's quantile is from the normal one: of 5 runs they hold 92 %. With one run the interval
+    tells how episodes vary, not how training does.
 
     Args:
         runs: Of one task.
@@ -225,7 +225,7 @@ def performance_profile(tasks: Sequence[Runs], thresholds: ArrayLike) -> NDArray
 
     It is the score distribution of Agarwal et al. over all runs of all tasks.
     """
-    return _above(_run_means(tasks)[None], thresholds)[0]
+    return np.asarray(_above(_run_means(tasks)[None], thresholds)[0])
 
 
 def _above(scores: NDArray[np.float64], thresholds: ArrayLike) -> NDArray[np.float64]:

@@ -15,6 +15,7 @@ from piase_gym.benchmarks.evaluation.suites import Problem, Row, rows_by_label
 from piase_gym.benchmarks.references.references import (
     References,
     ScoreRange,
+    exploitability,
     oracle_kind,
     scale_of,
     stored_runs,
@@ -77,9 +78,9 @@ def remarks(row: TaskResult) -> str:
         )
     if row.policy == ORACLE and row.gap.beaten:
         parts.append(f"a script, not an oracle: beaten by {row.gap.beaten}")
-    count = stored_counts().get(row.task)
-    if count is not None and count.fixed:
-        parts.append(f"levels: {count}, so this says nothing about generalisation")
+    levels = stored_counts().get(row.task)
+    if levels is not None and levels.fixed:
+        parts.append(f"levels: {levels}, so this says nothing about generalisation")
     if row.gap.disqualified:
         parts.append(f"no score: {row.gap.disqualified}")
     for fault, count in row.faults.items():
@@ -177,3 +178,17 @@ def _reference_row(label: str, entry: Mapping[str, Any], row: Row | None) -> tup
     cells = told("random", False), told("noop", False), told("scripted"), told("ppo")
     kind = f"{kind}, beaten by {scale.beaten}" if scale.beaten else kind
     return (label.removeprefix("piase/"), *cells, told(entry["high"], False), kind)
+
+
+def exploitability_table(found: References) -> str:
+    """Write how the oracles of games against each other can be exploited, in Markdown."""
+    rows = []
+    for label, entry in found.get("settings", {}).items():
+        if label.endswith(f" with {ORACLE}") and entry["measure"] == "win_rate":
+            best, gain = exploitability(entry)
+            own = entry["policies"][ORACLE]["mean"]
+            name = "none beats the oracle" if best == ORACLE else best
+            cells = label.removeprefix("piase/"), f"{own:.2f}", name, interval(gain)
+            rows.append(cells)
+    head = ("task", "the oracle against itself", "best response", "exploitability, at least")
+    return markdown(head, rows)

@@ -21,7 +21,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from piase_gym.benchmarks.evaluation.protocol import PROTOCOL
-from piase_gym.benchmarks.evaluation.statistics import Anchors, mean_interval
+from piase_gym.benchmarks.evaluation.statistics import Anchors, Interval, mean_interval
 from piase_gym.benchmarks.evaluation.suites import Setting
 from piase_gym.errors import ProtocolError
 
@@ -144,9 +144,8 @@ def scale_of(
     missing = [name for name in (*low, high) if name not in values]
     kind, beaten = oracle_kind(values, high, certified, beaten)
 
-    def closed(why: str, *means: float) -> ScoreRange:
-        ends = means or (None, None)
-        return ScoreRange(*ends, low[0], kind, certified, why, beaten=beaten)
+    def closed(why: str, bottom: float | None = None, top: float | None = None) -> ScoreRange:
+        return ScoreRange(bottom, top, low[0], kind, certified, why, None, beaten)
 
     if missing:
         return closed(f"there is no reference of {' and '.join(missing)}")
@@ -194,3 +193,18 @@ def stored_runs(policy: Mapping[str, Any]) -> list[list[float]]:
     """Return the stored values of a policy by training run; old files have one run."""
     found: list[list[float]] = policy.get("runs") or [policy["values"]]
     return found
+
+
+def exploitability(entry: Mapping[str, Any]) -> tuple[str, Interval]:
+    """Return who of the stored policies does best against an oracle, and how much it gains.
+
+    Args:
+        entry: What is stored of a setting in which the oracle plays the other seats.
+
+    Returns:
+        The best response that is known, and the mean of what it gets more than the oracle gets in
+        its place, on the same seeds, with a 95 % interval. The oracle itself gains nothing.
+    """
+    values = {name: np.array(found["values"]) for name, found in entry["policies"].items()}
+    best = max(values, key=lambda name: (float(values[name].mean()), name == ORACLE))
+    return best, mean_interval([(values[best] - values[ORACLE]).tolist()])

@@ -1,7 +1,8 @@
 """What the package rliable says about arrays of scores.
 
-``python -m tests.benchmarks.rliable_numbers`` needs rliable (``make test-rliable`` makes an environment that has it), and writes
-``rliable.json`` beside itself, to which the ordinary tests hold our statistics.
+``python -m tests.benchmarks.rliable_numbers`` needs rliable (``make test-rliable`` makes an
+environment that has it), and writes ``rliable.json`` beside itself, to which the ordinary tests
+hold our statistics.
 """
 
 from __future__ import annotations

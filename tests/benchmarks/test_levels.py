@@ -119,7 +119,7 @@ def test_every_id_has_a_stored_count() -> None:
 
 
 def test_the_parts_are_tenths_of_the_hashes() -> None:
-    counts = {part: 0 for part in levels.PARTS}
+    counts = dict.fromkeys(levels.PARTS, 0)
     for number in range(5000):
         counts[levels.part_of(f"{hash((number, 1)) % 2**64:016x}")] += 1
     assert sum(counts.values()) == 5000
@@ -132,7 +132,7 @@ def test_who_trains_on_one_part_never_meets_the_other(mode: str) -> None:
     env = piase_gym.batch_env(DOOR, num_envs=64, autoreset=mode, max_steps=5)
     levels.keep_to(env, "train")
     met, rng = set(), np.random.default_rng(0)
-    obs, infos = env.reset(0)
+    env.reset(0)
     world = make_world(setting(DOOR))
     for _ in range(200):
         for slot in range(64) if mode != "disabled" else ():
@@ -140,9 +140,9 @@ def test_who_trains_on_one_part_never_meets_the_other(mode: str) -> None:
                 met.add(env.single(slot).level())
         if mode == "disabled":
             met |= {env.single(slot).level() for slot in range(64)}
-            obs, infos = env.reset()
+            env.reset()
             continue
-        obs, *_, infos = env.step(rng.integers(env.action_space.n, size=(64, 1)))
+        obs, *_ = env.step(rng.integers(env.action_space.n, size=(64, 1)))
         single = env.single(7)
         assert obs[7] == pytest.approx(np.stack(single.vectors()))
     tested = {
@@ -157,8 +157,7 @@ def test_who_trains_on_one_part_never_meets_the_other(mode: str) -> None:
 
 def test_levels_that_are_drawn_again_leave_the_step_that_ended_as_it_was() -> None:
     kept, free = (
-        piase_gym.batch_env(DOOR, num_envs=32, autoreset="same_step", max_steps=1)
-        for _ in range(2)
+        piase_gym.batch_env(DOOR, num_envs=32, autoreset="same_step", max_steps=1) for _ in range(2)
     )
     levels.keep_to(kept, "train")
     kept.reset(0)

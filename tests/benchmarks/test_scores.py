@@ -5,6 +5,7 @@ from __future__ import annotations
 import heapq
 import json
 import math
+from dataclasses import asdict
 from pathlib import Path
 from typing import Any
 
@@ -18,8 +19,18 @@ from piase_gym.benchmarks.evaluation.policies import read_policy
 from piase_gym.benchmarks.evaluation.rollout import Job, play
 from piase_gym.benchmarks.evaluation.suites import Setting, smoke, standard
 from piase_gym.benchmarks.evaluation.tables import HEAD, percent, result_rows, rounded
-from piase_gym.benchmarks.references.measure import check_certificates, measure_references
-from piase_gym.benchmarks.references.references import read_references, score_range_of, shipped
+from piase_gym.benchmarks.references.measure import (
+    check_certificates,
+    measure_references,
+    write_references,
+)
+from piase_gym.benchmarks.references.references import (
+    ScoreRange,
+    read_references,
+    score_range_of,
+    shipped,
+    stored_runs,
+)
 from piase_gym.errors import ProtocolError, SuiteError
 from piase_gym.registry import task_spec, world_spec
 from tests.benchmarks import bench_policies as own
@@ -53,6 +64,46 @@ def test_points_are_linear_between_the_better_floor_and_the_top() -> None:
     assert [gap.score(x) for x in (3.0, 8.0, 5.5, -2.0)] == [0.0, 100.0, 50.0, -100.0]
 
 
+def test_a_hundred_points_are_the_best_known_and_who_is_beaten_is_a_script() -> None:
+    setting = setting_of(Row(task=EMPTY))
+    values = {"random": [0.0, 0.0], "noop": [1.0, 1.0], "oracle": [8.0, 9.0]}
+    gap = score_range_of(setting, fake(setting, **values, ppo=[7.0, 8.0]))
+    assert (gap.low_policy, gap.high, gap.high_policy, gap.beaten) == ("noop", 8.5, "planner", "")
+    gap = score_range_of(setting, fake(setting, **values, ppo=[7.0, 9.5]))  # on one level
+    assert (gap.high, gap.high_policy, gap.beaten) == (8.5, "script", "ppo on 1 of 2 levels")
+    gap = score_range_of(setting, fake(setting, **values, ppo=[9.0, 9.5]))
+    assert (gap.high, gap.high_policy, gap.score(9.25)) == (9.25, "ppo", 100.0)
+    proved = setting_of(Row(task=EMPTY, certified=True))
+    gap = score_range_of(proved, fake(proved, **values, ppo=[9.0, 9.5]))
+    assert (gap.high, gap.high_policy, gap.beaten) == (8.5, "oracle", "")
+    lucky = {**values, "random": [0.0, 9.5]}  # who does not look is not the best that is known
+    assert score_range_of(setting, fake(setting, **lucky)).high_policy == "planner"
+
+
+def test_what_is_stored_says_which_planners_are_scripts() -> None:
+    kinds = {}
+    for setting, _ in settings_that_ship():
+        gap = score_range_of(setting, shipped())
+        kinds[setting.label] = bool(gap.beaten), gap.certified
+        assert gap.score(gap.low or 0.0) == 0.0
+        assert not (gap.beaten and gap.high_policy in ("oracle", "planner"))
+    expected = {"piase/TextRoom-LostKey-v2": True, "piase/GridWorld-FourRooms-8x8-v1": False}
+    expected |= {label: True for label in kinds if "1of4" in label or "Physics" in label}
+    expected = {k: v for k, v in expected.items() if "KeepAway" not in k}
+    assert {label: kinds[label][0] for label in expected if label in kinds} == {
+        label: beaten for label, beaten in expected.items() if label in kinds
+    }
+
+
+def test_old_results_have_no_anchors_and_are_read() -> None:
+    old = asdict(score_range_of(setting_of(Row(task=EMPTY)), shipped()))
+    whole = ScoreRange.from_json(json.loads(json.dumps(old)))
+    assert asdict(whole) == old
+    assert whole.anchors is not None
+    del old["anchors"], old["beaten"]
+    assert ScoreRange.from_json(old).anchors is None
+
+
 def test_only_a_certified_oracle_is_called_one() -> None:
     names = []
     for certified in (True, False):
@@ -67,10 +118,12 @@ def test_where_nobody_can_win_there_is_no_success_and_the_oracle_is_explained() 
     results = evaluate("oracle", Suite(name="s", rows=(row,)), episodes=3)
     (told,) = result_rows(results)
     cells = dict(zip(HEAD, told, strict=True))
-    assert cells["score"] == "0.0"
+    assert float(cells["score"].split()[0]) == pytest.approx(
+        100 * (30 - 24.53) / (32 - 24.53), abs=0.1
+    )
     assert cells["success"] == "–"
     assert "good of all" in cells["remarks"]
-    assert "0 points are always_cooperate, 100 are best_response:tit_for_tat" in cells["remarks"]
+    assert "0 points are random, 100 are best_response:tit_for_tat" in cells["remarks"]
     (lost,) = evaluate("noop", EMPTY, episodes=3).rows
     assert lost.success is not None
     assert lost.success.estimate == 0.0
@@ -295,6 +348,28 @@ def test_a_world_without_an_oracle_is_not_a_fault() -> None:
     assert "PointProbe has no oracle" in results.skipped[0].what
     with pytest.raises(SuiteError, match="no oracle"):
         evaluate("oracle", "probe/Point-v0", episodes=2)
+
+
+def test_runs_of_a_reference_are_stored_and_read(tmp_path: Path) -> None:
+    suite = Suite(name="one", rows=(Row(task=EMPTY),))
+    found, _ = measure_references(
+        suites=[suite], episodes=4, policies={"two": [Sloppy(0), Sloppy(9)]}
+    )
+    stored = found["settings"][EMPTY]["policies"]
+    assert [len(run) for run in stored["two"]["runs"]] == [4, 4]
+    assert [len(run) for run in stored["two"]["won"]] == [4, 4]
+    assert stored["two"]["values"] == pytest.approx(
+        [sum(p) / 2 for p in zip(*stored["two"]["runs"], strict=True)]
+    )
+    assert "runs" not in stored["random"]
+    assert stored_runs(stored["random"]) == [stored["random"]["values"]]
+    write_references(tmp_path / "r.json", found)
+    assert read_references(tmp_path / "r.json") == found
+    assert stored_runs(stored["two"]) == stored["two"]["runs"]
+    again, _ = measure_references(
+        suites=[suite], episodes=4, policies={"two": [Sloppy(0), Sloppy(9)]}, stored=found
+    )
+    assert again["settings"] == {}
 
 
 # -- several runs, several policies -------------------------------------------------------

@@ -117,7 +117,7 @@ def coverage(flat: bool) -> float:
 
 
 def test_the_hierarchical_bootstrap_covers_and_the_flat_one_does_not() -> None:
-    assert coverage(flat=False) == pytest.approx(0.95, abs=0.025)
+    assert 0.9 <= coverage(flat=False) <= 0.98
     assert coverage(flat=True) <= 0.5
 
 

@@ -216,6 +216,12 @@ class SqlQuery(TextWorld[SqlQueryConfig, SqlQueryFacts, SqlState, Setting]):
         check_sizes(setting, state, len(self.agents))
         return setting
 
+    def level_state(self) -> Any:
+        """Return the question and its answer, too: the state only has their number."""
+        task, _, gold = self.setting
+        answer = [task.question, task.gold, repr(gold.rows)]
+        return {**super().level_state(), "question": answer}
+
     def take_up(self, setting: Setting, state: SqlState) -> None:
         """Go on from a state; results follow from what was asked."""
         self.setting, self.state_of = setting, state

@@ -177,9 +177,9 @@ class TextWorld(World[C, F], Generic[C, F, S, G]):
         return {**self.get_state(), "mail": self.mailboxes.digest_state()}
 
     def level_state(self) -> Any:
-        """Leave out the seed that the state keeps, too."""
-        state = super().level_state()
-        own = {key: part for key, part in state[self.state_key].items() if key != "seed"}
+        """Leave out the seed that the state keeps, and the number that may stand for one."""
+        state, hidden = super().level_state(), ("seed", "number")
+        own = {key: part for key, part in state[self.state_key].items() if key not in hidden}
         return {**state, self.state_key: own}
 
     def set_state(self, state: Mapping[str, Any]) -> None:
