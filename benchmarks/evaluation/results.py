@@ -175,7 +175,9 @@ def _mean(values: Sequence[float]) -> float:
 def row_to_json(row: TaskResult) -> dict[str, Any]:
     """Return a row as JSON-able values."""
     intervals = {name: getattr(row, name) for name in INTERVALS}
-    return {**asdict(row), **{name: one and one._asdict() for name, one in intervals.items()}}
+    gap = {**asdict(row.gap), "anchors": row.gap.anchors and list(row.gap.anchors)}
+    told = {name: one and one._asdict() for name, one in intervals.items()}
+    return {**asdict(row), **told, "gap": gap}
 
 
 def row_from_json(data: Mapping[str, Any]) -> TaskResult:

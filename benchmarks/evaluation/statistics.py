@@ -139,10 +139,10 @@ def share_interval(
     won = np.concatenate([_values(run) for run in runs]) if runs else _values([])
     whole = bool(np.isin(won, (0.0, 1.0)).all())
     if whole and len(runs) == 1:
-        return wilson(won.sum(), won.size, level)
+        return wilson(float(won.sum()), won.size, level)
     estimate, low, high = mean_interval(runs, level, resamples, seed)
     if whole:
-        least = wilson(won.sum(), won.size, level)
+        least = wilson(float(won.sum()), won.size, level)
         low, high = min(low, least.low), max(high, least.high)
     return Interval(estimate, low, high)
 
