@@ -152,7 +152,7 @@ class LevelCount:
         """Return it as a page tells it."""
         count, low = round(self.count), round(self.low)
         if self.kind == "exact":
-            return f"{count:,}{' (fixed)' if self.fixed else ''}"
+            return f"{count:,} (exact{', fixed' if self.fixed else ''})"
         if self.high is None:
             return f"at least {low:,}"
         return f"about {count:,} ({low:,} to {round(self.high):,})"

@@ -79,7 +79,7 @@ def test_counts_are_those_of_arithmetic(size: int) -> None:
 def test_ids_that_draw_nothing_have_one_level_and_are_fixed() -> None:
     count = levels.count_levels(make_world(setting(ONE)))
     assert (count.kind, count.count, count.fixed) == ("exact", 1, True)
-    assert str(count) == "1 (fixed)"
+    assert str(count) == "1 (exact, fixed)"
 
 
 def test_capture_and_recapture_holds_the_truth() -> None:
@@ -99,6 +99,16 @@ def test_chao_by_hand() -> None:
     count = levels.estimate([1] * 10 + [2] * 4 + [3])  # 15 + 10 * 9 / (2 * 5)
     assert (count.met, count.seeds, count.count) == (15, 21, 24.0)
     assert count.low - 15 == pytest.approx(81 / (count.high - 15))  # type: ignore[operator]
+
+
+def test_questions_that_are_the_same_are_one_level_whatever_their_number() -> None:
+    world = make_world(setting("piase/SqlQuery-Extra-v1"))
+    told: dict[str, set[str]] = {}
+    for seed in range(400):
+        level = levels.level_of(world, seed)
+        told.setdefault(level, set()).add(world.setting.task.question)  # type: ignore[attr-defined]
+    assert len(told) < 390
+    assert all(len(questions) == 1 for questions in told.values())
 
 
 def test_without_repeats_there_is_a_bound_that_holds() -> None:
