@@ -61,7 +61,6 @@ class Row:
         certified: Whether `high` is proved optimal; only then it is called an oracle, and is 100
             points whatever else is known.
         without: Policies that are left out, such as a script that is too slow for the task.
-        beaten: Who is known to do better than `high`, beside the stored references.
         suites: Names of the suites it is in.
     """
 
@@ -77,7 +76,6 @@ class Row:
     high: str = "oracle"
     certified: bool = False
     without: tuple[str, ...] = ()
-    beaten: str = ""
     suites: tuple[str, ...] = ("standard",)
 
     def __post_init__(self) -> None:
@@ -108,7 +106,7 @@ class Setting:
         config: Fields of the config, those of the id included.
         config_hash: Hash of the config.
         agents: Names of the seats.
-        measure, low, high, certified, without, beaten: As in `Row`.
+        measure, low, high, certified, without: As in `Row`.
         focal: How many seats the evaluated policy takes.
         partner: Who plays the others; empty if there are none.
     """
@@ -127,7 +125,6 @@ class Setting:
     high: str
     certified: bool
     without: tuple[str, ...] = ()
-    beaten: str = ""
 
     def seats(self, seed: int) -> tuple[bool, ...]:
         """Tell which seats are focal in the episode of a seed; they rotate from seed to seed."""
@@ -204,7 +201,6 @@ def resolve_task(row: Row, task: str, partner: str) -> Setting:
         high=row.high if world.oracle or row.high != "oracle" else "scripted",
         certified=row.certified,
         without=row.without,
-        beaten=row.beaten,
     )
 
 

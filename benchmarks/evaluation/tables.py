@@ -161,8 +161,8 @@ def reference_table(found: References) -> str:
 def _reference_row(label: str, entry: Mapping[str, Any], row: Row | None) -> tuple[str, ...]:
     """Write the references of one task."""
     means = {name: part["mean"] for name, part in entry["policies"].items()}
-    low, beaten = (row.low, row.beaten) if row else (entry["low"], "")
-    scale = scale_of(entry, low, entry["high"], entry["certified"], beaten)
+    low = row.low if row else entry["low"]
+    scale = scale_of(entry, low, entry["high"], entry["certified"])
 
     def told(name: str, scored: bool = True) -> str:
         if name not in means:
@@ -174,7 +174,7 @@ def _reference_row(label: str, entry: Mapping[str, Any], row: Row | None) -> tup
         return f"{means[name]:.2f} ({' to '.join(rounded(end) for end in points[1:])})"
 
     values = {name: np.array(part["values"]) for name, part in entry["policies"].items()}
-    kind, _ = oracle_kind(values, entry["high"], entry["certified"], beaten)
+    kind, _ = oracle_kind(values, entry["high"], entry["certified"])
     cells = told("random", False), told("noop", False), told("scripted"), told("ppo")
     kind = f"{kind}, beaten by {scale.beaten}" if scale.beaten else kind
     return (label.removeprefix("piase/"), *cells, told(entry["high"], False), kind)

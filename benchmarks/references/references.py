@@ -121,7 +121,7 @@ def score_range_of(setting: Setting, references: References) -> ScoreRange:
     if (entry["version"], entry["config_hash"]) != (setting.version, setting.config_hash):
         why = "the references are of another version or config of the task"
         return ScoreRange(None, None, low, high, setting.certified, why)
-    return scale_of(entry, setting.low, setting.high, setting.certified, setting.beaten)
+    return scale_of(entry, setting.low, setting.high, setting.certified)
 
 
 def scale_of(
@@ -129,7 +129,6 @@ def scale_of(
     low: Sequence[str],
     high: str,
     certified: bool,
-    beaten: str = "",
 ) -> ScoreRange:
     """Return what 0 and 100 points are by the stored values of a setting.
 
@@ -138,11 +137,10 @@ def scale_of(
         low: The policies that do not look.
         high: The world's best policy.
         certified: Whether that is proved optimal.
-        beaten: Who is known to do better, beside those that are stored.
     """
     values = {name: np.array(found["values"]) for name, found in entry["policies"].items()}
     missing = [name for name in (*low, high) if name not in values]
-    kind, beaten = oracle_kind(values, high, certified, beaten)
+    kind, beaten = oracle_kind(values, high, certified)
 
     def closed(why: str, bottom: float | None = None, top: float | None = None) -> ScoreRange:
         return ScoreRange(bottom, top, low[0], kind, certified, why, None, beaten)
@@ -165,16 +163,16 @@ def scale_of(
 
 
 def oracle_kind(
-    values: Mapping[str, NDArray[np.float64]], high: str, certified: bool, beaten: str = ""
+    values: Mapping[str, NDArray[np.float64]], high: str, certified: bool
 ) -> tuple[str, str]:
     """Return what to call a world's oracle, and who beats it.
 
     One that is not proved optimal is a `SCRIPT` if any stored policy that looks has a higher value
-    on any of the same seeds, or is known to: a planner that is beaten has not found the best.
+    on any of the same seeds: a planner that is beaten has not found the best.
     """
     if high != ORACLE or certified:
         return high, ""
-    told = [beaten] if beaten else []
+    told = []
     for name, found in values.items():
         same = high in values and len(found) == len(values[high]) and name not in BLIND
         better = int((found > values[high] + LEAST_GAP).sum()) if same else 0

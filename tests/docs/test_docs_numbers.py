@@ -21,7 +21,7 @@ ALLOWED = {
     r"95 ?% (bootstrap )?interval": "the level of an interval",
     r"intervals are for 95 %": "the level of intervals",
     r"with 99 % confidence": "a rule of the protocol",
-    r"holds about 84 %": "computed; test_bench_statistics compares it",
+    r"holds about 92 %": "computed; test_statistics compares it",
     r"\b1/128 s\b": "a rule of PhysicsPlayground",
     r"\(64 million\)": "a default",
     r"1\.45 times the thrust": "a rule of PhysicsPlayground",
