@@ -240,9 +240,11 @@ def fit_mixture(rows: NDArray[np.float64], fewest: int, most: int, seed: int) ->
 
     from sklearn.exceptions import ConvergenceWarning
     from sklearn.mixture import GaussianMixture
+    from threadpoolctl import threadpool_limits
 
     fitted = []
-    with warnings.catch_warnings():  # of fewer distinct rows than Gaussians; AIC rejects those
+    # More threads only wait for each other here. Warnings are of fewer rows than Gaussians.
+    with threadpool_limits(1), warnings.catch_warnings():
         warnings.simplefilter("ignore", ConvergenceWarning)
         for number in range(fewest, most + 1):
             mixture = GaussianMixture(number, covariance_type="full", random_state=seed).fit(rows)

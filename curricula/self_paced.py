@@ -381,35 +381,32 @@ def move_gaussian(
     rows, columns = np.tril_indices(size, -1)
 
     def gauss(numbers: Array) -> Gauss:
+        """Return the Gaussian at numbers that are 0 for the old one, in units of its spread."""
         factor = np.diag(np.exp(numbers[size : 2 * size]))
         factor[rows, columns] = numbers[2 * size :]
-        return numbers[:size], factor
+        return old[0] + old[1] @ numbers[:size], old[1] @ factor
 
-    first = np.concatenate([old[0], np.log(np.diag(old[1])), old[1][rows, columns]])
+    def loss(numbers: Array) -> float:
+        return -gaussian_objective(gauss(numbers), old, target, places, values, alpha)
+
+    def room(numbers: Array) -> float:
+        return max_kl - gaussian_divergence(gauss(numbers), old)
+
+    # No number can be outside of these without more divergence than is allowed.
+    far = float(np.sqrt(2.0 * max_kl))
+    sides = [(-far, far)] * size + [(-max_kl - 0.5, far)] * size + [(-far, far)] * len(rows)
+    first = np.zeros(len(sides))
+    options = {"maxiter": 200, "ftol": 1e-10}
+    constraint = {"type": "ineq", "fun": room}
     found = minimize(
-        lambda numbers: -gaussian_objective(gauss(numbers), old, target, places, values, alpha),
-        first,
-        method="SLSQP",
-        constraints={
-            "type": "ineq",
-            "fun": lambda numbers: max_kl - gaussian_divergence(gauss(numbers), old),
-        },
-        options={"maxiter": 200, "ftol": 1e-10},
+        loss, first, method="SLSQP", bounds=sides, constraints=constraint, options=options
     )
     moved = np.asarray(found.x, np.float64)
-    share = 1.0  # what the solver overshoots is taken back
-    while share > 1e-6 and not _allowed(gauss(first + share * (moved - first)), old, max_kl):
-        share *= 0.9
-    best = gauss(first + share * (moved - first))
-    gained = gaussian_objective(best, old, target, places, values, alpha)
-    kept = gaussian_objective(old, old, target, places, values, alpha)
-    return best if share > 1e-6 and gained >= kept else old
-
-
-def _allowed(new: Gauss, old: Gauss, max_kl: float) -> bool:
-    """Tell whether a Gaussian is near enough to the old one."""
-    apart = gaussian_divergence(new, old)
-    return bool(np.isfinite(apart)) and apart <= max_kl * (1.0 + 1e-6)
+    for _ in range(100):  # what the solver overshoots is taken back
+        if room(moved) >= -1e-6 * max_kl:
+            return gauss(moved) if loss(moved) <= loss(first) else old
+        moved *= 0.95
+    return old
 
 
 __all__ = [
