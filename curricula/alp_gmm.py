@@ -136,9 +136,9 @@ class ALPGMM(TaskDirector[ProgressMemory]):
         right &= all(-1e300 < x < 1e300 for place in memory.places for x in place)
         right &= all(-1e300 < x < 1e300 for x in (*memory.outcomes, *memory.progress))
         for part in memory.mixture:
-            right &= len(part.mean) == len(part.covariance) == size + 1
-            right &= all(len(row) == size + 1 for row in part.covariance)
-            right &= _is_covariance(part.covariance)
+            rows = [part.mean, *part.covariance]
+            square = len(rows) == size + 2 and all(len(row) == size + 1 for row in rows)
+            right &= square and _is_covariance(part.covariance)
         if not right:
             raise ProgressError("this progress is damaged, or of other options: teacher")
 
@@ -259,7 +259,7 @@ def fit_mixture(rows: NDArray[np.float64], fewest: int, most: int, seed: int) ->
 def _is_covariance(rows: Sequence[Sequence[float]]) -> bool:
     """Tell whether a matrix has a Cholesky factor."""
     matrix = np.array(rows)
-    if matrix.ndim != 2 or not np.allclose(matrix, matrix.T):
+    if not np.allclose(matrix, matrix.T):
         return False
     try:
         np.linalg.cholesky(matrix)

@@ -165,14 +165,14 @@ class SelfPaced(TaskDirector[PaceMemory]):
         if weights is None:
             found = np.full(len(orders), (1.0 - MAIN) / max(len(orders) - 1, 1))
             found[-which] = MAIN
-            return found / found.sum()
+            return np.asarray(found / found.sum(), np.float64)
         if set(weights) != set(orders) or not all(0.0 < w < np.inf for w in weights.values()):
             raise ConfigError(
                 f"{name} has a weight above 0 for each step ({', '.join(map(str, orders))}), "
                 f"not {weights!r:.80}"
             )
         found = np.array([weights[order] for order in orders])
-        return found / found.sum()
+        return np.asarray(found / found.sum(), np.float64)
 
     # -- what is remembered ----------------------------------------------------------------
 

@@ -208,7 +208,12 @@ def _director_problems(curriculum: DevelopmentalCurriculum) -> Iterator[Problem]
         from piase_gym.curricula.directors import make_director
 
         try:
-            make_director(curriculum.director).check_curriculum(curriculum)
+            made = make_director(curriculum.director)
+        except PiaseError as error:
+            yield Problem(("director",), error.args[0])
+            return
+        try:
+            made.check_curriculum(curriculum)
         except PiaseError as error:
             yield Problem(("director",), f"director: {error.args[0]}")
 

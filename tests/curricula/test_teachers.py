@@ -183,7 +183,8 @@ def test_the_return_as_a_score_is_its_distance_from_the_mean_before() -> None:
 
 def test_a_full_buffer_gives_up_what_is_least_probable() -> None:
     director = plr_with_three(buffer=3)
-    # Weights: rank 3 of age 5: 0.7 * 4 / 49 + 0.3 * 5 / 14, rank 2 of age 1: 0.7 * 9 / 49 + 0.3 / 14
+    # Weights: of rank 3 and age 5: 0.7 * 4 / 49 + 0.3 * 5 / 14; of rank 2 and age 1, which are
+    # those of level 13: 0.7 * 9 / 49 + 0.3 / 14
     for score, wanted in ((0.3, {11, 12, 13}), (0.5, {11, 12, 99})):
         episode = Episode(AGENT, 0, 0, 0, 99, 0, 1, 1)
         director.score(AGENT, StepChoice(2, {"draw": 10}), episode, np.array([score]))
