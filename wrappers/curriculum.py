@@ -39,10 +39,10 @@ def CurriculumWrapper(  # the wrapper's name in the words of users, whatever it 
             the agent that it is written for, the only agent of the caller, or, if it names a
             `lead`, for all of them.
         options: `director` (a `Director`, a name of `piase_gym.curricula.directors.DIRECTORS`, or
-            a mapping of ``name`` and options; default: that of the curriculum), `tutor`, `progress` (a file in which progress is
-            kept, and from which it goes on), `agents` (agent -> `Agent` to be configured when it
-            comes to a step), `seed` (of the director's draws; default 0), `metrics` (your own, by
-            name), `lag` (for batches; default 1).
+            a mapping of ``name`` and options; default: that of the curriculum), `tutor`,
+            `progress` (a file in which progress is kept, and from which it goes on), `agents`
+            (agent -> `Agent` to be configured when it comes to a step), `seed` (of the director's
+            draws; default 0), `metrics` (your own, by name), `lag` (for batches; default 1).
 
     Returns:
         A wrapper of the same kind as `env`, with `progress`, `decisions`, `prompts`, `modifier` and
