@@ -237,6 +237,36 @@ def test_a_single_environment_tells_advantages_too() -> None:
     assert [(k.task.seed, k.score) for k in known] == [(played[0][2], 1.0), (played[1][2], 2.0)]
 
 
+def test_an_episode_of_which_a_part_was_not_told_is_not_scored() -> None:
+    env = single({"name": "plr", "replay": 0.0}, seed=1)
+    played = play(env, 3)
+    first, *others = [row.length for row in env.controller.metrics.history.of(AGENT).episodes]
+    assert first > 1
+    env.controller.report_advantages(AGENT, np.ones((first - 1 + sum(others), 1)))
+    known = env.progress[AGENT].memory["teacher"].known
+    assert [k.task.seed for k in known] == [seed for _, _, seed, _ in played[1:]]
+
+
+def test_the_next_seed_is_that_of_one_episode() -> None:
+    for many in (False, True):
+        env: Any = piase_gym.parallel_env("GridWorld")
+        if many:
+            env = piase_gym.batch_env("GridWorld", num_envs=1)
+        seeds = []
+        for given in (3, None, None, None):
+            env.reset(seed=given)
+            seeds.append(env.seeds()[0] if many else env.runner.seed)
+            if len(seeds) == 1:
+                (env.set_next_seed(0, 9) if many else env.runner.set_next_seed(9))
+        env.reset(seed=9)
+        after = []
+        for _ in range(2):
+            env.reset()
+            after.append(env.seeds()[0] if many else env.runner.seed)
+        assert seeds == [3, 9, *after]
+        assert len(set(seeds)) == 4
+
+
 def test_advantages_that_cannot_be_are_refused() -> None:
     env = batch({"name": "plr"})
     env.reset(seed=0)

@@ -237,6 +237,16 @@ def test_the_mixture_with_the_least_aic_is_kept() -> None:
         assert min(math.dist(centre, part.mean) for part in found) < 0.03
 
 
+def test_the_criterion_is_not_that_of_bayes() -> None:
+    from sklearn.mixture import GaussianMixture
+
+    rows = np.random.default_rng(0).random((250, 2))
+    fits = [GaussianMixture(k, random_state=7).fit(rows) for k in range(1, 9)]
+    best = min(fits, key=lambda mixture: aic(mixture, rows))
+    assert best is not min(fits, key=lambda mixture: mixture.bic(rows))
+    assert [part.mean for part in fit_mixture(rows, 1, 8, 7)] == best.means_.tolist()
+
+
 def test_a_gaussian_is_drawn_by_its_mean_progress() -> None:
     assert component_weights([0.3, 0.1, 0.0]) == pytest.approx([0.75, 0.25, 0.0])
     assert component_weights([-0.1, 0.2]) == [0.0, 1.0]
