@@ -17,6 +17,7 @@ from piase_gym.lazy import lazy
 
 if TYPE_CHECKING:
     from piase_gym.curricula.actions import Action as Action
+    from piase_gym.curricula.alp_gmm import ALPGMM as ALPGMM
     from piase_gym.curricula.conditions import Condition as Condition
     from piase_gym.curricula.conditions import ConditionResult as ConditionResult
     from piase_gym.curricula.decisions import AdaptationDecisionModule as AdaptationDecisionModule
@@ -26,6 +27,8 @@ if TYPE_CHECKING:
     from piase_gym.curricula.directors import Randomisation as Randomisation
     from piase_gym.curricula.directors import ScriptedDirector as ScriptedDirector
     from piase_gym.curricula.directors import Threshold as Threshold
+    from piase_gym.curricula.learnability import Learnability as Learnability
+    from piase_gym.curricula.level_replay import PrioritisedLevelReplay as PrioritisedLevelReplay
     from piase_gym.curricula.loader import load as load
     from piase_gym.curricula.loader import loads as loads
     from piase_gym.curricula.loader import names as names
@@ -44,6 +47,7 @@ if TYPE_CHECKING:
     from piase_gym.curricula.schema import MetricDefinition as MetricDefinition
     from piase_gym.curricula.schema import Need as Need
     from piase_gym.curricula.schema import Rule as Rule
+    from piase_gym.curricula.self_paced import SelfPaced as SelfPaced
     from piase_gym.curricula.setup import ScenarioSetupModule as ScenarioSetupModule
     from piase_gym.curricula.store import ProgressStore as ProgressStore
     from piase_gym.curricula.tutors import ScriptedTutor as ScriptedTutor

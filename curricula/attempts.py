@@ -8,6 +8,7 @@ from dataclasses import dataclass, field
 from typing import Any
 
 from piase_gym.curricula.decisions import Decision
+from piase_gym.curricula.directors import StepChoice
 from piase_gym.curricula.metrics import EpisodeRecord
 from piase_gym.curricula.schema import CurriculumStep
 
@@ -24,6 +25,7 @@ class AttemptState:
         begun: How many of them have begun.
         ended: How many have come to their end.
         env_steps: Steps of those.
+        choice: What the director chose.
     """
 
     step: CurriculumStep
@@ -33,6 +35,7 @@ class AttemptState:
     begun: int = 0
     ended: int = 0
     env_steps: int = 0
+    choice: StepChoice | None = None
 
     def as_json(self) -> dict[str, int]:
         """Return which attempt it is and how far it is, as `path.jsonl` has it."""
@@ -51,6 +54,7 @@ class Participation:
         hint: Key of the hint that is given, if any.
         step: The step.
         attempt: Number of the attempt at it.
+        choice: What the director chose for it.
     """
 
     agent: str
@@ -59,6 +63,7 @@ class Participation:
     step: CurriculumStep
     attempt: int
     hint: str | None = None
+    choice: StepChoice | None = None
 
 
 @dataclass

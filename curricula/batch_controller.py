@@ -53,7 +53,8 @@ class BatchController(CurriculumController):
                 "then it chooses and words hints"
             )
         if not batch.ready.any():
-            ensure_envelope(options.curricula, batch.configs[0], batch.world, grow_envelope)
+            first, director = batch.configs[0], options.director
+            ensure_envelope(options.curricula, first, batch.world, grow_envelope, None, director)
         super().__init__(batch.world, options, batch.events, batch.num_envs, batch.configs[0])
         self.collector = BatchEpisodeCollector(batch, list(options.curricula), self.inputs)
         self.collector.step = self.step
@@ -86,6 +87,10 @@ class BatchController(CurriculumController):
         chosen = list(slots)
         numbers = [self._number(config) for config in self.next_configs(chosen)]
         self.batch.batch.states["next_config"][chosen] = numbers
+        for slot in chosen:
+            seed = self.next_seed(slot)
+            if seed is not None:
+                self.batch.set_next_seed(slot, seed)
 
     def _number(self, config: Any) -> int:
         """Return the number of a config among those of the batch."""

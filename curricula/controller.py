@@ -7,9 +7,13 @@ posts all of it for logs.
 
 from __future__ import annotations
 
+import dataclasses
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
+
+import numpy as np
+from numpy.typing import NDArray
 
 from piase_gym.core.difficulty import Fields
 from piase_gym.curricula import actions
@@ -22,6 +26,7 @@ from piase_gym.curricula.attempts import (
 )
 from piase_gym.curricula.decisions import Decision, replace_action
 from piase_gym.curricula.directors import AttemptResult, StepChoice
+from piase_gym.curricula.learner_feedback import LearnerFeedback
 from piase_gym.curricula.manager import CurriculumManager
 from piase_gym.curricula.metrics import CurriculumMetrics, EpisodeRecord, MetricInputs
 from piase_gym.curricula.modifier import EnvironmentModifierInterface
@@ -103,6 +108,11 @@ class CurriculumController:
         self._resumed = self._load_progress()
         self.director = options.director
         self.director.open(self.manager, self.metrics, options.seed, list(self.curricula))
+        self.setup.check_settings(self.director)
+        self._feedback = {
+            agent: LearnerFeedback(slots, self.director.reads_advantages)
+            for agent in self.curricula
+        }
         self.modifier = EnvironmentModifierInterface(self)
         self.orders: Mapping[str, int] = {}
         self.decisions: list[Decision] = []
@@ -157,7 +167,8 @@ class CurriculumController:
         """What is read of single steps."""
         if self.options.metrics:
             return MetricInputs()
-        return MetricInputs.of(need.metric for c in self.curricula.values() for need in c.needs)
+        needed = {need.metric for c in self.curricula.values() for need in c.needs}
+        return MetricInputs.of(needed | ({"mean_return"} if self.director.reads_returns else set()))
 
     def under_way(self, agent: str) -> AttemptState | None:
         """Return an agent's attempt that is under way; ``None`` where episodes are drawn."""
@@ -250,7 +261,7 @@ class CurriculumController:
             if choice is not None and self._attempts[agent] is None:
                 self._attempts[agent] = self._start_attempt(agent, choice, None)
             orders[agent] = self.progress[agent].current_step_order
-        config = self._config_for(orders)
+        config = self._config_for(orders, {})
         return [config for _ in slots]
 
     def _sample_config(self, slot: int) -> Any:
@@ -262,7 +273,16 @@ class CurriculumController:
                 if choice is not None:
                     self.manager.set_current_step(agent, choice.order)
                     drawn[agent] = self._start_attempt(agent, choice, slot)
-        return self._config_for({agent: tried.step.order for agent, tried in drawn.items()})
+        fields: Fields = {}
+        for tried in drawn.values():
+            fields |= {} if tried.choice is None else tried.choice.fields
+        orders = {agent: tried.step.order for agent, tried in drawn.items()}
+        return self._config_for(orders, fields)
+
+    def next_seed(self, slot: int) -> int | None:
+        """Return the seed of a slot's next episode, if a level was drawn for it."""
+        choices = [tried.choice for tried in self._sampled[slot].values()]
+        return next((c.seed for c in choices if c is not None and c.seed is not None), None)
 
     def _start_attempt(self, agent: str, choice: StepChoice, slot: int | None) -> AttemptState:
         """Let an attempt begin."""
@@ -288,7 +308,7 @@ class CurriculumController:
         number = self.metrics.attempt(agent, data).number
         for listener in self.attempt_listeners:
             listener(agent, data)
-        return AttemptState(step, attempt, number, wanted)
+        return AttemptState(step, attempt, number, wanted, choice=choice)
 
     def _configure_agent(self, agent: str, step: CurriculumStep) -> None:
         """Prepare an agent that comes to a step, or goes on with it in another process."""
@@ -308,13 +328,13 @@ class CurriculumController:
             }
             self.post("DSE_AGENT_RECONFIG_APPLIED", data, agent)
 
-    def _config_for(self, orders: Mapping[str, int]) -> Any:
+    def _config_for(self, orders: Mapping[str, int], drawn: Fields) -> Any:
         """Return the config of an episode, and post it if it is another one than before."""
-        config = self.setup.config(orders)
+        config = self.setup.config(orders, drawn)
         self.orders = dict(orders)
         if config is not self._config:
             self._config = config
-            fields = self.setup.fields(orders) | self.setup.overrides
+            fields = {**self.setup.fields(orders), **drawn, **self.setup.overrides}
             self.post("DSE_ENV_RECONFIG_APPLIED", {"orders": dict(orders), "config": fields})
         return config
 
@@ -324,7 +344,10 @@ class CurriculumController:
         """An episode begins; returns who takes part in it, with the hint that it is to get."""
         participants = {}
         for agent in (agent for agent in self.curricula if agent in playing):
-            participants[agent] = self._participation(agent, self._attempt_of(agent, slot))
+            tried = self._attempt_of(agent, slot)
+            participants[agent] = self._participation(agent, tried)
+            learn = tried is None or tried.choice is None or tried.choice.learn
+            self._feedback[agent].begin(slot, self.step, learn)
         self.participants[slot] = participants
         return participants
 
@@ -339,8 +362,8 @@ class CurriculumController:
         if tried.begun >= tried.wanted:
             return Participation(agent, SPARE, self._sequence, tried.step, tried.attempt)
         tried.begun += 1
-        hint = progress.hint
-        return Participation(agent, tried.number, self._sequence, tried.step, tried.attempt, hint)
+        part = Participation(agent, tried.number, self._sequence, tried.step, tried.attempt)
+        return dataclasses.replace(part, hint=progress.hint, choice=tried.choice)
 
     def _attempt_of(self, agent: str, slot: int) -> AttemptState | None:
         """Return the attempt under way for which an agent's episode in a slot may count."""
@@ -467,7 +490,9 @@ class CurriculumController:
             self.counts[agent].uncounted += 1
             return []
         self.counts[agent].add(participation.step.order, record.episode.result == "won")
-        self.director.observe(agent, participation.step.order, record.episode)
+        choice = participation.choice or StepChoice(participation.step.order)
+        self.director.observe_choice(agent, choice, record.episode)
+        self._feedback[agent].ended(choice, record.episode)
         if drawn:
             self.progress[agent].count(participation.step.order, 1, record.episode.length)
         if tried is None:
@@ -516,6 +541,43 @@ class CurriculumController:
         reason = f"the tutor chose {choice}; the rules say {decision.decision}: {decision.reason}"
         stages = self.progress[agent].stages
         return replace_action(decision, curriculum, action, stages, reason), "tutor"
+
+    # -- learners ------------------------------------------------------------------------
+
+    def report_advantages(self, agent: str, advantages: Any) -> None:
+        """Tell the director the advantages of the last steps, as the learner estimates them.
+
+        Directors that score levels by them need it after each rollout; others do not mind.
+
+        Args:
+            agent: The agent.
+            advantages: Those of its last steps, shape (steps, slots).
+
+        Raises:
+            AgentError: If it has no curriculum.
+            ConfigError: If they are not finite numbers of this shape.
+        """
+        self.manager.progress(agent)
+        self._feedback[agent].report(
+            advantages,
+            self.step,
+            lambda choice, episode, own: self.director.score(agent, choice, episode, own),
+        )
+
+    def learning_mask(self, agent: str, steps: int) -> NDArray[np.bool_]:
+        """Return from which of its last steps a learner is to learn, shape (steps, slots).
+
+        It is asked once after each rollout: what was played before that is forgotten.
+
+        Args:
+            agent: The agent.
+            steps: How many steps.
+
+        Raises:
+            AgentError: If it has no curriculum.
+        """
+        self.manager.progress(agent)
+        return self._feedback[agent].mask(steps, self.step)
 
     # -- saving and logging --------------------------------------------------------------
 

@@ -7,18 +7,23 @@ when an attempt is over (`Director.decide`). `ScriptedDirector` does what the cu
 
 from __future__ import annotations
 
+import inspect
 from abc import ABC, abstractmethod
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import Any, ClassVar
 
+from numpy.typing import NDArray
+
+from piase_gym.core.difficulty import Fields
 from piase_gym.core.rng import Stream, mix64
 from piase_gym.curricula import actions
 from piase_gym.curricula.decisions import AdaptationDecisionModule, Decision, consequences
 from piase_gym.curricula.manager import CurriculumManager
 from piase_gym.curricula.progress import MOST, T, typed
 from piase_gym.curricula.schema import CurriculumStep, DevelopmentalCurriculum
-from piase_gym.errors import ConfigError, ProgressError, UnknownNameError
+from piase_gym.errors import ConfigError, ProgressError, UnknownNameError, suggest
+from piase_gym.registry import load
 from piase_gym.runs.history import Episode
 from piase_gym.runs.metrics import PiaAVTInterface
 from piase_gym.runs.windows import Value
@@ -34,10 +39,19 @@ class StepChoice:
     Attributes:
         order: Order of the step.
         values: By what it was drawn.
+        seed: The level, as the effective seed of the episode; ``None`` for whatever comes next.
+        fields: Fields of the config that were drawn, over those of the step.
+        learn: Whether learners are to learn from the episode; see
+            `piase_gym.curricula.learner_feedback`.
+        settings: The values of `fields`, in the order of the director's `ranges`.
     """
 
     order: int
     values: Mapping[str, Value] = field(default_factory=dict)
+    seed: int | None = None
+    fields: Mapping[str, Any] = field(default_factory=dict)
+    learn: bool = True
+    settings: tuple[float, ...] = ()
 
 
 @dataclass(frozen=True)
@@ -74,6 +88,12 @@ class Director(ABC):
 
     Else all are in the agent's step, and an attempt is the first episodes of any of them.
     """
+    corners: Sequence[Fields] = ()
+    """The extreme settings that may be drawn, which have to suit `steps_with_settings`."""
+    reads_returns: bool = False
+    """Whether sums of rewards are read."""
+    reads_advantages: bool = False
+    """Whether episodes are scored by the advantages of their steps, which the learner tells."""
     manager: CurriculumManager
     avt: PiaAVTInterface
     seed: int
@@ -88,6 +108,19 @@ class Director(ABC):
             ConfigError: If the curricula do not suit this director.
         """
         self.manager, self.avt, self.seed, self.agents = manager, avt, seed, tuple(agents)
+        for agent in agents:
+            self.check_curriculum(self.curriculum(agent))
+
+    def check_curriculum(self, curriculum: DevelopmentalCurriculum) -> None:
+        """Check that a curriculum suits this director.
+
+        Raises:
+            ConfigError: If it does not.
+        """
+
+    def steps_with_settings(self, curriculum: DevelopmentalCurriculum) -> Sequence[CurriculumStep]:
+        """Return the steps over which settings are drawn, where any are."""
+        return curriculum.steps
 
     def curriculum(self, agent: str) -> DevelopmentalCurriculum:
         """Return the curriculum of an agent."""
@@ -104,6 +137,14 @@ class Director(ABC):
             ProgressError: If it is damaged.
         """
 
+    def check_resumed(self, memory: Mapping[str, Any], curriculum: DevelopmentalCurriculum) -> None:
+        """Check what was remembered of an agent in a curriculum; by default only `check`.
+
+        Raises:
+            ProgressError: If it is damaged.
+        """
+        self.check(memory)
+
     def episodes(self, step: CurriculumStep) -> int:
         """Return how many episodes make an attempt at a step."""
         return step.episodes_per_attempt
@@ -119,9 +160,26 @@ class Director(ABC):
     def observe(self, agent: str, order: int, episode: Episode) -> None:
         """Take in an episode that counts, in the order in which episodes ended."""
 
+    def observe_choice(self, agent: str, choice: StepChoice, episode: Episode) -> None:
+        """Take in an episode and what was drawn for it; by default only `observe`."""
+        self.observe(agent, choice.order, episode)
+
+    def score(
+        self, agent: str, choice: StepChoice, episode: Episode, advantages: NDArray[Any]
+    ) -> None:
+        """Take in the advantages of an episode's steps; later than `observe_choice`."""
+
     @abstractmethod
     def decide(self, tried: AttemptResult) -> Decision | None:
         """Decide after an attempt; ``None`` if there is nothing to decide."""
+
+
+def director_name(director: Any, curriculum: DevelopmentalCurriculum) -> str:
+    """Return the name of a director that leads through a curriculum."""
+    named = curriculum.director if director is None else director
+    if isinstance(named, Mapping):
+        named = named.get("name")
+    return "scripted" if named is None else str(named)
 
 
 def read_memory(memory: Mapping[str, Any], name: str, kind: type[T], default: T) -> T:
@@ -172,12 +230,11 @@ class SamplingDirector(Director):
 
     def assign(self, agent: str, slot: int = 0) -> StepChoice:
         """Draw a step."""
+        return self.draw_step(agent, self.next_stream(agent, slot))
+
+    def draw_step(self, agent: str, stream: Stream) -> StepChoice:
+        """Return a step, drawn by `weights`."""
         steps, weights = self.curriculum(agent).steps, list(self.weights(agent))
-        draws = self.memory(agent).setdefault("draws", [])
-        draws += [0] * (slot + 1 - len(draws))
-        number = STREAM + self.agents.index(agent)
-        stream = Stream(mix64(mix64(self.seed) + slot) >> 1, number, counter=draws[slot])
-        draws[slot] += 1
         chosen = sample_index(weights, stream.uniform())
         total = sum(weights)
         values: dict[str, Value] = {
@@ -186,8 +243,34 @@ class SamplingDirector(Director):
         }
         return StepChoice(steps[chosen].order, values)
 
+    def next_stream(self, agent: str, slot: int, numbers: int = 1) -> Stream:
+        """Return a stream for the next draw in a slot, of which so many numbers may be taken."""
+        draws = self.memory(agent).setdefault("draws", [])
+        draws += [0] * (slot + 1 - len(draws))
+        stream = Stream(
+            mix64(mix64(self.seed) + slot) >> 1,
+            STREAM + self.agents.index(agent),
+            counter=draws[slot] * numbers,
+        )
+        draws[slot] += 1
+        return stream
+
     def decide(self, tried: AttemptResult) -> None:
         """Decide nothing: every episode is drawn anew."""
+
+
+def read_weights(weights: Any) -> dict[int, float]:
+    """Return weights of steps by their orders, which JSON writes as strings.
+
+    Raises:
+        ConfigError: If they are no mapping of orders to numbers.
+    """
+    try:
+        return {int(order): float(weight) for order, weight in weights.items()}
+    except (AttributeError, TypeError, ValueError):
+        raise ConfigError(
+            f"weights are a mapping of orders of steps to numbers, not {weights!r:.80}"
+        ) from None
 
 
 def sample_index(weights: Sequence[float], unit: float) -> int:
@@ -274,8 +357,12 @@ class Randomisation(SamplingDirector):
     """
 
     def __init__(self, weights: Mapping[int, float] | None = None) -> None:
-        """Keep the weights."""
-        self._weights = None if weights is None else dict(weights)
+        """Keep the weights.
+
+        Raises:
+            ConfigError: If they are no mapping of orders to numbers.
+        """
+        self._weights = None if weights is None else read_weights(weights)
 
     def weights(self, agent: str) -> Sequence[float]:
         """Return the weight of each step.
@@ -345,28 +432,55 @@ class LearningProgress(SamplingDirector):
         return [self.explore * even + (1.0 - self.explore) * p / total for p in progress]
 
 
-DIRECTORS: dict[str, Callable[[], Director]] = {
-    "learning_progress": LearningProgress,
-    "randomisation": Randomisation,
-    "scripted": ScriptedDirector,
-    "threshold": Threshold,
+DIRECTORS: Mapping[str, str] = {
+    "alp_gmm": "piase_gym.curricula.alp_gmm:ALPGMM",
+    "learnability": "piase_gym.curricula.learnability:Learnability",
+    "learning_progress": "piase_gym.curricula.directors:LearningProgress",
+    "plr": "piase_gym.curricula.level_replay:PrioritisedLevelReplay",
+    "randomisation": "piase_gym.curricula.directors:Randomisation",
+    "scripted": "piase_gym.curricula.directors:ScriptedDirector",
+    "self_paced": "piase_gym.curricula.self_paced:SelfPaced",
+    "threshold": "piase_gym.curricula.directors:Threshold",
 }
-"""Directors by name, with their default settings."""
+"""Directors by name, and where they are."""
 
 
 def make_director(director: Any) -> Director:
-    """Return a director of a name, or the given director itself; ``None`` means ``scripted``.
+    """Return a director.
+
+    Args:
+        director: A name; a mapping of ``name`` and options, such as ``{"name": "plr", "replay":
+            0.8}``; or a director, which is returned as it is. ``None`` means ``scripted``.
 
     Raises:
         UnknownNameError: If no director has this name.
-        ConfigError: If it is neither.
+        ConfigError: If it is something else, or an option is not allowed.
+        MissingExtraError: If it needs an optional part that is not installed.
     """
-    if director is None:
-        return ScriptedDirector()
     if isinstance(director, Director):
         return director
-    if not isinstance(director, str):
-        raise ConfigError(f"a director is a Director or a name, not {type(director).__name__}")
-    if director not in DIRECTORS:
-        raise UnknownNameError("director", director, DIRECTORS)
-    return DIRECTORS[director]()
+    options = {"name": director} if isinstance(director, str) else director
+    if options is None:
+        return ScriptedDirector()
+    if not isinstance(options, Mapping):
+        raise ConfigError(
+            "a director is a Director, a name, or a mapping of a name and options, "
+            f"not {type(director).__name__}"
+        )
+    options = dict(options)
+    name = options.pop("name", None)
+    if not isinstance(name, str):
+        raise ConfigError(f"the name of a director is one of {', '.join(DIRECTORS)}, not {name!r}")
+    if name not in DIRECTORS:
+        raise UnknownNameError("director", name, DIRECTORS)
+    kind = load(DIRECTORS[name])
+    known = list(inspect.signature(kind).parameters)
+    for option in options:
+        if option not in known:
+            told = suggest(str(option), known) if known else "it has none"
+            raise ConfigError(f"director {name}: there is no option {option!r:.80}; {told}")
+    try:
+        made: Director = kind(**options)
+    except (TypeError, ValueError) as error:
+        raise ConfigError(f"director {name}: {error}") from None
+    return made

@@ -4,6 +4,9 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Any
 
+import numpy as np
+from numpy.typing import NDArray
+
 from piase_gym.agents.base import Percept
 from piase_gym.core.events import Event
 from piase_gym.core.world import StepResult
@@ -41,7 +44,8 @@ class EnvController(CurriculumController):
         self.runner = runner = env.runner
         base = self._pending_config()
         if runner.never_reset:
-            ensure_envelope(options.curricula, base, runner.world, env.grow_envelope, fixed)
+            grow, director = env.grow_envelope, options.director
+            ensure_envelope(options.curricula, base, runner.world, grow, fixed, director)
             base = self._pending_config()
         super().__init__(runner.world, options, runner.events, base=base)
         self.collector = EpisodeCollector(runner, list(options.curricula), self.inputs)
@@ -65,6 +69,19 @@ class EnvController(CurriculumController):
             if self._pending_config() != config:
                 self.runner.set_next_config(config)
             self._known_config = self._pending_config()
+        seed = self.next_seed(0)
+        if seed is not None:
+            self.runner.set_next_seed(seed)
+
+    def report_advantages(self, agent: str, advantages: Any) -> None:
+        """Tell the director the advantages of the last steps; see `CurriculumController`."""
+        self.step = self.collector.step
+        super().report_advantages(agent, advantages)
+
+    def learning_mask(self, agent: str, steps: int) -> NDArray[np.bool_]:
+        """Return from which of its last steps a learner is to learn."""
+        self.step = self.collector.step
+        return super().learning_mask(agent, steps)
 
     def _pending_config(self) -> Any:
         """Return the config that would hold from the next reset on."""

@@ -25,7 +25,8 @@ class CurriculumOptions:
         curricula: Agent -> curriculum, its name or its path; or one curriculum, for the agent
             that it is written for, the only agent of the caller or, if it names a `lead`, all.
         own: The caller's agents.
-        director: A director or its name; by default what the curriculum says.
+        director: A director, its name, or a mapping of name and options; by default the
+            `director` of the curriculum, and without one its own rules.
         tutor: Who may choose among decisions, and word hints.
         progress: A file in which progress is kept.
         agents: Agents to be configured when they come to a step.
@@ -70,11 +71,15 @@ class CurriculumOptions:
         if progress is not None and not isinstance(progress, ProgressStore):
             raise ConfigError(f"progress is kept in a file, named by a path, not by {progress!r}")
         self.curricula: Mapping[str, DevelopmentalCurriculum] = _assign(curricula, own)
+        if director is None:
+            director = _director_of(self.curricula)
         self.director, self.tutor, self.store = make_director(director), tutor, progress
         self.agents, self.seed = dict(agents or {}), check_seed(seed)
         self.metrics, self.lag = dict(metrics or {}), lag
-        for kept in ({} if progress is None else progress.load(self.curricula)).values():
-            self.director.check(kept.memory)
+        for curriculum in self.curricula.values():
+            self.director.check_curriculum(curriculum)
+        for agent, kept in ({} if progress is None else progress.load(self.curricula)).items():
+            self.director.check_resumed(kept.memory, self.curricula[agent])
             if window_memory.RECENT in kept.memory:
                 window_memory.check(kept)
 
@@ -105,3 +110,16 @@ def _assign(curricula: Any, own: Sequence[str]) -> dict[str, DevelopmentalCurric
                 f"the caller's agents are {', '.join(own)}"
             )
     return {name: loader.load(curricula[name]) for name in own if name in curricula}
+
+
+def _director_of(curricula: Mapping[str, DevelopmentalCurriculum]) -> Any:
+    """Return the director that the curricula name, if there is one.
+
+    Raises:
+        ConfigError: If they name different ones.
+    """
+    named = [curriculum.director for curriculum in curricula.values()]
+    if any(other != named[0] for other in named):
+        told = ", ".join(f"{agent}: {c.director!r:.80}" for agent, c in curricula.items())
+        raise ConfigError(f"all agents have one director, and the curricula name others: {told}")
+    return named[0]

@@ -74,7 +74,7 @@ class SlotController(CurriculumController):
                 "slots are not watched: give their tutor the attribute watches = False; then it "
                 "chooses and words hints"
             )
-        envelope = union_envelope(plan.curricula.values(), self.model.config)
+        envelope = union_envelope(plan.curricula.values(), self.model.config, plan.director)
         self.model.grow_envelope(envelope)
         super().__init__(self.model.world, plan, self.model.events, slots)
         spec = EnvSpec(world, {**options, "envelope": envelope}, self.inputs)
@@ -113,6 +113,7 @@ class SlotController(CurriculumController):
         own = self.director.per_slot and self.slots > 1
         attempt = self._attempt_data.get(slot if own else None)
         self._sent_configs[slot], self._start[slot] = self._configs[slot], step
+        seed = self.next_seed(slot) if seed is None else seed
         return SlotCommand(slot, reset=True, seed=seed, config=config, hint=words, attempt=attempt)
 
     def process(self, results: Sequence[SlotResult], step: int) -> None:

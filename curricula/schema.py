@@ -357,6 +357,11 @@ class DevelopmentalCurriculum(CurriculumModel):
     lead: AgentId | None = Field(
         None, description="the agent whose curriculum wins where two set a shared field differently"
     )
+    director: str | dict[str, Any] | None = Field(
+        None,
+        description="what says which step comes next: the name of a director, or an object of "
+        "`name` and options; default: the criteria and rules of the steps",
+    )
     steps: tuple[CurriculumStep, ...] = Field(min_length=1, max_length=MOST_STEPS)
     overall_learning_goals: tuple[Text, ...] | Text | None = Field(None, description="for readers")
     evaluation_strategy: Text | None = Field(None, description="for readers")
@@ -455,6 +460,8 @@ class DevelopmentalCurriculum(CurriculumModel):
         value = self.model_dump(mode="json", exclude=prose)
         if not self.partners:
             del value["partners"]  # which keeps the hashes of curricula without any
+        if self.director is None:
+            del value["director"]
         value["steps"] = [step.model_dump(mode="json", exclude=prose) for step in self.steps]
         return hashlib.sha256(json.dumps(value, sort_keys=True).encode()).hexdigest()
 

@@ -11,6 +11,7 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 from piase_gym.core.difficulty import Fields
 from piase_gym.core.digest import canonical_json
 from piase_gym.core.jsonable import jsonable
+from piase_gym.curricula.directors import Director
 from piase_gym.curricula.prompts import prompt_of
 from piase_gym.curricula.schema import CurriculumStep, DevelopmentalCurriculum
 from piase_gym.errors import AgentError, ConfigError, CurriculumError, EnvelopeError
@@ -26,6 +27,7 @@ LENGTH = "max_steps"
 """Of this shared field the largest value holds: nobody's attempt is cut short."""
 Orders = Mapping[str, int]
 """Agent -> the order of its step."""
+NOTHING: Mapping[str, Any] = {}
 
 
 class Override(NamedTuple):
@@ -67,20 +69,37 @@ class ScenarioSetupModule:
         self.base = world.config if base is None else base.pinned(world.envelope)
         self.lead = _lead(self.curricula)
         self.overrides: Fields = {}
-        self._known: dict[tuple[tuple[str, int], ...], Any] = {}
+        self._known: dict[tuple[tuple[str, Any], ...], Any] = {}
         self._check()
 
     # -- what an episode is like -----------------------------------------------------------
 
-    def config(self, orders: Orders) -> Any:
+    def config(self, orders: Orders, drawn: Mapping[str, Any] = NOTHING) -> Any:
         """Return the config of an episode in which agents are in these steps.
 
         What no step sets is as in `base`. It is computed once for each combination.
+
+        Args:
+            orders: The steps.
+            drawn: Fields that a director has drawn, over those of the steps.
         """
-        key = tuple(sorted(orders.items()))
+        key = (*sorted(orders.items()), *sorted(drawn.items()))
         if key not in self._known:
-            self._known[key] = self._make(orders)
+            self._known[key] = self._make(orders, drawn)
         return self._known[key]
+
+    def check_settings(self, director: Director) -> None:
+        """Check that the extreme settings that a director may draw suit their steps.
+
+        Raises:
+            EnvelopeError, ConfigError: If one does not.
+        """
+        for agent, curriculum in self.curricula.items():
+            for step, drawn in with_settings(curriculum, director):
+                try:
+                    self._make({agent: step.order}, drawn)
+                except ConfigError as error:
+                    raise type(error)(describe_settings(step, drawn, error)) from None
 
     def set_base(self, config: Any) -> None:
         """Take another config for what no step sets."""
@@ -111,9 +130,9 @@ class ScenarioSetupModule:
             self.overrides = {}
             self._known.clear()
 
-    def _make(self, orders: Orders) -> Any:
+    def _make(self, orders: Orders, drawn: Mapping[str, Any] = NOTHING) -> Any:
         """Merge, check and return a config."""
-        config = self.base.changed(self.fields(orders))
+        config = self.base.changed({**self.fields(orders), **drawn})
         if self.overrides:
             config = config.changed(self.overrides)
         self.world.check_config(config)
@@ -221,12 +240,45 @@ class ScenarioSetupModule:
         )
 
 
-def union_envelope(curricula: Any, config: Any) -> dict[str, int]:
-    """Return the least envelope that several curricula need, beside a config's own."""
+def with_settings(
+    curriculum: DevelopmentalCurriculum, director: Director
+) -> Iterator[tuple[CurriculumStep, Fields]]:
+    """Yield the steps over which a director draws settings, with its extreme settings."""
+    if director.corners:
+        yield from itertools.product(director.steps_with_settings(curriculum), director.corners)
+
+
+def describe_settings(step: CurriculumStep, drawn: Fields, error: ConfigError) -> str:
+    """Return the message of settings that do not suit a step."""
+    told = ", ".join(f"{name}={value!r}" for name, value in drawn.items())
+    return f"the director may draw {told} at {step.label}: {error}"
+
+
+def union_envelope(curricula: Any, config: Any, director: Director | None = None) -> dict[str, int]:
+    """Return the least envelope that several curricula need, beside a config's own.
+
+    Args:
+        curricula: The curricula.
+        config: The config that they change.
+        director: Who may draw settings.
+
+    Raises:
+        ConfigError: If settings do not suit a step.
+    """
     found: dict[str, int] = {}
+
+    def hold(sizes: Mapping[str, Any]) -> None:
+        for name, size in sizes.items():
+            found[name] = max(int(size), found.get(name, 0))
+
     for curriculum in curricula:
-        for name, size in curriculum.envelope(config).items():
-            found[name] = max(size, found.get(name, 0))
+        hold(curriculum.envelope(config))
+        for step, drawn in () if director is None else with_settings(curriculum, director):
+            try:
+                whole = curriculum.config(step, config).changed(drawn)
+            except ConfigError as error:
+                raise type(error)(describe_settings(step, drawn, error)) from None
+            hold(whole.sizes().model_dump())
     return found
 
 
@@ -236,6 +288,7 @@ def ensure_envelope(
     world: World[Any, Any],
     grow_envelope: Callable[[Mapping[str, int]], object],
     fixed: str | None = None,
+    director: Director | None = None,
 ) -> None:
     """Give an environment that was never reset the envelope that curricula need.
 
@@ -245,11 +298,13 @@ def ensure_envelope(
         world: The world of the environment.
         grow_envelope: Makes room for larger configs.
         fixed: Name of a wrapper that has fixed the spaces already, if there is one.
+        director: Who may draw settings.
 
     Raises:
         EnvelopeError: If there is such a wrapper, and the spaces are too small.
+        ConfigError: If settings do not suit a step.
     """
-    wanted, now = union_envelope(given.values(), config), world.envelope.model_dump()
+    wanted, now = union_envelope(given.values(), config, director), world.envelope.model_dump()
     if all(size <= now[name] for name, size in wanted.items()):
         return
     if fixed is not None:

@@ -181,6 +181,7 @@ def curriculum_problems(curriculum: DevelopmentalCurriculum) -> Iterator[Problem
     """Yield what is wrong with a curriculum, but for what needs its world's config."""
     yield from _world_problems(curriculum)
     yield from _partner_problems(curriculum)
+    yield from _director_problems(curriculum)
     yield from _duplicate_problems(curriculum)
     try:
         kinds = metric_types_of(curriculum, world_metrics(curriculum))
@@ -199,6 +200,22 @@ def _world_problems(curriculum: DevelopmentalCurriculum) -> Iterator[Problem]:
             load(spec.config, spec)
         except PiaseError as error:
             yield Problem(("world",), f"world: {error.args[0]}")
+
+
+def _director_problems(curriculum: DevelopmentalCurriculum) -> Iterator[Problem]:
+    """Yield a problem if there is no such director, or an option of it is not allowed."""
+    if curriculum.director is not None:
+        from piase_gym.curricula.directors import make_director
+
+        try:
+            made = make_director(curriculum.director)
+        except PiaseError as error:
+            yield Problem(("director",), error.args[0])
+            return
+        try:
+            made.check_curriculum(curriculum)
+        except PiaseError as error:
+            yield Problem(("director",), f"director: {error.args[0]}")
 
 
 def _partner_problems(curriculum: DevelopmentalCurriculum) -> Iterator[Problem]:

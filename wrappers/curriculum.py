@@ -38,11 +38,11 @@ def CurriculumWrapper(  # the wrapper's name in the words of users, whatever it 
         curricula: Agent -> curriculum (an object, a name, or a path). One curriculum alone is for
             the agent that it is written for, the only agent of the caller, or, if it names a
             `lead`, for all of them.
-        options: `director` (a `Director` or a name: ``scripted``, ``randomisation``,
-            ``threshold``, ``learning_progress``), `tutor`, `progress` (a file in which progress is
-            kept, and from which it goes on), `agents` (agent -> `Agent` to be configured when it
-            comes to a step), `seed` (of the director's draws; default 0), `metrics` (your own, by
-            name), `lag` (for batches; default 1).
+        options: `director` (a `Director`, a name of `piase_gym.curricula.directors.DIRECTORS`, or
+            a mapping of ``name`` and options; default: that of the curriculum), `tutor`,
+            `progress` (a file in which progress is kept, and from which it goes on), `agents`
+            (agent -> `Agent` to be configured when it comes to a step), `seed` (of the director's
+            draws; default 0), `metrics` (your own, by name), `lag` (for batches; default 1).
 
     Returns:
         A wrapper of the same kind as `env`, with `progress`, `decisions`, `prompts`, `modifier` and

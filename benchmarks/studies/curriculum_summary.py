@@ -187,7 +187,7 @@ def parsed(arguments: Sequence[str] | None = None) -> argparse.Namespace:
             seed=seed,
             num_envs=given.num_envs,
         )
-        folder = given.folder / f"{stem}-{settings.director}-{seed}"
+        folder = given.folder / f"{stem}-{settings.director or 'scripted'}-{seed}"
         given.jobs.append(Job(settings, folder, given.episodes))
     return given
 

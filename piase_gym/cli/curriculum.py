@@ -51,9 +51,10 @@ World = Annotated[
 Director = Annotated[
     str | None,
     typer.Option(
-        metavar="NAME",
-        help="What says which step comes next: scripted (the curriculum's own rules), threshold, "
-        "randomisation or learning_progress. Default: scripted.",
+        metavar="NAME|FILE",
+        help="What says which step comes next: a name (scripted: the curriculum's own rules; "
+        "threshold, randomisation, learning_progress, plr, alp_gmm, learnability, self_paced), or "
+        "a YAML or JSON file with name and options. Default: that of the curriculum.",
         autocompletion=complete_directors,
     ),
 ]
@@ -202,6 +203,7 @@ def run(
 ) -> None:
     """Train a policy through a curriculum; Ctrl-C ends after an update, --resume goes on."""
     from piase_gym.curricula import load
+    from piase_gym.curricula.directors import director_name
     from piase_gym.curricula.simulated_learner import world_of
     from piase_gym.training.curriculum_run import (
         CurriculumTraining,
@@ -209,11 +211,12 @@ def run(
         read_settings_of,
     )
 
-    given: dict[str, Any] = {"world": world, "director": director, "steps": steps, "seed": seed}
+    given: dict[str, Any] = {"world": world, "steps": steps, "seed": seed}
+    given["director"] = read_director(director)
     given |= {"num_envs": num_envs, "num_steps": num_steps}
     given = {key: value for key, value in given.items() if value is not None}
     given |= {key: True for key, value in (("whole", whole), ("log", log)) if value}
-    folder = out or default_folder(name, given)
+    folder = out or default_folder(name, director_name(given.get("director"), load(name)), seed)
     if config:
         given["config"] = read_settings(world_of(load(name), world), config)
     if resume:
@@ -241,11 +244,24 @@ def run(
         raise typer.Exit(130)
 
 
-def default_folder(name: str, given: dict[str, Any]) -> Path:
+def default_folder(name: str, director: str, seed: int | None) -> Path:
     """Return where a run goes that is told no folder."""
     stem = Path(name).name.split(".")[0]
-    director = given.get("director", "scripted")
-    return Path("runs", "curriculum", f"{stem}-{director}-{given.get('seed', 0)}")
+    return Path("runs", "curriculum", f"{stem}-{director}-{seed or 0}")
+
+
+def read_director(given: str | None) -> Any:
+    """Return the name of a director, or what a file says of one.
+
+    Raises:
+        ScenarioError: If the file cannot be read.
+    """
+    from piase_gym.core.files import SCENARIO_SUFFIXES
+    from piase_gym.scenarios.reading import read_file
+
+    if given is None or Path(given).suffix.lower() not in SCENARIO_SUFFIXES:
+        return given
+    return json.loads(json.dumps(read_file(Path(given)).data))
 
 
 @curriculum.command()
@@ -315,7 +331,7 @@ def simulate(
         config=fields,
         learning=learning,
         seed=seed,
-        director=director,
+        director=read_director(director),
         most=episodes,
     )
     path = found.path

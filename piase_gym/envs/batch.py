@@ -16,7 +16,7 @@ from piase_gym.core.commands import OUTCOMES
 from piase_gym.core.config import larger
 from piase_gym.core.digest import digest_bytes
 from piase_gym.core.events import Events
-from piase_gym.core.rng import fresh_seed, spread_seeds
+from piase_gym.core.rng import check_seed, fresh_seed, spread_seeds
 from piase_gym.core.world import SNAPSHOT_SCHEMA, Facts, StepResult
 from piase_gym.envs.actions import any_out_of_range, to_indices
 from piase_gym.envs.arguments import Name, refuse_characters, resolve
@@ -46,6 +46,8 @@ from piase_gym.worlds.batch_arrays import bytes_of, packed, stacked
 from piase_gym.worlds.scripted_batch import BatchScripts, scripts_of
 
 AUTORESET = {"disabled": 0, "next_step": 1, "same_step": 2}
+BEFORE_FIRST = np.uint64(2**64 - 1)
+"""The number of an episode after which the next is number 0, that of the given seed itself."""
 """How kernels know the modes of autoreset."""
 Infos = dict[str, Any]
 Step = tuple[NDArray[Any], NDArray[np.float64], NDArray[np.bool_], NDArray[np.bool_], Infos]
@@ -154,12 +156,23 @@ class BatchEnv:
             given = seeds[slot]
             if given is not None:
                 states["given"][slot], states["episode"][slot] = given, 0
+            elif states["episode"][slot] == BEFORE_FIRST:  # of `set_next_seed`
+                states["episode"][slot] = 0
             elif self.ready[slot]:
                 states["episode"][slot] += np.uint64(1)
             else:
                 states["given"][slot], states["episode"][slot] = fresh_seed(), 0
         self.begin(chosen)
         return self._pick(self.batch.obs), {"seed": self.seeds(), **self._infos()}
+
+    def set_next_seed(self, slot: int, seed: int) -> None:
+        """Let a slot's next reset without a seed start the episode of this one; others follow it.
+
+        Raises:
+            ConfigError: If the seed is not allowed.
+        """
+        states = self.batch.states
+        states["given"][slot], states["episode"][slot] = check_seed(seed), BEFORE_FIRST
 
     def begin(self, slots: NDArray[np.int64]) -> None:
         """Start the episodes whose numbers and seeds are in the states; see `reset`."""

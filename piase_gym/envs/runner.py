@@ -82,6 +82,7 @@ class EpisodeRunner:
         """In which order agents act, as far as it was set."""
         self._base: int | None = None
         self._episode = 0
+        self._next_seed: int | None = None
         self.next_config: Any = None
         self._closed = False
 
@@ -122,6 +123,8 @@ class EpisodeRunner:
         self.require_open()
         if seed is not None:
             base, episode = check_seed(seed), 0
+        elif self._next_seed is not None:
+            base, episode = self._next_seed, 0
         elif self._base is None:
             base, episode = fresh_seed(), 0
         else:
@@ -131,6 +134,7 @@ class EpisodeRunner:
         if self.next_config is not None:
             config, self.next_config = self.next_config, None
             self.world.configure(config)
+        self._next_seed = None
         effective = episode_seed(base, episode)
         self.world.reset(effective)
         self._base, self._episode = base, episode
@@ -142,6 +146,14 @@ class EpisodeRunner:
         if self.events.active:
             self.events.post("reset", seed=effective, episode=self._episode)
             self.events.post("begun")  # everybody has heard, and nobody has seen anything yet
+
+    def set_next_seed(self, seed: int) -> None:
+        """Let the next reset without a seed start the episode of this one; later ones follow it.
+
+        Raises:
+            ConfigError: If the seed is not allowed.
+        """
+        self._next_seed = check_seed(seed)
 
     def _take_options(self, options: Mapping[str, Any]) -> None:
         """Use known reset options; others only warn, because checkers pass them."""

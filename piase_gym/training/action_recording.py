@@ -21,6 +21,61 @@ from piase_gym.errors import StorageError, TrainingError
 
 ACTIONS = "actions.bin"
 """Where the actions are: for each update (steps, environments, agents), little-endian."""
+ADVANTAGES = "advantages.bin"
+"""Where the advantages are that a director was told: for each update (steps, environments)."""
+
+
+class UpdateFile:
+    """A file of arrays of one shape, one for each update, little-endian.
+
+    Args:
+        path: The file.
+        shape: The shape.
+        kind: The type of the numbers.
+    """
+
+    def __init__(self, path: Path, shape: tuple[int, ...], kind: Any) -> None:
+        """Name the file."""
+        self.path, self.shape = path, shape
+        self.kind = np.dtype(kind).newbyteorder("<")
+        self.size = self.kind.itemsize * int(np.prod(shape))
+
+    def write(self, array: NDArray[Any]) -> None:
+        """Put the array of an update behind those before it.
+
+        Raises:
+            StorageError: If it cannot be written.
+        """
+        try:
+            with self.path.open("ab") as file:
+                file.write(array.astype(self.kind).tobytes())
+        except OSError as error:
+            raise StorageError(f"{self.path}: {error.strerror}") from error
+
+    def cut(self, updates: int) -> None:
+        """Forget what came after so many updates.
+
+        Raises:
+            StorageError: If it cannot be written.
+        """
+        try:
+            with self.path.open("r+b") as file:
+                file.truncate(updates * self.size)
+        except OSError as error:
+            raise StorageError(f"{self.path}: {error.strerror}") from error
+
+    def read(self, updates: int) -> Iterator[NDArray[Any]]:
+        """Yield the arrays of the first updates.
+
+        Raises:
+            StorageError: If there are not so many.
+        """
+        size = self.path.stat().st_size if self.path.is_file() else -1
+        if size < updates * self.size:
+            raise StorageError(f"{self.path} is missing or too short: this run cannot go on")
+        with self.path.open("rb") as file:
+            for _ in range(updates):
+                yield np.frombuffer(file.read(self.size), self.kind).reshape(self.shape)
 
 
 class RecordingEnv:
@@ -34,12 +89,10 @@ class RecordingEnv:
 
     def __init__(self, env: Any, path: Path, num_steps: int) -> None:
         """Keep nothing yet."""
-        self.env, self.path = env, path
-        self._shape = num_steps, env.num_envs, len(env.agents)
+        self.env = env
         kind = np.min_scalar_type(int(env.action_space.n) - 1)
-        self._kind = kind.newbyteorder("<")
-        self._size = kind.itemsize * int(np.prod(self._shape))
-        self._played: list[bytes] = []
+        self._file = UpdateFile(path, (num_steps, env.num_envs, len(env.agents)), kind)
+        self._played: list[NDArray[Any]] = []
 
     def __getattr__(self, name: str) -> Any:
         """Return what the environments have."""
@@ -47,7 +100,7 @@ class RecordingEnv:
 
     def step(self, actions: NDArray[Any]) -> Any:
         """Act, and take note of it."""
-        self._played.append(actions.astype(self._kind).tobytes())
+        self._played.append(actions.copy())
         return self.env.step(actions)
 
     def write(self) -> None:
@@ -57,11 +110,7 @@ class RecordingEnv:
             StorageError: If it cannot be written.
         """
         played, self._played = self._played, []
-        try:
-            with self.path.open("ab") as file:
-                file.write(b"".join(played))
-        except OSError as error:
-            raise StorageError(f"{self.path}: {error.strerror}") from error
+        self._file.write(np.stack(played))
 
     def cut(self, updates: int) -> None:
         """Forget what was played after so many updates.
@@ -69,11 +118,7 @@ class RecordingEnv:
         Raises:
             StorageError: If it cannot be written.
         """
-        try:
-            with self.path.open("r+b") as file:
-                file.truncate(updates * self._size)
-        except OSError as error:
-            raise StorageError(f"{self.path}: {error.strerror}") from error
+        self._file.cut(updates)
 
     def read(self, updates: int) -> Iterator[NDArray[Any]]:
         """Yield the actions of the first updates, each of shape (steps, environments, agents).
@@ -81,15 +126,10 @@ class RecordingEnv:
         Raises:
             StorageError: If there are not so many, or some that cannot be.
         """
-        size = self.path.stat().st_size if self.path.is_file() else -1
-        if size < updates * self._size:
-            raise StorageError(f"{self.path} is missing or too short: this run cannot go on")
-        with self.path.open("rb") as file:
-            for _ in range(updates):
-                part = np.frombuffer(file.read(self._size), self._kind)
-                if part.max(initial=0) >= self.env.action_space.n:
-                    raise StorageError(f"{self.path} is damaged: there is no such action")
-                yield part.reshape(self._shape).astype(np.int64)
+        for part in self._file.read(updates):
+            if part.max(initial=0) >= self.env.action_space.n:
+                raise StorageError(f"{self._file.path} is damaged: there is no such action")
+            yield part.astype(np.int64)
 
 
 class RepeatedStore(ProgressStore):
@@ -134,4 +174,4 @@ def no_repeat(path: Path) -> TrainingError:
     )
 
 
-__all__ = ["RecordingEnv", "RepeatedStore", "no_repeat"]
+__all__ = ["RecordingEnv", "RepeatedStore", "UpdateFile", "no_repeat"]

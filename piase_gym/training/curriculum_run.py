@@ -10,6 +10,7 @@ from __future__ import annotations
 
 import dataclasses
 import io
+import itertools
 import json
 import os
 import time
@@ -17,12 +18,22 @@ from collections.abc import Callable, Mapping
 from pathlib import Path
 from typing import Any
 
+import numpy as np
+
 from piase_gym.core.files import write_json, write_whole
 from piase_gym.curricula import ProgressStore, load
 from piase_gym.curricula.attempts import EpisodeCounts
+from piase_gym.curricula.directors import director_name
 from piase_gym.curricula.learning_path import PATH, PROGRESS, read_rows
 from piase_gym.errors import ConfigError, StorageError, TrainingError
-from piase_gym.training.action_recording import ACTIONS, RecordingEnv, RepeatedStore, no_repeat
+from piase_gym.training.action_recording import (
+    ACTIONS,
+    ADVANTAGES,
+    RecordingEnv,
+    RepeatedStore,
+    UpdateFile,
+    no_repeat,
+)
 from piase_gym.training.curriculum_env import controller_of, make_curriculum_env
 from piase_gym.training.curriculum_settings import (
     APART,
@@ -100,6 +111,9 @@ class CurriculumTraining:
         self._starts: list[int] = []
         self.controller.attempt_listeners.append(self._hear)
         self.trainer = ppo.Trainer(self.env, self._ppo_settings(ppo), APART * settings.seed)
+        self.trainer.after_rollout = self._tell_director
+        shape = settings.num_steps, settings.num_envs
+        self._advantages = UpdateFile(self.folder / ADVANTAGES, shape, np.float32)
         self._decided = self._updates = 0
         self._counts = EpisodeCounts()
         self._saved = time.monotonic()
@@ -148,7 +162,7 @@ class CurriculumTraining:
     def _begin(self) -> None:
         """Write down the beginning, and the settings last: only then is there a run."""
         self._save()
-        for name in (ACTIONS, PATH):
+        for name in (ACTIONS, ADVANTAGES, PATH) if self._scored else (ACTIONS, PATH):
             write_whole(self.folder / name, b"")
         write_json(self.folder / SETTINGS, dataclasses.asdict(self.settings))
         self.controller.save()
@@ -180,6 +194,22 @@ class CurriculumTraining:
                 self._save()
         self.controller.save()
         return look
+
+    @property
+    def _scored(self) -> bool:
+        """Whether the director scores episodes by advantages."""
+        return bool(self.controller.director.reads_advantages)
+
+    def _tell_director(self, rollout: Any) -> None:
+        """Tell the director the advantages of a rollout; learn from what it says."""
+        shape = self.settings.num_steps, self.settings.num_envs, -1
+        place = list(self.env.agents).index(self.agent)
+        if self._scored:
+            advantages = rollout.advantages.view(shape)[:, :, place].numpy()
+            self._advantages.write(advantages)
+            self.controller.report_advantages(self.agent, advantages)
+        learn = self.controller.learning_mask(self.agent, self.settings.num_steps)
+        rollout.alive.view(shape)[~learn] = False
 
     def close(self) -> None:
         """Close the environments."""
@@ -219,7 +249,7 @@ class CurriculumTraining:
             "uncounted": played.uncounted,
             "under_way": None if tried is None else tried.as_json(),
             "names": {str(step.order): step.name for step in self.curriculum.steps},
-            "director": self.settings.director,
+            "director": director_name(self.settings.director, self.curriculum),
         }
         self._decided = decided
         row = {"steps": look.steps, "won": round(look.won, 6), "agents": {self.agent: entry}}
@@ -276,9 +306,13 @@ class CurriculumTraining:
         rows = list(read_rows(path))[:updates]
         if len(rows) != updates:
             raise StorageError(f"{path} does not reach to the checkpoint: this run cannot go on")
-        for actions, row in zip(self.env.read(updates), rows, strict=True):
+        told = self._advantages.read(updates) if self._scored else itertools.repeat(None, updates)
+        for actions, row, advantages in zip(self.env.read(updates), rows, told, strict=True):
             for acts in actions:
                 trainer.shown, _, _, _, trainer.infos = self.env.env.step(acts)
+            if advantages is not None:
+                self.controller.report_advantages(self.agent, advantages)
+            self.controller.learning_mask(self.agent, self.settings.num_steps)
             trainer.steps = row["steps"]
             if json.loads(json.dumps(self._row()[0])) != row:
                 raise no_repeat(path)
@@ -287,6 +321,8 @@ class CurriculumTraining:
     def _forget(self, updates: int) -> None:
         """Forget what was played after so many updates, once it is sure that the run goes on."""
         self.env.cut(updates)
+        if self._scored:
+            self._advantages.cut(updates)
         path = self.folder / PATH
         rows = list(read_rows(path))[:updates]
         write_whole(path, b"".join(json.dumps(row).encode() + b"\n" for row in rows))

@@ -36,7 +36,9 @@ class CurriculumTrainingSettings:
         curriculum: A name or a path.
         world: The world, if the curriculum names none.
         config: Fields of the world's config, under those of the steps.
-        director: What says which step comes next; see `piase_gym.curricula.directors.DIRECTORS`.
+        director: What says which step comes next: a name of
+            `piase_gym.curricula.directors.DIRECTORS`, or a mapping of name and options; by default
+            that of the curriculum.
         steps: The budget of environment steps.
         seed: Of everything.
         num_envs: Environments side by side.
@@ -51,7 +53,7 @@ class CurriculumTrainingSettings:
     curriculum: str
     world: str | None = None
     config: Mapping[str, Any] = field(default_factory=dict)
-    director: str = "scripted"
+    director: str | Mapping[str, Any] | None = None
     steps: int = 1_000_000
     seed: int = 0
     num_envs: int = 64
@@ -95,7 +97,8 @@ class CurriculumTrainingSettings:
             UnknownNameError: If there is no such director or world.
             ConfigError: If there is no world, or the config is not allowed.
         """
-        make_director(self.director)
+        made = make_director(curriculum.director if self.director is None else self.director)
+        made.check_curriculum(curriculum)
         fields = base_fields(curriculum, self.config)
         resolve(world_of(curriculum, self.world), None, None, fields)
 

@@ -180,6 +180,8 @@ class Trainer:
         self.shown, self.infos = self.env.reset(seed)
         self.recent: list[bool] = []
         self.steps = 0
+        self.after_rollout: Callable[[Rollout], object] = lambda rollout: None
+        """Called before learning; it may clear flags of `Rollout.alive`."""
 
     def train(self, report: Callable[[int, float], object] = lambda steps, won: None) -> None:
         """Alternate between acting and learning until the steps are used up or a report says so."""
@@ -189,7 +191,9 @@ class Trainer:
                 group["lr"] = settings.learning_rate * (1.0 - self.steps / settings.total_steps)
             self.recent = []
             self.act()
-            self.learn()
+            self.after_rollout(self.rollout)
+            if self.rollout.alive.any():
+                self.learn()
             if report(self.steps, float(np.mean(self.recent)) if self.recent else 0.0):
                 break
 

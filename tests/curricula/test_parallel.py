@@ -64,10 +64,11 @@ def test_slots_in_processes_decide_as_a_batch_does(lag: int) -> None:
     assert [decision.to_bytes() for decision in env.decisions] == found
 
 
-def test_drawing_directors_do_not_care_who_hosts_a_slot() -> None:
+@pytest.mark.parametrize("director", ["learning_progress", {"name": "plr", "score": "return"}])
+def test_drawing_directors_do_not_care_who_hosts_a_slot(director: Any) -> None:
     def drawn(workers: int) -> Any:
         env = ParallelCurricula(
-            "GridWorld", stages(), slots=3, workers=workers, director="learning_progress", seed=4
+            "GridWorld", stages(), slots=3, workers=workers, director=director, seed=4
         )
         begun: list[Any] = []
         env.events.subscribe(

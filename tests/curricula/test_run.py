@@ -345,6 +345,7 @@ def assert_same_run(one: Path, two: Path) -> None:
 PLACES: dict[str, dict[str, Any]] = {
     "batch": {"whole": True, "seed": 2},
     "drawn": {"director": "learning_progress"},
+    "replayed": {"director": {"name": "plr", "robust": True, "warm_up": 4}},
     "slots": {"curriculum": "text_quest", "world": None, "steps": 2048, "seed": 1},
 }
 
@@ -369,6 +370,19 @@ def test_a_run_that_was_broken_off_ends_as_if_it_had_not_been(name: str, tmp_pat
     last.train()
     last.close()
     assert_same_run(tmp_path / "whole", tmp_path / "parts")
+
+
+def test_robust_level_replay_learns_nothing_before_there_is_a_replay(tmp_path: Path) -> None:
+    for warm_up, learns in ((500, False), (4, True)):
+        director = {"name": "plr", "robust": True, "warm_up": warm_up}
+        run = run_of(tmp_path / str(warm_up), director=director)
+        begun = {name: value.clone() for name, value in run.trainer.policy.state_dict().items()}
+        run.train()
+        known = run.controller.progress["agent_0"].memory["teacher"].known
+        assert 20 < len(known) < 500
+        ended = run.trainer.policy.state_dict()
+        assert any((begun[name] != ended[name]).any() for name in begun) == learns
+        run.close()
 
 
 BREAK = """
@@ -590,3 +604,26 @@ def test_mistakes_in_names_are_told_before_torch_is_loaded(tmp_path: Path) -> No
     assert lines[1::2] == ["False []"] * len(NAMES)
     assert not [line for line in lines[::2] if line.startswith("no error")]
     assert len(lines) == 2 * len(NAMES)
+
+
+def test_a_director_with_options_comes_from_a_file(tmp_path: Path) -> None:
+    (tmp_path / "plr.yaml").write_text("{name: plr, replay: 0.9, score: return, warm_up: 3}")
+    sizes = ["--steps", "256", "--num-envs", "8", "--num-steps", "16"]
+    done = piase("curriculum", "run", "door_key", "--director", "plr.yaml", *sizes, cwd=tmp_path)
+    assert done.returncode == 0, done.stderr
+    folder = tmp_path / "runs" / "curriculum" / "door_key-plr-0"
+    kept = json.loads((folder / "settings.json").read_text())["director"]
+    assert kept == {"name": "plr", "replay": 0.9, "score": "return", "warm_up": 3}
+    assert (
+        json.loads((folder / "path.jsonl").read_text().splitlines()[0])["agents"]["agent_0"][
+            "director"
+        ]
+        == "plr"
+    )
+    (tmp_path / "plr.yaml").write_text("{name: plr, replay: 9}")
+    done = piase("curriculum", "run", "door_key", "--director", "plr.yaml", cwd=tmp_path)
+    assert done.returncode == 2
+    assert "director plr: replay is a number from 0 to 1, not 9" in done.stderr
+    words = ["simulate", "door_key", "--skill", "0.5", "--director", "learnability"]
+    done = piase("curriculum", *words, "--episodes", "20", cwd=tmp_path)
+    assert done.returncode == 0, done.stderr

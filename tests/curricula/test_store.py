@@ -324,8 +324,19 @@ def damaged(good: Any, rng: random.Random) -> Any:
     return data
 
 
-@pytest.mark.parametrize("director", ["scripted", "learning_progress"])
-def test_damaged_progress_is_refused_or_can_be_gone_on_with(director: str, tmp_path: Path) -> None:
+@pytest.mark.parametrize(
+    "director",
+    [
+        "scripted",
+        "learning_progress",
+        {"name": "plr", "score": "return", "warm_up": 2},
+        {"name": "learnability", "over": "levels", "candidates": 2, "tries": 2, "best": 1},
+        {"name": "self_paced", "period": 3},
+        {"name": "alp_gmm", "period": 3, "components": [1, 2]},
+    ],
+    ids=str,
+)
+def test_damaged_progress_is_refused_or_can_be_gone_on_with(director: Any, tmp_path: Path) -> None:
     import piase_gym
     from piase_gym.curricula.learning_path import explain, headings, read_paths, table_rows
     from piase_gym.wrappers import CurriculumWrapper

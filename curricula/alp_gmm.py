@@ -1,0 +1,276 @@
+"""ALP-GMM: a mixture of Gaussians finds where in a space of tasks the success is changing.
+
+Portelas, Colas, Hofmann, Oudeyer: Teacher algorithms for curriculum learning of Deep RL in
+continuously parameterized environments, CoRL 2019. The mixture is scikit-learn's.
+"""
+
+from __future__ import annotations
+
+import importlib.util
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, field
+from typing import Any, ClassVar
+
+import numpy as np
+from numpy.typing import NDArray
+from pydantic import ConfigDict
+
+from piase_gym.core.rng import MASK, Stream, mix64
+from piase_gym.curricula.directors import sample_index
+from piase_gym.curricula.progress import MOST
+from piase_gym.curricula.schema import CurriculumStep, DevelopmentalCurriculum
+from piase_gym.curricula.tasks import (
+    MEASURES,
+    Proposal,
+    Task,
+    TaskDirector,
+    check_count,
+    check_share,
+    check_word,
+    outcome_of,
+)
+from piase_gym.errors import ConfigError, MissingExtraError, ProgressError
+from piase_gym.runs.history import Episode
+
+FORBID = ConfigDict(extra="forbid")
+
+
+@dataclass
+class Gaussian:
+    """A part of a mixture over places and their learning progress, which comes last.
+
+    Attributes:
+        mean: Its mean.
+        covariance: Its covariance, row by row.
+    """
+
+    __pydantic_config__ = FORBID
+
+    mean: list[float]
+    covariance: list[list[float]]
+
+
+@dataclass
+class ProgressMemory:
+    """What ALP-GMM remembers.
+
+    Attributes:
+        places: Where the tasks of the last episodes were.
+        outcomes: How they went.
+        progress: The absolute learning progress of each.
+        count: Episodes so far.
+        mixture: The mixture, once one was fitted.
+    """
+
+    __pydantic_config__ = FORBID
+
+    places: list[list[float]] = field(default_factory=list)
+    outcomes: list[float] = field(default_factory=list)
+    progress: list[float] = field(default_factory=list)
+    count: int = 0
+    mixture: list[Gaussian] = field(default_factory=list)
+
+
+class ALPGMM(TaskDirector[ProgressMemory]):
+    """Draws settings where the outcome differs most from what it was before.
+
+    The absolute learning progress (ALP) of an episode is the distance of its outcome from that of
+    the nearest task before. Every `period` episodes mixtures of Gaussians are fitted to the last
+    `period` tasks with their ALP, and the one with the least AIC is kept. A Gaussian is drawn by
+    its mean ALP, a task by that Gaussian. Distances are those in the unit cube, to which each range
+    is scaled.
+
+    Args:
+        settings: Fields of the config: name -> [least, largest]. Without any, the place of a step
+            in the curriculum is drawn.
+        step: The step whose settings are drawn; by default the last.
+        measure: The outcome: ``return`` or ``success``.
+        period: Episodes between two fits; before the first all draws are even.
+        components: The least and the largest number of Gaussians.
+        random: The share of draws that are even.
+        history: Among so many episodes the nearest is looked for.
+    """
+
+    Memory: ClassVar[Any] = ProgressMemory
+
+    def __init__(
+        self,
+        settings: Mapping[str, Sequence[float]] | None = None,
+        step: int | str | None = None,
+        measure: str = "return",
+        period: int = 250,
+        components: Sequence[int] = (2, 10),
+        random: float = 0.2,
+        history: int = 10_000,
+    ) -> None:
+        """Check the options.
+
+        Raises:
+            ConfigError: If one is not allowed.
+            MissingExtraError: If scikit-learn is not installed.
+        """
+        if importlib.util.find_spec("sklearn") is None:
+            raise MissingExtraError("the director alp_gmm", "teachers")
+        super().__init__(settings, step)
+        if step is not None and not self.ranges:
+            raise ConfigError("step is that of settings, and there are none")
+        self.measure = check_word("measure", measure, MEASURES)
+        self.reads_returns = measure == "return"
+        self.period, self.random = check_count("period", period), check_share("random", random)
+        if not isinstance(components, Sequence) or len(components) != 2:
+            raise ConfigError(f"components are [least, largest], not {components!r:.80}")
+        self.fewest, self.most = (check_count("components", number) for number in components)
+        if not self.fewest <= self.most <= self.period:
+            raise ConfigError(
+                f"components are [least, largest], at most period ({period}), not {components!r}"
+            )
+        self.history = check_count("history", history)
+        if self.history < self.period:
+            raise ConfigError(f"history ({history}) is at least period ({period})")
+
+    def check_memory(self, memory: ProgressMemory) -> None:
+        """Check what was remembered."""
+        size, length = max(len(self.ranges), 1), len(memory.places)
+        right = length == len(memory.outcomes) == len(memory.progress) <= self.history
+        right &= length <= memory.count <= MOST and all(len(p) == size for p in memory.places)
+        right &= all(-1e300 < x < 1e300 for place in memory.places for x in place)
+        right &= all(-1e300 < x < 1e300 for x in (*memory.outcomes, *memory.progress))
+        for part in memory.mixture:
+            rows = [part.mean, *part.covariance]
+            square = len(rows) == size + 2 and all(len(row) == size + 1 for row in rows)
+            right &= square and _is_covariance(part.covariance)
+        if not right:
+            raise ProgressError("this progress is damaged, or of other options: teacher")
+
+    def steps_with_settings(self, curriculum: DevelopmentalCurriculum) -> Sequence[CurriculumStep]:
+        """Return the step that is named, or the last."""
+        return super().steps_with_settings(curriculum)[-1:]
+
+    # -- drawing ---------------------------------------------------------------------------
+
+    def propose(self, agent: str, stream: Stream) -> Proposal:
+        """Draw a task: evenly, or of a Gaussian."""
+        state, evenly = self.state(agent), stream.uniform()
+        size = max(len(self.ranges), 1)
+        if not state.mixture or evenly < self.random:
+            place = [stream.uniform() for _ in range(size)]
+            return Proposal(self._task(agent, place), {"random": True})
+        weights = component_weights([part.mean[-1] for part in state.mixture])
+        number = sample_index(weights, stream.uniform())
+        part = state.mixture[number]
+        normal = np.array([stream.normal() for _ in range(size)])
+        covariance = np.array(part.covariance)[:size, :size]
+        drawn = np.array(part.mean)[:size] + np.linalg.cholesky(covariance) @ normal
+        values = {"random": False, "component": number, "probability": round(weights[number], 12)}
+        return Proposal(self._task(agent, drawn.tolist()), values)
+
+    def _task(self, agent: str, place: Sequence[float]) -> Task:
+        """Return the task at a place of the unit cube, or at its face."""
+        if self.ranges:
+            return Task(
+                self.steps_with_settings(self.curriculum(agent))[0].order,
+                None,
+                self.ranges.at(place),
+            )
+        steps = self.curriculum(agent).steps
+        number = min(int(min(max(place[0], 0.0), 1.0) * len(steps)), len(steps) - 1)
+        return Task(steps[number].order)
+
+    def place_of(self, agent: str, task: Task) -> list[float]:
+        """Return where in the unit cube a task is."""
+        if self.ranges:
+            return self.ranges.place(task.settings)
+        orders = [step.order for step in self.curriculum(agent).steps]
+        return [(orders.index(task.order) + 0.5) / len(orders)]
+
+    # -- learning --------------------------------------------------------------------------
+
+    def learn(self, agent: str, task: Task, episode: Episode) -> None:
+        """Note the learning progress of an episode; fit the mixture if it is time."""
+        state = self.state(agent)
+        place, outcome = self.place_of(agent, task), outcome_of(episode, self.measure)
+        state.progress.append(learning_progress(state.places, state.outcomes, place, outcome))
+        state.places.append(place)
+        state.outcomes.append(outcome)
+        state.count += 1
+        for kept in (state.places, state.outcomes, state.progress):
+            del kept[: -self.history]
+        if state.count % self.period == 0:
+            rows = np.column_stack([state.places, state.progress])[-self.period :]
+            seed = mix64((mix64(self.seed) + state.count) & MASK) >> 33
+            state.mixture = fit_mixture(rows, self.fewest, self.most, seed)
+
+
+def learning_progress(
+    places: Sequence[Sequence[float]],
+    outcomes: Sequence[float],
+    place: Sequence[float],
+    outcome: float,
+) -> float:
+    """Return the distance of an outcome from that at the nearest place; of several, the newest's.
+
+    Example:
+        >>> learning_progress([[0.1], [0.9]], [0.0, 1.0], [0.8], 0.25)
+        0.75
+    """
+    if not places:
+        return 0.0
+    distances = ((np.array(places) - np.array(place)) ** 2).sum(axis=1)
+    nearest = len(places) - 1 - int(np.argmin(distances[::-1]))
+    return abs(outcome - outcomes[nearest])
+
+
+def component_weights(means: Sequence[float]) -> list[float]:
+    """Return the probability of each Gaussian, by its mean progress; if all have none, evenly."""
+    kept = [max(mean, 0.0) for mean in means]
+    total = sum(kept)
+    return [1.0 / len(kept)] * len(kept) if total <= 0.0 else [mean / total for mean in kept]
+
+
+def fit_mixture(rows: NDArray[np.float64], fewest: int, most: int, seed: int) -> list[Gaussian]:
+    """Return the mixture with the least AIC.
+
+    Args:
+        rows: Places with their progress.
+        fewest: The least number of Gaussians.
+        most: The largest.
+        seed: Of scikit-learn's draws.
+    """
+    import warnings
+
+    from sklearn.exceptions import ConvergenceWarning
+    from sklearn.mixture import GaussianMixture
+    from threadpoolctl import threadpool_limits
+
+    fitted = []
+    # More threads only wait for each other here. Warnings are of fewer rows than Gaussians.
+    with threadpool_limits(1), warnings.catch_warnings():
+        warnings.simplefilter("ignore", ConvergenceWarning)
+        for number in range(fewest, most + 1):
+            mixture = GaussianMixture(number, covariance_type="full", random_state=seed).fit(rows)
+            fitted.append((float(mixture.aic(rows)), number, mixture))
+    best = min(fitted, key=lambda entry: entry[:2])[2]
+    return [
+        Gaussian(mean.tolist(), covariance.tolist())
+        for mean, covariance in zip(best.means_, best.covariances_, strict=True)
+    ]
+
+
+def _is_covariance(rows: Sequence[Sequence[float]]) -> bool:
+    """Tell whether a matrix has a Cholesky factor."""
+    matrix = np.array(rows)
+    if not np.allclose(matrix, matrix.T):
+        return False
+    try:
+        np.linalg.cholesky(matrix)
+    except np.linalg.LinAlgError:
+        return False
+    return True
+
+
+__all__ = [
+    "ALPGMM",
+    "component_weights",
+    "fit_mixture",
+    "learning_progress",
+]

@@ -1,0 +1,137 @@
+"""What learners tell a director, and what it tells them: advantages, and what to learn from.
+
+A learner that has played some steps tells the advantages of these steps; each episode that is over
+gets those of its own steps. And it may ask which of these steps it is to learn from: some
+directors try levels before anybody is to learn from them.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from dataclasses import dataclass, field
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from piase_gym.curricula.directors import StepChoice
+from piase_gym.errors import ConfigError
+from piase_gym.runs.history import Episode
+
+MOST_WAITING = 10_000
+"""So many episodes of a slot may wait for their advantages."""
+Score = Callable[[StepChoice, Episode, NDArray[Any]], None]
+
+
+@dataclass
+class _Slot:
+    """What is remembered of one agent in one slot.
+
+    Attributes:
+        begun: At which step each of the last episodes began, and whether to learn from it.
+        waiting: Episodes that are over and not yet scored.
+    """
+
+    begun: list[tuple[int, bool]] = field(default_factory=list)
+    waiting: list[tuple[StepChoice, Episode]] = field(default_factory=list)
+
+
+class LearnerFeedback:
+    """What goes between one agent's learner and its director.
+
+    Args:
+        slots: How many environments there are.
+        scores: Whether the director scores episodes by advantages.
+    """
+
+    def __init__(self, slots: int, scores: bool) -> None:
+        """Nothing was played yet."""
+        self.scores = scores
+        self._slots = [_Slot() for _ in range(slots)]
+        self._told: list[NDArray[Any]] = []
+        """Advantages that are still needed, each of shape (steps, slots)."""
+        self._told_to = 0
+        """The step up to which they were told."""
+
+    def begin(self, slot: int, step: int, learn: bool) -> None:
+        """An episode begins after so many steps of the run."""
+        self._slots[slot].begun.append((step, learn))
+
+    def ended(self, choice: StepChoice, episode: Episode) -> None:
+        """An episode is over and counts.
+
+        Raises:
+            ConfigError: If nobody tells advantages.
+        """
+        if not self.scores:
+            return
+        waiting = self._slots[episode.slot].waiting
+        waiting.append((choice, episode))
+        if len(waiting) > MOST_WAITING:
+            raise ConfigError(
+                f"the director scores episodes by the advantages of their steps, and nobody has "
+                f"told any in {MOST_WAITING:,} episodes: call controller.report_advantages(agent, "
+                "advantages) after each rollout, or give the director score='return'"
+            )
+
+    def report(self, advantages: Any, step: int, score: Score) -> None:
+        """Take in the advantages of the last steps, and score the episodes that have all of theirs.
+
+        Args:
+            advantages: Shape (steps, slots), those of the last steps.
+            step: Steps of the run so far.
+            score: Takes in the advantages of an episode.
+
+        Raises:
+            ConfigError: If they are not numbers of such a shape.
+        """
+        given = np.asarray(advantages)
+        shape = given.shape
+        right = given.ndim == 2 and shape[1] == len(self._slots) and 0 < len(given) <= step
+        if not right or given.dtype.kind not in "fiu" or not np.isfinite(given).all():
+            raise ConfigError(
+                f"advantages are finite numbers of shape (steps, {len(self._slots)}), at most of "
+                f"the {step} steps so far, not {given.dtype} of shape {shape}"
+            )
+        if self._told and step - len(given) != self._told_to:
+            self._told = []  # steps are missing, so what was told before ends nowhere
+        self._told.append(given.astype(np.float64))
+        self._told_to = step
+        self._score(score)
+
+    def _score(self, score: Score) -> None:
+        """Score the episodes that have all of their advantages; forget what no other needs."""
+        told = np.concatenate(self._told)
+        first = self._told_to - len(told)
+        due: list[tuple[StepChoice, Episode]] = []
+        for slot in self._slots:
+            due += [entry for entry in slot.waiting if entry[1].end <= self._told_to]
+            slot.waiting = [entry for entry in slot.waiting if entry[1].end > self._told_to]
+        for choice, episode in sorted(due, key=lambda entry: (entry[1].end, entry[1].slot)):
+            begin = episode.end - episode.length
+            if begin >= first:  # else a part was not told
+                score(choice, episode, told[begin - first : episode.end - first, episode.slot])
+        needed = [slot.begun[-1][0] for slot in self._slots if slot.begun]
+        needed += [e.end - e.length for slot in self._slots for _, e in slot.waiting]
+        oldest = max(min([*needed, self._told_to]), first)
+        self._told = [told[oldest - first :]] if oldest < self._told_to else []
+
+    def mask(self, steps: int, step: int) -> NDArray[np.bool_]:
+        """Return from which of the last steps to learn, shape (steps, slots).
+
+        Args:
+            steps: How many.
+            step: Steps of the run so far.
+        """
+        found = np.ones((steps, len(self._slots)), np.bool_)
+        first = step - steps
+        for number, slot in enumerate(self._slots):
+            for at, learn in slot.begun:
+                found[max(at - first, 0) :, number] = learn
+            past = [place for place, (at, _) in enumerate(slot.begun) if at <= step]
+            if past:
+                del slot.begun[: past[-1]]
+        return found
+
+
+__all__ = ["LearnerFeedback"]

@@ -1,0 +1,281 @@
+"""Prioritised level replay (PLR): levels that taught much come again.
+
+Jiang, Grefenstette, Rocktäschel: Prioritized Level Replay, ICML 2021; and for `robust`, Jiang,
+Dennis and others: Replay-Guided Adversarial Environment Design, NeurIPS 2021.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, field
+from typing import Any, ClassVar
+
+import numpy as np
+from numpy.typing import NDArray
+from pydantic import ConfigDict
+
+from piase_gym.core.rng import MAX_SEED, Stream
+from piase_gym.curricula.directors import StepChoice, sample_index
+from piase_gym.curricula.progress import MOST
+from piase_gym.curricula.schema import DevelopmentalCurriculum
+from piase_gym.curricula.tasks import (
+    Proposal,
+    Task,
+    TaskDirector,
+    check_count,
+    check_flag,
+    check_positive,
+    check_share,
+    check_word,
+    require_orders,
+)
+from piase_gym.errors import ConfigError, ProgressError
+from piase_gym.runs.history import Episode
+
+OVER = ("levels", "steps")
+SCORES = ("gae", "positive", "return")
+PRIORITIES = ("rank", "proportional")
+FORBID = ConfigDict(extra="forbid")
+
+
+@dataclass
+class KnownTask:
+    """A task that has a score.
+
+    Attributes:
+        task: The task.
+        score: Its score.
+        last: The number of the draw that it was drawn in last.
+    """
+
+    __pydantic_config__ = FORBID
+
+    task: Task
+    score: float
+    last: int
+
+
+@dataclass
+class ReplayMemory:
+    """What prioritised level replay remembers.
+
+    Attributes:
+        count: Draws so far.
+        known: The tasks that have a score.
+        returns: Order of a step -> mean of its returns so far, and how many there were.
+    """
+
+    __pydantic_config__ = FORBID
+
+    count: int = 0
+    known: list[KnownTask] = field(default_factory=list)
+    returns: dict[str, tuple[float, int]] = field(default_factory=dict)
+
+
+class PrioritisedLevelReplay(TaskDirector[ReplayMemory]):
+    """Draws, with probability `replay`, a task that has a score again, and else a new one.
+
+    Replayed tasks are drawn by ``(1 - staleness) P_S + staleness P_C``. `P_S` goes with ``h **
+    (1 / temperature)`` of the scores, where h is one over the rank, or the score; `P_C` with how
+    many draws ago a task was drawn last. A score is the mean over an episode's steps of the
+    absolute value of the generalised advantage, which the learner tells
+    (`CurriculumController.report_advantages`).
+
+    Args:
+        over: ``levels``: tasks are levels (seeds), with `settings` if there are any; or ``steps``:
+            tasks are the steps of the curriculum.
+        replay: The probability of replay. Where no step is left that has no score, all is replay.
+        warm_up: Nothing is replayed before so many tasks have a score; of steps, at most all.
+        temperature: Of the scores, above 0; the smaller, the more the best are preferred.
+        staleness: The share of `P_C`.
+        priority: ``rank`` or ``proportional``.
+        score: ``gae``; ``positive``: the mean of advantages with those below 0 counted as 0; or
+            ``return``: the distance of the return from the mean of the returns at that step
+            before, which needs no learner.
+        rate: By which share a score moves to the last one of its task.
+        robust: Whether learners are to learn from replayed tasks alone.
+        buffer: How many tasks are remembered. When it is full, a new one takes the place of the
+            one that is least probable, if its score is not below that one's.
+        step: The step of new levels; by default they are of all, evenly.
+        settings: Fields of the config that a new level draws evenly: name -> [least, largest].
+    """
+
+    Memory: ClassVar[Any] = ReplayMemory
+
+    def __init__(
+        self,
+        over: str = "levels",
+        replay: float = 0.5,
+        warm_up: int = 50,
+        temperature: float = 0.1,
+        staleness: float = 0.1,
+        priority: str = "rank",
+        score: str = "gae",
+        rate: float = 1.0,
+        robust: bool = False,
+        buffer: int = 1000,
+        step: int | str | None = None,
+        settings: Mapping[str, Sequence[float]] | None = None,
+    ) -> None:
+        """Check the options.
+
+        Raises:
+            ConfigError: If one is not allowed.
+        """
+        self.over = check_word("over", over, OVER)
+        super().__init__(settings, step, levels=over == "levels")
+        if over == "steps" and (step is not None or self.ranges):
+            raise ConfigError("step and settings are of levels; with over='steps' there are none")
+        self.replay, self.warm_up = check_share("replay", replay), check_count("warm_up", warm_up)
+        self.temperature = check_positive("temperature", temperature)
+        self.staleness = check_share("staleness", staleness)
+        self.priority = check_word("priority", priority, PRIORITIES)
+        self.score_by = check_word("score", score, SCORES)
+        self.rate = check_share("rate", rate, above=True)
+        self.robust, self.buffer = check_flag("robust", robust), check_count("buffer", buffer)
+        if self.levels and self.warm_up > self.buffer:
+            raise ConfigError(f"warm_up is {warm_up}, and the buffer has room for {buffer} levels")
+        if self.robust and self.replay == 0.0:
+            raise ConfigError("robust learns from replayed levels alone, so replay is above 0")
+        self.reads_returns = self.score_by == "return"
+        self.reads_advantages = not self.reads_returns
+
+    def check_memory(self, memory: ReplayMemory) -> None:
+        """Check what was remembered."""
+        right = 0 <= memory.count <= MOST
+        for known in memory.known:
+            right &= known.score >= 0.0 and 0 <= known.last <= memory.count
+            right &= len(known.task.settings) == len(self.ranges)
+            right &= (known.task.seed is not None) == self.levels
+            right &= 0 <= (known.task.seed or 0) <= MAX_SEED
+        tasks = [known.task for known in memory.known]
+        right &= len(set(tasks)) == len(tasks) <= self.buffer
+        right &= all(0 <= count <= MOST for _, count in memory.returns.values())
+        if not right:
+            raise ProgressError("this progress is damaged, or of other options: teacher")
+
+    def check_orders(self, memory: ReplayMemory, curriculum: DevelopmentalCurriculum) -> None:
+        """Check that the steps of known tasks are there."""
+        require_orders((known.task.order for known in memory.known), curriculum)
+
+    # -- drawing ---------------------------------------------------------------------------
+
+    def propose(self, agent: str, stream: Stream) -> Proposal:
+        """Draw a task that is known, or a new one."""
+        state, again = self.state(agent), stream.uniform()
+        state.count += 1
+        unseen = self._unseen(agent)
+        steps = len(self.curriculum(agent).steps)
+        enough = len(state.known) >= (self.warm_up if self.levels else min(self.warm_up, steps))
+        if state.known and enough and (unseen == [] or again < self.replay):
+            weights = self.task_weights(agent)
+            place = sample_index(weights.tolist(), stream.uniform())
+            state.known[place].last = state.count
+            values = {
+                "replayed": True,
+                "draw": state.count,
+                "probability": round(float(weights[place]), 12),
+            }
+            return Proposal(state.known[place].task, values)
+        task = self.new_task(agent, stream)
+        if unseen:
+            task = Task(unseen[min(int(stream.uniform() * len(unseen)), len(unseen) - 1)])
+        values = {"replayed": False, "draw": state.count}
+        return Proposal(task, values, learn=not self.robust)
+
+    def _unseen(self, agent: str) -> list[int] | None:
+        """Return the steps that have no score yet; levels have no end."""
+        if self.levels:
+            return None
+        seen = {known.task.order for known in self.state(agent).known}
+        return [step.order for step in self.curriculum(agent).steps if step.order not in seen]
+
+    def task_weights(self, agent: str) -> NDArray[np.float64]:
+        """Return how probable each known task is in a replay."""
+        state = self.state(agent)
+        scores = np.array([known.score for known in state.known])
+        ages = np.array([state.count - known.last for known in state.known], np.float64)
+        return replay_weights(scores, ages, self.temperature, self.staleness, self.priority)
+
+    # -- scores ----------------------------------------------------------------------------
+
+    def observe_choice(self, agent: str, choice: StepChoice, episode: Episode) -> None:
+        """Score an episode by its return, if that is what scores are."""
+        if self.reads_returns:
+            returns, order = self.state(agent).returns, str(choice.order)
+            mean, count = returns.get(order, (episode.total, 0))
+            self.take_score(agent, choice, episode, abs(episode.total - mean))
+            returns[order] = mean + (episode.total - mean) / (count + 1), count + 1
+
+    def score(
+        self, agent: str, choice: StepChoice, episode: Episode, advantages: NDArray[Any]
+    ) -> None:
+        """Score an episode by the advantages of its steps."""
+        self.take_score(agent, choice, episode, self.mean_score(advantages))
+
+    def mean_score(self, advantages: NDArray[Any]) -> float:
+        """Return the score of an episode with these advantages."""
+        given = np.asarray(advantages, np.float64)
+        parts = np.maximum(given, 0.0) if self.score_by == "positive" else np.abs(given)
+        return float(parts.mean())
+
+    def take_score(self, agent: str, choice: StepChoice, episode: Episode, score: float) -> None:
+        """Remember the score of a task; where there is no room, by the rule of `buffer`."""
+        state, task = self.state(agent), self.task_of(choice, episode)
+        for known in state.known:
+            if known.task == task:
+                known.score += self.rate * (score - known.score)
+                return
+        drawn = choice.values.get("draw")
+        new = KnownTask(task, score, drawn if isinstance(drawn, int) else state.count)
+        if len(state.known) < self.buffer:
+            state.known.append(new)
+            return
+        least = int(np.argmin(self.task_weights(agent)))
+        if score >= state.known[least].score:
+            state.known[least] = new
+
+    def check_curriculum(self, curriculum: DevelopmentalCurriculum) -> None:
+        """Check that all steps have room, and that the one that is named is there."""
+        super().check_curriculum(curriculum)
+        if not self.levels and len(curriculum.steps) > self.buffer:
+            raise ConfigError(f"buffer is {self.buffer}; there are {len(curriculum.steps)} steps")
+
+
+def replay_weights(
+    scores: NDArray[np.float64],
+    ages: NDArray[np.float64],
+    temperature: float,
+    staleness: float,
+    priority: str = "rank",
+) -> NDArray[np.float64]:
+    """Return the probabilities of tasks in a replay.
+
+    Args:
+        scores: From 0 on; of equal ones the first has the higher rank.
+        ages: How many draws ago each was drawn last.
+        temperature: Of the scores.
+        staleness: The share that goes with the ages.
+        priority: ``rank`` or ``proportional``.
+
+    Example:
+        >>> scores, ages = np.array([0.2, 0.8, 0.4]), np.array([1.0, 0.0, 3.0])
+        >>> replay_weights(scores, ages, 1.0, 0.0).round(3).tolist()
+        [0.182, 0.545, 0.273]
+        >>> replay_weights(scores, ages, 1.0, 1.0).round(3).tolist()
+        [0.25, 0.0, 0.75]
+    """
+    if priority == "rank":
+        ranks = np.empty(len(scores))
+        ranks[np.argsort(-scores, kind="stable")] = np.arange(1, len(scores) + 1)
+        values = 1.0 / ranks
+    else:
+        most = scores.max()
+        values = scores / most if most > 0.0 else np.ones(len(scores))
+    by_score = values ** (1.0 / temperature)
+    by_score /= by_score.sum()
+    total = ages.sum()
+    if total <= 0.0:
+        return by_score
+    found: NDArray[np.float64] = (1.0 - staleness) * by_score + staleness * ages / total
+    return found

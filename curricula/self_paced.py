@@ -1,0 +1,419 @@
+"""Self-paced learning: a distribution of tasks moves from an easy one to the target.
+
+Klink, D'Eramo, Peters, Pajarinen: Self-Paced Deep Reinforcement Learning, NeurIPS 2020. At each
+update the distribution p becomes the one that maximises ``E_p[V] - alpha KL(p || target)`` among
+those with ``KL(p || old p) <= max_kl``; ``alpha`` is 0 at first and then ``zeta`` times the mean
+outcome over ``KL(old p || target)``.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, field
+from typing import Any, ClassVar
+
+import numpy as np
+from numpy.typing import NDArray
+from pydantic import ConfigDict
+from scipy.optimize import brentq, minimize
+from scipy.special import logsumexp
+
+from piase_gym.core.rng import Stream
+from piase_gym.curricula.directors import read_weights
+from piase_gym.curricula.progress import MOST
+from piase_gym.curricula.schema import CurriculumStep, DevelopmentalCurriculum
+from piase_gym.curricula.tasks import (
+    MEASURES,
+    Proposal,
+    Task,
+    TaskDirector,
+    check_count,
+    check_positive,
+    check_word,
+    outcome_of,
+)
+from piase_gym.errors import ConfigError, ProgressError
+from piase_gym.runs.history import Episode
+
+Array = NDArray[np.float64]
+FORBID = ConfigDict(extra="forbid")
+MAIN = 0.9
+"""The share that the first step has at the beginning, and the last one in the target."""
+
+
+@dataclass
+class PaceMemory:
+    """What self-paced learning remembers.
+
+    Attributes:
+        shares: The probability of each step, where steps are drawn.
+        mean: The mean of the Gaussian, where settings are drawn.
+        factor: The lower triangle whose square is its covariance, row by row.
+        places: Where the tasks since the last update were: numbers of steps, or in the unit cube.
+        outcomes: How they went.
+        values: Of steps: the mean outcome of each when it was played last; ``None`` before.
+        updates: Updates so far.
+    """
+
+    __pydantic_config__ = FORBID
+
+    shares: list[float] = field(default_factory=list)
+    mean: list[float] = field(default_factory=list)
+    factor: list[list[float]] = field(default_factory=list)
+    places: list[list[float]] = field(default_factory=list)
+    outcomes: list[float] = field(default_factory=list)
+    values: list[float | None] = field(default_factory=list)
+    updates: int = 0
+
+
+class SelfPaced(TaskDirector[PaceMemory]):
+    """Draws tasks from a distribution that moves to the target as fast as the outcomes allow.
+
+    Over steps it is a table, whose update has a closed form. Over settings it is a Gaussian in the
+    unit cube, to which each range is scaled; what it draws outside is moved to the cube's face.
+
+    Args:
+        settings: Fields of the config: name -> [least, largest]. Without any, steps are drawn.
+        step: The step whose settings are drawn; by default the last.
+        start: Of settings: name -> [mean, standard deviation], for all of them. Of steps: order ->
+            weight; by default nine tenths are the first step's.
+        target: The same; by default nine tenths are the last step's; of settings the middle, with
+            a quarter of the range.
+        measure: The outcome: ``success`` or ``return``.
+        period: Episodes between two updates.
+        max_kl: How far an update may go.
+        zeta: How strongly the target draws.
+        warm_up: For so many updates it does not.
+    """
+
+    Memory: ClassVar[Any] = PaceMemory
+
+    def __init__(
+        self,
+        settings: Mapping[str, Sequence[float]] | None = None,
+        step: int | str | None = None,
+        start: Mapping[Any, Any] | None = None,
+        target: Mapping[Any, Any] | None = None,
+        measure: str = "success",
+        period: int = 50,
+        max_kl: float = 0.1,
+        zeta: float = 1.0,
+        warm_up: int = 0,
+    ) -> None:
+        """Check the options.
+
+        Raises:
+            ConfigError: If one is not allowed.
+        """
+        super().__init__(settings, step)
+        if step is not None and not self.ranges:
+            raise ConfigError("step is that of settings, and there are none")
+        self.measure = check_word("measure", measure, MEASURES)
+        self.reads_returns = measure == "return"
+        self.period, self.max_kl = check_count("period", period), check_positive("max_kl", max_kl)
+        self.zeta, self.warm_up = check_positive("zeta", zeta), check_count("warm_up", warm_up, 0)
+        self._weights: tuple[dict[int, float] | None, dict[int, float] | None] = (None, None)
+        if self.ranges:
+            if start is None:
+                raise ConfigError(
+                    "settings begin somewhere: give start={field: [mean, standard deviation]}, "
+                    f"for {', '.join(self.ranges.names)}"
+                )
+            quarter = [[(low + high) / 2, (high - low) / 4] for low, high in self.ranges.pairs]
+            middle = dict(zip(self.ranges.names, quarter, strict=True))
+            self._gaussians = (
+                self._gaussian("start", start),
+                self._gaussian("target", middle if target is None else target),
+            )
+        else:
+            self._weights = (
+                None if start is None else read_weights(start),
+                None if target is None else read_weights(target),
+            )
+
+    def _gaussian(self, name: str, given: Any) -> tuple[Array, Array]:
+        """Return mean and standard deviations in the unit cube."""
+        if not isinstance(given, Mapping) or set(given) != set(self.ranges.names):
+            names = ", ".join(self.ranges.names)
+            raise ConfigError(f"{name} has [mean, standard deviation] for each of: {names}")
+        means, spreads = [], []
+        for field_name, (low, high) in zip(self.ranges.names, self.ranges.pairs, strict=True):
+            pair = given[field_name]
+            try:
+                mean, spread = (float(number) for number in pair)
+            except (TypeError, ValueError):
+                mean = spread = np.nan
+            if not (low <= mean <= high and 0.0 < spread < np.inf):
+                raise ConfigError(
+                    f"{name}: {field_name} has [mean, standard deviation], a mean from {low} to "
+                    f"{high} and a deviation above 0, not {pair!r:.80}"
+                )
+            means.append(mean)
+            spreads.append(spread)
+        return np.array(self.ranges.place(means)), np.array(spreads) / self.ranges.lengths
+
+    def check_curriculum(self, curriculum: DevelopmentalCurriculum) -> None:
+        """Check that the steps that are named are there."""
+        super().check_curriculum(curriculum)
+        if not self.ranges:
+            for which, name in enumerate(("start", "target")):
+                self._table(curriculum, which, name)
+
+    def _table(self, curriculum: DevelopmentalCurriculum, which: int, name: str) -> Array:
+        """Return the distribution of steps at the beginning (0), or the target (1)."""
+        orders, weights = [step.order for step in curriculum.steps], self._weights[which]
+        if weights is None:
+            found = np.full(len(orders), (1.0 - MAIN) / max(len(orders) - 1, 1))
+            found[-which] = MAIN
+            return np.asarray(found / found.sum(), np.float64)
+        if set(weights) != set(orders) or not all(0.0 < w < np.inf for w in weights.values()):
+            raise ConfigError(
+                f"{name} has a weight above 0 for each step ({', '.join(map(str, orders))}), "
+                f"not {weights!r:.80}"
+            )
+        found = np.array([weights[order] for order in orders])
+        return np.asarray(found / found.sum(), np.float64)
+
+    # -- what is remembered ----------------------------------------------------------------
+
+    def state(self, agent: str) -> PaceMemory:
+        """Return what is remembered of an agent, with the distribution of the beginning."""
+        found = super().state(agent)
+        if self.ranges and not found.mean:
+            mean, spread = self._gaussians[0]
+            found.mean, found.factor = mean.tolist(), np.diag(spread).tolist()
+        elif not self.ranges and not found.shares:
+            found.shares = self._table(self.curriculum(agent), 0, "start").tolist()
+            found.values = [None] * len(found.shares)
+        return found
+
+    def check_memory(self, memory: PaceMemory) -> None:
+        """Check what was remembered."""
+        size = len(self.ranges)
+        right = len(memory.places) == len(memory.outcomes) < self.period
+        right &= 0 <= memory.updates <= MOST and len(memory.values) == len(memory.shares)
+        right &= all(len(place) == max(size, 1) for place in memory.places)
+        right &= not memory.shares or (
+            not size and min(memory.shares) > 0.0 and abs(sum(memory.shares) - 1.0) < 1e-6
+        )
+        if not size:
+            right &= all(0 <= place[0] < len(memory.shares) for place in memory.places)
+        if memory.mean or memory.factor:
+            right &= len(memory.mean) == len(memory.factor) == size
+            right &= all(len(row) == size for row in memory.factor)
+            right &= all(row[n] > 0.0 for n, row in enumerate(memory.factor) if len(row) > n)
+        if not right:
+            raise ProgressError("this progress is damaged, or of other options: teacher")
+
+    def check_orders(self, memory: PaceMemory, curriculum: DevelopmentalCurriculum) -> None:
+        """Check that there is a share for each step."""
+        if memory.shares and len(memory.shares) != len(curriculum.steps):
+            raise ProgressError("this progress is damaged: teacher: there is a share for each step")
+
+    def steps_with_settings(self, curriculum: DevelopmentalCurriculum) -> Sequence[CurriculumStep]:
+        """Return the step that is named, or the last."""
+        return super().steps_with_settings(curriculum)[-1:]
+
+    # -- drawing ---------------------------------------------------------------------------
+
+    def weights(self, agent: str) -> Sequence[float]:
+        """Return the probability of each step."""
+        return self.state(agent).shares
+
+    def propose(self, agent: str, stream: Stream) -> Proposal:
+        """Draw a task of the distribution."""
+        if not self.ranges:
+            chosen = self.draw_step(agent, stream)
+            return Proposal(Task(chosen.order), chosen.values)
+        state = self.state(agent)
+        normal = np.array([stream.normal() for _ in state.mean])
+        place = np.array(state.mean) + np.array(state.factor) @ normal
+        settings = self.ranges.at(place.tolist())
+        return Proposal(
+            Task(self.steps_with_settings(self.curriculum(agent))[0].order, None, settings),
+            self._told(state),
+        )
+
+    def _told(self, state: PaceMemory) -> dict[str, Any]:
+        """Return what is logged of the Gaussian."""
+        spreads = np.sqrt((np.array(state.factor) ** 2).sum(axis=1))
+        rows = zip(self.ranges.names, state.mean, spreads.tolist(), strict=True)
+        told = {}
+        for name, mean, spread in rows:
+            told[f"mean_{name}"], told[f"spread_{name}"] = round(mean, 12), round(spread, 12)
+        return told
+
+    # -- learning --------------------------------------------------------------------------
+
+    def learn(self, agent: str, task: Task, episode: Episode) -> None:
+        """Note how an episode went; move the distribution if it is time."""
+        state = self.state(agent)
+        orders = [step.order for step in self.curriculum(agent).steps]
+        place = self.ranges.place(task.settings) if self.ranges else [orders.index(task.order)]
+        state.places.append([float(number) for number in place])
+        state.outcomes.append(outcome_of(episode, self.measure))
+        if len(state.outcomes) < self.period:
+            return
+        state.updates += 1
+        if self.ranges:
+            self._move_gaussian(state)
+        else:
+            self._move_table(state, self._table(self.curriculum(agent), 1, "target"))
+        state.places, state.outcomes = [], []
+
+    def _alpha(self, state: PaceMemory, distance: float) -> float:
+        """Return how strongly the target draws now; `distance` is the divergence from it."""
+        if state.updates <= self.warm_up:
+            return 0.0
+        return self.zeta * max(float(np.mean(state.outcomes)), 0.0) / max(distance, 1e-9)
+
+    def _move_table(self, state: PaceMemory, target: Array) -> None:
+        """Move the probabilities of steps."""
+        places, outcomes = np.array(state.places)[:, 0], np.array(state.outcomes)
+        for number in range(len(state.shares)):
+            if (places == number).any():
+                state.values[number] = float(outcomes[places == number].mean())
+        known = [value for value in state.values if value is not None]
+        middle = sum(known) / len(known)
+        values = np.array([middle if value is None else value for value in state.values])
+        old = np.array(state.shares)
+        alpha = self._alpha(state, divergence(old, target))
+        state.shares = move_table(old, target, values, alpha, self.max_kl).tolist()
+
+    def _move_gaussian(self, state: PaceMemory) -> None:
+        """Move the Gaussian of settings."""
+        old = np.array(state.mean), np.array(state.factor)
+        mean, spread = self._gaussians[1]
+        target = mean, np.diag(spread)
+        alpha = self._alpha(state, gaussian_divergence(old, target))
+        places, outcomes = np.array(state.places), np.array(state.outcomes)
+        moved = move_gaussian(old, target, places, outcomes, alpha, self.max_kl)
+        state.mean, state.factor = moved[0].tolist(), moved[1].tolist()
+
+
+# -- tables --------------------------------------------------------------------------------
+
+
+def divergence(one: Array, other: Array) -> float:
+    """Return KL(one || other) of two tables of positive probabilities."""
+    return float((one * np.log(one / other)).sum())
+
+
+def move_table(old: Array, target: Array, values: Array, alpha: float, max_kl: float) -> Array:
+    """Return the p that maximises ``p @ values - alpha KL(p || target)``, near the old one.
+
+    With a multiplier eta for ``KL(p || old) <= max_kl`` its logarithm is, but for a constant,
+    ``(values + alpha log target + eta log old) / (alpha + eta)``; eta is 0 where that suffices.
+
+    Args:
+        old: The table, all positive.
+        target: The target, all positive.
+        values: The value of each entry.
+        alpha: The weight of the target.
+        max_kl: The largest divergence from `old`.
+
+    Example:
+        >>> even = np.array([0.5, 0.5])
+        >>> move_table(even, np.array([0.1, 0.9]), np.zeros(2), 1.0, 10.0).round(3).tolist()
+        [0.1, 0.9]
+    """
+
+    def at(eta: float) -> Array:
+        logs = (values + alpha * np.log(target) + eta * np.log(old)) / (alpha + eta)
+        # An entry that would be 0 could never come back.
+        found = np.maximum(np.exp(logs - logsumexp(logs)), 1e-12)
+        return np.asarray(found / found.sum(), np.float64)
+
+    def excess(log_eta: float) -> float:
+        return divergence(at(float(np.exp(log_eta))), old) - max_kl
+
+    low, high = -30.0, 30.0
+    if alpha > 0.0 and divergence(at(0.0), old) <= max_kl:
+        return at(0.0)
+    if excess(low) <= 0.0:
+        return at(float(np.exp(low)))
+    return at(float(np.exp(brentq(excess, low, high, xtol=1e-12))))
+
+
+# -- Gaussians -----------------------------------------------------------------------------
+
+Gauss = tuple[Array, Array]
+"""A mean, and the lower triangle whose square is the covariance."""
+
+
+def gaussian_divergence(one: Gauss, other: Gauss) -> float:
+    """Return KL(one || other) of two Gaussians."""
+    size = len(one[0])
+    scaled = np.linalg.solve(other[1], one[1])
+    apart = np.linalg.solve(other[1], other[0] - one[0])
+    logs = np.log(np.diag(other[1])).sum() - np.log(np.diag(one[1])).sum()
+    return float(0.5 * ((scaled**2).sum() + apart @ apart - size) + logs)
+
+
+def log_density(gaussian: Gauss, places: Array) -> Array:
+    """Return the logarithm of a Gaussian's density at places, but for a constant."""
+    apart = np.linalg.solve(gaussian[1], (places - gaussian[0]).T)
+    return np.asarray(-0.5 * (apart**2).sum(axis=0) - np.log(np.diag(gaussian[1])).sum())
+
+
+def gaussian_objective(
+    new: Gauss, old: Gauss, target: Gauss, places: Array, values: Array, alpha: float
+) -> float:
+    """Return the mean value with the samples of `old` weighted for `new`, less alpha KL."""
+    ratio = np.exp(log_density(new, places) - log_density(old, places))
+    return float((ratio * values).mean() - alpha * gaussian_divergence(new, target))
+
+
+def move_gaussian(
+    old: Gauss, target: Gauss, places: Array, values: Array, alpha: float, max_kl: float
+) -> Gauss:
+    """Return the Gaussian that maximises `gaussian_objective` with ``KL(new || old) <= max_kl``.
+
+    Args:
+        old: The Gaussian.
+        target: The target.
+        places: Samples of `old`, shape (samples, size).
+        values: The value of each.
+        alpha: The weight of the target.
+        max_kl: The largest divergence from `old`.
+    """
+    size = len(old[0])
+    rows, columns = np.tril_indices(size, -1)
+
+    def gauss(numbers: Array) -> Gauss:
+        """Return the Gaussian at numbers that are 0 for the old one, in units of its spread."""
+        factor = np.diag(np.exp(numbers[size : 2 * size]))
+        factor[rows, columns] = numbers[2 * size :]
+        return old[0] + old[1] @ numbers[:size], old[1] @ factor
+
+    def loss(numbers: Array) -> float:
+        return -gaussian_objective(gauss(numbers), old, target, places, values, alpha)
+
+    def room(numbers: Array) -> float:
+        return max_kl - gaussian_divergence(gauss(numbers), old)
+
+    # No number can be outside of these without more divergence than is allowed.
+    far = float(np.sqrt(2.0 * max_kl))
+    sides = [(-far, far)] * size + [(-max_kl - 0.5, far)] * size + [(-far, far)] * len(rows)
+    first = np.zeros(len(sides))
+    options = {"maxiter": 200, "ftol": 1e-10}
+    constraint = {"type": "ineq", "fun": room}
+    found = minimize(
+        loss, first, method="SLSQP", bounds=sides, constraints=constraint, options=options
+    )
+    moved = np.asarray(found.x, np.float64)
+    for _ in range(100):  # what the solver overshoots is taken back
+        if room(moved) >= -1e-6 * max_kl:
+            return gauss(moved) if loss(moved) <= loss(first) else old
+        moved *= 0.95
+    return old
+
+
+__all__ = [
+    "SelfPaced",
+    "divergence",
+    "gaussian_divergence",
+    "gaussian_objective",
+    "move_gaussian",
+    "move_table",
+]

@@ -1,0 +1,365 @@
+"""Tasks that teachers draw: a step of the curriculum, a level of it, and settings of its config.
+
+A teacher (`TaskDirector`) is a director that draws for each episode a step, and beside it a level,
+which is the effective seed of the episode, or settings, which are fields of the config.
+"""
+
+from __future__ import annotations
+
+import itertools
+from abc import abstractmethod
+from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import dataclass
+from typing import Any, ClassVar, Generic, TypeVar
+
+import numpy as np
+from numpy.typing import NDArray
+
+from piase_gym.core.difficulty import Fields
+from piase_gym.core.rng import Stream
+from piase_gym.curricula.directors import SamplingDirector, StepChoice
+from piase_gym.curricula.manager import CurriculumManager
+from piase_gym.curricula.progress import typed
+from piase_gym.curricula.schema import CurriculumStep, DevelopmentalCurriculum
+from piase_gym.errors import ConfigError, ProgressError
+from piase_gym.runs.history import Episode
+from piase_gym.runs.metrics import PiaAVTInterface
+
+NUMBERS = 128
+"""So many random numbers one draw may take."""
+MOST_RANGES = 6
+VALUES = 21
+"""A range of floats is drawn from at so many places, so that a batch needs so many configs."""
+MEASURES = ("success", "return")
+M = TypeVar("M")
+
+
+@dataclass(frozen=True)
+class Task:
+    """What an episode is to be of.
+
+    Attributes:
+        order: Order of the step.
+        seed: The level: the effective seed of the episode, or ``None`` for whatever comes next.
+        settings: The values that were drawn for fields of the config.
+    """
+
+    order: int
+    seed: int | None = None
+    settings: tuple[float, ...] = ()
+
+
+class SettingRanges:
+    """Fields of the config that are drawn from ranges.
+
+    A range ``[2, 7]`` has whole numbers. A range with a float is drawn from at `VALUES` places,
+    its ends among them.
+
+    Args:
+        ranges: Name of a field -> its least and its largest value.
+
+    Raises:
+        ConfigError: If they are no such ranges.
+
+    Example:
+        >>> ranges = SettingRanges({"width": [4, 8], "obstacle_density": [0.0, 0.4]})
+        >>> ranges.fields(ranges.at([0.6, 0.512]))
+        {'width': 6, 'obstacle_density': 0.2}
+    """
+
+    def __init__(self, ranges: Mapping[str, Sequence[float]] | None = None) -> None:
+        """Check the ranges."""
+        self.names: tuple[str, ...] = tuple(ranges or ())
+        if len(self.names) > MOST_RANGES:
+            raise ConfigError(f"settings: there are {len(self.names)}; at most {MOST_RANGES}")
+        for name, pair in (ranges or {}).items():
+            right = isinstance(pair, Sequence) and len(pair) == 2
+            if not right or not all(_is_number(end) for end in pair) or not pair[0] < pair[1]:
+                raise ConfigError(
+                    f"settings: {name} is drawn from [least, largest], such as [0.0, 0.5] or "
+                    f"[2, 7], not {pair!r:.80}"
+                )
+        self.pairs = [tuple(pair) for pair in (ranges or {}).values()]
+        self.whole = [all(isinstance(end, int) for end in pair) for pair in self.pairs]
+        self.corners: list[Fields] = []
+        if self.names:
+            self.corners = [dict(zip(self.names, c, strict=True)) for c in self._corners()]
+
+    def _corners(self) -> Any:
+        return itertools.product(*self.pairs)
+
+    def __len__(self) -> int:
+        """Return how many fields are drawn."""
+        return len(self.names)
+
+    def at(self, place: Sequence[float] | NDArray[np.float64]) -> tuple[float, ...]:
+        """Return the values at a place of the unit cube; what lies outside is moved to its face."""
+        found: list[float] = []
+        for (low, high), whole, share in zip(self.pairs, self.whole, place, strict=True):
+            inside = min(max(float(share), 0.0), 1.0)
+            if whole:
+                found.append(low + min(int(inside * (high - low + 1)), high - low))
+            else:
+                number = round(inside * (VALUES - 1))
+                found.append(round(low + (high - low) * number / (VALUES - 1), 12))
+        return tuple(found)
+
+    def place(self, values: Sequence[float]) -> list[float]:
+        """Return where in the unit cube values are."""
+        return [
+            (value - low + 0.5) / (high - low + 1) if whole else (value - low) / (high - low)
+            for (low, high), whole, value in zip(self.pairs, self.whole, values, strict=True)
+        ]
+
+    @property
+    def lengths(self) -> NDArray[np.float64]:
+        """How long each range is, as the side of a unit cube."""
+        ends = zip(self.pairs, self.whole, strict=True)
+        return np.array([high - low + whole for (low, high), whole in ends], np.float64)
+
+    def fields(self, values: Sequence[float]) -> Fields:
+        """Return the fields of the config that have these values."""
+        return {
+            name: int(value) if whole else float(value)
+            for name, whole, value in zip(self.names, self.whole, values, strict=True)
+        }
+
+    def draw(self, stream: Stream) -> tuple[float, ...]:
+        """Return values that are all alike probable."""
+        return self.at([stream.uniform() for _ in self.names])
+
+
+@dataclass(frozen=True)
+class Proposal:
+    """A task that a teacher has drawn.
+
+    Attributes:
+        task: The task.
+        values: By what it was drawn.
+        learn: Whether learners are to learn from the episode.
+    """
+
+    task: Task
+    values: Mapping[str, Any]
+    learn: bool = True
+
+
+class TaskDirector(SamplingDirector, Generic[M]):
+    """Draws a task for each episode, and learns from how the episode went.
+
+    What it remembers of an agent is a dataclass, `Memory`, saved with the agent's progress.
+
+    Args:
+        settings: Fields of the config that are drawn: name -> [least, largest].
+        step: The step, by order or name.
+        levels: Whether levels are drawn.
+    """
+
+    Memory: ClassVar[Any]
+
+    def __init__(
+        self,
+        settings: Mapping[str, Sequence[float]] | None = None,
+        step: int | str | None = None,
+        levels: bool = False,
+    ) -> None:
+        """Check the settings; `step` is checked once there is a curriculum."""
+        if settings is not None and not isinstance(settings, Mapping):
+            raise ConfigError(f"settings are a mapping of fields to ranges, not {settings!r:.80}")
+        self.ranges = SettingRanges(settings)
+        self.corners = self.ranges.corners
+        self.levels, self._step = levels, step
+
+    def open(
+        self, manager: CurriculumManager, avt: PiaAVTInterface, seed: int, agents: Sequence[str]
+    ) -> None:
+        """Begin, or go on after progress was loaded.
+
+        Raises:
+            ConfigError: If the curricula do not suit this director.
+        """
+        if (self.levels or self.ranges) and len(agents) > 1:
+            raise ConfigError(
+                f"{type(self).__name__} draws levels or settings, which are of the whole "
+                f"environment, so one agent can follow a curriculum, not {', '.join(agents)}"
+            )
+        super().open(manager, avt, seed, agents)
+
+    def check_curriculum(self, curriculum: DevelopmentalCurriculum) -> None:
+        """Check that the step that is named is there."""
+        if self._step is not None:
+            curriculum.step(self._step)
+
+    # -- what is remembered ----------------------------------------------------------------
+
+    def check(self, memory: Mapping[str, Any]) -> None:
+        """Check what was remembered of an agent."""
+        super().check(memory)
+        if "teacher" in memory:
+            self.check_memory(self._read(memory["teacher"]))
+
+    def check_resumed(self, memory: Mapping[str, Any], curriculum: DevelopmentalCurriculum) -> None:
+        """Check what was remembered, also against the steps of the curriculum."""
+        super().check_resumed(memory, curriculum)
+        if "teacher" in memory:
+            self.check_orders(self._read(memory["teacher"]), curriculum)
+
+    def check_orders(self, memory: M, curriculum: DevelopmentalCurriculum) -> None:
+        """Check that the steps that are remembered are there.
+
+        Raises:
+            ProgressError: If one is not.
+        """
+
+    def check_memory(self, memory: M) -> None:
+        """Check the values of what was remembered; their types are right.
+
+        Raises:
+            ProgressError: If one is not allowed.
+        """
+
+    def _read(self, held: Any) -> M:
+        """Return what is remembered, from JSON."""
+        try:
+            found: M = typed(self.Memory, held)
+        except ValueError as error:
+            raise ProgressError(
+                f"this progress is damaged, or of another director: teacher: {error}"
+            ) from None
+        return found
+
+    def state(self, agent: str) -> M:
+        """Return what is remembered of an agent, to be changed in place."""
+        memory = self.memory(agent)
+        held = memory.get("teacher")
+        if not isinstance(held, self.Memory):
+            held = memory["teacher"] = self.Memory() if held is None else self._read(held)
+        found: M = held
+        return found
+
+    # -- drawing ---------------------------------------------------------------------------
+
+    @abstractmethod
+    def propose(self, agent: str, stream: Stream) -> Proposal:
+        """Draw a task."""
+
+    def assign(self, agent: str, slot: int = 0) -> StepChoice:
+        """Draw the task of an agent's next episode in a slot."""
+        found = self.propose(agent, self.next_stream(agent, slot, NUMBERS))
+        task, values = found.task, dict(found.values)
+        fields = self.ranges.fields(task.settings) if task.settings else {}
+        if task.seed is not None:
+            values["level"] = task.seed
+        values |= {f"setting_{name}": value for name, value in fields.items()}
+        return StepChoice(task.order, values, task.seed, fields, found.learn, task.settings)
+
+    def new_task(self, agent: str, stream: Stream) -> Task:
+        """Return a task of the step, or of any, with a level and settings that are drawn evenly."""
+        orders = [step.order for step in self.curriculum(agent).steps]
+        order = orders[sample_index_evenly(len(orders), stream)]
+        if self._step is not None:
+            order = self.curriculum(agent).step(self._step).order
+        seed = stream.bits() >> 1 if self.levels else None
+        return Task(order, seed, self.ranges.draw(stream))
+
+    def steps_with_settings(self, curriculum: DevelopmentalCurriculum) -> Sequence[CurriculumStep]:
+        """Return the step that is named, or all."""
+        return curriculum.steps if self._step is None else [curriculum.step(self._step)]
+
+    # -- learning --------------------------------------------------------------------------
+
+    def task_of(self, choice: StepChoice, episode: Episode) -> Task:
+        """Return the task that was played; a seed given to the reset is another level."""
+        seed = episode.seed if self.levels else None
+        return Task(choice.order, seed, choice.settings)
+
+    def observe_choice(self, agent: str, choice: StepChoice, episode: Episode) -> None:
+        """Learn from an episode."""
+        self.learn(agent, self.task_of(choice, episode), episode)
+
+    def learn(self, agent: str, task: Task, episode: Episode) -> None:
+        """Learn from how an episode of a task went."""
+
+
+def require_orders(orders: Iterable[int], curriculum: DevelopmentalCurriculum) -> None:
+    """Require that there are steps of these orders.
+
+    Raises:
+        ProgressError: If there is one that is not.
+    """
+    for order in orders:
+        if curriculum.find_step(order) is None:
+            raise ProgressError(f"this progress is damaged: teacher: there is no step {order}")
+
+
+def sample_index_evenly(count: int, stream: Stream) -> int:
+    """Return one of so many places, all alike probable."""
+    return min(int(stream.uniform() * count), count - 1)
+
+
+def outcome_of(episode: Episode, measure: str) -> float:
+    """Return how an episode went: 1.0 or 0.0 for ``success``, else its return."""
+    return float(episode.result == "won") if measure == "success" else episode.total
+
+
+# -- checks of options -----------------------------------------------------------------------------
+
+
+def _is_number(value: object) -> bool:
+    return isinstance(value, int | float) and not isinstance(value, bool) and abs(value) < 1e300
+
+
+def check_share(name: str, value: Any, above: bool = False) -> float:
+    """Return an option that is a share, from 0 (or above) to 1.
+
+    Raises:
+        ConfigError: If it is not.
+    """
+    if not _is_number(value) or not 0.0 <= value <= 1.0 or (above and value == 0.0):
+        told = "above 0 and at most 1" if above else "from 0 to 1"
+        raise ConfigError(f"{name} is a number {told}, not {value!r:.80}")
+    return float(value)
+
+
+def check_positive(name: str, value: Any) -> float:
+    """Return an option that is a number above 0.
+
+    Raises:
+        ConfigError: If it is not.
+    """
+    if not _is_number(value) or value <= 0.0:
+        raise ConfigError(f"{name} is a number above 0, not {value!r:.80}")
+    return float(value)
+
+
+def check_count(name: str, value: Any, least: int = 1) -> int:
+    """Return an option that is a whole number.
+
+    Raises:
+        ConfigError: If it is not one from `least` on.
+    """
+    if isinstance(value, bool) or not isinstance(value, int) or not least <= value <= 10**9:
+        raise ConfigError(f"{name} is a whole number from {least} on, not {value!r:.80}")
+    return value
+
+
+def check_word(name: str, value: Any, allowed: Sequence[str]) -> str:
+    """Return an option that is one of some words.
+
+    Raises:
+        ConfigError: If it is not.
+    """
+    if value not in allowed:
+        raise ConfigError(f"{name} is one of {', '.join(allowed)}, not {value!r:.80}")
+    return str(value)
+
+
+def check_flag(name: str, value: Any) -> bool:
+    """Return an option that is true or false.
+
+    Raises:
+        ConfigError: If it is not.
+    """
+    if not isinstance(value, bool):
+        raise ConfigError(f"{name} is true or false, not {value!r:.80}")
+    return value

@@ -1,0 +1,54 @@
+"""The page on teachers and its example: they run, and name options that there are."""
+
+from __future__ import annotations
+
+import inspect
+import re
+from pathlib import Path
+
+import pytest
+
+from piase_gym.curricula.directors import DIRECTORS, make_director
+from piase_gym.registry import load
+from piase_gym.scenarios.reading import read_file
+from tests.paths import DOCS
+
+TEXT = (DOCS / "teachers.md").read_text("utf-8")
+ROWS = re.findall(r"^\| `(\w+)` \| (.*) \|$", TEXT, re.M)
+
+
+def test_python_runs(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.chdir(tmp_path)
+    names: dict[str, object] = {"__name__": "teachers.md"}
+    for block in re.findall(r"```python\n(.*?)```", TEXT, re.S):
+        exec(compile(block, "teachers.md", "exec"), names)
+
+
+def test_the_file_is_a_director(tmp_path: Path) -> None:
+    (block,) = re.findall(r"```yaml\n(.*?)```", TEXT, re.S)
+    (tmp_path / "plr.yaml").write_text(block)
+    director = make_director(read_file(tmp_path / "plr.yaml").data)
+    assert (director.replay, director.robust) == (0.8, True)  # type: ignore[attr-defined]
+
+
+def test_the_table_names_options_that_there_are() -> None:
+    assert {name for name, _ in ROWS} <= set(DIRECTORS)
+    assert len(ROWS) == 5
+    for name, row in ROWS:
+        known = set(inspect.signature(load(DIRECTORS[name])).parameters)
+        # the extra of the installation and the value of an option are no options
+        named = {word.split(":")[0] for word in re.findall(r"`(\w+(?:: \w+)?)`", row)} - {
+            "teachers"
+        }
+        assert named <= known, name
+
+
+def test_the_example_shows_levels(capsys: pytest.CaptureFixture[str]) -> None:
+    pytest.importorskip("torch")
+    pytest.importorskip("stable_baselines3")
+    from piase_gym.examples import level_replay
+
+    level_replay.main(["--steps", "12000"])
+    said = capsys.readouterr().out
+    assert sum(int(n) for n in re.findall(r"(\d+) of the 100 levels", said)) == 100
+    assert len(re.findall(r"seed \d+, step [123]: score \d", said)) == 5
