@@ -17,9 +17,16 @@ NEEDS_TORCH := $(filter all semantic train,$(subst $(comma), ,$(EXTRAS)))
 RLLIB := .venv-rllib
 RLLIB_PIP := $(RLLIB)/bin/python -m pip install --disable-pip-version-check -c $(RLLIB)/constraints.txt
 
+# Each of these libraries gets an environment of its own, in .venv-clients/<library>.
+CLIENTS := agilerl benchmarl cleanrl epymarl minari tianshou torchrl
+NEEDS_cleanrl := tensorboard tyro
+# sacred wants pkg_resources
+NEEDS_epymarl := pyyaml sacred tensorboard-logger "setuptools<81"
+NEEDS_minari := 'minari[hdf5]' sb3-contrib stable-baselines3
+
 PEERS := .venv-peers
 
-.PHONY: install demo test test-rllib lint types bench speed peers docs
+.PHONY: install demo test test-rllib test-clients lint types bench speed peers docs
 
 install: $(STAMP)
 
@@ -34,6 +41,12 @@ test: $(STAMP)
 
 test-rllib: $(RLLIB)/.installed
 	$(RLLIB)/bin/python -m pytest tests/adapters/test_rllib.py tests/adapters/test_learners.py
+
+# CLEANRL and EPYMARL name checkouts; without them their tests are skipped. `make test-client-tianshou` tests one library.
+test-clients: $(CLIENTS:%=test-client-%)
+
+test-client-%: .venv-clients/%/.installed
+	.venv-clients/$*/bin/python -m pytest -rs tests/adapters/test_learners.py -k 'recipes_run and $*'
 
 lint: $(STAMP)
 	$(BIN)/python -m ruff check .
@@ -82,6 +95,15 @@ $(RLLIB)/.installed: pyproject.toml constraints.txt
 	grep -v '^gymnasium==' constraints.txt > $(RLLIB)/constraints.txt
 	$(RLLIB_PIP) torch
 	$(RLLIB_PIP) -e '.[rllib,dev]'
+	@touch $@
+
+.PRECIOUS: .venv-clients/%/.installed
+.venv-clients/%/.installed: pyproject.toml constraints.txt
+	$(PYTHON) -m venv .venv-clients/$*
+	grep '^torch==' constraints.txt > .venv-clients/$*/constraints.txt
+	.venv-clients/$*/bin/python -m pip install --disable-pip-version-check -c .venv-clients/$*/constraints.txt torch
+	.venv-clients/$*/bin/python -m pip install --disable-pip-version-check -c .venv-clients/$*/constraints.txt \
+		-e '.[dev]' $(or $(NEEDS_$*),$*)
 	@touch $@
 
 $(PEERS)/.installed:

@@ -104,6 +104,16 @@ TEAM = "piase/Team-v0"
 if TEAM not in gymnasium.registry:
     gymnasium.register(id=TEAM, entry_point="piase_gym.envs.team:make_team")
 
+
+def team_id(task: str) -> str:
+    """Return the id of Gymnasium under which all agents of an id act as one.
+
+    For clients that take an id but no arguments.
+    """
+    namespace, _, name = task.rpartition("/")
+    return f"{namespace}-team/{name}" if namespace else f"team/{name}"
+
+
 _worlds: dict[str, WorldSpec] = {}
 _tasks: dict[str, TaskSpec] = {}
 late: list[Callable[[], None]] = []
@@ -138,6 +148,13 @@ def register_task(spec: TaskSpec) -> None:
         kwargs={"world": spec.id},
         order_enforce=False,  # our own errors say more
         disable_env_checker=True,  # the conformance kit checks more, and not at every step
+    )
+    gymnasium.register(
+        id=team_id(spec.id),
+        entry_point="piase_gym.envs.team:make_team",
+        kwargs={"task": spec.id},
+        order_enforce=False,
+        disable_env_checker=True,
     )
     for api in ("parallel", "aec"):
         entry_point = f"piase_gym.envs.{api}:make_task"

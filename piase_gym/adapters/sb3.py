@@ -230,8 +230,9 @@ def sb3_vec(
         dtype = inner.dtype if dtype is None else dtype
     checked, spec, *_ = resolve(env, None, None, config)
     world = load(spec.world, spec)(checked)
-    shown = {"infos": infos, "dtype": dtype}
-    return vec_of(world, num_envs, partners or {}, render_mode=render_mode, **shown)
+    return vec_of(
+        world, num_envs, partners or {}, render_mode=render_mode, infos=infos, dtype=dtype
+    )
 
 
 def _in_same_step(batch: Any) -> Any:

@@ -155,5 +155,5 @@ def _only(key: str, value: str, options: dict[str, Any]) -> str:
 
 
 def make_team(task: Name, **kwargs: Any) -> TeamEnv:
-    """Make a team of any world; the entry point of ``piase/Team-v0``."""
+    """Make a team of any world; the entry point of ``piase/Team-v0`` and the ids of teams."""
     return TeamEnv(task, **kwargs)

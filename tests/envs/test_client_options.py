@@ -538,6 +538,17 @@ def test_a_team_refuses_what_is_no_action_of_a_team() -> None:
     env.close()
 
 
+def test_every_id_has_one_of_its_team() -> None:
+    env = gymnasium.make("piase_gym:piase-team/GridWorld-Foraging-8x8-2p-v1")
+    other = gymnasium.make("piase/Team-v0", task="piase/GridWorld-Foraging-8x8-2p-v1")
+    assert env.unwrapped.n_agents == 2
+    assert env.spec is not None
+    assert env.spec.max_episode_steps == env.unwrapped.config.max_steps
+    assert all(map(equal, env.reset(seed=1), other.reset(seed=1)))
+    for _ in range(5):
+        assert all(map(equal, env.step((0, 3)), other.step((0, 3))))
+
+
 def test_a_team_tells_what_is_asked_for() -> None:
     keys = {"mask": {"action_mask"}, "none": set(), "full": {"action_mask", "agents"}}
     for infos, wanted in keys.items():
