@@ -20,8 +20,8 @@ RLLIB_PIP := $(RLLIB)/bin/python -m pip install --disable-pip-version-check -c $
 # Each of these libraries gets an environment of its own, in .venv-clients/<library>.
 CLIENTS := agilerl benchmarl cleanrl epymarl minari tianshou torchrl
 NEEDS_cleanrl := tensorboard tyro
-# sacred wants pkg_resources
-NEEDS_epymarl := pyyaml sacred tensorboard-logger "setuptools<81"
+# EPyMARL's checkout imports smaclite, which is on PYTHONPATH; sacred wants pkg_resources.
+NEEDS_epymarl := pygame pyyaml Rtree sacred scikit-learn "setuptools<81" tensorboard-logger
 NEEDS_minari := 'minari[hdf5]' sb3-contrib stable-baselines3
 
 PEERS := .venv-peers
