@@ -21,7 +21,7 @@ RLLIB_PIP := $(RLLIB)/bin/python -m pip install --disable-pip-version-check -c $
 CLIENTS := agilerl benchmarl cleanrl epymarl minari tianshou torchrl
 NEEDS_cleanrl := tensorboard tyro
 # EPyMARL's checkout imports smaclite, which is on PYTHONPATH; sacred wants pkg_resources.
-NEEDS_epymarl := pygame pyyaml Rtree sacred scikit-learn "setuptools<81" tensorboard-logger
+NEEDS_epymarl := pygame-ce pyyaml Rtree sacred scikit-learn "setuptools<81" tensorboard-logger
 NEEDS_minari := 'minari[hdf5]' sb3-contrib stable-baselines3
 
 PEERS := .venv-peers
