@@ -3,7 +3,7 @@
 PYTHON ?= $(shell python3.11 -c 'print("python3.11")' 2>/dev/null || echo python3)
 # pybullet has no wheels for Pythons after 3.11.
 PHYSICS := $(shell $(PYTHON) -c 'import sys; print(",physics" if sys.version_info < (3, 12) else "")')
-EXTRAS ?= dev,train,video,bench,data,memory,sql,llm,screen$(PHYSICS)
+EXTRAS ?= dev,train,teachers,video,bench,data,memory,sql,llm,screen$(PHYSICS)
 
 VENV := .venv
 BIN := $(VENV)/bin
@@ -19,9 +19,16 @@ RLLIB_PIP := $(RLLIB)/bin/python -m pip install --disable-pip-version-check -c $
 
 RLIABLE := .venv-rliable
 
+# Each of these libraries gets an environment of its own, in .venv-clients/<library>.
+CLIENTS := agilerl benchmarl cleanrl epymarl minari tianshou torchrl
+NEEDS_cleanrl := tensorboard tyro
+# EPyMARL's checkout imports smaclite, which is on PYTHONPATH; sacred wants pkg_resources.
+NEEDS_epymarl := pygame-ce pyyaml Rtree sacred scikit-learn "setuptools<81" tensorboard-logger
+NEEDS_minari := 'minari[hdf5]' sb3-contrib stable-baselines3
+
 PEERS := .venv-peers
 
-.PHONY: install demo test test-rliable test-rllib lint types bench speed peers docs
+.PHONY: install demo test test-rliable test-rllib test-clients lint types bench speed peers docs
 
 install: $(STAMP)
 
@@ -40,6 +47,12 @@ test-rllib: $(RLLIB)/.installed
 # Holds our statistics to rliable's; takes some minutes.
 test-rliable: $(RLIABLE)/.installed
 	$(RLIABLE)/bin/python -m pytest tests/benchmarks/test_rliable.py
+
+# CLEANRL and EPYMARL name checkouts; without them their tests are skipped. `make test-client-tianshou` tests one library.
+test-clients: $(CLIENTS:%=test-client-%)
+
+test-client-%: .venv-clients/%/.installed
+	.venv-clients/$*/bin/python -m pytest -rs tests/adapters/test_learners.py -k 'recipes_run and $*'
 
 lint: $(STAMP)
 	$(BIN)/python -m ruff check .
@@ -94,6 +107,15 @@ $(RLLIB)/.installed: pyproject.toml constraints.txt
 $(RLIABLE)/.installed: pyproject.toml constraints.txt
 	$(PYTHON) -m venv $(RLIABLE)
 	$(RLIABLE)/bin/python -m pip install --disable-pip-version-check -e '.[dev]' rliable 'pandas<3'
+	@touch $@
+
+.PRECIOUS: .venv-clients/%/.installed
+.venv-clients/%/.installed: pyproject.toml constraints.txt
+	$(PYTHON) -m venv .venv-clients/$*
+	grep '^torch==' constraints.txt > .venv-clients/$*/constraints.txt
+	.venv-clients/$*/bin/python -m pip install --disable-pip-version-check -c .venv-clients/$*/constraints.txt torch
+	.venv-clients/$*/bin/python -m pip install --disable-pip-version-check -c .venv-clients/$*/constraints.txt \
+		-e '.[dev]' $(or $(NEEDS_$*),$*)
 	@touch $@
 
 $(PEERS)/.installed:

@@ -101,8 +101,31 @@ class TaskSpec:
 
 TEAM = "piase/Team-v0"
 """The id of Gymnasium under which all agents of any world act as one; ``task`` names the world."""
+
+
+def _register_team(id: str, **kwargs: Any) -> None:
+    """Make an id of a team known in Gymnasium, whose checker knows of no rewards in lists."""
+    gymnasium.register(
+        id=id,
+        entry_point="piase_gym.envs.team:make_team",
+        kwargs=kwargs,
+        order_enforce=False,
+        disable_env_checker=True,
+    )
+
+
 if TEAM not in gymnasium.registry:
-    gymnasium.register(id=TEAM, entry_point="piase_gym.envs.team:make_team")
+    _register_team(TEAM)
+
+
+def team_id(task: str) -> str:
+    """Return the id of Gymnasium under which all agents of an id act as one.
+
+    For clients that take an id but no arguments.
+    """
+    namespace, _, name = task.rpartition("/")
+    return f"{namespace}-team/{name}" if namespace else f"team/{name}"
+
 
 _worlds: dict[str, WorldSpec] = {}
 _tasks: dict[str, TaskSpec] = {}
@@ -139,6 +162,7 @@ def register_task(spec: TaskSpec) -> None:
         order_enforce=False,  # our own errors say more
         disable_env_checker=True,  # the conformance kit checks more, and not at every step
     )
+    _register_team(team_id(spec.id), task=spec.id)
     for api in ("parallel", "aec"):
         entry_point = f"piase_gym.envs.{api}:make_task"
         pettingzoo.register(api, spec.id, entry_point, kwargs={"world": spec.id})

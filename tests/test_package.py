@@ -88,7 +88,16 @@ def built(tmp_path_factory: pytest.TempPathFactory) -> Built:
     """An sdist of a copy of the checkout, and the wheel that is built from that sdist."""
     tree = tmp_path_factory.mktemp("build") / "tree"
     out = tree.with_name("dist")
-    unused = {".git", ".venv", ".venv-rllib", ".venv-peers", "build", "dist", "runs"}
+    unused = {
+        ".git",
+        ".venv",
+        ".venv-clients",
+        ".venv-rllib",
+        ".venv-peers",
+        "build",
+        "dist",
+        "runs",
+    }
     shutil.copytree(
         ROOT,
         tree,

@@ -57,12 +57,11 @@ class AddActuators(BaseParallelWrapper[str, Any, Any]):
     def _mask(self, observations: Mapping[str, Any], infos: Mapping[str, Any]) -> None:
         """Put in the masks of translated actions."""
         for name, info in infos.items():
-            if "action_mask" in info:
+            shown = observations[name]
+            parts = (info, shown) if isinstance(shown, dict) else (info,)
+            for part in [part for part in parts if "action_mask" in part]:
                 number = self._inner_env.runner.number(name)
-                info["action_mask"] = self.actuation.mask(number, info["action_mask"])
-                shown = observations[name]
-                if isinstance(shown, dict) and "action_mask" in shown:
-                    shown["action_mask"] = info["action_mask"]
+                part["action_mask"] = self.actuation.mask(number, part["action_mask"])
 
     # -- what agents are told --------------------------------------------------------------
 

@@ -30,22 +30,25 @@ _WON = RESULTS.index(Result.WON)
 class BatchVecEnv(AgentVecEnv):
     """A batch of an array world, stepped by its kernel; see `AgentVecEnv`."""
 
-    def __init__(self, batch: BatchEnv, render_mode: str | None = "rgb_array") -> None:
+    def __init__(
+        self, batch: BatchEnv, render_mode: str | None = "rgb_array", infos: str = "full"
+    ) -> None:
         """Put the VecEnv on a batch with reset in the same step."""
         self.batch = batch
         agents = len(batch.agents)
         seen, acts = batch.observation_space, batch.action_space
-        super().__init__(batch.num_envs, agents, seen, acts, render_mode)
+        super().__init__(batch.num_envs, agents, seen, acts, render_mode, infos)
 
     def _reset_all(self, seed: int | None) -> tuple[NDArray[Any], NDArray[np.bool_], list[int]]:
-        shown, infos = self.batch.reset(seed)
-        return shown, infos["alive"], infos["seed"].tolist()
+        shown, _ = self.batch.reset(seed)
+        return shown, self.batch.alive(), self.batch.seeds().tolist()
 
     def _step_all(self, actions: NDArray[Any]) -> VecStep:
         shown, rewards, terminated, truncated, infos = self.batch.step(actions)
         ended, last = infos["_final_obs"], infos["final_obs"]
-        won = infos["result"] == _WON
-        return VecStep(shown, infos["alive"], rewards, terminated, truncated, won, ended, last)
+        won = infos["result"] == _WON if "result" in infos else np.zeros_like(terminated)
+        alive = self.batch.alive()
+        return VecStep(shown, alive, rewards, terminated, truncated, won, ended, last)
 
     def _masks(self) -> NDArray[Any]:
         return self.batch.masks()
@@ -74,7 +77,10 @@ class ParallelVecEnv(AgentVecEnv):
     """
 
     def __init__(
-        self, envs: Sequence[WorldParallelEnv], render_mode: str | None = "rgb_array"
+        self,
+        envs: Sequence[WorldParallelEnv],
+        render_mode: str | None = "rgb_array",
+        infos: str = "full",
     ) -> None:
         """Put the VecEnv on the environments."""
         self.envs = list(envs)
@@ -83,7 +89,7 @@ class ParallelVecEnv(AgentVecEnv):
         name = self._names[0]
         seen, acts = first.observation_space(name), first.action_space(name)
         self._discrete = isinstance(acts, Discrete)
-        super().__init__(len(self.envs), len(self._names), seen, acts, render_mode)
+        super().__init__(len(self.envs), len(self._names), seen, acts, render_mode, infos)
         shape, dtype = seen.shape or (), seen.dtype
         self._shown = np.zeros((self._envs, self._agents, *shape), dtype)
         self._bits: NDArray[Any] | None = None
@@ -169,6 +175,8 @@ def sb3_vec(
     num_envs: int = 8,
     *,
     view: str = "vector",
+    infos: str = "full",
+    dtype: str | None = None,
     partners: Partners | None = None,
     render_mode: str | None = "rgb_array",
     **config: Any,
@@ -183,6 +191,11 @@ def sb3_vec(
             a logger or a curriculum.
         num_envs: How many environments; there are ``num_envs`` times agents slots.
         view: Always ``"vector"``; others are refused.
+        infos: ``"full"``, ``"mask"`` (``action_mask`` in every step) or ``"none"``; what SB3 itself
+            reads where an episode ends (``terminal_observation``, ``TimeLimit.truncated``) is there
+            in any case.
+        dtype: ``"float32"`` for vectors of that type; default: the world's own. Of a `batch_env`
+            or ParallelEnv, it is what that was made with.
         partners: Policies for agents that the learner does not play.
         render_mode: ``"rgb_array"`` (what SB3's `VecVideoRecorder` needs), ``"human"`` or ``None``.
         config: Fields of the world's config.
@@ -197,8 +210,14 @@ def sb3_vec(
         (4, 65)
     """
     require_vector(view)
-    if isinstance(getattr(env, "unwrapped", env), BatchEnv):
-        return BatchVecEnv(_in_same_step(env), render_mode)
+    inside = getattr(env, "unwrapped", env)
+    if isinstance(inside, BatchEnv):
+        if infos == "full" != inside.infos:
+            raise ConfigError(
+                f"this batch has infos={inside.infos!r}, which do not say who won; make it "
+                "with infos='full', or sb3_vec with infos='none' or 'mask'"
+            )
+        return BatchVecEnv(_in_same_step(env), render_mode, infos)
     if not isinstance(env, str | WorldConfig):
         inner = own_env(env)
         if inner is not env:
@@ -208,9 +227,12 @@ def sb3_vec(
             )
         seated = {inner.world.agents[i]: agent for i, agent in inner.runner.partners.items()}
         env, partners = inner.config, seated if partners is None else partners
+        dtype = inner.dtype if dtype is None else dtype
     checked, spec, *_ = resolve(env, None, None, config)
     world = load(spec.world, spec)(checked)
-    return vec_of(world, num_envs, partners or {}, render_mode=render_mode)
+    return vec_of(
+        world, num_envs, partners or {}, render_mode=render_mode, infos=infos, dtype=dtype
+    )
 
 
 def _in_same_step(batch: Any) -> Any:
@@ -233,6 +255,9 @@ def vec_of(
     partners: Partners,
     focal: int = -1,
     render_mode: str | None = "rgb_array",
+    *,
+    infos: str = "full",
+    dtype: str | None = None,
 ) -> AgentVecEnv:
     """Make the VecEnv of a world.
 
@@ -241,15 +266,23 @@ def vec_of(
         num_envs: How many environments.
         partners: Policies for agents that the learner does not play.
         focal: Number of the agent with which episodes end; by default they end with the last.
-        render_mode: As for `sb3_vec`.
+        render_mode: As for `sb3_vec`; so are the next two.
+        infos: What infos have.
+        dtype: The type of vectors.
     """
     if steps_in_batches(world):
-        batch = BatchEnv(world, num_envs, partners=partners, autoreset="same_step", focal=focal)
-        return BatchVecEnv(batch, render_mode)
+        seated: dict[str, Any] = {"partners": partners, "focal": focal}
+        # masks are asked for, not told
+        quiet = "full" if infos == "full" else "none"
+        batch = BatchEnv(world, num_envs, autoreset="same_step", infos=quiet, dtype=dtype, **seated)
+        return BatchVecEnv(batch, render_mode, infos)
     num_envs = check_singles(num_envs, world.name)
     kind = "discrete" if world.capabilities.discrete else "continuous"
     seats = [copy.deepcopy(read_partners(partners)) for _ in range(num_envs)]
     config = world.config
     world.close()
-    made = [parallel_env(config, view="vector", actions=kind, partners=row) for row in seats]
-    return ParallelVecEnv(made, render_mode)
+    told: dict[str, Any] = {"infos": "full" if infos == "full" else "none", "dtype": dtype}
+    made = [
+        parallel_env(config, view="vector", actions=kind, partners=row, **told) for row in seats
+    ]
+    return ParallelVecEnv(made, render_mode, infos)

@@ -12,6 +12,7 @@ from numpy.typing import NDArray
 
 from piase_gym.core.snapshot import DAMAGE
 from piase_gym.envs.actions import to_indices
+from piase_gym.envs.observations import ObservationStyle
 from piase_gym.envs.window import Window
 from piase_gym.errors import (
     ActionError,
@@ -68,13 +69,23 @@ class AgentVecEnv(VecEnv):
     """
 
     def __init__(
-        self, envs: int, agents: int, seen: Space[Any], acts: Space[Any], render_mode: str | None
+        self,
+        envs: int,
+        agents: int,
+        seen: Space[Any],
+        acts: Space[Any],
+        render_mode: str | None,
+        infos: str = "full",
     ) -> None:
         """Take note of the sizes and spaces.
 
         Raises:
-            ConfigError: If there is no such render mode here.
+            ConfigError: If there is no such render mode here, or no such infos.
         """
+        self._style = ObservationStyle("vector", infos=infos)
+        self._style.check()
+        if infos == "mask" and not isinstance(acts, Discrete):
+            raise ConfigError("continuous actions have no masks; allowed: infos='full', 'none'")
         if render_mode not in (None, *RENDER_MODES):
             hint = suggest(render_mode, RENDER_MODES)
             raise ConfigError(f"unknown render_mode {render_mode!r}; {hint}")
@@ -128,7 +139,10 @@ class AgentVecEnv(VecEnv):
         self._seed = None
         self._returns[:], self._lengths[:] = 0.0, 0
         self._playing = alive.reshape(-1)
-        self.reset_infos = [{"seed": seed} for seed in seeds for _ in range(self._agents)]
+        self.reset_infos = self._rows()
+        if self._style.full:
+            for row, seed in zip(self.reset_infos, np.repeat(seeds, self._agents), strict=True):
+                row["seed"] = int(seed)
         return self._flat(shown)
 
     def step_async(self, actions: NDArray[Any]) -> None:
@@ -144,12 +158,18 @@ class AgentVecEnv(VecEnv):
         rewards = found.rewards.reshape(-1)
         self._returns += rewards
         self._lengths += 1
-        rows: list[dict[str, Any]] = [{} for _ in range(self.num_envs)]
+        rows = self._rows()
         for slot in np.flatnonzero(dones).tolist():
-            rows[slot] = self._end(slot, found)
+            rows[slot].update(self._end(slot, found))
         self._returns[dones], self._lengths[dones] = 0.0, 0
         self._playing = found.alive.reshape(-1)
         return self._flat(found.shown), rewards.astype(np.float32), dones, rows
+
+    def _rows(self) -> list[dict[str, Any]]:
+        """Return what the infos of every slot have in any step."""
+        if self._style.infos == "mask":
+            return [{"action_mask": mask} for mask in self.action_masks()]
+        return [{} for _ in range(self.num_envs)]
 
     def _checked(self, actions: Any) -> NDArray[Any]:
         """Return the actions of all slots as an array.
@@ -171,12 +191,13 @@ class AgentVecEnv(VecEnv):
         last = found.last if found.ended[env] else found.shown
         if not self._playing[slot]:
             last = np.zeros_like(last)
-        won = bool(found.won[env, agent])
-        row = {
+        row: dict[str, Any] = {
             "terminal_observation": last[env, agent].copy(),
             "TimeLimit.truncated": bool(found.truncated[env, agent]),
-            "won": won,
         }
+        if not self._style.full:
+            return row
+        row["won"] = won = bool(found.won[env, agent])
         if self._playing[slot]:
             row["is_success"] = won
             told = {"r": float(self._returns[slot]), "l": int(self._lengths[slot])}

@@ -284,6 +284,15 @@ def settings_of(env: OwnEnvironment) -> dict[str, Any] | None:
     return found
 
 
+def unknown_settings(kind: type[Any], settings: Mapping[str, Any]) -> list[str]:
+    """Return the settings that `make_own` would hand to a class that has no such arguments."""
+    known = inspect.signature(kind.__init__).parameters
+    takes_all = any(p.kind is p.VAR_KEYWORD for p in known.values())
+    if takes_all or "config" in known or kind.document == "abstract":
+        return []
+    return [name for name in settings if name not in known]
+
+
 def make_own(kind: type[Any], settings: Mapping[str, Any]) -> Any:
     """Make an environment of one's own: by keywords, or as the one argument `config`.
 

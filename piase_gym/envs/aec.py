@@ -74,6 +74,8 @@ class WorldAECEnv(parallel_to_aec_wrapper):
     def step(self, action: Any) -> None:
         """Take the action of the agent whose turn it is; ``None`` of one that has ended.
 
+        With ``ended_actions="ignore"``, one that has ended may give any action.
+
         Raises:
             ActionError: If the action is not in the space.
             ResetNeededError: Before the first reset, and when all agents have ended.
@@ -81,6 +83,8 @@ class WorldAECEnv(parallel_to_aec_wrapper):
         self._require()
         agent = self.agent_selection
         over = self.terminations[agent] or self.truncations[agent]
+        if over and self.env.ended_actions == "ignore":
+            action = None
         if over and action is not None:
             raise ActionError(f"{agent!r} has ended; its only action is None")
         if not over:

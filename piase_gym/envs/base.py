@@ -221,6 +221,11 @@ class WorldEnv(WorldAccess):
         """The view: ``both``, ``vector`` or ``text``."""
         return self._builder.view
 
+    @property
+    def dtype(self) -> str | None:
+        """The type of vectors that was asked for."""
+        return self._builder.style.dtype
+
     def render(self) -> Any:
         """Draw the state: a string, an array of shape (height, width, 3), or a window."""
         self.runner.require_episode()

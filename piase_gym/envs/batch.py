@@ -29,6 +29,7 @@ from piase_gym.envs.batch_checks import (
     require_memory,
 )
 from piase_gym.envs.live import Modified, modify_slots
+from piase_gym.envs.observations import ObservationStyle
 from piase_gym.envs.partners import BatchPartners, Partners, agent_number, read_partners
 from piase_gym.errors import (
     ActionError,
@@ -88,11 +89,15 @@ class BatchEnv:
         autoreset: str = "next_step",
         focal: int = -1,
         copy: bool = True,
+        infos: str = "full",
+        dtype: str | None = None,
     ) -> None:
         """Allocate the batch; see `batch_env` for the arguments."""
         self.num_envs = check_num_envs(num_envs)
         if autoreset not in AUTORESET:
             raise ConfigError(f"unknown autoreset {autoreset!r}; {suggest(autoreset, AUTORESET)}")
+        self._style = ObservationStyle("vector", infos=infos, dtype=dtype)
+        self._style.check()
         self.copy = copy
         self.events = Events()
         self.world = world
@@ -112,7 +117,7 @@ class BatchEnv:
         self._own = [i for i in range(len(world.agents)) if i not in self.partners]
         self.agents = tuple(world.agents[i] for i in self._own)
         self._everybody = not self.partners
-        self.observation_space = world.vector_space
+        self.observation_space = self._style.vector_space(world.vector_space)
         self.action_space = spaces.Discrete(world.num_actions)
         self.results = np.zeros((self.num_envs, len(world.agents)), np.uint8)
         self._final_masks = self.batch.masks.copy()
@@ -163,7 +168,7 @@ class BatchEnv:
             else:
                 states["given"][slot], states["episode"][slot] = fresh_seed(), 0
         self.begin(chosen)
-        return self._pick(self.batch.obs), {"seed": self.seeds(), **self._infos()}
+        return self._vectors(self.batch.obs), self._infos()
 
     def set_next_seed(self, slot: int, seed: int) -> None:
         """Let a slot's next reset without a seed start the episode of this one; others follow it.
@@ -222,7 +227,7 @@ class BatchEnv:
             raise self.fault()
         batch = self.batch
         return (
-            self._pick(batch.obs),
+            self._vectors(batch.obs),
             self._pick(batch.rewards),
             self._pick(batch.terminated),
             self._pick(batch.truncated),
@@ -255,16 +260,27 @@ class BatchEnv:
     def _infos(self, stepped: bool = False) -> Infos:
         """Return what stands beside the observations."""
         batch = self.batch
-        infos: Infos = {"action_mask": self._pick(batch.masks)}
-        infos["alive"] = self._pick(batch.alive) if stepped else self.alive()
-        if stepped:
+        full, masked = self._style.full, self._style.tells_masks
+        infos: Infos = {} if stepped or not full else {"seed": self.seeds()}
+        if masked:
+            infos["action_mask"] = self._pick(batch.masks)
+        if full:
+            infos["alive"] = self._pick(batch.alive) if stepped else self.alive()
+        if stepped and full:
             infos["outcome"] = self._pick(batch.outcomes)
             infos["result"] = self._pick(self.results)
-            if self._mode == AUTORESET["same_step"]:
-                infos["_final_obs"] = batch.states["ended"].astype(np.bool_)
-                infos["final_obs"] = self._pick(batch.final_obs)
+        if stepped and self._mode == AUTORESET["same_step"]:
+            infos["_final_obs"] = batch.states["ended"].astype(np.bool_)
+            infos["final_obs"] = self._vectors(batch.final_obs)
+            if masked:
                 infos["final_action_mask"] = self._pick(self._final_masks)
         return infos
+
+    def _vectors(self, values: NDArray[Any]) -> NDArray[Any]:
+        """Return the caller's agents' observations, in the type that is wanted."""
+        if self._style.dtype is None:
+            return self._pick(values)
+        return self._picked(values).astype(self._style.dtype)
 
     def _pick(self, values: NDArray[Any]) -> NDArray[Any]:
         """Return the caller's agents' part of an array, as a copy unless ``copy=False``."""
@@ -598,6 +614,8 @@ class BatchEnv:
             autoreset=self.autoreset,
             focal=self.focal,
             copy=self.copy,
+            infos=self._style.infos,
+            dtype=self._style.dtype,
         )
         self.events = events
         self.events.post("rebuild")
@@ -606,6 +624,11 @@ class BatchEnv:
     def autoreset(self) -> str:
         """The mode of autoreset: ``next_step``, ``same_step`` or ``disabled``."""
         return next(name for name, mode in AUTORESET.items() if mode == self._mode)
+
+    @property
+    def infos(self) -> str:
+        """What infos have: ``full``, ``mask`` or ``none``."""
+        return self._style.infos
 
     def snapshot(self) -> dict[str, Any]:
         """Return all environments as one JSON-able value."""
@@ -667,6 +690,8 @@ def batch_env(
     configs: Sequence[Mapping[str, Any]] = (),
     autoreset: str = "next_step",
     copy: bool = True,
+    infos: str = "full",
+    dtype: str | None = None,
     scenario: object = None,
     envelope: object = None,
     **config: Any,
@@ -682,6 +707,9 @@ def batch_env(
         autoreset: ``"next_step"`` (the step after an episode's last one resets and ignores the
             actions), ``"same_step"`` or ``"disabled"``. An episode ends with its last agent.
         copy: ``False`` returns the arrays that the next step overwrites.
+        infos: ``"full"``, ``"mask"`` (``action_mask`` alone) or ``"none"``; beside them, what
+            ``"same_step"`` tells of last observations.
+        dtype: ``"float32"`` for vectors of that type; default: the world's own.
         scenario: A scenario: its name, path, dict or object.
         envelope: The largest sizes that later configs may have.
         config: Fields of the world's config.
@@ -710,4 +738,6 @@ def batch_env(
         partners=partners,
         autoreset=autoreset,
         copy=copy,
+        infos=infos,
+        dtype=dtype,
     )

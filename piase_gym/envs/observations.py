@@ -68,12 +68,20 @@ class ObservationStyle:
             return own
         return spaces.Box(own.low.astype(self.dtype), own.high.astype(self.dtype), dtype=np.float32)
 
-    def select_infos(self, info: dict[str, Any]) -> dict[str, Any]:
-        """Return the entries of an info that are wanted."""
-        if self.infos == "full":
-            return info
-        wanted = ("action_mask", "_action_mask") if self.infos == "mask" else ()
-        return {key: info[key] for key in wanted if key in info}
+    @property
+    def full(self) -> bool:
+        """Whether infos have all that there is to tell."""
+        return self.infos == "full"
+
+    @property
+    def tells_masks(self) -> bool:
+        """Whether infos have masks, where there are any."""
+        return self.infos != "none"
+
+    @property
+    def needs_masks(self) -> bool:
+        """Whether masks are shown anywhere."""
+        return self.tells_masks or self.mask is not None
 
 
 class NoShape:

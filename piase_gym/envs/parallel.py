@@ -101,6 +101,8 @@ class WorldParallelEnv(WorldEnv, ParallelEnv[str, Any, Any]):
         self._decoder = ActionDecoder(world, actions, strict)
         self._builder = ObservationBuilder(world, style, actions)
         self._build = self._builder.build
+        self._full, self._tells_masks = style.full, style.tells_masks
+        self._masked = self._decoder.masked and style.needs_masks
         self._explains = actions == "text" or style.view != "vector"
         self.possible_agents = [world.agents[i] for i in runner.own]
         self.agents: list[str] = []
@@ -182,19 +184,21 @@ class WorldParallelEnv(WorldEnv, ParallelEnv[str, Any, Any]):
     def _first_views(self) -> tuple[dict[str, Any], dict[str, dict[str, Any]]]:
         """Return observations and infos of agents that have done nothing yet."""
         runner = self.runner
-        masks = runner.world.masks() if self._decoder.masked else ()
+        masks = runner.world.masks() if self._masked else ()
         shown = self._build(masks, self._shown_agents)
         observations: dict[str, Any] = {}
         infos: dict[str, dict[str, Any]] = {}
         for name, i in self._live:
-            observations[name], infos[name] = shown[i], {"seed": runner.seed}
-            if masks:
-                infos[name]["action_mask"] = masks[i]
-        return observations, infos if self._style.infos == "full" else self._select_infos(infos)
+            observations[name] = shown[i]
+            infos[name] = self._first_info(masks, i)
+        return observations, infos
 
-    def _select_infos(self, infos: dict[str, dict[str, Any]]) -> dict[str, dict[str, Any]]:
-        """Return the entries of the infos that are wanted."""
-        return {name: self._style.select_infos(info) for name, info in infos.items()}
+    def _first_info(self, masks: Sequence[Any], number: int) -> dict[str, Any]:
+        """Return the info of an agent that has done nothing yet."""
+        info: dict[str, Any] = {"seed": self.runner.seed} if self._full else {}
+        if masks and self._tells_masks:
+            info["action_mask"] = masks[number]
+        return info
 
     def _update_agents(self) -> None:
         """Take note of who is in play."""
@@ -224,7 +228,7 @@ class WorldParallelEnv(WorldEnv, ParallelEnv[str, Any, Any]):
         acts = self._read(actions)
         runner = self.runner
         tick = runner.play(acts)
-        masks = runner.world.masks() if self._decoder.masked else ()
+        masks = runner.world.masks() if self._masked else ()
         shown = self._build(masks, self._shown_agents)
         paid, terminated, truncated, outcomes, ended, notes = tick
         live = self._live
@@ -233,8 +237,8 @@ class WorldParallelEnv(WorldEnv, ParallelEnv[str, Any, Any]):
         infos: dict[str, dict[str, Any]] = {}
         for name, i in live:
             observations[name], rewards[name] = shown[i], paid[i]
-            infos[name] = {"outcome": outcomes[i]}
-            if masks:
+            infos[name] = {"outcome": outcomes[i]} if self._full else {}
+            if masks and self._tells_masks:
                 infos[name]["action_mask"] = masks[i]
         result = (
             observations,
@@ -245,7 +249,7 @@ class WorldParallelEnv(WorldEnv, ParallelEnv[str, Any, Any]):
         )
         if notes or ended or self._open:
             self._add_rare_infos(tick, result, shown, masks)
-        if self._explains or isinstance(acts, list):  # a tuple holds indices only
+        if self._full and (self._explains or isinstance(acts, list)):  # a tuple: indices only
             last = runner.world.last_steps()
             for name, i in live:
                 told = self._explains or isinstance(actions[name], Command)
@@ -253,8 +257,6 @@ class WorldParallelEnv(WorldEnv, ParallelEnv[str, Any, Any]):
                     infos[name].setdefault("feedback", step.reason)
         if self.render_mode == "human":
             self.render()
-        if self._style.infos != "full":
-            return (*result[:-1], self._select_infos(infos))
         return result
 
     def _add_rare_infos(
@@ -262,7 +264,7 @@ class WorldParallelEnv(WorldEnv, ParallelEnv[str, Any, Any]):
     ) -> None:
         """Add what happens in few steps only: notes, results, who leaves and who enters."""
         world, infos, before = self.runner.world, result[-1], self.agents
-        for name, i in self._live:
+        for name, i in self._live if self._full else ():
             infos[name].update(tick.notes.get(i, {}))
             if tick.terminated[i] or tick.truncated[i]:
                 infos[name]["result"] = world.result(i)
@@ -272,9 +274,9 @@ class WorldParallelEnv(WorldEnv, ParallelEnv[str, Any, Any]):
         self._update_agents()
         for name, i in self._live:
             if name not in before:
-                info = {"seed": self.runner.seed, **tick.notes.get(i, {})}
-                if masks:
-                    info["action_mask"] = masks[i]
+                info = self._first_info(masks, i)
+                if self._full:
+                    info.update(tick.notes.get(i, {}))
                 entries: tuple[Any, ...] = (shown[i], 0.0, False, False, info)
                 parts: tuple[dict[str, Any], ...] = result
                 for part, value in zip(parts, entries, strict=True):

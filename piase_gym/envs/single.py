@@ -2,30 +2,30 @@
 
 from __future__ import annotations
 
-import copy
 import sys
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from types import FrameType
 from typing import Any, ClassVar
 
 import gymnasium
 import numpy as np
-from gymnasium.envs.registration import EnvSpec
 from numpy.typing import NDArray
 
 from piase_gym.core.commands import Command
 from piase_gym.core.config import larger
 from piase_gym.core.rng import check_seed
+from piase_gym.core.world import StepResult
 from piase_gym.envs.actions import ActionDecoder, explain_failure
 from piase_gym.envs.arguments import Name, build_focal_runner, partners_around, resolve
 from piase_gym.envs.base import RENDER_MODES, WorldEnv, check_render_mode
 from piase_gym.envs.observations import ObservationBuilder, ObservationStyle
 from piase_gym.envs.partners import Partners, no_acts
+from piase_gym.envs.spec import LimitInSpec
 from piase_gym.envs.window import Window
 from piase_gym.errors import ResetNeededError, UnsupportedError
 
 
-class GymEnv(WorldEnv, gymnasium.Env[Any, Any]):
+class GymEnv(LimitInSpec, WorldEnv, gymnasium.Env[Any, Any]):
     """A world behind Gymnasium's API. Made by `gymnasium.make` or `gym_env`.
 
     The episode ends when the learner's does, whatever the partners do.
@@ -52,7 +52,6 @@ class GymEnv(WorldEnv, gymnasium.Env[Any, Any]):
         config: Fields of the world's config.
     """
 
-    _spec: EnvSpec | None = None
     metadata: ClassVar[dict[str, Any]] = {  # type: ignore[misc]
         "render_modes": list(RENDER_MODES),
         "render_fps": 8,
@@ -115,14 +114,19 @@ class GymEnv(WorldEnv, gymnasium.Env[Any, Any]):
         super().reset(seed=None if seed is None else check_seed(seed))
         self._builder.update_config()
         self.runner.wait_for_entry()
-        masks = self.runner.world.masks() if self._decoder.masked else []
-        info: dict[str, Any] = {"seed": self.runner.seed}
-        if masks:
+        masks = self._masks()
+        info: dict[str, Any] = {"seed": self.runner.seed} if self._style.full else {}
+        if masks and self._style.tells_masks:
             info["action_mask"] = masks[self.agent_index]
         if self.render_mode == "human":
             self.render()
         shown = self._builder.build(masks, (self.agent_index,))[self.agent_index]
-        return shown, self._style.select_infos(info)
+        return shown, info
+
+    def _masks(self) -> Sequence[NDArray[np.int8]]:
+        """Return everybody's masks, if they are shown anywhere."""
+        asked = self._decoder.masked and self._style.needs_masks
+        return self.runner.world.masks() if asked else ()
 
     def step(self, action: Any) -> tuple[Any, float, bool, bool, dict[str, Any]]:
         """Let the learner and the partners act once.
@@ -141,35 +145,30 @@ class GymEnv(WorldEnv, gymnasium.Env[Any, Any]):
         acts = self._acts.copy()
         acts[me] = self._decoder.decode(me, action)
         tick = runner.play(acts)
-        masks = runner.world.masks() if self._decoder.masked else []
-        info: dict[str, Any] = {"outcome": tick.outcomes[me]}
-        if masks:
+        masks = self._masks()
+        info: dict[str, Any] = {"outcome": tick.outcomes[me]} if self._style.full else {}
+        if masks and self._style.tells_masks:
             info["action_mask"] = masks[me]
-        info.update(tick.notes.get(me, {}))
-        texts = self._decoder.kind == "text" or self._style.view != "vector"
-        if texts or isinstance(action, Command):
-            explain_failure(info, runner.world.last_steps()[me])
-        if tick.terminated[me] or tick.truncated[me]:
-            info["result"] = runner.world.result(me)
+        if self._style.full:
+            self._add_rare_infos(info, tick, isinstance(action, Command))
         shown = self._builder.build(masks, (me,))[me]
         runner.end_step(tick)
         if self.render_mode == "human":
             self.render()
-        info = self._style.select_infos(info)
         return shown, tick.rewards[me], tick.terminated[me], tick.truncated[me], info
 
-    @property
-    def spec(self) -> EnvSpec | None:
-        """The id, if it was made by one; it says the world's `max_steps` too."""
-        if self._spec is None or self._spec.max_episode_steps is not None:
-            return self._spec
-        found = copy.deepcopy(self._spec)
-        found.max_episode_steps = self.runner.world.config.max_steps
-        return found
+    def _add_rare_infos(self, info: dict[str, Any], tick: StepResult, typed: bool) -> None:
+        """Add notes, why an action failed, and at the end the result."""
+        me = self.agent_index
+        info.update(tick.notes.get(me, {}))
+        texts = self._decoder.kind == "text" or self._style.view != "vector"
+        if texts or typed:
+            explain_failure(info, self.runner.world.last_steps()[me])
+        if tick.terminated[me] or tick.truncated[me]:
+            info["result"] = self.runner.world.result(me)
 
-    @spec.setter
-    def spec(self, spec: EnvSpec | None) -> None:
-        self._spec = spec
+    def _episode_limit(self) -> int:
+        return int(self.runner.world.config.max_steps)
 
     def action_masks(self) -> NDArray[np.bool_]:
         """Return the learner's mask as booleans, as sb3-contrib's MaskablePPO asks for it."""

@@ -13,19 +13,22 @@ from piase_gym.envs.arguments import Name
 from piase_gym.envs.base import RENDER_MODES, WorldAccess
 from piase_gym.envs.observations import absent_observation
 from piase_gym.envs.parallel import parallel_env
+from piase_gym.envs.spec import LimitInSpec
 from piase_gym.errors import ActionError, ConfigError, ResetNeededError
 
 
-class TeamEnv(WorldAccess, gymnasium.Env[Any, Any]):
+class TeamEnv(LimitInSpec, WorldAccess, gymnasium.Env[Any, Any]):
     """A world as one Gymnasium Env of all its agents, as EPyMARL and others of its kind ask for.
 
     Spaces are Tuples with an entry an agent, and so are observations; actions are a sequence, and
     rewards a list. An agent that is not in play is shown zeros and gets no reward, and its action
     is ignored. The episode ends with its last agent. Infos have ``action_mask``, an array of shape
-    (agents, actions), all ones for agents that are not in play.
+    (agents, actions), all ones for agents that are not in play, and with ``infos="full"`` also
+    ``agents``, the infos of `parallel_env` by agent.
 
     Args:
         task: A world, an id, a scenario or a config object.
+        infos: ``"mask"``, ``"full"`` or ``"none"``, which worlds without masks need.
         dtype: The type of vectors, ``"float32"`` or ``None`` for the world's own.
         options: Other arguments of `parallel_env`.
 
@@ -50,18 +53,18 @@ class TeamEnv(WorldAccess, gymnasium.Env[Any, Any]):
         self,
         task: Name,
         *,
+        infos: str = "mask",
         dtype: str | None = "float32",
         render_mode: str | None = None,
         **options: Any,
     ) -> None:
         """Make the world."""
-        if options.setdefault("view", "vector") != "vector":
-            raise ConfigError(f"a team sees vectors: view='vector', not {options['view']!r}")
         self.env = parallel_env(
             task,
+            view=_only("view", "vector", options),
             dtype=dtype,
-            infos="mask",
-            ended_actions="ignore",
+            infos=infos,
+            ended_actions=_only("ended_actions", "ignore", options),
             render_mode=render_mode,
             **options,
         )
@@ -71,7 +74,10 @@ class TeamEnv(WorldAccess, gymnasium.Env[Any, Any]):
         shown = [self.env.observation_space(name) for name in self.agents]
         self.observation_space: Any = spaces.Tuple(shown)
         self.action_space = spaces.Tuple([self.env.action_space(name) for name in self.agents])
-        self._ended_by_itself = True
+        self._ended_by_itself, self._full = True, infos == "full"
+
+    def _episode_limit(self) -> int:
+        return int(self.runner.world.config.max_steps)
 
     def reset(
         self, *, seed: int | None = None, options: dict[str, Any] | None = None
@@ -119,12 +125,13 @@ class TeamEnv(WorldAccess, gymnasium.Env[Any, Any]):
         return tuple(shown[n] if n in shown else absent_observation(space) for n, space in pairs)
 
     def _info(self, infos: dict[str, dict[str, Any]]) -> dict[str, Any]:
-        """Return the masks of all, if there are any."""
+        """Return the masks of all, if they are wanted, and all else if that is."""
+        found: dict[str, Any] = {"agents": infos} if self._full else {}
         masks = {name: info["action_mask"] for name, info in infos.items() if "action_mask" in info}
-        if not masks:
-            return {}
-        free = np.ones_like(next(iter(masks.values())))
-        return {"action_mask": np.stack([masks.get(name, free) for name in self.agents])}
+        if masks:
+            free = np.ones_like(next(iter(masks.values())))
+            found["action_mask"] = np.stack([masks.get(name, free) for name in self.agents])
+        return found
 
     def render(self) -> Any:
         """Draw the state; see `WorldParallelEnv.render`."""
@@ -135,6 +142,18 @@ class TeamEnv(WorldAccess, gymnasium.Env[Any, Any]):
         self.env.close()
 
 
+def _only(key: str, value: str, options: dict[str, Any]) -> str:
+    """Take an argument of `parallel_env` that has one value here out of the options.
+
+    Raises:
+        ConfigError: If another is given.
+    """
+    given = options.pop(key, value)
+    if given != value:
+        raise ConfigError(f"a team has only {key}={value!r}, not {given!r:.60}")
+    return value
+
+
 def make_team(task: Name, **kwargs: Any) -> TeamEnv:
-    """Make a team of any world; the entry point of ``piase/Team-v0``."""
+    """Make a team of any world; the entry point of ``piase/Team-v0`` and the ids of teams."""
     return TeamEnv(task, **kwargs)

@@ -22,6 +22,7 @@ from piase_gym.envs.live import Modified
 from piase_gym.envs.observations import ObservationStyle
 from piase_gym.envs.partners import Partners, agent_number
 from piase_gym.envs.single import NO_TIME_LIMIT, GymEnv
+from piase_gym.envs.spec import LimitInSpec
 from piase_gym.errors import ConfigError
 from piase_gym.registry import load
 from piase_gym.worlds.array_world import ArrayWorld
@@ -35,7 +36,7 @@ _NAMES = np.array(RESULTS, object)
 _WON = RESULTS.index(Result.WON)
 
 
-class BatchVectorEnv(VectorEnv[Any, Any, Any]):
+class BatchVectorEnv(LimitInSpec, VectorEnv[Any, Any, Any]):
     """A learner in many environments of an array world. Made by `gymnasium.make_vec`.
 
     An episode ends when the learner's does. Infos have ``action_mask``, ``outcome`` (codes of
@@ -67,7 +68,7 @@ class BatchVectorEnv(VectorEnv[Any, Any, Any]):
     def _take_spaces(self) -> None:
         """Take over the spaces of the batch."""
         batch = self.batch
-        vector = self._style.vector_space(batch.observation_space)
+        vector = batch.observation_space
         bits = spaces.Box(0, 1, (int(batch.action_space.n),), np.int8)
         masked = spaces.Dict({"observation": vector, "action_mask": bits})
         self.single_observation_space = vector if self._style.mask is None else masked
@@ -102,13 +103,16 @@ class BatchVectorEnv(VectorEnv[Any, Any, Any]):
         shown, infos = self.batch.reset(seed, which=flags)
         if isinstance(seed, int):
             super().reset(seed=seed)
-        masks = infos["action_mask"][:, 0]
-        return self._shown(shown[:, 0], masks), self._infos({"seed": infos["seed"]}, masks)
+        masks = self._own_masks(infos, "action_mask")
+        told = {"seed": infos["seed"]} if self._style.full else {}
+        return self._shown(shown[:, 0], masks), self._infos(told, masks)
 
-    def _shown(self, vectors: NDArray[Any], masks: NDArray[np.int8]) -> Any:
+    def _own_masks(self, infos: Mapping[str, Any], key: str) -> Any:
+        """Return the learner's masks, if they are shown anywhere."""
+        return infos[key][:, 0] if self._style.needs_masks else None
+
+    def _shown(self, vectors: NDArray[Any], masks: Any) -> Any:
         """Return observations as the style has them."""
-        if self._style.dtype is not None:
-            vectors = vectors.astype(self._style.dtype)
         if self._style.mask is None:
             return vectors
         return {"observation": vectors, "action_mask": masks.copy()}
@@ -123,31 +127,38 @@ class BatchVectorEnv(VectorEnv[Any, Any, Any]):
         """
         acts = to_indices(actions, (self.num_envs,))[:, None]
         shown, rewards, terminated, truncated, infos = self.batch.step(acts)
-        masks = infos["action_mask"][:, 0]
-        more: dict[str, Any] = {"outcome": infos["outcome"][:, 0]}
+        masks, full = self._own_masks(infos, "action_mask"), self._style.full
+        more: dict[str, Any] = {"outcome": infos["outcome"][:, 0]} if full else {}
         over = terminated[:, 0] | truncated[:, 0]
-        if over.any():
+        if full and over.any():
             more["result"], more["_result"] = _NAMES[infos["result"][:, 0]], over
             more["won"], more["_won"] = infos["result"][:, 0] == _WON, over.copy()
-            if self._same_step:
-                final = np.full(self.num_envs, None, object)
-                masks_then = infos["final_action_mask"][:, 0]
-                for slot in np.flatnonzero(over):
-                    final[slot] = self._shown(infos["final_obs"][slot, 0].copy(), masks_then[slot])
-                more["final_obs"], more["_final_obs"] = final, over
+        if self._same_step and over.any():
+            more["final_obs"], more["_final_obs"] = self._last(infos, over), over
         found = self._shown(shown[:, 0], masks), rewards[:, 0]
         return *found, terminated[:, 0], truncated[:, 0], self._infos(more, masks)
 
-    def _infos(self, infos: dict[str, Any], masks: NDArray[np.int8]) -> dict[str, Any]:
+    def _last(self, infos: Mapping[str, Any], over: NDArray[np.bool_]) -> NDArray[Any]:
+        """Return the last observations of the episodes that are over, one a slot."""
+        final, masks = (
+            np.full(self.num_envs, None, object),
+            self._own_masks(infos, "final_action_mask"),
+        )
+        for slot in np.flatnonzero(over):
+            mask = None if masks is None else masks[slot]
+            final[slot] = self._shown(infos["final_obs"][slot, 0].copy(), mask)
+        return final
+
+    def _infos(self, infos: dict[str, Any], masks: Any) -> dict[str, Any]:
         """Add the masks, and say that entries hold for all slots where nothing else is said."""
-        final: dict[str, Any] = {
-            key: infos[key] for key in ("final_obs", "_final_obs") if key in infos
-        }
-        infos["action_mask"] = masks
-        infos = {**self._style.select_infos(infos), **final}
+        if self._style.tells_masks:
+            infos["action_mask"] = masks
         for key in [key for key in infos if key[0] != "_" and f"_{key}" not in infos]:
             infos[f"_{key}"] = np.ones(self.num_envs, np.bool_)
         return infos
+
+    def _episode_limit(self) -> int:
+        return int(self.batch.configs[0].max_steps)
 
     def modify(self, changes: Mapping[str, Any], which: Any = slice(None)) -> Modified:
         """Change fields of configs, at once where that may be; see `BatchEnv.modify`."""
@@ -186,6 +197,13 @@ class BatchVectorEnv(VectorEnv[Any, Any, Any]):
     def close_extras(self, **kwargs: Any) -> None:
         """Give back memory."""
         self.batch.close()
+
+
+class SingleVectorEnv(LimitInSpec, SyncVectorEnv):
+    """Environments with one learner each, stepped one after the other."""
+
+    def _episode_limit(self) -> int:
+        return int(self.envs[0].unwrapped.config.max_steps)  # type: ignore[attr-defined]
 
 
 def make_vector(
@@ -257,8 +275,16 @@ def make_vector(
                 render_mode=render_mode,
             )
 
-        return SyncVectorEnv([single] * check_singles(num_envs, spec.name), autoreset_mode=mode)
-    batch = BatchEnv(made, num_envs, partners=seats, autoreset=MODES[mode], focal=number)
+        return SingleVectorEnv([single] * check_singles(num_envs, spec.name), autoreset_mode=mode)
+    batch = BatchEnv(
+        made,
+        num_envs,
+        partners=seats,
+        autoreset=MODES[mode],
+        focal=number,
+        infos="mask" if infos == "none" and mask else infos,
+        dtype=dtype,
+    )
     return BatchVectorEnv(batch, mode, render_mode, style)
 
 

@@ -1,11 +1,13 @@
-"""Every recipe of docs/learners.md runs, in a process of its own."""
+"""Every recipe of docs/learners.md runs, in a process of its own, and those that train learn."""
 
 from __future__ import annotations
 
 import importlib.util
+import os
 import re
 import subprocess
 import sys
+from pathlib import Path
 from typing import Any
 
 import numpy as np
@@ -17,26 +19,48 @@ import piase_gym
 from piase_gym.errors import ConfigError
 from piase_gym.wrappers.keep_agents import KeepAgents
 from tests.helpers.checkers import parallel_api_test
-from tests.paths import DOCS
+from tests.paths import DOCS, ROOT
 
 PAGE = (DOCS / "learners.md").read_text("utf-8")
 RECIPES = dict(re.findall(r"^## (.*?)\n.*?```python\n(.*?)```", PAGE, re.M | re.S))
 BLOCKS = re.findall(r"```python\n(.*?)```", PAGE, re.S)
 
 
+JUDGE = """
+from tests.helpers.learning import gain
+
+found = gain(act, task, **globals().get("fields", {}))
+print(found)
+assert found.low > 0, found
+"""
+"""What follows a block that has trained a policy."""
+
+
 def missing(code: str) -> list[str]:
-    """Return the libraries that a block imports and that are not installed."""
+    """Return the libraries and checkouts that a block uses and that are not there."""
     names = set(re.findall(r"^(?:from|import) (\w+)", code, re.M))
-    return sorted(name for name in names if importlib.util.find_spec(name) is None)
+    lacking = [name for name in names if importlib.util.find_spec(name) is None]
+    checkouts = set(re.findall(r'os\.environ\["(\w+)"\](?! =)', code)) - os.environ.keys()
+    return sorted(lacking) + [f"a checkout named by {name}" for name in sorted(checkouts)]
 
 
 @pytest.mark.parametrize("title", RECIPES)
-def test_recipes_run(title: str) -> None:
+def test_recipes_run(title: str, tmp_path: Path) -> None:
     lacking = missing(RECIPES[title])
     if lacking:
         pytest.skip(f"{', '.join(lacking)} is not installed")
-    command = [sys.executable, "-c", RECIPES[title]]
-    run = subprocess.run(command, capture_output=True, text=True, timeout=600, check=False)
+    code = RECIPES[title] + (JUDGE if "\ndef act(" in RECIPES[title] else "")
+    command = [sys.executable, "-c", code]
+    path = os.pathsep.join([str(ROOT), os.environ.get("PYTHONPATH", "")])
+    run = subprocess.run(
+        command,
+        capture_output=True,
+        text=True,
+        timeout=1200,
+        check=False,
+        cwd=tmp_path,
+        env={**os.environ, "PYTHONPATH": path},
+    )
     assert run.returncode == 0, run.stderr
 
 

@@ -62,6 +62,8 @@ def pettingzoo_ids(face: str) -> list[str]:
 def test_gymnasium_knows_exactly_our_ids() -> None:
     ids = sorted(n for n in gymnasium.registry if n.startswith("piase/"))
     assert ids == sorted([*TASKS, registry.TEAM])
+    teams = sorted(n for n in gymnasium.registry if n.startswith("piase-team/"))
+    assert teams == sorted(task.replace("piase/", "piase-team/") for task in TASKS)
 
 
 @pytest.mark.parametrize("face", ["parallel", "aec"])

@@ -3,17 +3,24 @@
 from __future__ import annotations
 
 import json
+from collections.abc import Callable
 from typing import Any
 
 import gymnasium
 import numpy as np
+import pettingzoo
 import pytest
 from gymnasium.utils.env_checker import check_env
 from gymnasium.vector import AutoresetMode
+from gymnasium.vector.utils import batch_space
 
 import piase_gym
+from piase_gym import Command
+from piase_gym.adapters import sb3_vec
 from piase_gym.errors import ActionError, AgentError, ConfigError, PiaseError, ResetNeededError
+from piase_gym.interfaces import BaseEnv, Observation
 from piase_gym.wrappers.keep_agents import KeepAgents
+from tests.helpers.checkers import api_test, parallel_api_test
 
 CROWD: dict[str, Any] = {"agents": 3, "width": 4, "height": 4, "hazards": 2, "max_steps": 9}
 LATE = {**CROWD, "join_at": (0, 2, 0)}
@@ -98,6 +105,184 @@ def test_float32_of_one_learner_and_of_many() -> None:
     shown, _ = many.reset(seed=3)
     assert equal({key: part[0] for key, part in shown.items()}, seen)
     assert many.observation_space.contains(shown)
+
+
+class Coin(BaseEnv):
+    """An environment of one's own, without settings."""
+
+    def __init__(self) -> None:
+        """Take nothing."""
+
+    def reset(self) -> Observation:
+        return Observation({"text": "Call it."})
+
+    def step(self, action: Any) -> tuple[Observation, float, bool, dict[str, Any]]:
+        return Observation({"text": "Heads."}), float(action.text == "heads"), True, {}
+
+    def get_action_space(self) -> dict[str, Any]:
+        return {"properties": {"action": {"enum": ["heads", "tails"]}}}
+
+
+LOST_KEY = "piase/TextRoom-LostKey-v2"
+MAKERS: dict[str, Callable[..., Any]] = {
+    "parallel_env": lambda **kw: piase_gym.parallel_env(LEARNER, **kw),
+    "pettingzoo.make": lambda **kw: pettingzoo.make("parallel", LEARNER, **kw),
+    "aec_env": lambda **kw: piase_gym.aec_env(LEARNER, **kw),
+    "scenario": lambda **kw: piase_gym.parallel_env("lost_key", **kw),
+    "gym_env": lambda **kw: piase_gym.gym_env(LEARNER, **kw),
+    "gymnasium.make": lambda **kw: gymnasium.make(LEARNER, **kw),
+    "make_vec": lambda **kw: gymnasium.make_vec(LEARNER, num_envs=2, **kw),
+    "make_vec of text": lambda **kw: gymnasium.make_vec(LOST_KEY, num_envs=2, **kw),
+    "batch_env": lambda **kw: piase_gym.batch_env(LEARNER, num_envs=2, **kw),
+    "sb3_vec": lambda **kw: sb3_vec(LEARNER, 2, **kw),
+    "sb3_vec of text": lambda **kw: sb3_vec(LOST_KEY, 2, **kw),
+    "team": lambda **kw: gymnasium.make("piase/Team-v0", task=LEARNER, **kw),
+}
+OWN: dict[str, Callable[..., Any]] = {
+    "as_parallel": lambda **kw: piase_gym.as_parallel(Coin, **kw),
+    "parallel_env of one's own": lambda **kw: piase_gym.parallel_env(Coin, **kw),
+    "gym_env of one's own": lambda **kw: piase_gym.gym_env(Coin, **kw),
+}
+
+
+@pytest.mark.parametrize("make", [*MAKERS, *OWN])
+@pytest.mark.parametrize("options", [{"infos": "some"}, {"dtype": "float64"}, {"infoz": "none"}])
+def test_every_constructor_refuses_what_it_does_not_know(
+    make: str, options: dict[str, str]
+) -> None:
+    with pytest.raises(ConfigError) as found:
+        {**MAKERS, **OWN}[make](**options).reset()
+    assert isinstance(found.value, TypeError) == ("infoz" in options)
+    assert next(iter(options)) in str(found.value)
+
+
+@pytest.mark.parametrize("make", [name for name in MAKERS if name != "team"])
+def test_every_constructor_makes_float32(make: str) -> None:
+    view = {} if "sb3" in make or make == "batch_env" else {"view": "vector"}
+    env, plain = MAKERS[make](dtype="float32", **view), MAKERS[make](**view)
+    for each in (env, plain):
+        each.seed(3) if "sb3" in make else each.reset(seed=3)
+    if "sb3" in make:
+        seen, other = env.reset(), plain.reset()
+    elif hasattr(env, "possible_agents"):
+        name = env.possible_agents[0]
+        seen, other = (each.unwrapped.observe_all()[0][name] for each in (env, plain))
+    else:
+        seen, other = env.reset(seed=3)[0], plain.reset(seed=3)[0]
+    assert seen.dtype == np.float32
+    assert equal(seen, other.astype(np.float32))
+    space = env.observation_space(name) if hasattr(env, "possible_agents") else None
+    space = space or env.observation_space
+    assert space.dtype == np.float32
+
+
+@pytest.mark.parametrize("world", ["GridWorld", "TextRoom"])
+def test_what_is_not_asked_for_is_not_computed(world: str, monkeypatch: pytest.MonkeyPatch) -> None:
+    asked: list[str] = []
+    options: dict[str, Any] = {"view": "vector", "max_steps": 6}
+    for infos, mask, wanted in (
+        ("none", None, set()),
+        ("none", "obs", {"masks"}),
+        ("mask", None, {"masks"}),
+        ("full", None, {"masks", "result", "last_steps"}),
+    ):
+        style = {"infos": infos, "mask": mask, **options}
+        one = piase_gym.gym_env(world, **style)
+        made = [one, piase_gym.parallel_env(world, **style)]
+        for name in ("masks", "result", "last_steps"):
+            kind = type(one.world)
+            real = getattr(kind, name)
+            spy = lambda self, *a, real=real, name=name: asked.append(name) or real(self, *a)  # noqa: E731
+            monkeypatch.setattr(kind, name, spy)
+        for env in made:
+            asked.clear()
+            env.reset(seed=0)
+            single = env is one
+            over = False
+            while not over:
+                act = Command("noop") if world == "GridWorld" else 0
+                given = act if single else dict.fromkeys(env.agents, act)
+                *_, terminated, truncated, _ = env.step(given)
+                over = terminated or truncated if single else not env.agents
+            quiet = {"last_steps"} if world == "TextRoom" else set()
+            assert set(asked) - quiet == wanted - quiet, (infos, mask)
+        monkeypatch.undo()
+
+
+@pytest.mark.parametrize("mode", ["next_step", "same_step"])
+def test_a_batch_tells_what_is_asked_for(mode: str) -> None:
+    made = {
+        infos: piase_gym.batch_env("GridWorld", num_envs=4, autoreset=mode, infos=infos, **CROWD)
+        for infos in ("full", "mask", "none")
+    }
+    last = {"final_obs", "_final_obs"} if mode == "same_step" else set()
+    wanted = {"mask": {"action_mask"}, "none": set()}
+    starts = {infos: env.reset(seed=2) for infos, env in made.items()}
+    assert starts["full"][1].keys() == {"seed", "action_mask", "alive"}
+    rng = np.random.default_rng(0)
+    for infos, keys in wanted.items():
+        assert starts[infos][1].keys() == keys
+    for _ in range(30):
+        moves = rng.integers(0, 6, (4, 3))
+        steps = {infos: env.step(moves) for infos, env in made.items()}
+        for infos, keys in wanted.items():
+            told = steps[infos][-1]
+            final = {"final_action_mask"} if last and infos == "mask" else set()
+            assert told.keys() == keys | last | final
+            assert all(equal(told[key], steps["full"][-1][key]) for key in told)
+            assert all(map(equal, steps[infos][:-1], steps["full"][:-1]))
+
+
+@pytest.mark.parametrize("source", [LEARNER, LOST_KEY])
+def test_sb3_is_told_what_is_asked_for(source: str) -> None:
+    fields = {"num_envs": 2, "max_steps": 5}
+    made = {infos: sb3_vec(source, infos=infos, **fields) for infos in ("full", "mask", "none")}
+    for vec in made.values():
+        vec.seed(0)
+        vec.reset()
+    for infos, keys in (("full", {"seed"}), ("mask", {"action_mask"}), ("none", set())):
+        assert all(row.keys() == keys for row in made[infos].reset_infos)
+    ends = 0
+    for _ in range(12):
+        steps = {infos: vec.step(np.zeros(vec.num_envs, int)) for infos, vec in made.items()}
+        for slot, row in enumerate(steps["full"][-1]):
+            mask = steps["mask"][-1][slot]
+            assert equal(mask.pop("action_mask"), made["mask"].action_masks()[slot])
+            wanted = {
+                k: row[k] for k in ("terminal_observation", "TimeLimit.truncated") if k in row
+            }
+            assert equal(mask, wanted)
+            assert equal(steps["none"][-1][slot], wanted)
+            ends += bool(wanted)
+    assert ends >= 2 * made["full"].num_envs
+    with pytest.raises(ConfigError, match="do not say who won"):
+        sb3_vec(piase_gym.batch_env(LEARNER, num_envs=2, autoreset="same_step", infos="none"))
+
+
+@pytest.mark.filterwarnings("ignore:reset option 'options' is unknown:UserWarning")
+@pytest.mark.filterwarnings("ignore:Observation .*:UserWarning")
+@pytest.mark.filterwarnings("ignore:The base environment:UserWarning")
+@pytest.mark.parametrize("infos", ["mask", "none"])
+@pytest.mark.parametrize("mask", [None, "obs"])
+def test_the_checkers_of_the_apis_pass(infos: str, mask: str | None) -> None:
+    supersuit = pytest.importorskip("supersuit")
+    checker = pytest.importorskip("stable_baselines3.common.env_checker")
+    style = {"view": "vector", "dtype": "float32", "infos": infos, "mask": mask}
+    many = piase_gym.parallel_env("GridWorld", ended_actions="ignore", **style, **CROWD)
+    parallel_api_test(many, num_cycles=100)
+    parallel_api_test(KeepAgents(many), num_cycles=100)
+    api_test(piase_gym.aec_env("GridWorld", ended_actions="ignore", **style, **CROWD), 60)
+    one = piase_gym.gym_env(LEARNER, **style)
+    check_env(one, skip_render_check=True)
+    checker.check_env(one)
+    kept = KeepAgents(piase_gym.parallel_env("GridWorld", **style, **LATE))
+    vec = supersuit.pettingzoo_env_to_vec_env_v1(kept)
+    vec = supersuit.concat_vec_envs_v1(vec, 2, num_cpus=0, base_class="gymnasium")
+    vec.reset(seed=1)
+    rng = np.random.default_rng(0)
+    for _ in range(20):
+        shown, *_ = vec.step(rng.integers(0, 6, 6))
+        assert batch_space(vec.observation_space, 6).contains(shown)
 
 
 # -- masks beside observations --------------------------------------------------------------------
@@ -203,6 +388,27 @@ def test_agents_are_kept_whatever_they_see(options: dict[str, Any]) -> None:
     assert absent > 10
 
 
+def test_an_agent_that_has_ended_may_act_on_request_in_turn() -> None:
+    one = piase_gym.aec_env("GridWorld", ended_actions="ignore", **CROWD)
+    two = piase_gym.aec_env("GridWorld", **CROWD)
+    rng, spare = np.random.default_rng(0), 0
+    for seed in range(4):
+        one.reset(seed=seed)
+        two.reset(seed=seed)
+        for name in one.agent_iter():
+            assert two.agent_selection == name
+            over = one.terminations[name] or one.truncations[name]
+            act, spare = int(rng.integers(6)), spare + over
+            if over:
+                with pytest.raises(ActionError, match="its only action is None"):
+                    two.step(act)
+            one.step(act)
+            two.step(None if over else act)
+            assert one.digest() == two.digest()
+        assert not two.agents
+    assert spare == 4 * CROWD["agents"]
+
+
 def test_nobody_is_on_turn_after_the_end() -> None:
     env = piase_gym.aec_env("GridWorld", **CROWD)
     with pytest.raises(ResetNeededError):
@@ -228,6 +434,13 @@ def test_specs_say_how_long_episodes_are(fields: dict[str, int]) -> None:
     env.unwrapped.reconfigure({"max_steps": 9})
     env.reset(seed=0)
     assert env.unwrapped.spec.max_episode_steps == 9
+    for made in (
+        gymnasium.make_vec("piase/GridWorld-DoorKey-8x8-v1", num_envs=2, **fields),
+        gymnasium.make_vec("piase/GridWorld-DoorKey-8x8-v1", num_envs=2, view="text", **fields),
+        gymnasium.make("piase/Team-v0", task="piase/GridWorld-DoorKey-8x8-v1", **fields),
+    ):
+        assert made.spec is not None
+        assert made.spec.max_episode_steps == steps
 
 
 def test_random_numbers_of_environments_follow_their_seed() -> None:
@@ -319,6 +532,32 @@ def test_a_team_refuses_what_is_no_action_of_a_team() -> None:
             env.step(wrong)
     with pytest.raises(ActionError):
         env.step([0, 99])
-    with pytest.raises(ConfigError, match="a team sees vectors"):
-        gymnasium.make("piase/Team-v0", task="GridWorld", view="text")
+    for other in ({"view": "text"}, {"ended_actions": "error"}):
+        with pytest.raises(ConfigError, match="a team has only"):
+            gymnasium.make("piase/Team-v0", task="GridWorld", **other)
     env.close()
+
+
+def test_every_id_has_one_of_its_team() -> None:
+    env = gymnasium.make("piase_gym:piase-team/GridWorld-Foraging-8x8-2p-v1")
+    other = gymnasium.make("piase/Team-v0", task="piase/GridWorld-Foraging-8x8-2p-v1")
+    assert env.unwrapped.n_agents == 2
+    assert env.spec is not None
+    assert env.spec.max_episode_steps == env.unwrapped.config.max_steps
+    assert all(map(equal, env.reset(seed=1), other.reset(seed=1)))
+    for _ in range(5):
+        assert all(map(equal, env.step((0, 3)), other.step((0, 3))))
+
+
+def test_a_team_tells_what_is_asked_for() -> None:
+    keys = {"mask": {"action_mask"}, "none": set(), "full": {"action_mask", "agents"}}
+    for infos, wanted in keys.items():
+        env = gymnasium.make("piase/Team-v0", task="GridWorld", infos=infos, **CROWD).unwrapped
+        assert env.reset(seed=0)[1].keys() == wanted
+        over = False
+        while not over:
+            *_, terminated, truncated, info = env.step([0, 0, 0])
+            over = terminated or truncated
+            assert info.keys() == wanted
+        if infos == "full":
+            assert {told["result"] for told in info["agents"].values()} == {"lost"}

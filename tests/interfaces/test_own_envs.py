@@ -43,6 +43,7 @@ from piase_gym.errors import (
     RunError,
     ScenarioError,
     UnfinishedError,
+    UnknownFieldError,
     UnsupportedError,
 )
 from piase_gym.testing import WORLD_CHECKS, run_checks
@@ -651,7 +652,7 @@ def test_one_that_fails_at_once_is_refused() -> None:
     with pytest.raises(OwnEnvironmentError, match="raised: RuntimeError: not today") as caught:
         piase_gym.as_parallel(Never({}))
     assert caught.value.fault.reason == "raised"
-    with pytest.raises(OwnEnvironmentError, match="unexpected keyword argument 'lamp'"):
+    with pytest.raises(UnknownFieldError, match="unknown key 'lamp'; did you mean 'lamps'"):
         piase_gym.parallel_env("Lamps", lamp=3)
 
 

@@ -2,14 +2,15 @@
 
 from __future__ import annotations
 
+import inspect
 from collections.abc import Mapping
 from typing import Any, ClassVar, Self
 
 from pydantic import Field, model_validator
 
 from piase_gym.core.config import WorldConfig
-from piase_gym.core.documents import entry_point, own_classes, own_named
-from piase_gym.errors import ConfigError
+from piase_gym.core.documents import entry_point, own_classes, own_named, unknown_settings
+from piase_gym.errors import ConfigError, UnknownFieldError, suggest
 
 HOOKS = ("adjust_difficulty", "introduce_element")
 """Methods of the DSE document by which an environment is changed between two episodes."""
@@ -53,6 +54,12 @@ class OwnConfig(WorldConfig):
                 )
             given["settings"] = {**settings, **unknown}
         super().__init__(**given)
+        strange = unknown_settings(self.kind, self.settings or {})
+        if strange:
+            names = [*self.known(), *inspect.signature(self.kind).parameters]
+            raise UnknownFieldError(
+                f"{self.world}: unknown key {strange[0]!r}; {suggest(strange[0], names)}"
+            )
 
     @classmethod
     def known(cls) -> frozenset[str]:

@@ -1,0 +1,34 @@
+"""Specs of Gymnasium that say how long episodes are."""
+
+from __future__ import annotations
+
+import copy
+
+from gymnasium.envs.registration import EnvSpec
+
+
+class LimitInSpec:
+    """An environment whose spec has the world's `max_steps` as its `max_episode_steps`.
+
+    The registry has none, so that `gymnasium.make` puts no `TimeLimit` around a world that counts
+    its steps itself.
+    """
+
+    _spec: EnvSpec | None = None
+
+    def _episode_limit(self) -> int:
+        """Return the `max_steps` of now."""
+        raise NotImplementedError
+
+    @property
+    def spec(self) -> EnvSpec | None:
+        """The id, if it was made by one; it says the world's `max_steps` too."""
+        if self._spec is None or self._spec.max_episode_steps is not None:
+            return self._spec
+        found = copy.deepcopy(self._spec)
+        found.max_episode_steps = self._episode_limit()
+        return found
+
+    @spec.setter
+    def spec(self, spec: EnvSpec | None) -> None:
+        self._spec = spec
