@@ -294,6 +294,26 @@ class Learner:
         masks = self.rollout.masks[0, which]
         return self.policy.judge(hidden, masks, states, self.rollout.seats[0, which])[1]
 
+    def state(self) -> dict[str, Any]:
+        """Return parameters, moments, memory and past selves."""
+        return {
+            "policy": self.policy.state_dict(),
+            "optimizer": self.optimizer.state_dict(),
+            "memory": self.memory,
+            "past": [one.state_dict() for one in self.past],
+            "updates": self.updates,
+        }
+
+    def restore(self, state: Mapping[str, Any]) -> None:
+        """Take up what `state` returned."""
+        self.policy.load_state_dict(state["policy"])
+        self.optimizer.load_state_dict(state["optimizer"])
+        self.memory, self.updates = state["memory"], state["updates"]
+        self.past = []
+        for kept in state["past"]:
+            self.past.append(copy.deepcopy(self.policy).requires_grad_(False))
+            self.past[-1].load_state_dict(kept)
+
     def learn(self) -> None:
         """Improve the policy on what was played."""
         self.updates += 1
@@ -368,6 +388,32 @@ class Trainer:
                 f"{tuple(range(count))}; not {roles}"
             )
         return [[a for a in range(count) if roles[a] == role] for role in range(max(roles) + 1)]
+
+    def state(self) -> dict[str, Any]:
+        """Return what it takes to go on exactly so, as `torch.save` writes it."""
+        seen = {name: torch.as_tensor(self.infos[name]) for name in ("action_mask", "alive")}
+        return {
+            "steps": self.steps,
+            "random": torch.get_rng_state(),
+            "envs": self.env.snapshot(),
+            "shown": torch.as_tensor(self.shown),
+            "infos": seen,
+            "fresh": torch.as_tensor(self.fresh),
+            "potentials": None if self.shaping is None else torch.as_tensor(self.shaping.before),
+            "learners": [learner.state() for learner in self.learners],
+        }
+
+    def restore(self, state: Mapping[str, Any]) -> None:
+        """Take up what `state` returned, of a trainer of the same task and settings."""
+        self.env.restore(state["envs"])
+        self.steps, self.fresh = state["steps"], state["fresh"].numpy()
+        self.shown = state["shown"].numpy()
+        self.infos = {name: value.numpy() for name, value in state["infos"].items()}
+        if self.shaping is not None:
+            self.shaping.before = state["potentials"].numpy()
+        for learner, kept in zip(self.learners, state["learners"], strict=True):
+            learner.restore(kept)
+        torch.set_rng_state(state["random"])
 
     @property
     def policies(self) -> list[Policy]:

@@ -51,6 +51,10 @@ COSTS: Final[Mapping[str, tuple[str, ...]]] = {
 """What acting costs in each world, by the names in its table of rewards."""
 
 
+NO_FIELDS: Final = ("partners", "configs", "copy", "scenario", "envelope")
+"""Arguments of `batch_env` beside the fields of configs."""
+
+
 def training_config(task: str, config: Mapping[str, Any], reward: str) -> dict[str, Any]:
     """Return the fields of a config with the rewards of training.
 
@@ -62,16 +66,21 @@ def training_config(task: str, config: Mapping[str, Any], reward: str) -> dict[s
     Raises:
         ConfigError: If the world has no such rewards.
     """
+    spec, known = find(task)
+    if reward == "shaped" and spec.name != "GridWorld":
+        raise ConfigError(
+            f"training_reward 'shaped' needs a planner's distance, which GridWorld has; "
+            f"{spec.name} has none"
+        )
     if reward != "small_costs":
         return dict(config)
-    spec, known = find(task)
     if spec.name not in COSTS:
         raise ConfigError(
             f"training_reward 'small_costs' is for worlds where acting costs something: "
             f"{', '.join(COSTS)}; {spec.name} is none"
         )
     kind = load(spec.config, spec)
-    fields = {key: value for key, value in config.items() if key in kind.model_fields}
+    fields = {key: value for key, value in config.items() if key not in NO_FIELDS}
     made = make_config(spec, {**(task_fields(known) if known else {}), **kind.plain(fields)})
     table = made.rewards.model_dump()
     mild = {name: max(table[name], SMALL) for name in COSTS[spec.name]}
@@ -141,16 +150,7 @@ class Shaping:
     """
 
     def __init__(self, env: Any, gamma: float, weight: float) -> None:
-        """Note the potentials of a batch that was reset.
-
-        Raises:
-            ConfigError: If it is of another world.
-        """
-        if env.world.name != "GridWorld":
-            raise ConfigError(
-                f"training_reward 'shaped' needs a planner's distance, which GridWorld has; "
-                f"{env.world.name} has none"
-            )
+        """Note the potentials of a batch that was reset."""
         self.env, self.gamma, self.weight = env, gamma, weight
         self.seats = [env.world.agents.index(name) for name in env.agents]
         self.before = self.potentials(1.0)
