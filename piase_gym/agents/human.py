@@ -7,7 +7,7 @@ from collections.abc import Callable
 from typing import TextIO
 
 from piase_gym.agents.base import Action, Agent, Feedback, Percept
-from piase_gym.core.commands import Command, InvalidAction
+from piase_gym.core.commands import Command, InvalidAction, merged_lines
 from piase_gym.errors import UnsupportedError
 
 HELP = ("?", "help")
@@ -81,7 +81,7 @@ class HumanAgent(Agent):
 
     def _possible(self, percept: Percept) -> str:
         """List the legal commands."""
-        lines = [percept.world.write(command) for command in percept.commands]
+        lines = merged_lines(percept.commands, percept.world.write)
         more = f" and {len(lines) - SHOWN} more" if len(lines) > SHOWN else ""
         return "; ".join(lines[:SHOWN]) + more
 

@@ -9,7 +9,7 @@ from __future__ import annotations
 
 import json
 import math
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from enum import StrEnum
 from typing import Any, Literal, NamedTuple
@@ -176,6 +176,25 @@ def write_command(command: Command, grammar: Sequence[Verb]) -> str:
         if param.name in command.parameters:
             words += [param.before, str(command.parameters[param.name])]
     return " ".join(word for word in words if word)
+
+
+def merged_lines(commands: Iterable[Command], write: Callable[[Command], str]) -> list[str]:
+    """Write commands in few lines: those that differ in the last name alone share one.
+
+    Example:
+        >>> keys = [Command("take", {"item": item}) for item in ("red key", "lamp")]
+        >>> merged_lines(keys, lambda command: f"take {command.parameters['item']}")
+        ['take red key|lamp']
+    """
+    rows: dict[tuple[str, int], list[str]] = {}
+    for number, command in enumerate(commands):
+        line, parameters = write(command), command.parameters
+        last = str([*parameters.values()][-1]).replace("_", " ") if parameters else ""
+        if last and line.endswith(f" {last}") and "|" not in line:
+            rows.setdefault((line.removesuffix(last), len(parameters)), []).append(last)
+        else:
+            rows[line, -1 - number] = [""]  # in a line of its own
+    return [start + "|".join(names) for (start, _), names in rows.items()]
 
 
 def read_command(line: object, grammar: Sequence[Verb]) -> Command | InvalidAction:

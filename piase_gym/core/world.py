@@ -272,11 +272,11 @@ class World(ABC, Generic[C, F]):
         """
         alive = self.alive
         plans = [self.decode(i, act) if alive[i] else None for i, act in enumerate(acts)]
+        understood = list(map(self._understood, range(len(plans)), acts, plans))
         tick = explain_invalid(self.advance(plans), plans)
         if self.script is not None:
             tick = play_script(self, self.script, tick, alive, plans)
-        understood = map(self._understood, range(len(plans)), acts, plans)
-        self._last = list(understood), tick
+        self._last = understood, tick
         return tick
 
     def decode(self, agent: int, act: Act) -> DecodedAction:
@@ -527,8 +527,12 @@ class World(ABC, Generic[C, F]):
 
     def _understood(self, agent: int, act: Act, plan: DecodedAction) -> Act:
         """Return an agent's command, even if it was illegal, or what stands for none."""
-        illegal = isinstance(plan, InvalidAction) and plan.outcome is Outcome.ILLEGAL
-        known = illegal and isinstance(act, Command) and self.check(agent, act)
+        if not isinstance(plan, InvalidAction) or plan.outcome is not Outcome.ILLEGAL:
+            return plan
+        if act is None or isinstance(act, InvalidAction):
+            return plan
+        found = act if isinstance(act, Command) else self.command(agent, int(act))
+        known = self.check(agent, found) if isinstance(found, Command) else found
         return known if isinstance(known, Command) else plan
 
     def note_step(self, acts: Sequence[Act], tick: StepResult | None) -> None:

@@ -269,7 +269,8 @@ def first_command(request: Request) -> str:
     """Answer with a command out of the last list of possible commands, another in each turn."""
     messages = request.get("messages", [])
     listed = _COMMAND.findall(str(messages[-1].get("content", ""))) if messages else []
-    return str(listed[len(messages) * 7 % len(listed)]) if listed else "stay"
+    line = str(listed[len(messages) * 7 % len(listed)]) if listed else "stay"
+    return line.partition("|")[0]
 
 
 def main() -> None:

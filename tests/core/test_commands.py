@@ -9,6 +9,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
+import piase_gym
 from piase_gym.core.commands import (
     MAX_LINE,
     OUTCOMES,
@@ -18,6 +19,7 @@ from piase_gym.core.commands import (
     Param,
     Verb,
     check_command,
+    merged_lines,
     read_command,
     write_command,
 )
@@ -274,3 +276,32 @@ def test_outcomes_have_the_status_words_of_the_design() -> None:
         "timeout": "failure",
         "refused": "invalid_action",
     }
+
+
+def test_commands_that_differ_in_their_last_name_share_a_line() -> None:
+    world = piase_gym.parallel_env("GridWorld", width=4, height=4).world
+    assert merged_lines(world.commands[:5], world.write) == ["move north|south|west|east", "stay"]
+    rows = [
+        Command("look"),
+        Command("look", {"at": "silver_key"}),
+        Command("use", {"item": "lamp", "on": "red_box"}),
+        Command("use", {"item": "key", "on": "red_box"}),
+        Command("look", {"at": "x|y"}),
+        Command("use", {"item": "lamp", "on": "key"}),
+        Command("look", {"at": "box"}),
+        Command("look at", {"at": "box"}),
+    ]
+
+    def write(command: Command) -> str:
+        return " ".join([command.verb, *command.parameters.values()]).replace("_", " ")
+
+    assert merged_lines(rows, write) == [
+        "look",
+        "look silver key|box",
+        "use lamp red box|key",
+        "use key red box",
+        "look x|y",
+        "look at box",
+    ]
+    odd = merged_lines([Command("say", {"a": 1}), Command("say", {"a": 2})], lambda _: "say it")
+    assert odd == ["say it", "say it"]

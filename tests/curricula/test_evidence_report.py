@@ -116,6 +116,25 @@ def test_the_verdict_follows_the_rule_of_the_plan(name: str, tmp_path: Path) -> 
     assert "So far" not in text
 
 
+def test_who_beats_uniform_alone_is_not_said_to_help(tmp_path: Path) -> None:
+    def wins(arm: str, _target: str, seed: int) -> int:
+        return 40 + {"dse": 60, "sequential": 70}.get(arm, 0) + SPREAD[seed] * (arm == "dse")
+
+    lines = made_up(wins)
+    ends = iter(["failed"] * 4)
+    lines = [
+        x | {"outcome": next(ends, "running") if x["arm"] == "dse" else "failed"} for x in lines
+    ]
+    findings = Findings.read(write(tmp_path / "x.jsonl", lines))
+    gap = [(SPREAD[seed] - 10) / 2 for seed in range(10)]
+    reach = 2.262157 * np.std(gap, ddof=1) / np.sqrt(10)
+    middle = np.mean(gap)
+    told = f"{middle:+.1f} ({middle - reach:+.1f} to {middle + reach:+.1f}) points"
+    text = report(findings)
+    assert "**That the DSE helps is not shown: it beats `uniform` on `door_key`" in text
+    assert f"a fixed order, is {told}, and 4 of its 30 trainings ended in FAIL" in text
+
+
 def test_a_target_that_nobody_learns_tells_nothing(tmp_path: Path) -> None:
     findings = Findings.read(write(tmp_path / "x.jsonl", made_up(lambda arm, *_: 9, "*/quest")))
     assert findings.verdict("quest") == "nothing learnt"

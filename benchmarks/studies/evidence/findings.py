@@ -122,6 +122,30 @@ class Findings:
         chance = statistics.probability_of_improvement(mine, other)
         return Comparison(arm, len(mine), gap, chance)
 
+    def over_targets(self, arm: str) -> Interval | None:
+        """Return `dse` minus another arm, averaged over targets within each seed.
+
+        The interval is Student's over the seeds that are complete on all targets; with fewer than
+        two there is none.
+        """
+        seeds = sorted(set.intersection(*(set(self.complete(target)) for target in TARGETS)))
+        if len(seeds) < 2:
+            return None
+
+        def means(name: str) -> list[float]:
+            runs = [self.of(name, target) for target in TARGETS]
+            return [
+                fmean(run[seed]["won"].count("1") / len(run[seed]["won"]) for run in runs)
+                for seed in seeds
+            ]
+
+        return statistics.paired_difference(means("dse"), means(arm))
+
+    def failed(self) -> tuple[int, int]:
+        """Return how many of the trainings with `dse` ended in FAIL, and of how many."""
+        mine = [x for x in self.lines if x["arm"] == "dse"]
+        return sum(x["outcome"] == "failed" for x in mine), len(mine)
+
     def verdict(self, target: str) -> str:
         """Return what `dse` against `uniform` counts as on a target."""
         if not self.complete(target):

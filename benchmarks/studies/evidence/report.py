@@ -132,6 +132,7 @@ def report(findings: Findings, picture: str | None = None) -> str:
     pages = Environment(loader=folder, undefined=StrictUndefined, keep_trailing_newline=True)
     pages.filters |= {"percent": percent, "rounded": rounded, "told": told}
     common, by_verdict = rule(findings)
+    order = findings.over_targets("sequential")
     return pages.get_template("report.md.jinja").render(
         findings=findings,
         arms=list(ARMS),
@@ -140,6 +141,9 @@ def report(findings: Findings, picture: str | None = None) -> str:
         compared=[target for target in TARGETS if findings.complete(target)],
         several=all(len(findings.complete(target)) > 1 for target in TARGETS),
         rule=common,
+        order=order,
+        failed=findings.failed(),
+        withdrawn=common == "better" and order is not None and order.low <= 0,
         by_verdict=by_verdict,
         said=SAID,
         groups=GROUPS,

@@ -18,11 +18,12 @@ from typing import Any
 
 from piase_gym.agents.base import Percept
 from piase_gym.core.answers import plain
+from piase_gym.core.commands import merged_lines
 from piase_gym.core.digest import digest_json
 from piase_gym.core.jsonable import jsonable
 from piase_gym.errors import ConfigError, suggest
 
-VERSION = 1
+VERSION = 2
 """Rises when prompts change that are made of the same template."""
 MOST_COMMANDS = 60
 """Most commands that are listed in a turn."""
@@ -146,9 +147,9 @@ class Prompt:
     def _possible(self, percept: Percept) -> str:
         """List what the agent can do now."""
         commands = percept.commands
-        written = (data(percept.write(command)) for command in commands[:MOST_COMMANDS])
-        lines = [f"- {' '.join(line.splitlines())}" for line in written]  # names may have breaks
-        more = len(commands) - len(lines)
+        merged = merged_lines(commands[:MOST_COMMANDS], percept.write)
+        lines = [f"- {' '.join(data(line).splitlines())}" for line in merged]  # breaks in names
+        more = max(0, len(commands) - MOST_COMMANDS)
         return "\n".join(["Possible now:", *lines, *([f"and {more} more"] if more else [])])
 
 

@@ -40,7 +40,7 @@ from piase_gym.worlds.grid_world.rules.memory import PLANES
 from piase_gym.worlds.grid_world.rules.tables import frame_shape
 from piase_gym.worlds.grid_world.state import SCALARS, STATUS, vector_length
 from piase_gym.worlds.grids.codes import TURNS
-from piase_gym.worlds.grids.prose import YOU, require
+from piase_gym.worlds.grids.nouns import YOU, require
 from piase_gym.worlds.grids.words import (
     COMPASS,
     SIDES,

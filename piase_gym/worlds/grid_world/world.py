@@ -158,7 +158,7 @@ class GridWorld(ArrayWorld[GridWorldConfig, GridFacts]):
 
     ## Start and end
 
-    Agents start facing right, at `start_pos` (or the first free cell, if that one is not free) or
+    Agents start facing east, at `start_pos` (or the first free cell, if that one is not free) or
     at random. With `join_at` some enter later: after that many steps, or (`null`) when somebody
     lets them in, as `Simulation.join` does. They appear where they would have started, or on the
     nearest free floor that can be walked to from there; where there is none they wait. The episode

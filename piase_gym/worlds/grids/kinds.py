@@ -14,7 +14,7 @@ from dataclasses import KW_ONLY, dataclass
 import numpy as np
 from numpy.typing import NDArray
 
-from piase_gym.worlds.grids.prose import Nouns
+from piase_gym.worlds.grids.nouns import Nouns
 
 
 @dataclass(frozen=True)

@@ -15,7 +15,7 @@ from collections.abc import Sequence
 from typing import Final, Literal, NamedTuple, Protocol
 
 from piase_gym.worlds.grids.codes import AGENT, AHEAD, FLOOR, OUTSIDE, TURNS, UNSEEN, WALL
-from piase_gym.worlds.grids.prose import YOU, Nouns, require
+from piase_gym.worlds.grids.nouns import YOU, Nouns, require
 
 FrameName = Literal["grid", "agent"]
 COMPASS: Final = ("north", "east", "south", "west")
@@ -28,11 +28,20 @@ MUCH: Final = 4
 
 
 class Form(Protocol):
-    """Where cells lie in what an agent is shown; see `prose.Frame` for the other attributes.
+    """Where cells lie in what an agent is shown.
 
     Attributes:
+        world: The world's name, for errors.
         frame: The frame of reference of texts and commands.
+        whole_grid: Whether a whole grid is shown, not a window turned to the viewer's heading.
         opaque: The names of what hides what lies behind it.
+        rows: How many rows there are in what is shown.
+        columns: How many columns.
+        shown: The rows and the columns that can show anything under the config.
+        names: The agents.
+        nouns: What cells are called.
+        cell_names: The names of all cells, by their codes.
+        cell_codes: The codes of all cells, by their names.
     """
 
     world: str

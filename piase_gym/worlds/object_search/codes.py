@@ -21,8 +21,8 @@ LEVELS: Final = 3
 LOW: Final = 8
 TALL: Final = 24
 TABLE: Final = CellTable(
-    Kind(UNSEEN, "unseen", noun="darkness"),
-    Kind(OUTSIDE, "outside", " ", noun="the outside"),
+    Kind(UNSEEN, "unseen", noun="dark"),
+    Kind(OUTSIDE, "outside", " ", noun="outside"),
     Kind(FLOOR, "floor", ".", noun="floor"),
     Kind(WALL, "wall", "#"),
     Kind(LOW, "low", "o", noun="low furniture"),

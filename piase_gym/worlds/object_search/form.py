@@ -76,10 +76,7 @@ class Form:
     """Where things lie in the vectors and texts of one config (with its envelope)."""
 
     world = "ObjectSearch"
-    whole_grid = False
     nouns = TABLE.nouns
-    rows = columns = SIDE
-    shown = range(SIDE), range(SIDE)
 
     def __init__(self, config: ObjectSearchConfig) -> None:
         """Work out the parts from the config and its envelope."""

@@ -38,7 +38,7 @@ def manual(config: ObjectSearchConfig) -> Manual:
 _OF_HOUSES = tuple(verb for verb in VERBS if verb not in ("forward", "backward", "stay"))
 """The verbs that change nothing on a line."""
 _HOUSE_EXAMPLE = (
-    "1 ahead: low furniture from 1 left to 1 right.\n2 ahead: walls from 1 left to 2 right.",
+    "1 ahead: low furniture 1 left to 1 right.\n2 ahead: walls 1 left to 2 right.",
     "look_left",
 )
 _LINE_EXAMPLE = ("You are at position 2. You see nothing.", "forward")
@@ -103,7 +103,7 @@ _HOUSE = (
     "up or down turns your head by 60 degrees, to tilt it by 45. What fills a column you also "
     "learn from your range finder, on your own level and 45 degrees to each side of your heading, "
     "wherever you look. Columns ahead that an observation does not mention are bare floor, "
-    "darkness is what you do not see, and so is all beyond the last row that is mentioned. If "
+    "dark ones you do not see, nor any beyond the last row that is mentioned. If "
     "nothing else is said you look level, with your head upright. You cannot enter a "
     "wall, furniture on its levels, or the cell of another agent: rise above low furniture, or go "
     "around."

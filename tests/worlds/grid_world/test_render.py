@@ -94,7 +94,7 @@ ONE_AGENT = """\
 #####
 
 . floor   # wall   G goal   k key   L locked door
-> agent_0 at (1, 1), facing right"""
+> agent_0 at (1, 1), facing east"""
 
 TWO_AGENTS = """\
 ##########
@@ -103,8 +103,8 @@ TWO_AGENTS = """\
 ##########
 
 ## wall   G goal   k key   LL locked door
-v0 agent_0 at (1, 1), facing down, carrying a key
-<b agent_11 at (3, 2), facing left"""
+v0 agent_0 at (1, 1), facing south, carrying a key
+<b agent_11 at (3, 2), facing west"""
 
 
 def test_ansi_of_one_agent() -> None:
@@ -123,7 +123,7 @@ def test_ansi_has_no_trailing_spaces() -> None:
 def test_ansi_leaves_out_agents_that_are_done() -> None:
     done = replace(TWO, agents=(TWO.agents[0], replace(TWO.agents[1], alive=False)))
     assert pictures.ansi(done).split("\n")[2] == "##k LL. ##"
-    assert pictures.ansi(done).endswith("agent_11 at (3, 2), facing left, done")
+    assert pictures.ansi(done).endswith("agent_11 at (3, 2), facing west, done")
 
 
 def test_ansi_of_an_unknown_object() -> None:

@@ -267,7 +267,7 @@ def fixed_start(s, w, a):
 
 @inline
 def enter(s, w, a, cell):
-    """Put agent `a`, facing right, on a cell; -1 stands for none."""
+    """Put agent `a`, facing east, on a cell; -1 stands for none."""
     if cell < 0:
         s.fault = NO_FREE_CELL
         return

@@ -16,7 +16,7 @@ from numpy.typing import NDArray
 from piase_gym.worlds.grid_world.cells import AGENT, CELLS, CODES, NAMES
 from piase_gym.worlds.grid_world.rules.memory import OLDEST
 from piase_gym.worlds.grids.codes import HEADINGS
-from piase_gym.worlds.grids.prose import require
+from piase_gym.worlds.grids.nouns import require
 from piase_gym.worlds.grids.words import COMPASS
 
 if TYPE_CHECKING:

@@ -9,7 +9,7 @@ from piase_gym.core.surroundings import GROUND, Surroundings, Thing, surrounding
 from piase_gym.worlds.grid_world.cells import HEADINGS
 from piase_gym.worlds.grid_world.facts import GridFacts
 from piase_gym.worlds.grids.codes import on_map
-from piase_gym.worlds.grids.prose import YOU
+from piase_gym.worlds.grids.nouns import YOU
 
 TURNS = {"away": 0, "right": 1, "you": 2, "left": 3}
 """Quarters by which another agent, seen in a window, is turned from the viewer's heading."""

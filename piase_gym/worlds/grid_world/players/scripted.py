@@ -20,7 +20,7 @@ from piase_gym.worlds.grid_world.players.successors import INTERACT, STAY, Succe
 from piase_gym.worlds.grid_world.world import GridWorld
 from piase_gym.worlds.grids.codes import on_map
 from piase_gym.worlds.grids.moves import move_in_frame
-from piase_gym.worlds.grids.prose import YOU
+from piase_gym.worlds.grids.nouns import YOU
 
 Cell = tuple[int, int]
 MOVES: Final = {"up": (0, -1), "down": (0, 1), "left": (-1, 0), "right": (1, 0)}

@@ -8,7 +8,7 @@ from typing import Final
 
 from piase_gym.errors import TextParseError
 from piase_gym.worlds.grids.codes import HEADINGS
-from piase_gym.worlds.grids.prose import ROW, blank, cell_text, read_row, require
+from piase_gym.worlds.grids.nouns import require
 from piase_gym.worlds.object_search.codes import LEVEL, LEVELS, PITCHES, ROLLS
 from piase_gym.worlds.object_search.form import (
     NOT_AHEAD,
@@ -19,6 +19,7 @@ from piase_gym.worlds.object_search.form import (
     Report,
 )
 from piase_gym.worlds.object_search.geometry import MIDDLE, SIDE
+from piase_gym.worlds.object_search.observe.rows import ACROSS, ROW, read_row, rows_text
 
 _HOUSE: Final = (
     r"column (\d+), row (\d+), level (\d+), over (.+?), facing (\w+)"
@@ -54,19 +55,20 @@ def window_text(cells: Cells, form: Form) -> str:
         tuple("floor" if (r * SIDE + c) in NOT_TOLD else name for c, name in enumerate(row))
         for r, row in enumerate(cells)
     ]
-    return without_far_rows(cell_text(told, form))
+    return without_far_rows(rows_text(told, form))
 
 
 _LAST: Final = SIDE - 1
-_BARE: Final = f"{_LAST} ahead: floor all across."
+_BARE: Final = f"{_LAST} ahead: floor {ACROSS}."
+_DARK: Final = f"{_LAST} ahead: dark {ACROSS}."
 
 
 def without_far_rows(text: str) -> str:
     """Leave out that the farthest rows are dark, as they mostly are; else the last is told."""
-    if text.endswith(f"{_LAST} ahead: darkness all across."):
+    if text.endswith(_DARK):
         return text[: text.rindex("\n")]
     rows = ROW.fullmatch(text[text.rindex("\n") + 1 :]) if text else None
-    told = rows is not None and int(rows.group(5) or rows.group(4) or 0) == _LAST
+    told = rows is not None and int(rows.group(2) or rows.group(1)) == _LAST
     return text if told else f"{text}\n{_BARE}"
 
 
@@ -100,16 +102,12 @@ def read_window(lines: list[str], below: str, form: Form) -> Cells:
     Raises:
         TextParseError: If a line is none of them.
     """
-    cells, last = blank(form), 0
+    cells, last = [["floor"] * SIDE for _ in range(SIDE)], 0
     for line in lines:
         if line == _BARE:
             last = _LAST
             continue
-        match = ROW.fullmatch(line)
-        if match is None:
-            raise TextParseError(f"{form.world}: cannot read {line[:80]!r}")
-        read_row(match, line, cells, form)
-        last = int(match.group(5) or match.group(4) or 0)
+        last = read_row(line, cells, form)
     for row in range(_LAST - last):
         cells[row] = ["unseen"] * SIDE
     for column in NOT_AHEAD:

@@ -13,7 +13,6 @@ from piase_gym.core.text_encoding import one_line, unescape
 from piase_gym.core.world import HINT_TEXT
 from piase_gym.worlds.describing import LONGEST_CAPTION
 from piase_gym.worlds.grids.codes import FLOOR, HEADINGS
-from piase_gym.worlds.grids.prose import ROW, cell_text
 from piase_gym.worlds.object_search.codes import LEVELS, PITCHES, ROLLS
 from piase_gym.worlds.object_search.config import ObjectSearchConfig
 from piase_gym.worlds.object_search.facts import (
@@ -47,6 +46,7 @@ from piase_gym.worlds.object_search.observe.reports import (
     window_text,
     without_far_rows,
 )
+from piase_gym.worlds.object_search.observe.rows import ROW, rows_text
 from piase_gym.worlds.object_search.state import POSE as REPORT
 from piase_gym.worlds.texts.letters import closing_lines
 from piase_gym.worlds.texts.lines import LineReader
@@ -155,7 +155,7 @@ def _stance_of_bytes(form: Form, turned: bytes, below: int) -> str:
 def _window_of_bytes(form: Form, codes: bytes) -> str:
     """Write what is ahead."""
     told = (int.from_bytes(codes, "big") & _TOLD | _FLOORS).to_bytes(AREA, "big")
-    return without_far_rows(cell_text([told[i : i + SIDE] for i in range(0, AREA, SIDE)], form))
+    return without_far_rows(rows_text([told[i : i + SIDE] for i in range(0, AREA, SIDE)], form))
 
 
 _TOLD = int.from_bytes(bytes(0 if i in NOT_TOLD else 255 for i in range(AREA)), "big")
@@ -335,7 +335,7 @@ def longest_text(form: Form) -> int:
     """Return an upper bound for the length of a text."""
     name = max(len(agent) for agent in form.names)
     things = sum(len(thing) + 30 for thing in form.things)
-    window = (200 + form.rows * (20 + form.columns * 40)) if form.house else 60
+    window = (200 + SIDE * (20 + SIDE * 40)) if form.house else 60
     others = len(form.names) * (2 * name + 80 + (window + things) * form.envelope.channel)
     if form.config.speech:
         others += 64 * (2 * name + 30 + 10 * MAX_LINE)

@@ -29,7 +29,7 @@ from piase_gym.core.mailbox import Message
 from piase_gym.core.text_encoding import HINT_CODE, hash_text
 from piase_gym.core.world import Facts
 from piase_gym.worlds.grids.codes import AGENT, HEADINGS, MAX_CODE, TURNS
-from piase_gym.worlds.grids.prose import YOU
+from piase_gym.worlds.grids.nouns import YOU
 from piase_gym.worlds.social_dilemma.commons.codes import NO_HEADING, NOWHERE, TABLE
 from piase_gym.worlds.social_dilemma.commons.state import SCALARS, TOLD, vector_length
 from piase_gym.worlds.social_dilemma.config import SocialDilemmaConfig, SocialDilemmaEnvelope

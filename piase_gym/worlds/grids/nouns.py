@@ -1,0 +1,46 @@
+"""What cells of grids are called in texts."""
+
+from __future__ import annotations
+
+import functools
+from collections.abc import Mapping
+from dataclasses import dataclass, field
+from typing import Final
+
+from piase_gym.errors import TextParseError
+
+YOU: Final = "you"
+"""The viewer's own cell in a window."""
+
+
+@dataclass(frozen=True, eq=False)
+class Nouns:
+    """What cells are called.
+
+    Attributes:
+        mass: Names of cells that take no article, and their nouns.
+        plurals: Names of cells whose plural is irregular, and their plurals.
+    """
+
+    mass: Mapping[str, str]
+    plurals: Mapping[str, str] = field(default_factory=dict)
+
+    @functools.cached_property
+    def from_mass(self) -> Mapping[str, str]:
+        """The names of nouns without an article."""
+        return {noun: name for name, noun in self.mass.items()}
+
+    def noun(self, name: str, plural: bool = False) -> str:
+        """Return the noun for a cell, with its article, or its plural."""
+        if name in self.mass:
+            return self.mass[name]
+        if " facing " in name:
+            return name
+        article = "an" if name[0] in "aeiou" else "a"
+        return self.plurals.get(name, f"{name}s") if plural else f"{article} {name}"
+
+
+def require(world: str, condition: bool, line: str, allowed: str) -> None:
+    """Raise a `TextParseError` that shows the line and what is allowed."""
+    if not condition:
+        raise TextParseError(f"{world}: cannot read {line[:80]!r}; {allowed}")

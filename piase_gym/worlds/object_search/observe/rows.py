@@ -1,0 +1,114 @@
+"""The rows of columns ahead of an agent, in words, and the way back. Pure functions.
+
+A line tells of one row, or of several that are equal, the nearest first; runs of equal columns are
+named from left to right: ``2 ahead: dark 3 to 2 left; walls 1 left to 2 right.`` Columns that are
+not mentioned are floor.
+"""
+
+from __future__ import annotations
+
+import functools
+import re
+from collections.abc import Sequence
+from typing import Final
+
+from piase_gym.errors import TextParseError
+from piase_gym.worlds.grids.nouns import require
+from piase_gym.worlds.object_search.form import Form
+from piase_gym.worlds.object_search.geometry import MIDDLE, SIDE
+
+Row = tuple[str, ...] | bytes
+"""The columns of a row: their names, or their codes."""
+AHEAD: Final = "straight ahead"
+ACROSS: Final = "all across"
+
+
+def rows_text(rows: Sequence[Row], form: Form) -> str:
+    """Write what is in the rows ahead, each line after a line break.
+
+    Rows look alike again and again, so their lines are remembered.
+
+    Args:
+        rows: All rows from the farthest to the agent's own, of names, or of codes as bytes (which
+            is faster).
+        form: What columns are called.
+    """
+    told, first, text = rows[-2::-1], 1, ""
+    for number, row in enumerate(told, 1):
+        if number == len(told) or row != told[number]:
+            text += _line(form, first, number, row)
+            first = number + 1
+    return text
+
+
+@functools.lru_cache(maxsize=8192)
+def _line(form: Form, first: int, last: int, row: Row) -> str:
+    """Write one row or several that are equal, after a line break; bare ones not at all."""
+    cells = [form.cell_names[cell] if isinstance(cell, int) else cell for cell in row]
+    runs, start = [], 0
+    for end, name in enumerate(cells):
+        if end == SIDE - 1 or cells[end + 1] != name:
+            if name != "floor":
+                noun = form.nouns.noun(name, plural=start != end)
+                runs.append(f"{noun} {_where(start, end)}")
+            start = end + 1
+    span = f"{first}" if first == last else f"{first} to {last}"
+    return f"\n{span} ahead: {'; '.join(runs)}." if runs else ""
+
+
+@functools.lru_cache(maxsize=256)
+def _where(start: int, end: int) -> str:
+    """Write from which column to which something reaches."""
+    if (start, end) == (0, SIDE - 1):
+        return ACROSS
+    first, last = _column(start), _column(end)
+    if start == end:
+        return first
+    same_side = (start - MIDDLE) * (end - MIDDLE) > 0
+    return f"{first.partition(' ')[0] if same_side else first} to {last}"
+
+
+def _column(column: int) -> str:
+    """Name a column."""
+    aside = column - MIDDLE
+    return f"{abs(aside)} {'left' if aside < 0 else 'right'}" if aside else AHEAD
+
+
+_PLACES: Final = {_where(a, b): (a, b) for a in range(SIDE) for b in range(a, SIDE)}
+"""Everything that `_where` writes."""
+ROW: Final = re.compile(r"(\d+)(?: to (\d+))? ahead: (.*)\.")
+"""A line about a row, or about several equal ones."""
+_ITEM: Final = re.compile(rf"(.+?) ({'|'.join(sorted(_PLACES, key=len, reverse=True))})")
+
+
+def read_row(line: str, cells: list[list[str]], form: Form) -> int:
+    """Enter what one line tells into a window of names; return the number of its last row.
+
+    Raises:
+        TextParseError: If it is no such line.
+    """
+    match = ROW.fullmatch(line)
+    if match is None:
+        raise TextParseError(f"{form.world}: cannot read {line[:80]!r}")
+    first, last = int(match.group(1)), int(match.group(2) or match.group(1))
+    require(form.world, 0 < first <= last < SIDE, line, "that row is not in view")
+    for item in match.group(3).split("; "):
+        found = _ITEM.fullmatch(item)
+        if found is None:
+            told = f"cannot read {item[:60]!r} in {line[:80]!r}"
+            raise TextParseError(f"{form.world}: {told}; columns are '2 left', '3 to 1 left'")
+        name = _read_noun(found.group(1), line, form)
+        start, end = _PLACES[found.group(2)]
+        for row in range(SIDE - 1 - last, SIDE - first):
+            cells[row][start : end + 1] = [name] * (end + 1 - start)
+    return last
+
+
+def _read_noun(noun: str, line: str, form: Form) -> str:
+    """Read a noun, with or without its article, singular or plural."""
+    bare = noun.removeprefix("a ").removeprefix("an ")
+    for name in (form.nouns.from_mass.get(noun), bare, bare.removesuffix("s")):
+        if name in form.cell_codes:
+            return str(name)
+    told = f"nothing is called {noun!r} in {line[:80]!r}; there are {', '.join(form.cell_codes)}"
+    raise TextParseError(f"{form.world}: {told}")
