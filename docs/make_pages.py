@@ -232,7 +232,8 @@ def with_courses(text: str) -> str:
 
 def with_trainings(text: str) -> str:
     """Return the page about training with what it costs."""
-    return with_sections(text, "training", training_report.stored_sections())
+    text = with_sections(text, "training", training_report.stored_sections())
+    return with_sections(text, "learning", measured("learning"))
 
 
 def with_sections(text: str, kind: str, sections: Mapping[str, str]) -> str:

@@ -22,8 +22,7 @@ from piase_gym.cli.options import (
 from piase_gym.errors import ConfigError, suggest
 
 if TYPE_CHECKING:
-    from piase_gym.training.settings import TrainSettings
-    from piase_gym.training.train import Progress, TrainResult
+    from piase_gym.training.settings import Progress, TrainResult, TrainSettings
 
 
 def register(app: typer.Typer) -> None:
@@ -34,7 +33,7 @@ def register(app: typer.Typer) -> None:
 def train(
     task: WorldName,
     algo: Annotated[
-        str | None, typer.Option(help="ppo, maskable_ppo or ippo. Default: ppo.")
+        str | None, typer.Option(help="ppo, maskable_ppo, ippo or batch_ppo. Default: ppo.")
     ] = None,
     steps: Annotated[int | None, typer.Option(metavar="N", help="Agent steps.")] = None,
     seed: Annotated[int | None, typer.Option(metavar="N", help="Seed of everything.")] = None,
@@ -60,7 +59,7 @@ def train(
     ] = False,
     module: Modules = None,
 ) -> None:
-    """Train a policy with Stable-Baselines3; Ctrl-C ends after a checkpoint, --resume goes on."""
+    """Train a policy; Ctrl-C ends after a checkpoint, --resume goes on."""
     # torch is loaded when everything that was asked for is known to be right
     from piase_gym.training.checkpoints import Folder
     from piase_gym.training.settings import TrainSettings, check_run_folder, read_settings_of
@@ -134,7 +133,8 @@ def show(result: TrainResult, folder: Path) -> None:
     table.add_row("won on the dev seeds", f"{result.dev:.1%} ({low:.1%} to {high:.1%})")
     table.add_row("found after", f"{result.best_steps:,} steps")
     table.add_row("CPU-seconds", f"{result.cpu_seconds:,.0f}")
-    table.add_row("policy", f"sb3:{result.policy}")
+    stored = str(result.policy)
+    table.add_row("policy", f"sb3:{stored}" if stored.endswith(".zip") else stored)
     console.print(table)
     if result.reason == "interrupted":
         console.print(f"Go on with: piase train ... --out {folder} --resume", soft_wrap=True)

@@ -150,7 +150,7 @@ class CurriculumTraining:
             ConfigError: If it does not know one.
         """
         settings = self.settings
-        own = {f.name for f in dataclasses.fields(ppo.Settings)}
+        own = {f.name for f in dataclasses.fields(ppo.Settings)} - {*ppo.OPTIONS}
         given = {"num_envs": settings.num_envs, "num_steps": settings.num_steps}
         given |= {"total_steps": settings.steps, **PPO, **settings.ppo}
         if strange := set(given) - own:

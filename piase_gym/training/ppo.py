@@ -10,40 +10,44 @@ same policy, bit for bit, on one machine and version of torch.
 
 What matters here, apart from the usual details of PPO:
 
-- Cells are symbols, not quantities: every byte of the observation picks a row of an embedding
-  (`CellEncoder`). With raw bytes an MLP hardly learns. Observations that are quantities go through
-  logarithms (`QuantityEncoder`), because scores and payoffs differ by orders of magnitude.
+- Symbols are embedded, by a compiled layer (`piase_gym.training.networks`).
 - Illegal actions are masked out.
-- Rewards are scaled for the value function; the task's own are what is reported.
+- Rewards are scaled for the value function; the task's own are what is reported. What is trained
+  with may differ from them (`piase_gym.training.rewards`).
 - A truncated episode is bootstrapped with the value of its last observation.
-- The tasks are partially observed and the policy has no memory, so it plays by chance: a sampled
-  action gets out of corners in which the most probable one would go on for ever.
+- The tasks are partially observed. A policy without memory plays by chance: a sampled action gets
+  out of corners in which the most probable one would go on for ever. `memory` gives it a GRU.
 - A little entropy, not much: where a bump costs more than a pause, too much of it teaches to stay.
+- One policy plays all agents, or one each role (`roles`). A central critic sees the whole state
+  (`central`). With `self_play` all but one agent of an environment are played by a past self.
 """
 
 from __future__ import annotations
 
 import argparse
+import copy
 import dataclasses
 import platform
 import shlex
 import sys
 import time
-from collections.abc import Callable
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
 import numpy as np
 import torch
+from numpy.typing import NDArray
 from rich.console import Console
 from torch import Tensor, nn
-from torch.distributions import Categorical
 
 import piase_gym
-from piase_gym.adapters.encoders import CellEncoder
 from piase_gym.benchmarks.evaluation.statistics import wilson
 from piase_gym.core.files import write_json
+from piase_gym.errors import ConfigError
+from piase_gym.training.networks import Choice, Policy, make_room
+from piase_gym.training.rewards import REWARDS, Shaping, training_config
 
 HELD_OUT = range(2_000_000, 2_001_000)
 """Training never meets these: a batch starts with the seeds s, s + 1, ... and goes on with hashes
@@ -68,58 +72,54 @@ class Settings:
     max_grad_norm: float = 0.5
     reward_scale: float = 0.1
     width: int = 128
+    training_reward: str = "own"
+    shaping: float = 0.1
+    shaping_until: float = 0.5
+    memory: int = 0
+    roles: tuple[int, ...] = ()
+    central: bool = False
+    self_play: float = 0.0
+    past_every: int = 10
+    past_kept: int = 10
+
+    def __post_init__(self) -> None:
+        """Check the values.
+
+        Raises:
+            ConfigError: If one is out of its range.
+        """
+        wrong = [
+            (self.training_reward not in REWARDS, "training_reward", ", ".join(REWARDS)),
+            (not 0.0 <= self.self_play <= 1.0, "self_play", "a share from 0 to 1"),
+            (not 0.0 < self.shaping_until <= 1.0, "shaping_until", "a share above 0, up to 1"),
+            (self.memory < 0, "memory", "0 (none) or the length of the recurrent state"),
+            (self.past_every < 1, "past_every", "1 or more updates"),
+            (self.past_kept < 1, "past_kept", "1 or more"),
+        ]
+        wrong += [
+            (getattr(self, name) < 1, name, "1 or more")
+            for name in ("num_envs", "num_steps", "epochs", "minibatch", "width")
+        ]
+        for is_wrong, name, allowed in wrong:
+            if is_wrong:
+                raise ConfigError(f"{name} is {getattr(self, name)!r}; allowed: {allowed}")
+
+    def told(self) -> dict[str, Any]:
+        """Return all settings but those of `OPTIONS` that are as they are by default."""
+        usual = {f.name: f.default for f in dataclasses.fields(self)}
+        given = dataclasses.asdict(self)
+        return {k: v for k, v in given.items() if k not in OPTIONS or v != usual[k]}
 
 
-class QuantityEncoder(nn.Module):
-    """Encodes vectors of numbers of any size: a linear layer over logarithms that keep the sign."""
-
-    def __init__(self, length: int, width: int) -> None:
-        super().__init__()
-        self.linear = nn.Linear(length, width)
-
-    def forward(self, values: Tensor) -> Tensor:
-        """Return encodings (batch, width) of values (batch, length)."""
-        flat = values.float().flatten(1)
-        encoded: Tensor = torch.relu(self.linear(flat.sign() * flat.abs().log1p()))
-        return encoded
-
-
-def encoder_of(space: Any, width: int) -> nn.Module:
-    """Return the first layer for a space: of symbols if it holds whole numbers."""
-    if np.issubdtype(space.dtype, np.integer):
-        return CellEncoder(space.high, width)
-    return QuantityEncoder(int(np.prod(space.shape)), width)
-
-
-class Policy(nn.Module):
-    """An actor and a critic on one encoding."""
-
-    def __init__(self, space: Any, actions: int, width: int) -> None:
-        super().__init__()
-        self.encoder = encoder_of(space, width)
-        self.body = nn.Sequential(nn.Linear(width, width), nn.ReLU())
-        self.actor, self.critic = nn.Linear(width, actions), nn.Linear(width, 1)
-        for module in self.modules():
-            if isinstance(module, nn.Linear):
-                nn.init.orthogonal_(module.weight, 2**0.5)
-                nn.init.zeros_(module.bias)
-        nn.init.orthogonal_(self.actor.weight, 0.01)
-        nn.init.orthogonal_(self.critic.weight, 1.0)
-
-    def forward(self, observations: Tensor, masks: Tensor) -> tuple[Categorical, Tensor]:
-        """Return the distribution over legal actions and the value of each observation."""
-        hidden = self.body(self.encoder(observations))
-        logits = self.actor(hidden).masked_fill(masks == 0, -1e9)
-        return Categorical(logits=logits, validate_args=False), self.critic(hidden).squeeze(-1)
-
-    def value(self, observations: Tensor) -> Tensor:
-        """Return the value of each observation."""
-        values: Tensor = self.critic(self.body(self.encoder(observations))).squeeze(-1)
-        return values
+OPTIONS = (
+    *("training_reward", "shaping", "shaping_until", "memory", "roles", "central"),
+    *("self_play", "past_every", "past_kept"),
+)
+"""Settings that came later: results stored without them are of their defaults."""
 
 
 class Rollout:
-    """What the slots saw and did; slot ``e * agents + a`` is agent a of environment e."""
+    """What the slots of one policy saw and did, in arrays that are kept; (steps, slots, ...)."""
 
     def __init__(
         self,
@@ -128,6 +128,7 @@ class Rollout:
         length: int,
         actions: int,
         kind: torch.dtype = torch.uint8,
+        state: int = 0,
     ) -> None:
         def shape(*more: int, dtype: torch.dtype = torch.float32) -> Tensor:
             return torch.zeros((settings.num_steps, slots, *more), dtype=dtype)
@@ -138,6 +139,9 @@ class Rollout:
         self.log_probs, self.values, self.rewards = shape(), shape(), shape()
         self.dones, self.alive = shape(), shape(dtype=torch.bool)
         self.advantages = shape()
+        self.fresh = shape(dtype=torch.bool)
+        self.states, self.seats = shape(state), shape(dtype=torch.int64)
+        self.memory = torch.zeros(slots, settings.memory)
 
     def estimate(self, last_value: Tensor, gamma: float, gae_lambda: float) -> None:
         """Fill in generalised advantages, from the end backwards."""
@@ -150,45 +154,298 @@ class Rollout:
 
     def samples(self) -> dict[str, Tensor]:
         """Return all steps of agents in play as flat arrays."""
-        names = ("observations", "masks", "actions", "log_probs", "values", "advantages")
-        return {name: getattr(self, name)[self.alive] for name in names}
+        if self.alive.all():
+            return {name: getattr(self, name).flatten(0, 1) for name in SAMPLED}
+        return {name: getattr(self, name)[self.alive] for name in SAMPLED}
+
+    def minibatches(self, size: int) -> Iterator[dict[str, Tensor]]:
+        """Yield samples in random order; with memory, whole stretches of random slots."""
+        if self.memory.shape[1]:
+            slots = max(1, size // len(self.rewards))
+            for part in torch.randperm(self.alive.shape[1]).split(slots):
+                batch = {name: getattr(self, name)[:, part] for name in (*SAMPLED, *UNROLLED)}
+                yield {**batch, "memory": self.memory[part]}
+            return
+        samples = self.samples()
+        for part in torch.randperm(len(samples["actions"])).split(size):
+            yield {name: values.index_select(0, part) for name, values in samples.items()}
+
+
+SAMPLED = (
+    *("observations", "masks", "actions", "log_probs", "values", "advantages"),
+    *("states", "seats"),
+)
+UNROLLED = ("fresh", "alive")
+
+
+def losses(
+    choice: Choice, values: Tensor, batch: Mapping[str, Tensor], settings: Settings
+) -> Tensor:
+    """Return what PPO minimises: the clipped loss of the policy, that of the value, less entropy.
+
+    Advantages are normalised within the minibatch.
+    """
+    advantages = batch["advantages"]
+    targets = advantages + batch["values"]
+    advantages = (advantages - advantages.mean()) / (advantages.std(correction=0) + 1e-8)
+    ratio = (choice.log_prob(batch["actions"]) - batch["log_probs"]).exp()
+    clipped = ratio.clamp(1.0 - settings.clip, 1.0 + settings.clip)
+    gain = torch.minimum(ratio * advantages, clipped * advantages).mean()
+    value_loss = 0.5 * (values - targets).square().mean()
+    return settings.value_weight * value_loss - gain - settings.entropy * choice.entropy().mean()
+
+
+@dataclass
+class View:
+    """What all slots of one policy see in one step; slot ``e * seats + a`` is seat a of env e.
+
+    Attributes:
+        shown: Observations (slots, length).
+        masks: Of actions (slots, actions).
+        alive: Who is in play (slots).
+        fresh: Where an episode begins (slots).
+        states: The state of each slot's environment (slots, size), for a central critic.
+        frozen: Slots that a past self plays (slots).
+    """
+
+    shown: Tensor
+    masks: Tensor
+    alive: Tensor
+    fresh: Tensor
+    states: Tensor
+    frozen: Tensor
+
+
+class Learner:
+    """One policy, the agents it plays, and what it learns from.
+
+    Attributes:
+        columns: Places of its agents in the arrays of the environments.
+        policy: What learns.
+        past: Copies of it from earlier on, for self-play.
+    """
+
+    def __init__(self, settings: Settings, env: Any, columns: Sequence[int]) -> None:
+        self.settings, self.columns = settings, list(columns)
+        slots, space = settings.num_envs * len(self.columns), env.observation_space
+        state_space = env.world.state_space if settings.central else None
+        count = int(env.action_space.n)
+        self.policy = Policy(
+            space, count, settings.width, settings.memory, state_space, len(env.agents)
+        )
+        self.optimizer = torch.optim.Adam(
+            self.policy.parameters(), settings.learning_rate, eps=1e-5, fused=True
+        )
+        kind = torch.as_tensor(np.zeros(0, space.dtype)).dtype
+        size = 0 if state_space is None else int(np.prod(state_space.shape))
+        self.rollout = Rollout(settings, slots, space.shape[0], count, kind, size)
+        self.rollout.seats[:] = torch.as_tensor(self.columns).repeat(settings.num_envs)
+        self.memory = self.policy.blank(slots)
+        self.past: list[Policy] = []
+        self.opponent, self.opponents_memory = self.policy, self.memory
+        self.updates = 0
+
+    def begin(self) -> None:
+        """Begin a rollout: note what is remembered, and choose a past self to play against."""
+        if self.memory is not None:
+            self.rollout.memory.copy_(self.memory)
+        if not self.settings.self_play:
+            return
+        if self.updates % self.settings.past_every == 0:
+            self.past.append(copy.deepcopy(self.policy).requires_grad_(False))
+            del self.past[: -self.settings.past_kept]
+        self.opponent = self.past[int(torch.randint(len(self.past), ()))]
+        self.opponents_memory = self.policy.blank(len(self.rollout.memory))
+
+    def act(self, t: int, view: View) -> Tensor:
+        """Choose actions for all slots, and note all that is known before they are carried out."""
+        rollout, policy = self.rollout, self.policy
+        rollout.observations[t], rollout.masks[t], rollout.states[t] = (
+            view.shown,
+            view.masks,
+            view.states,
+        )
+        if policy.admit(view.shown, view.states):
+            make_room(self.optimizer)
+        if self.memory is not None:
+            rollout.fresh[t] = view.fresh
+            self.memory = self.memory * ~view.fresh[:, None]
+        hidden, self.memory = policy.read(view.shown, self.memory)
+        choice, rollout.values[t] = policy.judge(hidden, view.masks, view.states, rollout.seats[t])
+        actions = choice.sample()
+        rollout.log_probs[t] = choice.log_prob(actions)
+        rollout.alive[t] = view.alive & ~view.frozen
+        if view.frozen.any():
+            actions = torch.where(view.frozen, self._answer(view), actions)
+        rollout.actions[t] = actions
+        return actions
+
+    def _answer(self, view: View) -> Tensor:
+        """Choose actions as the past self does."""
+        if self.opponents_memory is not None:
+            self.opponents_memory = self.opponents_memory * ~view.fresh[:, None]
+        hidden, self.opponents_memory = self.opponent.read(view.shown, self.opponents_memory)
+        return self.opponent.judge(hidden, view.masks)[0].sample()
+
+    def foresee(self, shown: Tensor, states: Tensor, which: Tensor) -> Tensor:
+        """Return the values of observations that slots see after their last action."""
+        memory = None if self.memory is None else self.memory[which]
+        hidden, _ = self.policy.read(shown, memory)
+        masks = self.rollout.masks[0, which]
+        return self.policy.judge(hidden, masks, states, self.rollout.seats[0, which])[1]
+
+    def state(self) -> dict[str, Any]:
+        """Return parameters, moments, memory and past selves."""
+        return {
+            "policy": self.policy.state_dict(),
+            "optimizer": self.optimizer.state_dict(),
+            "memory": self.memory,
+            "past": [one.state_dict() for one in self.past],
+            "updates": self.updates,
+        }
+
+    def restore(self, state: Mapping[str, Any]) -> None:
+        """Take up what `state` returned."""
+        self.policy.load_state_dict(state["policy"])
+        self.optimizer.load_state_dict(state["optimizer"])
+        self.memory, self.updates = state["memory"], state["updates"]
+        self.past = []
+        for kept in state["past"]:
+            self.past.append(copy.deepcopy(self.policy).requires_grad_(False))
+            self.past[-1].load_state_dict(kept)
+
+    def learn(self) -> None:
+        """Improve the policy on what was played."""
+        self.updates += 1
+        if not self.rollout.alive.any():
+            return
+        for _ in range(self.settings.epochs):
+            for batch in self.rollout.minibatches(self.settings.minibatch):
+                self.improve(batch)
+
+    def improve(self, batch: dict[str, Tensor]) -> None:
+        """Take one step on a minibatch."""
+        policy = self.policy
+        if policy.memory is None:
+            hidden, _ = policy.read(batch["observations"], None)
+        else:
+            alive = batch["alive"]
+            hidden = policy.unroll(batch["observations"], batch["memory"], batch["fresh"])[alive]
+            batch = {name: batch[name][alive] for name in SAMPLED}
+        choice, values = policy.judge(hidden, batch["masks"], batch["states"], batch["seats"])
+        loss = losses(choice, values, batch, self.settings)
+        self.optimizer.zero_grad()
+        loss.backward()
+        nn.utils.clip_grad_norm_(policy.parameters(), self.settings.max_grad_norm)
+        self.optimizer.step()
 
 
 class Trainer:
-    """Trains one policy for all agents of a task.
+    """Trains the policies of a task: one for all agents, or one for each role.
 
     `task` is an id or a world's name, or environments that are made already and step as a batch
-    with ``autoreset="same_step"`` does: one that is wrapped, such as by a curriculum.
+    with ``autoreset="same_step"`` does: one that is wrapped, such as by a curriculum. With
+    a central critic they step as with ``autoreset="next_step"``, so that last states are seen.
+
+    Attributes:
+        learners: One for each role.
+        steps: Of environments, so far.
+        recent: Whether agents that ended in the last rollout had won.
     """
 
     def __init__(self, task: Any, settings: Settings, seed: int, **config: Any) -> None:
         torch.set_num_threads(1)
         torch.manual_seed(seed)
+        torch.empty(31 << 20, dtype=torch.uint8)  # glibc keeps what is as large, once one was freed
         self.settings, self.env = settings, task
+        # What comes after an episode's last step must be seen as it is, not as the next begins.
+        whole = settings.central or settings.training_reward == "shaped"
         if isinstance(task, str):
+            config = training_config(task, config, settings.training_reward)
+            mode = "next_step" if whole else "same_step"
             self.env = piase_gym.batch_env(
-                task, num_envs=settings.num_envs, autoreset="same_step", **config
+                task, num_envs=settings.num_envs, autoreset=mode, **config
             )
-        self.slots = settings.num_envs * len(self.env.agents)
-        count, space = int(self.env.action_space.n), self.env.observation_space
-        self.policy = Policy(space, count, settings.width)
-        self.optimizer = torch.optim.Adam(
-            self.policy.parameters(), settings.learning_rate, eps=1e-5
-        )
-        kind = torch.as_tensor(np.zeros(0, space.dtype)).dtype
-        self.rollout = Rollout(settings, self.slots, space.shape[0], count, kind)
+        elif settings.training_reward != "own":
+            raise ConfigError("training rewards need the name of a task")
+        self.learners = [Learner(settings, self.env, seats) for seats in self._roles()]
+        self.shaping = None
         self.shown, self.infos = self.env.reset(seed)
+        if settings.training_reward == "shaped":
+            self.shaping = Shaping(self.env, settings.gamma, settings.shaping)
+        self.fresh = np.ones(settings.num_envs, np.bool_)
         self.recent: list[bool] = []
         self.steps = 0
         self.after_rollout: Callable[[Rollout], object] = lambda rollout: None
         """Called before learning; it may clear flags of `Rollout.alive`."""
 
+    def _roles(self) -> list[list[int]]:
+        """Return the agents of each policy."""
+        count, roles = len(self.env.agents), self.settings.roles
+        if not roles:
+            return [list(range(count))]
+        if len(roles) != count or sorted(set(roles)) != list(range(max(roles) + 1)):
+            raise ConfigError(
+                f"roles name a policy for each of the {count} agents, from 0 on, such as "
+                f"{tuple(range(count))}; not {roles}"
+            )
+        return [[a for a in range(count) if roles[a] == role] for role in range(max(roles) + 1)]
+
+    def state(self) -> dict[str, Any]:
+        """Return what it takes to go on exactly so, as `torch.save` writes it."""
+        seen = {name: torch.as_tensor(self.infos[name]) for name in ("action_mask", "alive")}
+        return {
+            "steps": self.steps,
+            "random": torch.get_rng_state(),
+            "envs": self.env.snapshot(),
+            "shown": torch.as_tensor(self.shown),
+            "infos": seen,
+            "fresh": torch.as_tensor(self.fresh),
+            "potentials": None if self.shaping is None else torch.as_tensor(self.shaping.before),
+            "learners": [learner.state() for learner in self.learners],
+        }
+
+    def restore(self, state: Mapping[str, Any]) -> None:
+        """Take up what `state` returned, of a trainer of the same task and settings."""
+        self.env.restore(state["envs"])
+        self.steps, self.fresh = state["steps"], state["fresh"].numpy()
+        self.shown = state["shown"].numpy()
+        self.infos = {name: value.numpy() for name, value in state["infos"].items()}
+        if self.shaping is not None:
+            self.shaping.before = state["potentials"].numpy()
+        for learner, kept in zip(self.learners, state["learners"], strict=True):
+            learner.restore(kept)
+        torch.set_rng_state(state["random"])
+
+    @property
+    def policies(self) -> list[Policy]:
+        """The policy of each agent of the caller."""
+        roles = self.settings.roles or (0,) * len(self.env.agents)
+        return [self.learners[role].policy for role in roles]
+
+    @property
+    def policy(self) -> Policy:
+        """The policy of the first role."""
+        return self.learners[0].policy
+
+    @property
+    def optimizer(self) -> torch.optim.Optimizer:
+        """The optimizer of the first role."""
+        return self.learners[0].optimizer
+
+    @property
+    def rollout(self) -> Rollout:
+        """What the first role saw and did."""
+        return self.learners[0].rollout
+
     def train(self, report: Callable[[int, float], object] = lambda steps, won: None) -> None:
         """Alternate between acting and learning until the steps are used up or a report says so."""
         settings = self.settings
         while self.steps < settings.total_steps:
-            for group in self.optimizer.param_groups:
-                group["lr"] = settings.learning_rate * (1.0 - self.steps / settings.total_steps)
+            for learner in self.learners:
+                for group in learner.optimizer.param_groups:
+                    left = 1.0 - self.steps / settings.total_steps
+                    group["lr"] = settings.learning_rate * left
             self.recent = []
             self.act()
             self.after_rollout(self.rollout)
@@ -197,87 +454,132 @@ class Trainer:
             if report(self.steps, float(np.mean(self.recent)) if self.recent else 0.0):
                 break
 
+    def learn(self) -> None:
+        """Let every policy learn from what was played."""
+        for learner in self.learners:
+            learner.learn()
+
     @torch.no_grad()
     def act(self) -> None:
         """Play `num_steps` in every environment."""
-        rollout, settings = self.rollout, self.settings
+        settings, env = self.settings, self.env
+        states, frozen = self._states(), self._frozen()
+        acts = np.zeros((settings.num_envs, len(env.agents)), np.int64)
+        for learner in self.learners:
+            learner.begin()
         for t in range(settings.num_steps):
-            observations, masks = self.flat(self.shown), self.flat(self.infos["action_mask"])
-            choice, values = self.policy(observations, masks)
-            actions = choice.sample()
-            rollout.observations[t], rollout.masks[t] = observations, masks
-            rollout.alive[t] = self.flat(self.infos["alive"])
-            rollout.actions[t], rollout.values[t] = actions, values
-            rollout.log_probs[t] = choice.log_prob(actions)
-            acts = actions.numpy().reshape(self.env.num_envs, -1)
-            self.shown, rewards, terminated, truncated, self.infos = self.env.step(acts)
+            alive = self.infos["alive"]
+            for learner in self.learners:
+                actions = learner.act(t, self._view(learner, states, frozen))
+                acts[:, learner.columns] = actions.numpy().reshape(settings.num_envs, -1)
+            self.shown, rewards, terminated, truncated, self.infos = env.step(acts)
+            states = self._states()
             over = terminated | truncated
             self.recent += terminated[over].tolist()
+            if self.shaping is not None:
+                left = 1.0 - self.steps / (settings.shaping_until * settings.total_steps)
+                self.shaping.add(rewards, terminated, max(0.0, left))
             rewards *= settings.reward_scale
-            last = torch.as_tensor(self.infos["final_obs"][truncated])
-            rewards[truncated] += settings.gamma * self.policy.value(last).numpy()
-            rollout.rewards[t] = self.flat(rewards)
-            rollout.dones[t] = self.flat(over | self.infos["_final_obs"][:, None])
-        playing = rollout.alive.view(settings.num_steps, settings.num_envs, -1).any(-1)
-        self.steps += int(playing.sum())
-        last = self.policy.value(self.flat(self.shown))
-        rollout.estimate(last, settings.gamma, settings.gae_lambda)
+            final = self.infos.get("final_obs", self.shown)
+            ended = self.infos.get("_final_obs", np.False_) | ~alive.any(1)
+            for learner in self.learners:
+                rollout = learner.rollout
+                rollout.rewards[t] = self._flat(rewards, learner)
+                rollout.dones[t] = self._flat(over | ended[:, None], learner)
+                cut = self._flat(truncated, learner)
+                if cut.any():
+                    shown, seen = self._flat(final, learner), self._of_slots(states, learner)
+                    values = learner.foresee(shown[cut], seen[cut], cut)
+                    rollout.rewards[t, cut] += settings.gamma * values
+            self.fresh = ended
+            self.steps += int(alive.any(1).sum())
+        for learner in self.learners:
+            shown, seen = self._flat(self.shown, learner), self._of_slots(states, learner)
+            every = torch.ones(len(shown), dtype=torch.bool)
+            last = learner.foresee(shown, seen, every)
+            learner.rollout.estimate(last, settings.gamma, settings.gae_lambda)
 
-    def flat(self, array: np.ndarray) -> Tensor:
-        """Return (envs, agents, ...) as a tensor (slots, ...)."""
-        return torch.as_tensor(array).reshape(self.slots, *array.shape[2:])
+    def _view(self, learner: Learner, states: Tensor, frozen: NDArray[np.bool_]) -> View:
+        """Return what the slots of a policy see now."""
+        fresh = torch.as_tensor(self.fresh).repeat_interleave(len(learner.columns))
+        return View(
+            self._flat(self.shown, learner),
+            self._flat(self.infos["action_mask"], learner),
+            self._flat(self.infos["alive"], learner),
+            fresh,
+            self._of_slots(states, learner),
+            self._flat(frozen, learner),
+        )
 
-    def learn(self) -> None:
-        """Improve the policy on what was played."""
-        samples = self.rollout.samples()
-        size = len(samples["actions"])
-        for _ in range(self.settings.epochs):
-            for part in torch.randperm(size).split(self.settings.minibatch):
-                self.improve({name: values[part] for name, values in samples.items()})
+    def _flat(self, array: NDArray[Any], learner: Learner) -> Tensor:
+        """Return a policy's part of (envs, agents, ...) as a tensor (slots, ...)."""
+        if len(learner.columns) < array.shape[1]:
+            array = array[:, learner.columns]
+        return torch.as_tensor(array).flatten(0, 1)
 
-    def improve(self, batch: dict[str, Tensor]) -> None:
-        """Take one step on a minibatch."""
-        settings = self.settings
-        choice, values = self.policy(batch["observations"], batch["masks"])
-        advantages = batch["advantages"]
-        targets = advantages + batch["values"]
-        advantages = (advantages - advantages.mean()) / (advantages.std() + 1e-8)
-        ratio = (choice.log_prob(batch["actions"]) - batch["log_probs"]).exp()
-        clipped = ratio.clamp(1.0 - settings.clip, 1.0 + settings.clip)
-        gain = torch.minimum(ratio * advantages, clipped * advantages).mean()
-        value_loss = 0.5 * (values - targets).square().mean()
-        loss = settings.value_weight * value_loss - gain - settings.entropy * entropy(choice)
-        self.optimizer.zero_grad()
-        loss.backward()
-        nn.utils.clip_grad_norm_(self.policy.parameters(), settings.max_grad_norm)
-        self.optimizer.step()
+    def _states(self) -> Tensor:
+        """Return the state of every environment, for central critics; without them, nothing."""
+        if not self.settings.central:
+            return torch.zeros(self.settings.num_envs, 0)
+        return torch.as_tensor(self.env.state()).flatten(1).float()
 
+    def _of_slots(self, states: Tensor, learner: Learner) -> Tensor:
+        """Return states (envs, size) once for each slot of a policy."""
+        return states.repeat_interleave(len(learner.columns), 0)
 
-def entropy(choice: Categorical) -> Tensor:
-    """Return the mean entropy; forbidden actions add nothing."""
-    return -(choice.probs * choice.logits).sum(-1).mean()
+    def _frozen(self) -> NDArray[np.bool_]:
+        """Return who is played by a past self: all but one agent, in a share of environments."""
+        envs, count = self.settings.num_envs, len(self.env.agents)
+        frozen = np.zeros((envs, count), np.bool_)
+        among = np.arange(round(self.settings.self_play * envs))
+        frozen[among] = True
+        frozen[among, among % count] = False
+        return frozen
 
 
-def evaluate(policy: Policy, task: Any, greedy: bool = False, **config: Any) -> float:
+def evaluate(
+    policy: Policy | Sequence[Policy], task: Any, greedy: bool = False, **config: Any
+) -> float:
     """Return the share of agents that win, in one episode of each held-out seed."""
     return float(play(policy, task, HELD_OUT, greedy, **config).mean())
 
 
 @torch.no_grad()
 def play(
-    policy: Policy, task: Any, seeds: range, greedy: bool = False, **config: Any
-) -> np.ndarray:
-    """Play one episode of each seed; return who won, shape (seeds, agents)."""
+    policy: Policy | Sequence[Policy],
+    task: Any,
+    seeds: range,
+    greedy: bool = False,
+    **config: Any,
+) -> NDArray[np.bool_]:
+    """Play one episode of each seed; return who won, shape (seeds, agents).
+
+    Args:
+        policy: Of all agents, or one for each (`Trainer.policies`).
+        task: An id, a world or a config.
+        seeds: Of the episodes.
+        greedy: Whether the most probable actions are taken, and not drawn ones.
+        config: Further arguments of `batch_env`.
+    """
     env = piase_gym.batch_env(task, num_envs=len(seeds), autoreset="disabled", **config)
     generator = torch.Generator().manual_seed(seeds.start)
     shown, infos = env.reset(list(seeds))
     shape = infos["alive"].shape
+    policies = [policy] * shape[1] if isinstance(policy, Policy) else list(policy)
+    groups = [(one, [a for a in range(shape[1]) if policies[a] is one]) for one in {*policies}]
+    groups.sort(key=lambda group: group[1])
+    memories = [one.blank(shape[0] * len(seats)) for one, seats in groups]
+    acts = np.zeros(shape, np.int64)
     while infos["alive"].any():
-        flat = torch.as_tensor(shown).flatten(0, 1)
-        choice, _ = policy(flat, torch.as_tensor(infos["action_mask"]).flatten(0, 1))
-        drawn = torch.multinomial(choice.probs, 1, generator=generator)
-        actions = choice.probs.argmax(-1) if greedy else drawn
-        shown, _, _, _, infos = env.step(actions.numpy().reshape(shape))
+        for k, (one, seats) in enumerate(groups):
+            seen = torch.as_tensor(shown[:, seats]).flatten(0, 1)
+            hidden, memories[k] = one.read(seen, memories[k])
+            masks = torch.as_tensor(infos["action_mask"][:, seats]).flatten(0, 1)
+            probs = one.judge(hidden, masks)[0].probs
+            drawn = torch.multinomial(probs, 1, generator=generator)
+            actions = probs.argmax(-1) if greedy else drawn
+            acts[:, seats] = actions.numpy().reshape(shape[0], -1)
+        shown, _, _, _, infos = env.step(acts)
     seats = [env.world.agents.index(name) for name in env.agents]
     worlds = map(env.single, range(len(seeds)))  # who was terminated may also have lost
     return np.array([[world.result(seat) == "won" for seat in seats] for world in worlds])
@@ -304,7 +606,7 @@ def run(task: str, settings: Settings, seed: int, console: Console) -> dict[str,
     result: dict[str, Any] = {"task": task, "seed": seed, "steps": trainer.steps}
     result["cpu_seconds"] = round(seconds, 1)
     for name, greedy in (("sampled", False), ("argmax", True)):
-        share = evaluate(trainer.policy, task, greedy=greedy)
+        share = evaluate(trainer.policies, task, greedy=greedy)
         _, low, high = wilson(share * len(HELD_OUT), len(HELD_OUT))
         console.print(
             f"{task} seed {seed}: {share:.1%} [{low:.1%}, {high:.1%}] {name}", soft_wrap=True
@@ -321,9 +623,15 @@ def main() -> None:
     parser.add_argument("--out", type=Path, help="a JSON file for the results")
     for field in dataclasses.fields(Settings):
         name = "--" + field.name.replace("_", "-")
-        parser.add_argument(name, type=type(field.default), default=field.default)
+        kind: dict[str, Any] = {"type": type(field.default)}
+        if field.default == ():
+            kind = {"type": int, "nargs": "+"}
+        elif isinstance(field.default, bool):
+            kind = {"action": "store_true"}
+        parser.add_argument(name, default=field.default, **kind)
     options = vars(parser.parse_args())
     tasks, seeds, out = options.pop("tasks"), options.pop("seeds"), options.pop("out")
+    options["roles"] = tuple(options["roles"])
     settings, console = Settings(**options), Console()
     runs = [run(task, settings, seed, console) for task in tasks for seed in seeds]
     versions = {"piase_gym": piase_gym.__version__, "torch": torch.__version__}
@@ -331,7 +639,7 @@ def main() -> None:
         results = {
             "command": shlex.join(["python", "examples/ppo_batch.py", *sys.argv[1:]]),
             "versions": {**versions, "python": platform.python_version()},
-            "settings": dataclasses.asdict(settings),
+            "settings": settings.told(),
             "held_out_seeds": [HELD_OUT.start, HELD_OUT.stop],
             "runs": runs,
         }

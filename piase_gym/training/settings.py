@@ -4,8 +4,9 @@ from __future__ import annotations
 
 import json
 from collections.abc import Sequence
+from dataclasses import dataclass
 from pathlib import Path
-from typing import Any
+from typing import Any, Literal
 
 from pydantic import BaseModel, ConfigDict, Field, ValidationError
 
@@ -20,9 +21,14 @@ from piase_gym.names import task_fields
 from piase_gym.registry import find, load, make_config
 from piase_gym.training.checkpoints import Folder
 
-ALGORITHMS = ("ippo", "maskable_ppo", "ppo")
+ALGORITHMS = ("batch_ppo", "ippo", "maskable_ppo", "ppo")
 """``ppo`` and ``maskable_ppo`` train the first agent beside partners, the second with masks;
-``ippo`` trains one policy that all agents share, with masks where actions are discrete."""
+``ippo`` trains one policy that all agents share, with masks where actions are discrete.
+``batch_ppo`` does so for array worlds with the PPO of `piase_gym.training.ppo`, many times as
+fast; it alone has the settings `OF_BATCH_PPO`."""
+SHARED = ("ippo", "batch_ppo")
+"""Algorithms that train every agent that is no partner."""
+OF_BATCH_PPO = ("reward_scale", "training_reward", "memory", "roles", "central", "self_play")
 
 
 class TrainSettings(BaseModel):
@@ -34,7 +40,7 @@ class TrainSettings(BaseModel):
     model_config = ConfigDict(frozen=True, extra="forbid", allow_inf_nan=False)
 
     task: str = Field(description="a world or an id")
-    algo: str = Field("ppo", description="ppo, maskable_ppo or ippo")
+    algo: str = Field("ppo", description="ppo, maskable_ppo, ippo or batch_ppo")
     steps: int = Field(3_000_000, ge=1, description="agent steps")
     seed: int = Field(
         0, ge=0, lt=SEEDS["train"].stop, description="seed of levels, weights and draws"
@@ -56,6 +62,16 @@ class TrainSettings(BaseModel):
     normalize_rewards: bool = Field(True, description="divide rewards by the spread of returns")
     width: int = Field(128, ge=1, description="length of the encoding of symbols")
     layers: tuple[int, ...] = Field((128,), description="widths of the hidden layers")
+    reward_scale: float = Field(0.1, gt=0, description="factor of rewards")
+    training_reward: Literal["own", "small_costs", "shaped"] = Field(
+        "own", description="own, small_costs or shaped: what is learned from, never tested with"
+    )
+    memory: int = Field(0, ge=0, description="length of a recurrent state; 0: none")
+    roles: tuple[int, ...] = Field((), description="number of each agent's policy; default one")
+    central: bool = Field(False, description="whether values are of the whole state")
+    self_play: float = Field(
+        0.0, ge=0, le=1, description="share of environments in which past selves play the others"
+    )
     eval_every: int = Field(100_000, ge=1, description="steps between looks at the dev seeds")
     eval_episodes: int = Field(100, ge=1, le=1000, description="dev seeds of a look")
     stop_at: float | None = Field(None, gt=0, le=1, description="success at which to stop early")
@@ -76,6 +92,14 @@ class TrainSettings(BaseModel):
             raise ConfigError(explain(error, type(self))) from None
         if self.algo not in ALGORITHMS:
             raise UnknownNameError("algorithm", self.algo, ALGORITHMS)
+        strange = [
+            name
+            for name in OF_BATCH_PPO
+            if self.algo != "batch_ppo"
+            and getattr(self, name) != type(self).model_fields[name].default
+        ]
+        if strange:
+            raise ConfigError(f"{strange[0]} is a setting of batch_ppo alone, not of {self.algo}")
         config = self._config()
         partners_of(self, config.names(config.fixed_envelope().agents))
         self.make_world().close()
@@ -99,6 +123,8 @@ class TrainSettings(BaseModel):
             raise ConfigError(
                 f"maskable_ppo needs discrete actions; {world.name} has none: use ppo"
             )
+        if self.algo == "batch_ppo" and not world.capabilities.batched:
+            raise ConfigError(f"batch_ppo needs a batched kernel; {world.name} has none: use ippo")
         return world
 
     def differences(self, other: TrainSettings) -> list[str]:
@@ -111,10 +137,53 @@ class TrainSettings(BaseModel):
         return [f"{key} is {theirs[key]!r} there and {mine[key]!r} here" for key in rows]
 
 
+@dataclass(frozen=True)
+class Progress:
+    """Where a run is.
+
+    Attributes:
+        steps: Agent steps so far.
+        total: Agent steps in all: those of the settings, rounded up to whole updates.
+        dev: Share of the dev episodes won at the last look.
+        best: The best such share.
+        train: Share of the latest training episodes won, ``None`` before the first.
+    """
+
+    steps: int
+    total: int
+    dev: float
+    best: float
+    train: float | None
+
+
+@dataclass(frozen=True)
+class TrainResult:
+    """What came of a run.
+
+    Attributes:
+        policy: The file of the best policy; ``sb3:<policy>`` plays it.
+        steps: Agent steps done.
+        reason: ``finished``, ``solved`` (early) or ``interrupted``.
+        dev: Success of the best policy on the dev seeds.
+        wilson95: Wilson's interval of that share.
+        best_steps: After how many steps it was found.
+        cpu_seconds: Of all sessions of the run together.
+    """
+
+    policy: Path
+    steps: int
+    reason: str
+    dev: float
+    wilson95: tuple[float, float]
+    best_steps: int
+    cpu_seconds: float
+
+
 def partners_of(settings: TrainSettings, agents: Sequence[str]) -> dict[str, str]:
     """Return who plays the seats that do not learn.
 
-    With ``ippo`` these are the given partners; else everybody but the first agent without one.
+    With ``ippo`` and ``batch_ppo`` these are the given partners; else everybody but the first agent
+    without one.
 
     Raises:
         AgentError: If a partner has no seat, or no seat is left to the learner.
@@ -125,12 +194,12 @@ def partners_of(settings: TrainSettings, agents: Sequence[str]) -> dict[str, str
         check_policy(policy, files=True)
     free = [name for name in agents if name not in given]
     for name in given:
-        if name not in agents and (name != "*" or settings.algo == "ippo"):
+        if name not in agents and (name != "*" or settings.algo in SHARED):
             names = ", ".join(agents)
             raise AgentError(f"there is no agent {name!r}; agents are {names}")
     if not free:
         raise AgentError("every agent is played by a partner; leave at least one to the learner")
-    if settings.algo == "ippo":
+    if settings.algo in SHARED:
         return dict(given)
     _, task = find(settings.task)
     seated = partners_around(agents, task, given, free[0])

@@ -1,4 +1,6 @@
-"""Trains policies with Stable-Baselines3 and sb3-contrib: what ``piase train`` does.
+"""Trains policies: what ``piase train`` does, with Stable-Baselines3 or with the PPO of our own.
+
+The latter is `piase_gym.training.batch_run`; what follows is about the former.
 
 A run looks at the development seeds between updates, keeps the best policy, stops early if it is
 told to, and writes checkpoints from which it goes on exactly as it would have: the same numbers on
@@ -10,7 +12,7 @@ from __future__ import annotations
 import io
 import time
 from collections.abc import Callable
-from dataclasses import asdict, dataclass
+from dataclasses import asdict
 from pathlib import Path
 from typing import Any
 
@@ -21,12 +23,15 @@ from piase_gym.benchmarks.evaluation.protocol import split_seeds
 from piase_gym.benchmarks.evaluation.statistics import wilson
 from piase_gym.core.files import write_json, write_whole
 from piase_gym.errors import MissingExtraError, PolicyError, StorageError, TrainingError
+from piase_gym.training.batch_run import BatchRun
 from piase_gym.training.checkpoints import STATE, Folder, pack, restore_state, state_of
 from piase_gym.training.evaluation import success
 from piase_gym.training.interrupts import on_first_interrupt
 from piase_gym.training.models import check_metadata, make_model, make_policy, make_vec, metadata_of
 from piase_gym.training.settings import (
     ALGORITHMS,
+    Progress,
+    TrainResult,
     TrainSettings,
     check_run_folder,
     partners_of,
@@ -39,48 +44,6 @@ try:
     from stable_baselines3.common.logger import configure
 except ModuleNotFoundError as error:
     raise MissingExtraError("training", "train") from error
-
-
-@dataclass(frozen=True)
-class Progress:
-    """Where a run is.
-
-    Attributes:
-        steps: Agent steps so far.
-        total: Agent steps in all: those of the settings, rounded up to whole updates.
-        dev: Share of the dev episodes won at the last look.
-        best: The best such share.
-        train: Share of the latest training episodes won, ``None`` before the first.
-    """
-
-    steps: int
-    total: int
-    dev: float
-    best: float
-    train: float | None
-
-
-@dataclass(frozen=True)
-class TrainResult:
-    """What came of a run.
-
-    Attributes:
-        policy: The file of the best policy; ``sb3:<policy>`` plays it.
-        steps: Agent steps done.
-        reason: ``finished``, ``solved`` (early) or ``interrupted``.
-        dev: Success of the best policy on the dev seeds.
-        wilson95: Wilson's interval of that share.
-        best_steps: After how many steps it was found.
-        cpu_seconds: Of all sessions of the run together.
-    """
-
-    policy: Path
-    steps: int
-    reason: str
-    dev: float
-    wilson95: tuple[float, float]
-    best_steps: int
-    cpu_seconds: float
 
 
 KEPT = ("looked_at", "saved_at", "dev", "best", "best_steps", "won", "played")
@@ -293,10 +256,16 @@ def train(
     threads = torch.get_num_threads()
     torch.set_num_threads(settings.threads)
     try:
-        run = Run(settings, folder, report)
+        run: Run | BatchRun
+        if settings.algo == "batch_ppo":
+            run = BatchRun(settings, folder, report)
+            begun = run.checkpoint.exists()
+        else:
+            run = Run(settings, folder, report)
+            begun = bool(folder.checkpoints())
         if not folder.settings.exists():
             write_json(folder.settings, settings.model_dump(mode="json"))
-        if resume and folder.checkpoints():
+        if resume and begun:
             run.resume()
         return run.train()
     finally:

@@ -70,13 +70,15 @@ def test_several_agents_share_one_policy(ppo: ModuleType) -> None:
 
 def test_observations_may_be_quantities(ppo: ModuleType) -> None:
     """Against one who always cooperates it pays to defect: 5 instead of 3."""
+    from piase_gym.training.networks import QuantityEncoder
+
     config = {"rounds": 1, "partners": {"agent_1": "always_cooperate"}}
     trainer = ppo.Trainer("SocialDilemma", settings(ppo, total_steps=16 * 64 * 6), 0, **config)
     assert trainer.env.observation_space.dtype == np.float32
     trainer.train()
     choice, _ = trainer.policy(*(torch.as_tensor(x).flatten(0, 1) for x in start(trainer)))
     assert (choice.probs[:, 1] > 0.9).all()
-    encoder = ppo.QuantityEncoder(2, 4)
+    encoder = QuantityEncoder(2, 4)
     flipped = encoder.linear(torch.tensor([[-np.log(9.0), 0.0]], dtype=torch.float32)).relu()
     assert torch.allclose(encoder(torch.tensor([[-8.0, 0.0]])), flipped)
 

@@ -31,7 +31,8 @@ from piase_gym.benchmarks.studies.dilemmas.measure import commons_episodes, shar
 from piase_gym.benchmarks.studies.jobs import do_all
 from piase_gym.core.digest import digest_json
 from piase_gym.errors import StorageError, UnsupportedError
-from piase_gym.training.ppo import Policy, Settings, Trainer
+from piase_gym.training.networks import Policy
+from piase_gym.training.ppo import Settings, Trainer
 
 FOLDER: Final = Path(__file__).parents[1] / "measured"
 HARVEST: Final = "piase/SocialDilemma-Harvest-4p-v1"
@@ -151,7 +152,7 @@ class Job:
     @property
     def key(self) -> str:
         """What identifies it: everything that its result depends on."""
-        told = None if isinstance(self.who, str) else dataclasses.asdict(self.settings)
+        told = None if isinstance(self.who, str) else self.settings.told()
         return digest_json([self.name, self.who, told, self.episodes])
 
 
@@ -174,7 +175,7 @@ def perform(job: Job) -> dict[str, Any]:
         played = {"rule": job.who, "episodes": _measured(job.who, job.episodes)}
         return {**line, **played, "versions": versions()}
     found = TRAIN[job.name](job.settings, job.who, job.episodes)
-    settings = dataclasses.asdict(job.settings)
+    settings = job.settings.told()
     return {**line, **found, "settings": settings, "versions": versions()}
 
 

@@ -156,7 +156,7 @@ def perform(job: Job) -> dict[str, Any]:
         "target": job.target,
         "seed": job.seed,
         "curriculum": {"name": curriculum.name, "sha256": curriculum.sha256},
-        "settings": dict(vars(settings)),
+        "settings": settings.told(),
         "steps": trainer.steps,
         "held_out": [scale.held_out.start, scale.held_out.stop],
         "won": "".join("1" if one else "0" for one in won),

@@ -1,0 +1,197 @@
+"""Runs of the fast learner: what ``piase train --algo batch_ppo`` does.
+
+The trainer is that of `piase_gym.training.ppo`. Between updates a run looks at the dev seeds, on
+the task as it is, keeps the best policies, and writes a checkpoint from which it goes on exactly as
+it would have. Both files are plain: ``torch.load(path, weights_only=True)`` reads them.
+"""
+
+from __future__ import annotations
+
+import io
+import time
+from collections.abc import Callable
+from dataclasses import asdict
+from pathlib import Path
+from typing import Any
+
+import torch
+
+from piase_gym import __version__
+from piase_gym.agents.sb3_network import require_finite
+from piase_gym.benchmarks.evaluation.protocol import split_seeds
+from piase_gym.benchmarks.evaluation.statistics import wilson
+from piase_gym.core.files import write_json, write_whole
+from piase_gym.errors import PolicyError, StorageError, TrainingError
+from piase_gym.training import ppo
+from piase_gym.training.checkpoints import Folder
+from piase_gym.training.interrupts import on_first_interrupt
+from piase_gym.training.networks import Policy
+from piase_gym.training.settings import Progress, TrainResult, TrainSettings, partners_of
+
+SAME = (
+    *("num_envs", "num_steps", "learning_rate", "gamma", "gae_lambda", "epochs", "minibatch"),
+    *("clip", "entropy", "value_weight", "width", "reward_scale"),
+    *("training_reward", "memory", "roles", "central", "self_play"),
+)
+"""Settings that the trainer has under the same name."""
+
+
+class BatchRun:
+    """One session of a run."""
+
+    def __init__(
+        self, settings: TrainSettings, folder: Folder, report: Callable[[Progress], None]
+    ) -> None:
+        """Make environments and policies."""
+        self.settings, self.folder, self.report = settings, folder, report
+        self.policy_file, self.checkpoint = folder.path / "policy.pt", folder.path / "checkpoint.pt"
+        world = settings.make_world()
+        self.partners = partners_of(settings, world.agents)
+        own = len(world.agents) - len(self.partners)
+        update = settings.num_envs * settings.num_steps
+        self.total = -(-settings.steps // (own * update)) * own * update
+        options = {name: getattr(settings, name) for name in SAME}
+        told = ppo.Settings(**options, total_steps=self.total // own)
+        config = {"partners": self.partners or None, **settings.config}
+        self.trainer = ppo.Trainer(settings.task, told, settings.seed, **config)
+        self.own, self.config = own, config
+        self.kept = {"dev": 0.0, "best": -1.0, "best_steps": 0, "won": 0, "played": 0}
+        self.kept |= {"looked_at": -1, "saved_at": -1}
+        self.reason, self._cpu, self._start = "finished", 0.0, time.process_time()
+
+    @property
+    def steps(self) -> int:
+        """Steps of agents so far."""
+        return self.trainer.steps * self.own
+
+    @property
+    def cpu_seconds(self) -> float:
+        """CPU-seconds of all sessions so far."""
+        return self._cpu + time.process_time() - self._start
+
+    def resume(self) -> None:
+        """Take up the checkpoint.
+
+        Raises:
+            TrainingError: If it cannot be read, or is of something else.
+        """
+        try:
+            state = torch.load(self.checkpoint, weights_only=True)
+            self.trainer.restore(state["trainer"])
+            self.kept, self._cpu = state["kept"], state["cpu_seconds"]
+        except Exception as error:  # torch raises whatever its readers raise
+            raise TrainingError(
+                f"{self.checkpoint} cannot be gone on from: {type(error).__name__}: {error!s:.200}"
+            ) from error
+
+    def train(self) -> TrainResult:
+        """Alternate between acting and learning until the end."""
+
+        def between(_steps: int = 0, won: float | None = None) -> bool:
+            self._require_finite()
+            kept, steps = self.kept, self.steps
+            ending = steps >= self.total or self.reason == "interrupted"
+            since = steps - kept["looked_at"]
+            if kept["looked_at"] < 0 or since >= self.settings.eval_every or (ending and since):
+                self._look()
+            stop = self.settings.stop_at
+            if stop is not None and kept["dev"] >= stop and self.reason == "finished":
+                self.reason, ending = "solved", True
+            if ending or steps - kept["saved_at"] >= self.settings.save_every:
+                self._save()
+            self.report(Progress(steps, self.total, kept["dev"], kept["best"], won))
+            return ending
+
+        with on_first_interrupt(lambda: setattr(self, "reason", "interrupted")):
+            try:
+                if not between():
+                    self.trainer.train(between)
+            except StorageError:
+                raise
+            except OSError as error:
+                raise StorageError(f"{self.folder.path} cannot be written: {error}") from error
+        return self._finish()
+
+    def _require_finite(self) -> None:
+        """Raise `TrainingError` if a policy has diverged."""
+        try:
+            for policy in self.trainer.policies:
+                require_finite(policy, "the policy")
+        except PolicyError as error:
+            what = f"the policy has diverged: {error}, after {self.steps:,} steps"
+            raise TrainingError(f"{what}. Try a smaller learning rate") from error
+
+    def _look(self) -> None:
+        """Play the dev seeds on the task as it is, and keep the policies if none were better."""
+        seeds = split_seeds("dev", self.settings.eval_episodes)
+        held = range(seeds.start, seeds.stop)
+        won = ppo.play(self.trainer.policies, self.settings.task, held, **self.config)
+        kept, steps = self.kept, self.steps
+        kept["dev"] = float(won.mean())
+        line = {"steps": steps, "dev": kept["dev"], "cpu_seconds": round(self.cpu_seconds, 1)}
+        self.folder.note(line, after=int(kept["looked_at"]))
+        if kept["dev"] >= kept["best"]:
+            kept |= {"best": kept["dev"], "best_steps": steps}
+            kept |= {"won": int(won.sum()), "played": int(won.size)}
+            save_policies(self.policy_file, self.trainer, self.settings)
+        kept["looked_at"] = steps
+
+    def _save(self) -> None:
+        """Write a checkpoint."""
+        self.kept["saved_at"] = self.steps
+        state = {"trainer": self.trainer.state(), "kept": dict(self.kept)}
+        _write(self.checkpoint, {**state, "cpu_seconds": self.cpu_seconds})
+
+    def _finish(self) -> TrainResult:
+        """Write down and return what came of it."""
+        kept, seeds = self.kept, split_seeds("dev", self.settings.eval_episodes)
+        interval = wilson(int(kept["won"]), int(kept["played"]))
+        result = TrainResult(
+            policy=self.policy_file,
+            steps=self.steps,
+            reason=self.reason,
+            dev=kept["best"],
+            wilson95=(interval.low, interval.high),
+            best_steps=int(kept["best_steps"]),
+            cpu_seconds=round(self.cpu_seconds, 1),
+        )
+        told = {**asdict(result), "policy": self.policy_file.name}
+        write_json(self.folder.result, {**told, "dev_seeds": [seeds.start, seeds.stop]})
+        return result
+
+
+def save_policies(path: Path, trainer: ppo.Trainer, settings: TrainSettings) -> None:
+    """Write the policies of a run, one for each role, and what they are for.
+
+    ``torch.load(path, weights_only=True)["policies"]`` are their parameters by name.
+    """
+    card = {"piase_gym": __version__, "settings": settings.model_dump(mode="json")}
+    policies = [learner.policy.state_dict() for learner in trainer.learners]
+    _write(path, {"card": card, "policies": policies})
+
+
+def load_policies(path: str | Path) -> list[Policy]:
+    """Return the policy of each agent, as `ppo.play` takes them.
+
+    Raises:
+        StorageError: If the file cannot be read.
+    """
+    try:
+        found = torch.load(path, weights_only=True)
+        settings = TrainSettings(**found["card"]["settings"])
+    except Exception as error:  # torch raises whatever its readers raise
+        raise StorageError(f"{path} holds no policies: {type(error).__name__}") from error
+    options = {name: getattr(settings, name) for name in SAME}
+    small = ppo.Settings(**{**options, "num_envs": 1, "num_steps": 1})
+    partners = partners_of(settings, settings.make_world().agents)
+    trainer = ppo.Trainer(settings.task, small, 0, partners=partners or None, **settings.config)
+    for learner, state in zip(trainer.learners, found["policies"], strict=True):
+        learner.policy.load_state_dict(state)
+    return trainer.policies
+
+
+def _write(path: Path, state: dict[str, Any]) -> None:
+    """Write a value with torch, whole or not at all."""
+    buffer = io.BytesIO()
+    torch.save(state, buffer)
+    write_whole(path, buffer.getvalue())

@@ -1,0 +1,200 @@
+"""The networks of PPO: an actor and a critic on one encoding, with or without memory.
+
+- Whole numbers are symbols, not quantities: every code picks a row of an embedding
+  (`piase_gym.training.symbols`). With raw bytes an MLP hardly learns. Observations that are
+  quantities go through logarithms, because scores and payoffs differ by orders of magnitude.
+- With `memory` a gated recurrent unit stands between the encoding and the rest.
+- With a `state_space` the critic sees the whole state of the environment instead of what the agent
+  sees, and has a value for each seat (MAPPO's central value); the actor is as before.
+"""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+import torch
+from torch import Tensor, nn
+from torch.nn import functional
+
+from piase_gym.training.symbols import SymbolEncoder
+
+
+class QuantityEncoder(nn.Module):
+    """Encodes vectors of numbers of any size: a linear layer over logarithms that keep the sign."""
+
+    def __init__(self, length: int, width: int) -> None:
+        super().__init__()
+        self.linear = nn.Linear(length, width)
+
+    def forward(self, values: Tensor) -> Tensor:
+        """Return encodings (batch, width) of values (batch, length)."""
+        flat = values.float().flatten(1)
+        encoded: Tensor = torch.relu(self.linear(flat.sign() * flat.abs().log1p()))
+        return encoded
+
+
+def encoder_of(space: Any, width: int) -> SymbolEncoder | QuantityEncoder:
+    """Return the first layer for a space: of symbols if it holds whole numbers."""
+    if np.issubdtype(space.dtype, np.integer):
+        return SymbolEncoder(space.high, width)
+    return QuantityEncoder(int(np.prod(space.shape)), width)
+
+
+class StateCritic(nn.Module):
+    """Values of every seat from the state of an environment, see `World.state`.
+
+    Places with up to 256 different whole numbers are symbols, the others quantities.
+    """
+
+    def __init__(self, space: Any, width: int, seats: int) -> None:
+        super().__init__()
+        low, high = space.low.reshape(-1).astype(float), space.high.reshape(-1).astype(float)
+        few = (high - low < 256) & np.issubdtype(space.dtype, np.integer)
+        self.few, self.many = torch.as_tensor(few), torch.as_tensor(~few)
+        self.low = torch.as_tensor(low[few].astype(np.int64))
+        self.symbols = SymbolEncoder((high - low)[few], width) if few.any() else None
+        self.quantities = QuantityEncoder(int((~few).sum()), width) if (~few).any() else None
+        self.body = nn.Sequential(nn.Linear(width, width), nn.ReLU(), nn.Linear(width, seats))
+
+    def codes(self, states: Tensor) -> Tensor:
+        """Return the symbols in states (batch, size)."""
+        return (states[:, self.few].long() - self.low).to(torch.uint8)
+
+    def forward(self, states: Tensor, seats: Tensor) -> Tensor:
+        """Return the value that each state (batch, size) has for a seat (batch)."""
+        encoded = torch.zeros(())
+        if self.symbols is not None:
+            encoded = encoded + self.symbols(self.codes(states))
+        if self.quantities is not None:
+            encoded = encoded + self.quantities(states[:, self.many])
+        values: Tensor = self.body(encoded).gather(1, seats[:, None])[:, 0]
+        return values
+
+
+class Choice:
+    """The distribution over legal actions, (batch, actions).
+
+    Attributes:
+        logits: Logarithms of the probabilities.
+        probs: The probabilities; exactly 0 for what is illegal.
+    """
+
+    def __init__(self, scores: Tensor, masks: Tensor) -> None:
+        self.logits = functional.log_softmax(scores.masked_fill(masks == 0, -1e9), -1)
+        self.probs = self.logits.exp()
+
+    def sample(self) -> Tensor:
+        """Draw actions (batch): who waits shortest, of exponential waiting times."""
+        return (self.probs / torch.empty_like(self.probs).exponential_()).argmax(-1)
+
+    def log_prob(self, actions: Tensor) -> Tensor:
+        """Return the logarithms of the probabilities of actions (batch)."""
+        return self.logits.gather(-1, actions[:, None])[:, 0]
+
+    def entropy(self) -> Tensor:
+        """Return the entropies (batch); forbidden actions add nothing."""
+        return -(self.probs * self.logits).sum(-1)
+
+
+class Policy(nn.Module):
+    """An actor and a critic on one encoding.
+
+    Args:
+        space: Of one agent's observations.
+        actions: How many there are.
+        width: Of the encoding and of the hidden layer.
+        memory: Length of the recurrent state; 0 is a policy without memory.
+        state_space: Of the state that the critic sees instead of observations, if it does.
+        seats: How many agents the state is of.
+    """
+
+    def __init__(
+        self,
+        space: Any,
+        actions: int,
+        width: int,
+        memory: int = 0,
+        state_space: Any = None,
+        seats: int = 1,
+    ) -> None:
+        super().__init__()
+        self.encoder = encoder_of(space, width)
+        self.memory = nn.GRUCell(width, memory) if memory else None
+        self.body = nn.Sequential(nn.Linear(memory or width, width), nn.ReLU(inplace=True))
+        self.actor, self.critic = nn.Linear(width, actions), nn.Linear(width, 1)
+        self.central = None if state_space is None else StateCritic(state_space, width, seats)
+        for module in self.modules():
+            if isinstance(module, nn.Linear):
+                nn.init.orthogonal_(module.weight, 2**0.5)
+                nn.init.zeros_(module.bias)
+        nn.init.orthogonal_(self.actor.weight, 0.01)
+        nn.init.orthogonal_(self.critic.weight, 1.0)
+
+    def forward(self, observations: Tensor, masks: Tensor) -> tuple[Choice, Tensor]:
+        """Return the distribution over legal actions and the value of each observation.
+
+        A policy with memory starts anew with each of them; `read` and `unroll` go on.
+        """
+        hidden, _ = self.read(observations, self.blank(len(observations)))
+        return self.judge(hidden, masks)
+
+    def blank(self, slots: int) -> Tensor | None:
+        """Return what a policy with memory remembers at the beginning of episodes."""
+        return None if self.memory is None else torch.zeros(slots, self.memory.hidden_size)
+
+    def read(self, observations: Tensor, state: Tensor | None) -> tuple[Tensor, Tensor | None]:
+        """Return the hidden layer for observations (batch, length), and what is remembered."""
+        encoded: Tensor = self.encoder(observations)
+        if self.memory is not None:
+            encoded = state = self.memory(encoded, state)
+        return self.body(encoded), state
+
+    def unroll(self, observations: Tensor, state: Tensor, fresh: Tensor) -> Tensor:
+        """Return the hidden layer (steps, slots, width) along observations (steps, slots, length).
+
+        Args:
+            observations: Of each step in turn.
+            state: What is remembered before the first, (slots, memory).
+            fresh: Where an episode begins, (steps, slots): there all is forgotten.
+        """
+        assert self.memory is not None
+        encoded = self.encoder(observations.flatten(0, 1)).unflatten(0, fresh.shape)
+        states = []
+        for now, begins in zip(encoded, fresh, strict=True):
+            state = self.memory(now, state * ~begins[:, None])
+            states.append(state)
+        hidden: Tensor = self.body(torch.stack(states))
+        return hidden
+
+    def judge(
+        self,
+        hidden: Tensor,
+        masks: Tensor,
+        states: Tensor | None = None,
+        seats: Tensor | None = None,
+    ) -> tuple[Choice, Tensor]:
+        """Return choices and values from the hidden layer; a central critic judges states."""
+        weight = torch.cat([self.actor.weight, self.critic.weight])  # one product for both
+        scores = functional.linear(hidden, weight, torch.cat([self.actor.bias, self.critic.bias]))
+        choice, values = Choice(scores[:, :-1], masks), scores[:, -1]
+        if self.central is not None and states is not None:
+            values = self.central(states, seats)
+        return choice, values
+
+    def admit(self, observations: Tensor, states: Tensor | None = None) -> bool:
+        """Make room for symbols that are new; tells whether any table grew."""
+        grown = isinstance(self.encoder, SymbolEncoder) and self.encoder.admit(observations)
+        if self.central is not None and self.central.symbols is not None and states is not None:
+            grown |= self.central.symbols.admit(self.central.codes(states))
+        return grown
+
+
+def make_room(optimizer: torch.optim.Optimizer) -> None:
+    """Lengthen the moments of tables that have grown; new rows have none yet."""
+    for parameter, moments in optimizer.state.items():
+        for name, moment in moments.items():
+            if moment.dim() and moment.shape != parameter.shape:
+                longer = torch.zeros_like(parameter.data)
+                longer[: len(moment)] = moment
+                moments[name] = longer

@@ -1,0 +1,172 @@
+"""The first layer of a policy for observations made of symbols: a sum of embeddings, compiled.
+
+Every code at every place of a vector has a row of a table, and the encoding is the sum of the rows
+that an observation picks. A linear layer makes the same of one-hot vectors. Of the codes that
+a space allows few occur, so only those have rows: `SymbolEncoder.admit` gives a row to each code
+that was not met before. Codes without a row add nothing.
+
+Both passes are compiled. `piase_gym.adapters.CellEncoder` is the same sum in plain torch, with a
+row for every code, for learners that build their networks themselves.
+"""
+
+# Kernels are typed by numba, not by annotations.
+# mypy: disable-error-code="no-untyped-def"
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+import torch
+from numpy.typing import ArrayLike
+from torch import Tensor, nn
+
+from piase_gym.adapters.encoders import MAX_SYMBOLS
+from piase_gym.compiled import inline, kernel
+from piase_gym.errors import ConfigError
+
+CHUNK = 128
+"""So many rows a table grows by."""
+
+
+@inline
+def row_of(rows, starts, values, i, k):
+    """Return the row of the symbol at place `k` of vector `i`; 0 for an unknown one."""
+    value, start = np.int64(values[i, k]), starts[k]
+    return rows[start + value] if 0 <= value < starts[k + 1] - start else np.int32(0)
+
+
+@kernel
+def admit(rows, starts, values, count):
+    """Give a row to every code that has none; returns how many rows there are then."""
+    for i in range(values.shape[0]):
+        for k in range(values.shape[1]):
+            value, start = np.int64(values[i, k]), starts[k]
+            if 0 <= value < starts[k + 1] - start and rows[start + value] == 0:
+                rows[start + value] = count
+                count += 1
+    return count
+
+
+@kernel
+def encode(rows, starts, values, table, bias, out):
+    """Write the rectified sums of rows, four rows at a time, so that sums stay in registers."""
+    places, width = values.shape[1], table.shape[1]
+    for i in range(values.shape[0]):
+        for j in range(width):
+            out[i, j] = bias[j]
+        for k in range(0, places - 3, 4):
+            a, b = row_of(rows, starts, values, i, k), row_of(rows, starts, values, i, k + 1)
+            c, d = row_of(rows, starts, values, i, k + 2), row_of(rows, starts, values, i, k + 3)
+            for j in range(width):
+                out[i, j] += (table[a, j] + table[b, j]) + (table[c, j] + table[d, j])
+        for k in range(places - places % 4, places):
+            a = row_of(rows, starts, values, i, k)
+            for j in range(width):
+                out[i, j] += table[a, j]
+        for j in range(width):
+            out[i, j] = max(out[i, j], np.float32(0.0))
+
+
+@kernel
+def spread(rows, starts, values, out, grad, table_grad, bias_grad):
+    """Add the gradient of each encoding to the rows it was the sum of, and to the bias."""
+    width = grad.shape[1]
+    passed = np.empty(width, np.float32)
+    for i in range(values.shape[0]):
+        for j in range(width):
+            passed[j] = grad[i, j] if out[i, j] > 0 else np.float32(0.0)
+            bias_grad[j] += passed[j]
+        for k in range(values.shape[1]):
+            a = row_of(rows, starts, values, i, k)
+            if a:
+                for j in range(width):
+                    table_grad[a, j] += passed[j]
+
+
+class SumOfRows(torch.autograd.Function):
+    """The compiled layer, as torch differentiates it."""
+
+    @staticmethod
+    def forward(ctx: Any, values: Tensor, table: Tensor, bias: Tensor, encoder: Any) -> Tensor:
+        """Return encodings (batch, width)."""
+        out = torch.empty(len(values), table.shape[1])
+        given = encoder.rows.numpy(), encoder.starts, values.numpy()
+        encode(*given, table.detach().numpy(), bias.detach().numpy(), out.numpy())
+        ctx.given, ctx.rows = given, len(table)
+        ctx.save_for_backward(out)
+        return out
+
+    @staticmethod
+    def backward(ctx: Any, *grads: Tensor) -> tuple[None, Tensor, Tensor, None]:
+        """Return the gradients of table and bias."""
+        (out,) = ctx.saved_tensors
+        grad = grads[0].contiguous()
+        table_grad, bias_grad = torch.zeros(ctx.rows, out.shape[1]), torch.zeros(out.shape[1])
+        passed = out.numpy(), grad.numpy(), table_grad.numpy(), bias_grad.numpy()
+        spread(*ctx.given, *passed)
+        return None, table_grad, bias_grad, None
+
+
+class SymbolEncoder(nn.Module):
+    """Encodes vectors of whole numbers, each of which is a symbol.
+
+    Args:
+        high: The largest value at each place, such as `Box.high`; the smallest is 0.
+        width: The length of the encoding.
+
+    Attributes:
+        table: The embeddings; row 0, of unknown codes, is zero.
+        rows: The row of each code, place after place; 0 where the code was never met.
+
+    Raises:
+        ConfigError: If there are so many symbols that the numbers must be quantities.
+    """
+
+    table: nn.Parameter
+    rows: Tensor
+
+    def __init__(self, high: ArrayLike, width: int) -> None:
+        """Begin with a table that knows nothing."""
+        super().__init__()
+        counts = np.asarray(high).reshape(-1).astype(np.int64) + 1
+        if counts.sum() > MAX_SYMBOLS:
+            raise ConfigError(
+                f"observations with {counts.sum():,} different values are no symbols; allowed: "
+                f"up to {MAX_SYMBOLS:,}, as in vectors of bytes"
+            )
+        self.starts = np.concatenate([[0], counts.cumsum()])
+        self.register_buffer("rows", torch.zeros(int(counts.sum()), dtype=torch.int32))
+        self.table = nn.Parameter(torch.zeros(1, width))
+        self.bias = nn.Parameter(torch.zeros(width))
+        self.count = 1
+
+    def admit(self, values: Tensor) -> bool:
+        """Give rows to codes that are new in values (batch, places); tells whether the table grew.
+
+        The table stays the same parameter; an optimizer must make room for the new rows.
+        """
+        self.count = int(admit(self.rows.numpy(), self.starts, values.numpy(), self.count))
+        known, width = self.table.shape
+        if self.count <= known:
+            return False
+        more = -(-(self.count - known) // CHUNK) * CHUNK
+        fresh = torch.randn(more, width) * (len(self.starts) - 1) ** -0.5
+        self.table.data = torch.cat([self.table.data, fresh])
+        self.table.grad = None
+        return True
+
+    def forward(self, values: Tensor) -> Tensor:
+        """Return encodings (batch, width) of values (batch, places)."""
+        encoded: Tensor = SumOfRows.apply(
+            values.flatten(1).contiguous(), self.table, self.bias, self
+        )
+        return encoded
+
+    def _load_from_state_dict(self, state: Any, prefix: str, *rest: Any) -> None:
+        """Take up a table of any length."""
+        table = state.get(prefix + "table")
+        if table is not None and table.shape[1:] == self.table.shape[1:]:
+            self.table.data = torch.zeros_like(table)
+        super()._load_from_state_dict(state, prefix, *rest)
+        self.count = int(self.rows.max()) + 1

@@ -1,0 +1,153 @@
+"""Rewards of training: small costs by one rule, and shaping that changes no best policy."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+import pytest
+
+import piase_gym
+from piase_gym.errors import ConfigError
+
+torch = pytest.importorskip("torch")
+
+from piase_gym.training import ppo  # noqa: E402
+from piase_gym.training.rewards import COSTS, SMALL, Shaping, training_config  # noqa: E402
+
+GAMMA = 0.9
+
+
+def test_small_costs_change_costs_alone() -> None:
+    task = "piase/GridWorld-DoorKey-8x8-v1"
+    own = piase_gym.batch_env(task, num_envs=1).world.config
+    mild = piase_gym.batch_env(
+        task, num_envs=1, **training_config(task, {"rewards": {"stay": -0.01}}, "small_costs")
+    ).world.config
+    assert own.changed({"rewards": mild.rewards}).model_dump() == mild.model_dump()
+    table, before = mild.rewards.model_dump(), own.rewards.model_dump()
+    assert table.pop("stay") == -0.01  # what is smaller already stays as it is
+    changed = {name for name in table if table[name] != before[name]}
+    assert changed == {"move", "blocked", "interact", "locked", "illegal", "heavy"}
+    assert {table[name] for name in changed} == {SMALL}
+
+
+@pytest.mark.parametrize("world", sorted(COSTS))
+def test_every_named_cost_is_one_of_the_world(world: str) -> None:
+    made = training_config(world, {}, "small_costs")["rewards"]
+    assert {made[name] for name in COSTS[world]} <= {SMALL, -0.01, 0.0}
+    assert training_config(world, {"agents": 1}, "own") == {"agents": 1}
+
+
+def test_a_policy_is_tested_on_the_task_as_it_is() -> None:
+    config = {"width": 4, "height": 4, "max_steps": 12}
+    small = ppo.Settings(num_envs=8, num_steps=8, training_reward="small_costs")
+    trainer = ppo.Trainer("GridWorld", small, 0, **config)
+    trainer.act()
+    seen = {round(float(r) / small.reward_scale, 4) for r in trainer.rollout.rewards.ravel()}
+    assert SMALL in seen
+    assert not seen & {-0.1, -1.0, -0.05}
+    assert trainer.env.world.config.rewards.goal == 10.0
+
+
+def test_what_a_world_lacks_is_said() -> None:
+    small: dict[str, Any] = {"num_envs": 2, "num_steps": 2}
+    with pytest.raises(ConfigError, match="WordCraft is none"):
+        ppo.Trainer("WordCraft", ppo.Settings(**small, training_reward="small_costs"), 0)
+    with pytest.raises(ConfigError, match="ObjectSearch has none"):
+        ppo.Trainer("ObjectSearch", ppo.Settings(**small, training_reward="shaped"), 0)
+
+
+# -- shaping ------------------------------------------------------------------------------
+
+
+def every_transition() -> tuple[Any, Any, Any, Any, Any]:
+    """Walk through all states of a locked room; both rewards of every action in each.
+
+    Returns:
+        Rewards, shaped rewards, next states and ends (states, actions), and the potentials.
+    """
+    env = piase_gym.batch_env(
+        "GridWorld", num_envs=1, layout="door_key", width=5, height=5, max_steps=10**6
+    )  # fmt: skip
+    env.reset(3)
+    shaping = Shaping(env, GAMMA, 0.7)
+    fields = ("x", "y", "heading", "carry", "alive", "cells")
+
+    def key() -> bytes:
+        return b"".join(env.batch.states[name][0].tobytes() for name in fields)
+
+    numbers, queue = {key(): 0}, [env.snapshot()]
+    rows: list[Any] = []
+    potentials: list[float] = []
+    for snapshot in queue:
+        row = []
+        for action in range(6):
+            env.restore(snapshot)
+            shaping.before = shaping.potentials(0.5)
+            if not action:
+                potentials.append(float(shaping.before[0, 0]))
+            _, rewards, terminated, truncated, _ = env.step(np.array([[action]]))
+            assert not truncated.any()
+            paid, more = float(rewards[0, 0]), rewards.copy()
+            shaping.add(more, terminated, 0.5)
+            if not terminated.any() and key() not in numbers:
+                numbers[key()] = len(numbers)
+                queue.append(env.snapshot())
+            to = 0 if terminated.any() else numbers[key()]
+            row.append((paid, float(more[0, 0]), to, bool(terminated.any())))
+        rows.append(row)
+    table = (np.array([[cell[k] for cell in row] for row in rows])
+                                for k in range(4))  # fmt: skip
+    own, shaped, after, ends = table
+    return own, shaped, after.astype(int), ends.astype(bool), np.array(potentials)
+
+
+def values_of(rewards: Any, after: Any, ends: Any, gamma: float) -> Any:
+    """Return the value of every action under the best policy, by value iteration."""
+    values = np.zeros(rewards.shape)
+    for _ in range(600):
+        values = rewards + gamma * ~ends * values.max(1)[after]
+    return values
+
+
+def test_shaping_changes_no_best_policy() -> None:
+    own, shaped, after, ends, potentials = every_transition()
+    assert len(own) > 50
+    assert ends.any()
+    plain = values_of(own, after, ends, GAMMA)
+    other = values_of(shaped, after, ends, GAMMA)
+    # Ng, Harada and Russell 1999: every value differs by the potential, so no rank does
+    np.testing.assert_allclose(other, plain - potentials[:, None], atol=1e-9)
+    best = [np.flatnonzero(row > row.max() - 1e-9).tolist() for row in plain]
+    assert best == [np.flatnonzero(row > row.max() - 1e-9).tolist() for row in other]
+    assert np.ptp(shaped - own) > 0.1  # it does something
+    # a weight of 0.7, half of which is left: these are the steps, for all that is known
+    least = -values_of(np.full(own.shape, -1.0), after, ends, 1.0).max(1)
+    steps = potentials / -0.35
+    assert (steps <= least + 2 + 1e-9).all()  # a key and a door may be on the way
+    assert (least < 600).all()
+    assert np.corrcoef(steps, least)[0, 1] > 0.8
+    assert np.allclose(steps[ends.any(1)], 1.0)
+
+
+def test_the_weight_falls_to_nothing() -> None:
+    config = {"width": 5, "height": 5, "max_steps": 9}
+    small = ppo.Settings(
+        num_envs=16, num_steps=8, total_steps=1024, training_reward="shaped", shaping_until=0.5,
+        reward_scale=1.0, minibatch=64, width=8,
+    )  # fmt: skip
+    trainer = ppo.Trainer("GridWorld", small, 0, **config)
+    trainer.act()
+    own = {10.0, -0.1, -1.0, -0.05, -0.1}
+
+    def strange() -> int:
+        rollout = trainer.rollout
+        kept = rollout.rewards[rollout.alive & ~rollout.dones.bool()]
+        return sum(round(float(reward), 4) not in own for reward in kept)
+
+    assert strange() > 10
+    trainer.steps = 600
+    trainer.act()  # its first step still takes back what the last one promised
+    trainer.act()
+    assert strange() == 0
