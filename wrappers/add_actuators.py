@@ -59,9 +59,12 @@ class AddActuators(BaseParallelWrapper[str, Any, Any]):
         for name, info in infos.items():
             shown = observations[name]
             parts = (info, shown) if isinstance(shown, dict) else (info,)
-            for part in [part for part in parts if "action_mask" in part]:
+            masked = [part for part in parts if "action_mask" in part]
+            if masked:
                 number = self._inner_env.runner.number(name)
-                part["action_mask"] = self.actuation.mask(number, part["action_mask"])
+                mask = self.actuation.mask(number, masked[0]["action_mask"])
+                for part in masked:
+                    part["action_mask"] = mask
 
     # -- what agents are told --------------------------------------------------------------
 

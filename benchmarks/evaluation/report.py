@@ -227,8 +227,7 @@ def _summary(results: Results, out: Path) -> Section:
         scored = sum(row.score is not None for row in own)
         whole = sum(row.episodes for row in own)
         overall = tables.interval(results.overall(policy), 1)
-        count = results.runs_of(policy)
-        runs = tables.ONE_RUN if count == 1 else str(count)
+        runs = str(results.runs_of(policy))
         scored_of = f"{scored} of {len(results.settings)}"
         rows.append((policy, runs, overall, scored_of, str(whole)))
     words = (

@@ -34,8 +34,8 @@ HEAD = (
     "steps",
     "remarks",
 )
-ONE_RUN = "1, so intervals are over episodes only"
-"""What stands for the number of runs where there is one: it says nothing about another training."""
+ONE_RUN = "Where there is one run, intervals are over its episodes only."
+"""What is said of such rows: they say nothing about another training."""
 
 
 def rounded(value: float, digits: int = 0) -> str:
@@ -70,7 +70,8 @@ def references(gap: ScoreRange) -> str:
 
 def remarks(row: TaskResult) -> str:
     """Write what a reader must know about a row."""
-    parts = []
+    played = row.episodes + sum(row.faults.values())
+    parts = [f"{count} of {played} failed: {fault}" for fault, count in row.faults.items()]
     if row.policy == ORACLE and row.gap.high_policy.startswith(BEST_RESPONSE):
         parts.append(
             "the oracle plays for the good of all, not for the most against this partner: "
@@ -83,8 +84,6 @@ def remarks(row: TaskResult) -> str:
         parts.append(f"levels: {levels}, so this says nothing about generalisation")
     if row.gap.disqualified:
         parts.append(f"no score: {row.gap.disqualified}")
-    for fault, count in row.faults.items():
-        parts.append(f"{count} of {row.episodes + sum(row.faults.values())} failed: {fault}")
     return "; ".join(parts)
 
 
@@ -94,7 +93,7 @@ def result_rows(results: Results) -> list[tuple[str, ...]]:
         (
             row.setting,
             row.policy,
-            ONE_RUN if row.runs == 1 else str(row.runs),
+            str(row.runs),
             str(row.episodes),
             interval(row.score, 1),
             interval(row.value),
@@ -129,9 +128,14 @@ def aligned(lines: Sequence[Sequence[str]]) -> str:
     )
 
 
+def one_run_note(results: Results) -> list[str]:
+    """Return what is to be said of rows of one run, if there are any."""
+    return [ONE_RUN] if any(row.runs == 1 for row in results.rows) else []
+
+
 def plain_table(results: Results) -> str:
     """Write results as an aligned table, with the problems below."""
-    shown = [aligned([HEAD, *result_rows(results)])]
+    shown = [aligned([HEAD, *result_rows(results)]), *one_run_note(results)]
     shown += [f"problem: {problem.where}: {problem.what}" for problem in results.problems]
     return "\n".join(shown)
 

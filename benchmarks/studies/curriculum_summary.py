@@ -56,8 +56,11 @@ class Job:
     @property
     def key(self) -> str:
         """What identifies it: everything that its result depends on."""
+        curriculum = load(self.settings.curriculum)
+        director = self.settings.director or curriculum.director or "scripted"
         told = dataclasses.asdict(self.settings) | {"curriculum": None, "log": None}
-        sha256 = load(self.settings.curriculum).sha256
+        told |= {"director": director}
+        sha256 = curriculum.sha256
         return digest_json([sha256, told, dict(PPO), self.episodes])
 
 

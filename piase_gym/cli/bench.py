@@ -408,6 +408,8 @@ def show_results(results: Results) -> None:
         told = [f"{tables.HEAD[raw]} {row[raw]}", row[-1]]
         for part in filter(None, told):
             console.print(Padding(Text(part, "dim"), (0, 0, 0, 4)))
+    for note in tables.one_run_note(results):
+        console.print(note, soft_wrap=True, markup=False)
     for why, names in tables.by_reason(results.skipped).items():
         console.print(f"not played: {', '.join(names)}: {why}", soft_wrap=True, markup=False)
 
