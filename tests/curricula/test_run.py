@@ -381,7 +381,10 @@ def test_robust_level_replay_learns_nothing_before_there_is_a_replay(tmp_path: P
         known = run.controller.progress["agent_0"].memory["teacher"].known
         assert 20 < len(known) < 500
         ended = run.trainer.policy.state_dict()
-        assert any((begun[name] != ended[name]).any() for name in begun) == learns
+        # The first layer gets a row for each code that occurs, whether anything is learnt or not.
+        own = [name for name in begun if name not in ("encoder.table", "encoder.rows")]
+        assert len(own) > 4
+        assert any((begun[name] != ended[name]).any() for name in own) == learns
         run.close()
 
 
