@@ -8,9 +8,10 @@ from typing import Any
 
 from piase_gym.curricula import DevelopmentalCurriculum
 from tests.helpers.piaavt import lines
+from tests.paths import SHARED
 
 CORNER = Path(__file__).parent / "corner.curriculum.json"
-REFERENCE = Path("/work/shared/data/curricula/simple_grid_curriculum.json")
+REFERENCE = SHARED / "data" / "curricula" / "simple_grid_curriculum.json"
 UP, DOWN, LEFT, RIGHT, STAY = range(5)
 Replayer = Callable[[Any, str], Any]
 
