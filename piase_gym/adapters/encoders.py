@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 from gymnasium import spaces
-from numpy.typing import ArrayLike
+from numpy.typing import ArrayLike, NDArray
 
 from piase_gym.errors import ConfigError, MissingExtraError
 
@@ -31,6 +31,24 @@ MAX_SYMBOLS = 1 << 18
 """Most embeddings in a table; vectors of bytes stay far below."""
 
 
+def symbol_starts(high: ArrayLike) -> NDArray[np.int64]:
+    """Return where the symbols of each place begin if all are counted on, and how many there are.
+
+    Args:
+        high: The largest value at each place; the smallest is 0.
+
+    Raises:
+        ConfigError: If there are so many symbols that the numbers must be quantities.
+    """
+    starts = np.append(0, (np.asarray(high).reshape(-1).astype(np.int64) + 1).cumsum())
+    if starts[-1] > MAX_SYMBOLS:
+        raise ConfigError(
+            f"observations with {starts[-1]:,} different values are no symbols; allowed: "
+            f"up to {MAX_SYMBOLS:,}, as in vectors of bytes"
+        )
+    return starts
+
+
 class CellEncoder(nn.Module):
     """Encodes vectors of whole numbers, each of which is a symbol.
 
@@ -46,18 +64,12 @@ class CellEncoder(nn.Module):
     def __init__(self, high: ArrayLike, width: int) -> None:
         """Make the table."""
         super().__init__()
-        counts = np.asarray(high).reshape(-1).astype(np.int64) + 1
-        if counts.sum() > MAX_SYMBOLS:
-            raise ConfigError(
-                f"observations with {counts.sum():,} different values are no symbols; allowed: "
-                f"up to {MAX_SYMBOLS:,}, as in vectors of bytes"
-            )
-        starts = np.concatenate([[0], counts.cumsum()[:-1]])
-        self.table = nn.EmbeddingBag(int(counts.sum()), width, mode="sum")
+        starts = symbol_starts(high)
+        self.table = nn.EmbeddingBag(int(starts[-1]), width, mode="sum")
         self.bias = nn.Parameter(torch.zeros(width))
-        nn.init.normal_(self.table.weight, std=len(counts) ** -0.5)
+        nn.init.normal_(self.table.weight, std=(len(starts) - 1) ** -0.5)
         self.starts: Tensor
-        self.register_buffer("starts", torch.as_tensor(starts), persistent=False)
+        self.register_buffer("starts", torch.as_tensor(starts[:-1]), persistent=False)
 
     def forward(self, values: Tensor) -> Tensor:
         """Return encodings (batch, width) of values (batch, places)."""

@@ -21,9 +21,8 @@ import torch
 from numpy.typing import ArrayLike
 from torch import Tensor, nn
 
-from piase_gym.adapters.encoders import MAX_SYMBOLS
+from piase_gym.adapters.encoders import symbol_starts
 from piase_gym.compiled import inline, kernel
-from piase_gym.errors import ConfigError
 
 CHUNK = 128
 """So many rows a table grows by."""
@@ -129,14 +128,8 @@ class SymbolEncoder(nn.Module):
     def __init__(self, high: ArrayLike, width: int) -> None:
         """Begin with a table that knows nothing."""
         super().__init__()
-        counts = np.asarray(high).reshape(-1).astype(np.int64) + 1
-        if counts.sum() > MAX_SYMBOLS:
-            raise ConfigError(
-                f"observations with {counts.sum():,} different values are no symbols; allowed: "
-                f"up to {MAX_SYMBOLS:,}, as in vectors of bytes"
-            )
-        self.starts = np.concatenate([[0], counts.cumsum()])
-        self.register_buffer("rows", torch.zeros(int(counts.sum()), dtype=torch.int32))
+        self.starts = symbol_starts(high)
+        self.register_buffer("rows", torch.zeros(int(self.starts[-1]), dtype=torch.int32))
         self.table = nn.Parameter(torch.zeros(1, width))
         self.bias = nn.Parameter(torch.zeros(width))
         self.count = 1
