@@ -16,7 +16,10 @@ from tests.curricula.example_curricula import (
 FILES = [
     CORNER,
     pytest.param(
-        REFERENCE, marks=pytest.mark.skipif(not REFERENCE.exists(), reason="the reference curriculum is not here")
+        REFERENCE,
+        marks=pytest.mark.skipif(
+            not REFERENCE.exists(), reason="the reference curriculum is not here"
+        ),
     ),
 ]
 
