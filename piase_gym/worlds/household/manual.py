@@ -23,7 +23,7 @@ def manual(config: HouseholdConfig, placing: str, asks: bool) -> Manual:
     put = "put <object> in/on <receptacle>" if placing == "put" else "move <object> to <receptacle>"
     rules = [
         "You are in a room with receptacles, such as desk 1, that have objects, such as mug 2, in "
-        "or on them. 'shelf 1, 3 to 5' is short for shelf 1, shelf 3, shelf 4 and shelf 5. Go to a "
+        "or on them. 'shelf 1, 3-5' is short for shelf 1, shelf 3, shelf 4 and shelf 5. Go to a "
         "receptacle to see what is there; what is closed must be opened first. Only what is where "
         f"you are can be taken or used. {_LISTED * config.lists_commands}You carry one object at a "
         f"time; {put} puts it down."
@@ -59,7 +59,7 @@ def manual(config: HouseholdConfig, placing: str, asks: bool) -> Manual:
     return Manual(
         " ".join(rules),
         f"{worth}{' Everybody gets the mean of all.' if shared else ''}",
-        lambda _agent: "do the task that each observation names after 'Your task is to:'.",
+        lambda _agent: "do the task that each observation names after 'Task:'.",
         milestones=_milestones(tasks, config.game is not None),
         example=(seen, "take mug 2 from shelf 1"),
     )

@@ -26,12 +26,15 @@ from piase_gym.worlds.object_search import facts as views
 from piase_gym.worlds.object_search import scripting, state
 from piase_gym.worlds.object_search.actions import commands_of, grammar_of
 from piase_gym.worlds.object_search.codes import (
+    ACTIONS,
+    BLOCKED,
     ENTER,
     FAILURES,
     LOW,
     MILESTONES,
     OUTCOMES,
     RESULTS,
+    VERBS,
     WAITING,
 )
 from piase_gym.worlds.object_search.config import ObjectSearchConfig, ObjectSearchEnvelope
@@ -42,6 +45,7 @@ from piase_gym.worlds.object_search.geometry import SIDE
 from piase_gym.worlds.object_search.manual import fault_sentence, manual
 from piase_gym.worlds.object_search.objects import objects
 from piase_gym.worlds.object_search.observe import pictures, text
+from piase_gym.worlds.object_search.observe.obstacles import in_the_way
 from piase_gym.worlds.object_search.observe.sight import KERNELS, enter_one
 
 _OF_AGENTS = "x y z heading pitch roll alive fate marks reports".split()
@@ -391,8 +395,14 @@ class ObjectSearch(ArrayWorld[ObjectSearchConfig, SearchFacts]):
         }
 
     def why_failed(self, agent: int) -> str | None:
-        """Say that an agent bumped into something, or cannot turn its head further."""
-        return FAILURES.get(self._event_view[agent] if self.config.recall is None else WAITING)
+        """Say what an agent bumped into, or that it cannot turn its head further."""
+        event = self._event_view[agent]
+        if event != BLOCKED:
+            return FAILURES.get(event)
+        if self.config.recall is not None:
+            return FAILURES[WAITING]
+        verb = VERBS[int(self.one["acts"][0, agent]) % ACTIONS]
+        return in_the_way(verb, self._obs_rows[agent].tolist(), self.form)
 
     def unknown_to(self, agent: int) -> dict[str, Any]:
         """Let two objects that nobody has found swap names, and fill a column far from all."""

@@ -40,9 +40,9 @@ class SqlQueryFacts(Facts):
         database: The name of the database.
         writes: Whether the task is to change the database.
         turns: How many turns are left.
-        tables: The tables that the agent knows of; of one that it has not looked into it knows no
-            columns.
-        query: Its last query, or ``None``.
+        tables: The tables that the agent knows of, as long as it is in play; of one that it has not
+            looked into it knows no columns.
+        query: How its last query begins, or ``None``.
         answer: What came of that.
         feedback: What became of a command that was no query, in words.
     """

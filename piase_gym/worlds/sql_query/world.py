@@ -103,8 +103,8 @@ class SqlQuery(TextWorld[SqlQueryConfig, SqlQueryFacts, SqlState, Setting]):
     ## Observations
 
     Facts: the question, the tables with columns, types, keys and references (with `discover`, only
-    those that were asked for), the last query, its first rows or its error, the turns left,
-    messages. `wording="native"` is the rows alone, as InterCode's environment returns them. The
+    those that were asked for; none once the agent's part is over), the beginning of the last
+    query, its first rows or its error, the turns left, messages. `wording="native"` is the rows alone, as InterCode's environment returns them. The
     vector is float32; see `observe.vector.vector_of` for its layout.
 
     ## Rewards
@@ -296,11 +296,11 @@ class SqlQuery(TextWorld[SqlQueryConfig, SqlQueryFacts, SqlState, Setting]):
         return Known(
             SqlQueryFacts(
                 agent=self.agents[agent],
-                question=text.cut(task.question, text.QUERY),
+                question=text.cut(task.question, text.QUESTION),
                 database=task.database,
                 writes=task.writes,
                 turns=max(0, self.config.max_steps - state.t),
-                tables=self.schema_of(agent),
+                tables=self.schema_of(agent) if state.status[agent] == "playing" else (),
                 query=None if asked is None else text.cut(asked.sql, text.QUERY),
                 answer=None if result is None else text.answer_of(result),
                 messages=tuple(self.mailboxes.delivered[self.agents[agent]]),

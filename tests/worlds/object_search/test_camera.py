@@ -141,7 +141,7 @@ def test_facts_tell_what_is_in_the_picture(hall: Any) -> None:
         "A red lamp in the middle and a cup in the middle.",
     )
     text = hall.world.text(facts)
-    assert f"You see cup at 50% across, {cup.position[1]}% down; red lamp at" in text
+    assert f"You see cup at 50%, {cup.position[1]}%; red lamp at" in text
     assert f"Caption: {facts.caption}\n" in text + "\n"
 
 

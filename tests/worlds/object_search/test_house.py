@@ -93,6 +93,43 @@ def test_moves_are_those_of_the_page(seed: int) -> None:
             assert now == poses[agent]
 
 
+def test_what_an_agent_bumps_into_is_named_if_it_perceives_that() -> None:
+    world, dice, told = WORLD, Stream(1), dict[str, int]()
+    names = {"wall": "A wall", "low": "Low furniture", "tall": "Tall furniture"}
+    for seed in range(12):
+        world.reset(seed)
+        record = world.states[0]
+        for _ in range(40):
+            acts = [dice.integer(ACTIONS) for _ in range(4)]
+            world.step(acts)
+            places = [tuple(int(record[n][a]) for n in "xyz") for a in range(4)]
+            for agent, last in enumerate(world.last_steps()):
+                verb, (x, y, z) = VERBS[acts[agent]], places[agent]
+                if last is None or last.outcome != "failed" or verb.startswith(("look", "tilt")):
+                    continue
+                way = WAYS[int(record["heading"][agent])] if verb == "forward" else (0, 0)
+                to = x + way[0], y + way[1], z + {"move_up": 1, "move_down": -1}.get(verb, 0)
+                code = House(record, 6).code(*to[:2])
+                if verb in ("backward", "move_left", "move_right"):
+                    expected = "Something is in the way there, or the place ends."
+                elif not 0 <= to[2] <= 2:
+                    edge = "The floor is right below you.", "There is no level above this one."
+                    expected = edge[to[2] > 0]
+                elif HEIGHT[code] > to[2]:
+                    expected = f"{names[world.form.cell_names[code]]} is in the way."
+                else:
+                    there = [f"agent_{a} is in the way." for a in range(4) if places[a] == to]
+                    told["agent"] = told.get("agent", 0) + bool(there)
+                    assert last.reason in [*there, "Another agent was in the way."]
+                    continue
+                assert last.reason == expected
+                told[expected] = told.get(expected, 0) + 1
+    assert len(told) == 7, told
+    line = ObjectSearch(ObjectSearchConfig(backend="mock"))
+    line.step([VERBS.index("backward")])
+    assert line.last_steps()[0].reason == "The line ends here."
+
+
 def test_each_of_the_twelve_actions_changes_what_is_seen() -> None:
     changed, world = set(), made(agents=1, furniture=0.3)
     for seed in range(4):

@@ -32,7 +32,7 @@ def text_of(facts: HouseholdFacts) -> str:
 def text_with(facts: Any, places: Iterable[Shown]) -> str:
     """Write the same of anything with the fields of facts, of places that were written already."""
     lines = [] if facts.feedback is None else [f"Result: {free_line(facts.feedback)}"]
-    lines.append(f"You are {facts.agent}. Your task is to: {free_line(facts.goal)}")
+    lines.append(f"You are {facts.agent}. Task: {free_line(facts.goal)}")
     lines += _known_lines(places)
     lines.append(f"You carry {', '.join(map(_held, facts.holding)) or 'nothing'}.")
     lines += [f"{name} is here." for name in facts.others]
@@ -91,7 +91,7 @@ _KINDS_OF = {shown: key for key, shown in _ALIKE.items()}
 
 @functools.lru_cache(maxsize=4096)
 def _in_short(names: tuple[str, ...]) -> str:
-    """Write names that stand in order in short: ``cabinet 1, 3 to 5, fridge 1``."""
+    """Write names that stand in order in short: ``cabinet 1, 3-5, fridge 1``."""
     shown: list[str] = []
     before, first, last = "", 0, 0
     for name in names:
@@ -104,8 +104,8 @@ def _in_short(names: tuple[str, ...]) -> str:
             before, first, last = kind, int(number), int(number)
         else:
             last += 1
-            start = shown[-1] if last == first + 1 else shown[-1].rpartition(" to ")[0]
-            shown[-1] = f"{start} to {number}"
+            start = shown[-1] if last == first + 1 else shown[-1].rpartition("-")[0]
+            shown[-1] = f"{start}-{number}"
     return ", ".join(shown)
 
 
@@ -126,7 +126,7 @@ def _commands_line(commands: tuple[str, ...]) -> str:
             taken.setdefault(match[2], []).append(match[1])
         else:
             rest.append(line)
-    rest += [f"take {' or '.join(things)} from {place}" for place, things in taken.items()]
+    rest += [f"take {', '.join(things)} from {place}" for place, things in taken.items()]
     for opening, phrases in said.items():
         whole = tuple(phrases) == tuple(sorted(PHRASES))
         rest += [f"{opening} anything"] if whole else [f"{opening} {p}" for p in phrases]
@@ -164,12 +164,12 @@ def told_of(answer: str) -> str | None:
     return None if _SHOWN_BELOW.fullmatch(plain) else plain
 
 
-_HEAD = re.compile(r"You are ([\w.-]+)\. Your task is to: (.*)")
+_HEAD = re.compile(r"You are ([\w.-]+)\. Task: (.*)")
 _AT = re.compile(r"You are at (.+?)(?: \((open|closed|unseen)\))?(?:: (.+))?\.")
 _SAW = re.compile(r"You saw (.+)\.")
 _SEEN = re.compile(r"(.+?)(?: \((open|closed)\))?: (.+)")
 _MANY = re.compile(rf"({'|'.join(_KINDS_OF)}): (.+)\.")
-_RUN = re.compile(r"(?:(\S+) )?(0|[1-9]\d{0,3})(?: to (0|[1-9]\d{0,3}))?")
+_RUN = re.compile(r"(?:(\S+) )?(0|[1-9]\d{0,3})(?:-(0|[1-9]\d{0,3}))?")
 _CARRY = re.compile(r"You carry (.+)\.")
 _HELD = re.compile(r"([^()]+?)(?: \(([a-z ]+)\))?")
 _HERE = re.compile(r"([\w.-]+) is here\.")
@@ -260,7 +260,7 @@ def _read_commands(shown: str) -> tuple[str, ...]:
     found: list[str] = []
     for part in shown.split("; "):
         if match := _TAKE.fullmatch(part):
-            found += [f"take {thing} from {match[2]}" for thing in match[1].split(" or ")]
+            found += [f"take {thing} from {match[2]}" for thing in match[1].split(", ")]
         elif (match := _SAID.fullmatch(part)) and match[2] == "anything":
             found += [f"{match[1]} {phrase}" for phrase in PHRASES]
         else:

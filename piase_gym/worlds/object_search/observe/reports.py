@@ -19,7 +19,7 @@ from piase_gym.worlds.object_search.form import (
     Report,
 )
 from piase_gym.worlds.object_search.geometry import MIDDLE, SIDE
-from piase_gym.worlds.object_search.observe.rows import ACROSS, ROW, read_row, rows_text
+from piase_gym.worlds.object_search.observe.rows import read_row, rows_text
 
 _HOUSE: Final = (
     r"column (\d+), row (\d+), level (\d+), over (.+?), facing (\w+)"
@@ -46,36 +46,6 @@ def stance_text(heading: str, pitch: str, roll: str) -> str:
     return f"facing {heading}{looking}{head}."
 
 
-def window_text(cells: Cells, form: Form) -> str:
-    """Write what is ahead, each line after a line break.
-
-    Columns that are not mentioned are floor; rows beyond the last that is mentioned are dark.
-    """
-    told = [
-        tuple("floor" if (r * SIDE + c) in NOT_TOLD else name for c, name in enumerate(row))
-        for r, row in enumerate(cells)
-    ]
-    return without_far_rows(rows_text(told, form))
-
-
-_LAST: Final = SIDE - 1
-_BARE: Final = f"{_LAST} ahead: floor {ACROSS}."
-_DARK: Final = f"{_LAST} ahead: dark {ACROSS}."
-
-
-def without_far_rows(text: str) -> str:
-    """Leave out that the farthest rows are dark, as they mostly are; else the last is told."""
-    if text.endswith(_DARK):
-        return text[: text.rindex("\n")]
-    rows = ROW.fullmatch(text[text.rindex("\n") + 1 :]) if text else None
-    told = rows is not None and int(rows.group(2) or rows.group(1)) == _LAST
-    return text if told else f"{text}\n{_BARE}"
-
-
-NOT_TOLD: Final = NOT_AHEAD | {SIDE * SIDE - 1 - MIDDLE}
-"""Columns of a window of which its lines say nothing."""
-
-
 def read_pose(match: re.Match[str], form: Form) -> tuple[Pose, str]:
     """Read a pose, and the name of what is below.
 
@@ -97,18 +67,15 @@ def read_pose(match: re.Match[str], form: Form) -> tuple[Pose, str]:
 
 
 def read_window(lines: list[str], below: str, form: Form) -> Cells:
-    """Read the lines of `window_text`.
+    """Read the lines of `rows_text`.
 
     Raises:
         TextParseError: If a line is none of them.
     """
     cells, last = [["floor"] * SIDE for _ in range(SIDE)], 0
     for line in lines:
-        if line == _BARE:
-            last = _LAST
-            continue
         last = read_row(line, cells, form)
-    for row in range(_LAST - last):
+    for row in range(SIDE - 1 - last):
         cells[row] = ["unseen"] * SIDE
     for column in NOT_AHEAD:
         cells[column // SIDE][column % SIDE] = "unseen"
@@ -145,7 +112,7 @@ def write_report(report: Report, form: Form) -> str:
     if not isinstance(report.pose, Pose):
         return f"I am at position {report.pose[0]} and see {seen}."
     pose = pose_text(report.pose, report.cells[-1][MIDDLE], form)
-    window = window_text(report.cells, form)
+    window = rows_text(report.cells, form)
     return f"I am at {pose}{window} I see {seen}.".replace("\n", " ")
 
 

@@ -1,8 +1,9 @@
 """The rows of columns ahead of an agent, in words, and the way back. Pure functions.
 
 A line tells of one row, or of several that are equal, the nearest first; runs of equal columns are
-named from left to right: ``2 ahead: dark 3 to 2 left; walls 1 left to 2 right.`` Columns that are
-not mentioned are floor.
+named from left to right: ``2 ahead: dark 3 to 2 left; walls 0 to 2 right.`` Columns that are
+not mentioned are floor, or in a row that begins with ``dark but`` dark; whichever is shorter is
+written. Rows beyond the last that is mentioned are dark.
 """
 
 from __future__ import annotations
@@ -21,57 +22,68 @@ Row = tuple[str, ...] | bytes
 """The columns of a row: their names, or their codes."""
 AHEAD: Final = "straight ahead"
 ACROSS: Final = "all across"
+DARK: Final = "dark"
+BARE: Final = f"floor {ACROSS}"
 
 
 def rows_text(rows: Sequence[Row], form: Form) -> str:
     """Write what is in the rows ahead, each line after a line break.
 
-    Rows look alike again and again, so their lines are remembered.
+    Rows look alike again and again, so what is said of them is remembered.
 
     Args:
         rows: All rows from the farthest to the agent's own, of names, or of codes as bytes (which
             is faster).
         form: What columns are called.
     """
-    told, first, text = rows[-2::-1], 1, ""
-    for number, row in enumerate(told, 1):
-        if number == len(told) or row != told[number]:
-            text += _line(form, first, number, row)
-            first = number + 1
+    told = [_row(form, min(n, MIDDLE), row) for n, row in enumerate(rows[-2::-1], 1)]
+    while told and told[-1] == DARK:
+        told.pop()
+    first, text = 1, ""
+    for number, words in enumerate(told, 1):
+        if number < len(told) and told[number] == words:
+            continue
+        if words:
+            span = f"{first}" if first == number else f"{first} to {number}"
+            text += f"\n{span} ahead: {words}."
+        elif number == len(told):
+            text += f"\n{number} ahead: {BARE}."
+        first = number + 1
     return text
 
 
 @functools.lru_cache(maxsize=8192)
-def _line(form: Form, first: int, last: int, row: Row) -> str:
-    """Write one row or several that are equal, after a line break; bare ones not at all."""
+def _row(form: Form, wide: int, row: Row) -> str:
+    """Write one row, of which so many columns to each side lie ahead; nothing if it is bare."""
     cells = [form.cell_names[cell] if isinstance(cell, int) else cell for cell in row]
+    floor, dark = (_runs(form, wide, cells, rest) for rest in ("floor", "unseen"))
+    but = f"{DARK} but {dark}" if dark else DARK
+    return but if len(but) < len(floor) else floor
+
+
+def _runs(form: Form, wide: int, cells: Sequence[str], rest: str) -> str:
+    """Write the runs of equal columns of a row but for one kind."""
+    told = [c if abs(k - MIDDLE) <= wide else rest for k, c in enumerate(cells)]
     runs, start = [], 0
-    for end, name in enumerate(cells):
-        if end == SIDE - 1 or cells[end + 1] != name:
-            if name != "floor":
-                noun = form.nouns.noun(name, plural=start != end)
-                runs.append(f"{noun} {_where(start, end)}")
+    for end, name in enumerate(told):
+        if end == SIDE - 1 or told[end + 1] != name:
+            if name != rest:
+                runs.append(f"{form.nouns.noun(name, plural=start != end)} {_where(start, end)}")
             start = end + 1
-    span = f"{first}" if first == last else f"{first} to {last}"
-    return f"\n{span} ahead: {'; '.join(runs)}." if runs else ""
+    return "; ".join(runs)
 
 
 @functools.lru_cache(maxsize=256)
 def _where(start: int, end: int) -> str:
-    """Write from which column to which something reaches."""
+    """Write from which column to which something reaches; 0 is straight ahead."""
     if (start, end) == (0, SIDE - 1):
         return ACROSS
-    first, last = _column(start), _column(end)
-    if start == end:
-        return first
-    same_side = (start - MIDDLE) * (end - MIDDLE) > 0
-    return f"{first.partition(' ')[0] if same_side else first} to {last}"
-
-
-def _column(column: int) -> str:
-    """Name a column."""
-    aside = column - MIDDLE
-    return f"{abs(aside)} {'left' if aside < 0 else 'right'}" if aside else AHEAD
+    first, last = start - MIDDLE, end - MIDDLE
+    if first == last:
+        return f"{abs(first)} {'left' if first < 0 else 'right'}" if first else AHEAD
+    if first < 0 < last:
+        return f"{-first} left to {last} right"
+    return f"{-first} to {-last} left" if first < 0 else f"{first} to {last} right"
 
 
 _PLACES: Final = {_where(a, b): (a, b) for a in range(SIDE) for b in range(a, SIDE)}
@@ -92,7 +104,12 @@ def read_row(line: str, cells: list[list[str]], form: Form) -> int:
         raise TextParseError(f"{form.world}: cannot read {line[:80]!r}")
     first, last = int(match.group(1)), int(match.group(2) or match.group(1))
     require(form.world, 0 < first <= last < SIDE, line, "that row is not in view")
-    for item in match.group(3).split("; "):
+    said = match.group(3)
+    if said == DARK or said.startswith(f"{DARK} but "):
+        for row in range(SIDE - 1 - last, SIDE - first):
+            cells[row] = ["unseen"] * SIDE
+        said = said[len(f"{DARK} but ") :]
+    for item in said.split("; ") if said else ():
         found = _ITEM.fullmatch(item)
         if found is None:
             told = f"cannot read {item[:60]!r} in {line[:80]!r}"

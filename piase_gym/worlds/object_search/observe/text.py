@@ -12,7 +12,7 @@ from piase_gym.core.mailbox import EVERYONE, Message
 from piase_gym.core.text_encoding import one_line, unescape
 from piase_gym.core.world import HINT_TEXT
 from piase_gym.worlds.describing import LONGEST_CAPTION
-from piase_gym.worlds.grids.codes import FLOOR, HEADINGS
+from piase_gym.worlds.grids.codes import HEADINGS
 from piase_gym.worlds.object_search.codes import LEVELS, PITCHES, ROLLS
 from piase_gym.worlds.object_search.config import ObjectSearchConfig
 from piase_gym.worlds.object_search.facts import (
@@ -33,7 +33,6 @@ from piase_gym.worlds.object_search.form import (
 )
 from piase_gym.worlds.object_search.geometry import AREA, MIDDLE, OWN, SIDE
 from piase_gym.worlds.object_search.observe.reports import (
-    NOT_TOLD,
     NOTHING,
     POSE,
     list_names,
@@ -43,8 +42,6 @@ from piase_gym.worlds.object_search.observe.reports import (
     read_report,
     read_window,
     stance_text,
-    window_text,
-    without_far_rows,
 )
 from piase_gym.worlds.object_search.observe.rows import ROW, rows_text
 from piase_gym.worlds.object_search.state import POSE as REPORT
@@ -56,9 +53,9 @@ def text_of(facts: SearchFacts, form: Form) -> str:
     """Write the facts as prose, each of them once. Columns that are not mentioned are floor."""
     pose = facts.pose
     if isinstance(pose, Pose):
-        place = f"in a house of {facts.size[0]} columns and {facts.size[1]} rows"
+        place = f"in a house of {facts.size[0]} by {facts.size[1]}"
         standing = pose_text(pose, facts.cells[-1][MIDDLE], form)
-        here = f"You are at {standing}{window_text(facts.cells, form)}"
+        here = f"You are at {standing}{rows_text(facts.cells, form)}"
     else:
         place = f"on a line of {facts.size[0]} positions"
         here = f"You are at position {pose[0]}."
@@ -90,7 +87,7 @@ def _seen(objects: tuple[Found, ...], in_picture: bool) -> str:
     if not objects[0].position:
         return ", ".join(thing.name for thing in objects)
     if in_picture:
-        return "; ".join(f"{name} at {x}% across, {y}% down" for name, (x, y) in objects)
+        return "; ".join(f"{name} at {x}%, {y}%" for name, (x, y) in objects)
     return "; ".join(f"{name} at column {place[0]}, row {place[1]}" for name, place in objects)
 
 
@@ -133,7 +130,7 @@ class VectorTeller:
 def _size_of_bytes(form: Form, size: bytes) -> str:
     """Write where an agent is to search."""
     if form.house:
-        return f"in a house of {size[0]} columns and {size[1]} rows"
+        return f"in a house of {size[0]} by {size[1]}"
     return f"on a line of {size[0]} positions"
 
 
@@ -154,12 +151,7 @@ def _stance_of_bytes(form: Form, turned: bytes, below: int) -> str:
 @functools.lru_cache(maxsize=16384)
 def _window_of_bytes(form: Form, codes: bytes) -> str:
     """Write what is ahead."""
-    told = (int.from_bytes(codes, "big") & _TOLD | _FLOORS).to_bytes(AREA, "big")
-    return without_far_rows(rows_text([told[i : i + SIDE] for i in range(0, AREA, SIDE)], form))
-
-
-_TOLD = int.from_bytes(bytes(0 if i in NOT_TOLD else 255 for i in range(AREA)), "big")
-_FLOORS = int.from_bytes(bytes(FLOOR if i in NOT_TOLD else 0 for i in range(AREA)), "big")
+    return rows_text([codes[i : i + SIDE] for i in range(0, AREA, SIDE)], form)
 
 
 @functools.lru_cache(maxsize=4096)
@@ -195,13 +187,13 @@ def _other(name: str, position: Place, heading: str) -> str:
 # -- parsing ------------------------------------------------------------------------------
 
 _HEAD = re.compile(
-    r"You are (\S+) (?:in a house of (\d+) columns and (\d+) rows|on a line of (\d+) positions) "
+    r"You are (\S+) (?:in a house of (\d+) by (\d+)|on a line of (\d+) positions) "
     r"with (\d+) objects?, after (\d+) of (\d+) steps\."
 )
 _POSITION = re.compile(r"You are at position (\d+)\.")
 _SEEN = re.compile(r"You see (.+)\.")
 _THING = re.compile(r"(.+) at column (\d+), row (\d+)")
-_SPOT = re.compile(r"(.+) at (\d+)% across, (\d+)% down")
+_SPOT = re.compile(r"(.+) at (\d+)%, (\d+)%")
 _CAPTION = re.compile(r"Caption: (.*)")
 _TEAM = re.compile(r"The team has found (.+)\.")
 _OTHER = re.compile(r"(\S+) is at column (\d+), row (\d+), level (\d+), facing (\w+)\.")
@@ -279,7 +271,7 @@ def _read_objects(reader: LineReader, form: Form, pose: Pose | Place) -> tuple[F
     if not isinstance(pose, Pose):
         return tuple(Found(name, ()) for name in read_names(words, form))
     found, pictures = [], form.config.in_pictures
-    where = "25% across, 40% down" if pictures else "column 1, row 2"
+    where = "25%, 40%" if pictures else "column 1, row 2"
     most = (101, 101) if pictures else (form.envelope.width, form.envelope.height)
     for item in () if words == NOTHING else words.split("; "):
         match = (_SPOT if pictures else _THING).fullmatch(item)

@@ -19,9 +19,9 @@ from piase_gym.worlds.texts.letters import closing_lines, read_letters
 from piase_gym.worlds.texts.lines import LineReader
 from piase_gym.worlds.texts.wording import counted
 
-ROWS, COLUMNS, CELL, QUERY, ERROR = 5, 8, 40, 1000, 200
-"""So many rows and columns of a result are shown, and so many characters of a value, a query and
-an error."""
+ROWS, COLUMNS, CELL, QUESTION, QUERY, ERROR = 5, 8, 40, 1000, 60, 200
+"""So many rows and columns of a result are shown, and so many characters of a value, a question, a
+query (which the agent has written itself) and an error."""
 
 
 NATIVE_ROWS = 100
@@ -36,7 +36,9 @@ def cut(text: str, most: int) -> str:
 
 
 def cell(value: object) -> str:
-    """Return a value as it is shown."""
+    """Return a value as it is shown; a number with four digits after its point."""
+    if isinstance(value, float):
+        value = round(value, 4)
     return "NULL" if value is None else cut(str(value), CELL)
 
 
@@ -64,8 +66,8 @@ def text_of(facts: SqlQueryFacts) -> str:
     if facts.answer is not None:
         lines += _answer_lines(facts.answer)
     lines.append(f"You are {facts.agent}. Question: {one_line(facts.question)}")
-    task = "to be changed" if facts.writes else "read only"
-    lines.append(f"Database {_name(facts.database)}, {task}. Turns left: {facts.turns}.")
+    task = ", to be changed" * facts.writes
+    lines.append(f"Database {_name(facts.database)}{task}. Turns left: {facts.turns}.")
     lines += map(table_line, facts.tables)
     return "\n".join([*lines, *closing_lines(facts)])
 
@@ -138,7 +140,7 @@ def _answer_lines(answer: Answer) -> Iterator[str]:
 # -- reading ----------------------------------------------------------------------------------
 
 _HEAD = re.compile(r"You are ([\w.-]+)\. Question: (.*)")
-_TASK = re.compile(r"Database (.+), (to be changed|read only)\. Turns left: (0|[1-9]\d*)\.")
+_TASK = re.compile(r"Database ([^,]+)(, to be changed)?\. Turns left: (0|[1-9]\d*)\.")
 _TABLE = re.compile(r"- ([^:]+?)(?:: (.+))?\.")
 _COLUMN = re.compile(r"([^ ]+)(?: ([^(].*?))?(?: \((key.*|= .+|=)\))?")
 _MARKS = re.compile(r"(key)?(?:; )?(?:= ([^.]+)\.([^.]+))?")
@@ -164,7 +166,7 @@ def parse(text: str, config: SqlQueryConfig) -> SqlQueryFacts:
         agent=lines.name(head[1], {name: name for name in names}),
         question=unescape(head[2]),
         database=unescape(task[1]),
-        writes=task[2] == "to be changed",
+        writes=bool(task[2]),
         turns=int(task[3]),
         tables=tuple(_read_table(match, lines) for match in lines.every(_TABLE)),
         query=query,
@@ -231,7 +233,7 @@ def _cells(line: str) -> tuple[str, ...]:
 def longest_text(envelope: SqlQueryEnvelope) -> int:
     """Return an upper bound for the length of a text; one character may be escaped as ten."""
     names = envelope.tables * (1 + envelope.columns) * (10 * 4 * LONGEST_NAME + 30)
-    shown = 10 * (2 * QUERY + ERROR) + (ROWS + 1) * COLUMNS * (10 * CELL + 3)
+    shown = 10 * (QUESTION + QUERY + ERROR) + (ROWS + 1) * COLUMNS * (10 * CELL + 3)
     letters = envelope.agents * (120 + 10 * MAX_MESSAGE)
     return 12_000 + names + shown + letters + HINT_TEXT
 

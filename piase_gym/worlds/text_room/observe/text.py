@@ -59,7 +59,8 @@ def scene_of(facts: TextRoomFacts) -> str:
     if facts.description:
         lines.append(f"Around you: {_free_line(facts.description)}")
     lines.append(f"You can go {_ways(facts.exits)}." if facts.exits else "There is no way out.")
-    lines += [_object(thing) for thing in facts.objects]
+    filled = {thing.inside for thing in facts.objects} | {way.door for way in facts.exits}
+    lines += [_object(thing, thing.name not in filled) for thing in facts.objects]
     lines.append(f"You carry {', '.join(map(_held, facts.inventory)) or 'nothing'}.")
     lines += [f"{name} is here." for name in facts.others]
     return "\n".join(lines)
@@ -83,7 +84,7 @@ def _goal(goal: str) -> str:
 
 _SHOWN = {state: f" ({state})" if state else "" for state in STATES}
 _SHOWN["unlocked"] = " (closed, unlocked)"
-_STATE = {shown.strip(" ()"): state for state, shown in _SHOWN.items()}
+_STATE = {shown.strip(" ()"): state for state, shown in _SHOWN.items()} | {"open, empty": "open"}
 _STATES = "|".join(filter(None, _STATE))
 
 
@@ -117,10 +118,11 @@ _free_line = functools.lru_cache(maxsize=4096)(one_line)
 """Writes a free string on one line; descriptions come again and again."""
 
 
-def _object(thing: Seen) -> str:
+def _object(thing: Seen, empty: bool) -> str:
+    """Write what is in sight; of a container that is open, that nothing is in it."""
     name, description = printable(thing.name), thing.description
     more = f" in the {printable(thing.inside)}" if thing.inside else ""
-    more += _SHOWN[thing.state]
+    more += " (open, empty)" if empty and thing.state == "open" else _SHOWN[thing.state]
     if description == _plain_look(thing.name):
         return f"You see {article(spaced(thing.name))} {name}{more}."
     return f"You see the {name}{more}{f': {_free_line(description)}' if description else '.'}"
