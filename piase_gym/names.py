@@ -6,6 +6,7 @@ Names are those of worlds and their aliases (``GridWorld``, ``TextBasedRoom``), 
 
 from __future__ import annotations
 
+import functools
 from collections.abc import Mapping
 from pathlib import Path
 from typing import Any, NamedTuple
@@ -15,6 +16,7 @@ from piase_gym.core.config import WorldConfig
 from piase_gym.core.documents import entry_point, is_own, settings_of
 from piase_gym.core.files import SCENARIO_SUFFIXES
 from piase_gym.core.last_step import without_last_step
+from piase_gym.core.recall import parse_remembered
 from piase_gym.core.shared_memory import parse_shared
 from piase_gym.errors import ConfigError, TextParseError, UnknownNameError
 from piase_gym.registry import TaskSpec, WorldSpec
@@ -132,4 +134,6 @@ def parse_text(world: str, text: str, config: Any = None) -> Any:
     if config is None or isinstance(config, Mapping):
         config = registry.make_config(spec, {**named.fields, **(config or {})})
     parse, text = registry.load(spec.parser, spec), without_last_step(text)
+    if config.remembers:
+        parse = functools.partial(parse_remembered, parse=parse)
     return parse_shared(text, config, parse) if config.shared_memory else parse(text, config)

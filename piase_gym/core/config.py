@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import difflib
 from collections.abc import Mapping
-from typing import Annotated, Any, ClassVar, Self
+from typing import Annotated, Any, ClassVar, Literal, Self
 
 from pydantic import (
     BaseModel,
@@ -125,6 +125,11 @@ class WorldConfig(BaseModel):
             raise ValueError(f"agent_ids names {len(given)} agents, but agents={self.agents}")
         return self
 
+    @property
+    def remembers(self) -> bool:
+        """Whether views end with what agents remember; see `piase_gym.core.recall`."""
+        return False
+
     def sizes(self) -> Envelope:
         """Return this config's own sizes, as an envelope."""
         return Envelope(agents=self.agents)
@@ -167,6 +172,21 @@ class WorldConfig(BaseModel):
         mine, theirs = self.model_dump(mode="json"), other.model_dump(mode="json")
         keys = {**theirs, **mine}  # a script is left out where there is none
         return {key: theirs.get(key) for key in keys if theirs.get(key) != mine.get(key)}
+
+
+class RecallConfig(WorldConfig):
+    """The field of worlds whose agents perceive a part at a time and can be told the rest."""
+
+    recall: Literal["map"] | None = Field(
+        None,
+        description="'map': agents are also told what they have perceived before in the episode, "
+        "and when",
+    )
+
+    @property
+    def remembers(self) -> bool:
+        """Whether views end with what agents remember."""
+        return self.recall == "map"
 
 
 def require_fit(world: str, envelope: Envelope, sizes: Envelope) -> None:

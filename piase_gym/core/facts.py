@@ -68,6 +68,20 @@ class SharedView:
     said: tuple[Message, ...] = ()
 
 
+class Remembered(NamedTuple):
+    """Something that an agent perceived before; see `piase_gym.core.recall`.
+
+    Attributes:
+        name: What it is called.
+        place: Where it was (numbers), or what is known of it (words), or ``None``.
+        ago: How many steps ago it was perceived last.
+    """
+
+    name: str
+    place: Any
+    ago: int
+
+
 @dataclass(frozen=True, kw_only=True)
 class Facts:
     """What one agent may know now. Worlds add their own fields.
@@ -77,12 +91,15 @@ class Facts:
         messages: What was delivered to the agent in this step.
         hint: A tutor's or curriculum's word for this agent, if any.
         shared_memory: What all agents together know, if the config shows it.
+        remembered: What the agent perceived before and does not perceive now, if the config shows
+            it.
     """
 
     agent: str
     messages: tuple[Message, ...] = ()
     hint: str | None = None
     shared_memory: SharedView | None = None
+    remembered: tuple[Remembered, ...] | None = None
 
 
 Act = int | Command | InvalidAction | None

@@ -21,7 +21,7 @@ from typing import Any, NamedTuple
 
 from piase_gym.core.jsonable import jsonable
 
-COMMON = ("agent", "messages", "hint", "shared_memory")
+COMMON = ("agent", "messages", "hint", "shared_memory", "remembered")
 """The fields that all facts have; they are perceived by other ways."""
 GROUND = ("", "floor", "wall", "outside", "unseen", "you")
 """What stands in `cells` where there is no object."""

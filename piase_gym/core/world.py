@@ -189,14 +189,18 @@ class World(ABC, Generic[C, F]):
 
     @classmethod
     def class_for(cls, config: C) -> type[World[C, Any]]:
-        """Return `kind_for`, or where the config shows the shared memory, what also does so."""
+        """Return `kind_for`, or where the config adds something to the views, what shows it."""
         kind = cls.kind_for(config)
         kind = kind if issubclass(kind, cls) else cls
-        if not config.shared_memory:
+        if not config.shared_memory and not config.remembers:
             return kind
-        from piase_gym.core.shared_memory import ShowsSharedMemory, showing
+        from piase_gym.core.additions import ShowsAdditions, showing
+        from piase_gym.core.recall import Recall
+        from piase_gym.core.shared_memory import SharedMemoryAddition
 
-        return kind if issubclass(kind, ShowsSharedMemory) else showing(kind)
+        shared = (SharedMemoryAddition,) * config.shared_memory
+        additions = ((Recall,) * config.remembers) + shared
+        return kind if issubclass(kind, ShowsAdditions) else showing(kind, additions)
 
     @classmethod
     def capabilities_of(cls, config: C) -> Capabilities:
@@ -349,11 +353,15 @@ class World(ABC, Generic[C, F]):
             EnvelopeError: If the config does not fit the envelope of this world, or does not show
                 the shared memory as this world does.
         """
-        if config.shared_memory != self.config.shared_memory:
-            raise EnvelopeError(
-                f"{self.name}: shared_memory={config.shared_memory} has other spaces than "
-                f"shared_memory={self.config.shared_memory}; make another environment"
-            )
+        for name in ("shared_memory", "remembers"):
+            mine, other = getattr(self.config, name), getattr(config, name)
+            if mine != other:
+                setting = name if name == "shared_memory" else "recall"
+                mine, other = getattr(self.config, setting), getattr(config, setting)
+                raise EnvelopeError(
+                    f"{self.name}: {setting}={other!r} has other spaces than {setting}={mine!r}; "
+                    "make another environment"
+                )
         require_fit(self.name, self.envelope, config.sizes())
         check_script(type(self), config, self.agents)
 
@@ -570,6 +578,8 @@ class World(ABC, Generic[C, F]):
         if not (why or invalid or self.says_why):
             illegal = outcome is Outcome.ILLEGAL
             why = f"You cannot {line} now." if illegal else self.why_failed(agent)
+        if self.mailboxes is not None and (cut := self.mailboxes.told_cut(self.agents[agent])):
+            why = f"{why} {cut}" if why else cut
         reached = tuple(note.get("milestones", ())) if note else ()
         return LastStep(line, outcome, float(reward), reached, str(why) if why else "")
 
@@ -595,6 +605,14 @@ class World(ABC, Generic[C, F]):
         `piase_gym.core.surroundings`.
         """
         return surroundings_by_name(facts, self.agents)
+
+    def perceived(self, facts: F) -> Mapping[str, Any]:
+        """Return what an agent perceives that it may have to remember (pure), by name.
+
+        Values are where it is (numbers), what is known of it (words), or ``None``. It is asked for
+        where a config `remembers`.
+        """
+        raise UnsupportedError(f"{self.name} has no recall='map'")
 
     def position(self, agent: int) -> Any:
         """Return where an agent is: coordinates, or the name of a place; ``None`` if nowhere.

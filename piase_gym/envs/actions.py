@@ -105,6 +105,7 @@ def any_out_of_range(indices: NDArray[Any], count: int) -> bool:
 
 
 def explain_failure(info: dict[str, Any], last: LastStep | None) -> None:
-    """Add to an info what was in the way of an action that had no effect."""
-    if last is not None and last.reason and not info.get("feedback"):
-        info["feedback"] = last.reason
+    """Add to an info what was in the way of an action, or what of it was not done."""
+    known = info.get("feedback") or ""
+    if last is not None and last.reason and last.reason not in known:
+        info["feedback"] = f"{known} {last.reason}".strip()

@@ -12,7 +12,7 @@ from pettingzoo import ParallelEnv
 
 from piase_gym.core.commands import Command
 from piase_gym.core.world import Act, StepResult
-from piase_gym.envs.actions import INTEGERS, ActionDecoder
+from piase_gym.envs.actions import INTEGERS, ActionDecoder, explain_failure
 from piase_gym.envs.arguments import Name, build_runner
 from piase_gym.envs.base import RENDER_MODES, WorldEnv, check_render_mode
 from piase_gym.envs.observations import ObservationBuilder, ObservationStyle
@@ -253,8 +253,8 @@ class WorldParallelEnv(WorldEnv, ParallelEnv[str, Any, Any]):
             last = runner.world.last_steps()
             for name, i in live:
                 told = self._explains or isinstance(actions[name], Command)
-                if told and (step := last[i]) is not None and step.reason:
-                    infos[name].setdefault("feedback", step.reason)
+                if told:
+                    explain_failure(infos[name], last[i])
         if self.render_mode == "human":
             self.render()
         return result

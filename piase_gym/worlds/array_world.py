@@ -477,21 +477,25 @@ class ArrayWorld(World[C, F]):
         """Return, for each agent, what its command did in the last step.
 
         Most steps are like others before: an index did what it always does, and there is no more
-        to say of it than the index, the event and the reward.
+        to say of it than the index, the event, the reward, and what was in the way.
         """
         last = self._last
         if not isinstance(last, tuple):
             return last
-        if last[1][5]:
+        if last[1][5] or (self.mailboxes is not None and self.mailboxes.has_cut):
             return super().last_steps()
         (acts, (rewards, _, _, outcomes, _, notes)), known = last, self._command_table[2]
         self._last = found = []
         for i, act in enumerate(acts):
-            key = None if isinstance(act, tuple) else (act, self._event_view[i], rewards[i])
-            step = known.get(key)
-            if step is None and act is not None:
-                step = self._last_step(i, act, outcomes[i], rewards[i], notes)
-                if key is not None and not (outcomes[i] is Outcome.FAILED and step.reason):
+            if act is None or isinstance(act, tuple):
+                step = act and self._last_step(i, act, outcomes[i], rewards[i], notes)
+            else:
+                outcome = outcomes[i]
+                why = self.why_failed(i) if outcome is Outcome.FAILED else None
+                key = act, self._event_view[i], rewards[i], why
+                step = known.get(key)
+                if step is None:
+                    step = self._last_step(i, act, outcome, rewards[i], notes)
                     if len(known) >= MOST_KNOWN:
                         known.clear()
                     known[key] = step

@@ -345,3 +345,16 @@ def test_a_letter_is_posted_once(world: str, config: dict[str, Any]) -> None:
     env.restore(saved)
     assert letters("five") == ["five"]
     env.close()
+
+
+def test_who_says_too_much_is_told_that_it_was_cut() -> None:
+    for world, most in (("TextRoom", 200), ("SqlQuery", 400)):
+        env = piase_gym.parallel_env(world, agents=2, actions="text")
+        env.reset(seed=0)
+        for words, told in (("x" * most, False), ("x" * (most + 1), True), ("short", False)):
+            shown, *_, infos = env.step({"agent_0": f"say {words}", "agent_1": "wait"})
+            said = f"Your message was cut to its first {most} characters."
+            assert (said in shown["agent_0"]["text"].split("\n")[0]) == told
+            assert (said in infos["agent_0"].get("feedback", "")) == told
+            assert said not in shown["agent_1"]["text"]
+            assert env.world.mailboxes.history[-1]["message"] == words[:most]

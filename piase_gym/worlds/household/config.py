@@ -6,7 +6,7 @@ from typing import Any, ClassVar, Literal, Self
 
 from pydantic import Field, model_validator
 
-from piase_gym.core.config import Envelope
+from piase_gym.core.config import Envelope, RecallConfig
 from piase_gym.errors import ConfigError
 from piase_gym.worlds.household.actions import PHRASES
 from piase_gym.worlds.household.levels import files
@@ -47,7 +47,7 @@ class HouseholdEnvelope(Envelope):
         return self.commands + (self.agents * len(PHRASES) if self.agents > 1 else 0)
 
 
-class HouseholdConfig(TextConfig):
+class HouseholdConfig(TextConfig, RecallConfig):
     """Everything about a Household that can be set; see `Household` for what it means."""
 
     world: ClassVar[str] = "Household"

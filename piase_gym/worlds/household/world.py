@@ -341,6 +341,11 @@ class Household(TextWorld[HouseholdConfig, HouseholdFacts, HomeState, tuple[Game
         """Return facts in the words of the documents."""
         return text.surroundings_of(facts)
 
+    def perceived(self, facts: HouseholdFacts) -> Mapping[str, Any]:
+        """Return the receptacles where the agent is, whose contents the facts go on to tell."""
+        here = [place.name for place in facts.places if place.here]
+        return dict.fromkeys(here) | {other: here[0] if here else None for other in facts.others}
+
     def position(self, agent: int) -> str | None:
         """Return the first receptacle where an agent stands."""
         here = self.game.at[self.state_of.at[agent]]

@@ -86,8 +86,10 @@ class ObjectSearchConfig(WorldConfig):
     start: Literal["together", "apart"] = Field(
         "together", description="whether agents start near each other or anywhere in a house"
     )
-    recall: int | None = Field(
-        None, ge=0, le=MOST_DELAY, description="steps between cue and choice, on a line of its own"
+    recall: Annotated[int, Field(ge=0, le=MOST_DELAY)] | Literal["map"] | None = Field(
+        None,
+        description="'map': agents are also told what they have perceived before in the episode, "
+        "and when; a number: steps between cue and choice, on a line of its own",
     )
     channel: bool = Field(True, description="whether agents can report what they see")
     speech: bool = Field(
@@ -110,6 +112,16 @@ class ObjectSearchConfig(WorldConfig):
     max_steps: int = Field(100, ge=1, le=65_535, description="steps until truncation")
     rewards: Rewards = Field(default_factory=lambda: Rewards(), description="the reward table")
     envelope: ObjectSearchEnvelope | None = Field(None, description="largest sizes")
+
+    @property
+    def delay(self) -> int | None:
+        """Steps between cue and choice, if it is a task of delayed recall."""
+        return self.recall if isinstance(self.recall, int) else None
+
+    @property
+    def remembers(self) -> bool:
+        """Whether views end with what agents remember."""
+        return self.recall == "map"
 
     @classmethod
     def meaning(cls, name: str, value: Any) -> dict[str, Any]:
@@ -181,7 +193,7 @@ class ObjectSearchConfig(WorldConfig):
             raise ValueError(
                 f"objects is {self.objects}, but there are {len(self.object_names)} names"
             )
-        if self.recall is not None and (self.line is not None or self.wandering):
+        if self.delay is not None and (self.line is not None or self.wandering):
             raise ValueError("recall has a line of its own, on which nothing wanders")
         if self.wandering > self.objects:
             raise ValueError(f"wandering is {self.wandering}, but objects is {self.objects}")

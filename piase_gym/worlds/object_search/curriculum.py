@@ -63,7 +63,7 @@ DIFFICULTY_PARAMETERS: Final = (
         0,
         MOST_DELAY,
         whole=True,
-        where=lambda config: config.recall is not None,
+        where=lambda config: config.delay is not None,
     ),
     number_parameter("message_delay", "steps until a report is heard", 0, MAX_DELAY, whole=True),
     number_parameter("message_loss", "share of reports that get lost", 0.0, 1.0),

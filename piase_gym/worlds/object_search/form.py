@@ -95,6 +95,7 @@ class Form:
         self.others = self.told + self.report * envelope.agents * envelope.channel
         self.objects = self.others + OTHER * envelope.agents * envelope.house
         self.found = self.objects + 2 * envelope.objects
+        self.by_pieces = not (config.show_found or config.in_pictures)
         self.start = self.found + 2 * envelope.found
         self.caption = self.start + SCALARS
         self.cell_names = tuple(TABLE.names.get(code, "") for code in range(AGENT))

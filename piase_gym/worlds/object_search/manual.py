@@ -56,8 +56,8 @@ def _goal(config: ObjectSearchConfig) -> str:
 def _rules(config: ObjectSearchConfig) -> str:
     """Explain the place, in a few sentences."""
     rules = [_HOUSE.format(sight=config.sight) if config.in_house else _LINE]
-    if config.recall is not None:
-        rules.append(_RECALL.format(steps=config.recall + 1))
+    if config.delay is not None:
+        rules.append(_RECALL.format(steps=config.delay + 1))
     if config.in_pictures:
         rules.append(
             "What you see is told from a picture: objects, with how far they are across it and "

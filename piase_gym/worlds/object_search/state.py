@@ -173,7 +173,7 @@ def new_table(config: ObjectSearchConfig, envelope: ObjectSearchEnvelope) -> NDA
     table["channel"], table["shown"] = envelope.channel, envelope.found
     table["pictures"] = config.in_pictures
     table["pieces"] = round(config.furniture * config.width * config.height / 2)
-    table["recall"] = -1 if config.recall is None else config.recall
+    table["recall"] = -1 if config.delay is None else config.recall
     table["delay"] = config.message_delay if buckets(envelope)[2] else 0
     table["loss"] = round(config.message_loss * 2**32)
     table["reach"] = MAX_LINE if config.message_range is None else config.message_range

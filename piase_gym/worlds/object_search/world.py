@@ -364,6 +364,13 @@ class ObjectSearch(ArrayWorld[ObjectSearchConfig, SearchFacts]):
             ),
         )
 
+    def perceived(self, facts: SearchFacts) -> Mapping[str, Any]:
+        """Return the objects and agents in sight; of objects in pictures, from where they were."""
+        own = facts.position if self.config.in_house else facts.position[0]
+        there = self.config.in_house and not self.config.in_pictures
+        found: dict[str, Any] = {o.name: o.position if there else own for o in facts.objects}
+        return found | {other.name: other.position for other in facts.others}
+
     def position(self, agent: int) -> Any:
         """Return column, row and level of an agent of a house, or its position on a line."""
         place = [int(self.states[name][0, agent]) for name in "xyz"]
@@ -399,10 +406,10 @@ class ObjectSearch(ArrayWorld[ObjectSearchConfig, SearchFacts]):
         event = self._event_view[agent]
         if event != BLOCKED:
             return FAILURES.get(event)
-        if self.config.recall is not None:
+        if self.config.delay is not None:
             return FAILURES[WAITING]
         verb = VERBS[int(self.one["acts"][0, agent]) % ACTIONS]
-        return in_the_way(verb, self._obs_rows[agent].tolist(), self.form)
+        return in_the_way(verb, self._obs_rows[agent], self.form)
 
     def unknown_to(self, agent: int) -> dict[str, Any]:
         """Let two objects that nobody has found swap names, and fill a column far from all."""

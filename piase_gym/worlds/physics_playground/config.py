@@ -13,7 +13,7 @@ from typing import Annotated, Any, ClassVar, Literal, Self
 
 from pydantic import Field, model_validator
 
-from piase_gym.core.config import Envelope, WorldConfig
+from piase_gym.core.config import Envelope, RecallConfig
 from piase_gym.worlds.physics_playground.levels.items import (
     MAX_OBJECTS,
     MAX_SIDE,
@@ -64,7 +64,7 @@ class PhysicsEnvelope(Envelope):
 Rays = Annotated[int, Field(ge=0, le=64)]
 
 
-class PhysicsPlaygroundConfig(WorldConfig):
+class PhysicsPlaygroundConfig(RecallConfig):
     """Everything about a PhysicsPlayground that can be set; see `PhysicsPlayground`."""
 
     world: ClassVar[str] = "PhysicsPlayground"

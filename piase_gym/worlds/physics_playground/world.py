@@ -537,6 +537,13 @@ class PhysicsPlayground(World[PhysicsPlaygroundConfig, PhysicsFacts]):
         """Return a function that writes texts from what `capture` kept."""
         return functools.partial(text.write_kept, self.config)
 
+    def perceived(self, facts: PhysicsFacts) -> Mapping[str, Any]:
+        """Return the objects and agents that are sensed, with where they are in metres."""
+        return {
+            seen.name: text.place_of(facts, seen.distance, seen.bearing)
+            for seen in (*facts.objects, *facts.others)
+        }
+
     def objects(self) -> Objects:
         """Return agents and what can be moved, in centimetres."""
         return objects(self.play, self.reading, self.agents)

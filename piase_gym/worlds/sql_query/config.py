@@ -6,7 +6,7 @@ from typing import Any, ClassVar, Literal, Self
 
 from pydantic import Field, model_validator
 
-from piase_gym.core.config import Envelope
+from piase_gym.core.config import Envelope, RecallConfig
 from piase_gym.errors import ConfigError
 from piase_gym.worlds.sql_query.levels import datasets
 from piase_gym.worlds.sql_query.levels.dataset import Schema
@@ -48,7 +48,7 @@ class SqlQueryEnvelope(Envelope):
         )
 
 
-class SqlQueryConfig(TextConfig):
+class SqlQueryConfig(TextConfig, RecallConfig):
     """Everything about a SqlQuery that can be set; see `SqlQuery` for what it means."""
 
     world: ClassVar[str] = "SqlQuery"

@@ -326,6 +326,10 @@ class SqlQuery(TextWorld[SqlQueryConfig, SqlQueryFacts, SqlState, Setting]):
         """Return facts in the words of the documents."""
         return text.surroundings_of(facts)
 
+    def perceived(self, facts: SqlQueryFacts) -> Mapping[str, Any]:
+        """Return the last query with what came of it; the tables are told as long as they help."""
+        return text.outcome_of(facts)
+
     def position(self, agent: int) -> None:
         """Return nothing: agents are nowhere."""
         return

@@ -6,7 +6,7 @@ from typing import Any, ClassVar, Final, Literal, Self
 
 from pydantic import Field, model_validator
 
-from piase_gym.core.config import Envelope, WorldConfig
+from piase_gym.core.config import Envelope, RecallConfig
 from piase_gym.errors import ConfigError
 from piase_gym.worlds.word_craft.levels.book import MOST_ENTITIES, RecipeBook
 from piase_gym.worlds.word_craft.levels.tasks import MOST_DEPTH, PoolKey, Side, Split, pool_of
@@ -52,7 +52,7 @@ class WordCraftEnvelope(Envelope):
         return self.agents if self.trade else 1
 
 
-class WordCraftConfig(WorldConfig):
+class WordCraftConfig(RecallConfig):
     """Everything about a WordCraft that can be set; see `WordCraft` for what it means."""
 
     world: ClassVar[str] = "WordCraft"

@@ -388,6 +388,12 @@ class WordCraft(ArrayWorld[WordCraftConfig, WordCraftFacts]):
         """Return a writer of texts from what was kept."""
         return functools.partial(text.write_kept, self.form)
 
+    def perceived(self, facts: WordCraftFacts) -> Mapping[str, Any]:
+        """Return the pair that was combined last, with what it makes."""
+        if facts.combined is None:
+            return {}
+        return {" and ".join(sorted(facts.combined)): ", ".join(facts.made) or "nothing"}
+
     def position(self, agent: int) -> None:
         """Nobody is anywhere."""
 

@@ -102,11 +102,11 @@ class VectorTeller:
 
         It is the text of `text_of`, of pieces that are remembered by the bytes they stand for.
         """
-        vector, *words = kept if isinstance(kept, tuple) else (kept,)
         form = self.form
-        if any(words) or form.config.show_found or form.config.in_pictures:
-            return text_of(facts_of(vector, agent, form, *words), form)
-        data, start = vector.tobytes(), form.start
+        if isinstance(kept, tuple) or not form.by_pieces:
+            given = kept if isinstance(kept, tuple) else (kept,)
+            return text_of(facts_of(given[0], agent, form, *given[1:]), form)
+        data, start = kept.tobytes(), form.start
         counts = _counts_of_bytes(form, data[start + 9 : start + 14])
         text = f"You are {form.names[agent]} {_size_of_bytes(form, data[start + 1 : start + 3])}"
         text += f" with {counts}\nYou are at "
@@ -169,13 +169,25 @@ def _others_of_bytes(form: Form, places: bytes) -> str:
 @functools.lru_cache(maxsize=4096)
 def _report_of_bytes(form: Form, number: int, told: bytes) -> str:
     """Write what an agent has reported, after a line break; see `write_report`."""
-    seen = list_names(names_of(told[6:8], form))
+    seen = _names_of_bytes(form, told[6:8])
     if not form.house:
         return f"\n{form.names[number]} says: I am at position {told[0] - 1} and see {seen}."
     stance = _stance_of_bytes(form, told[3:6], told[REPORT + OWN])
-    window = _window_of_bytes(form, told[REPORT:]).replace("\n", " ")
+    window = _line_of_bytes(form, told[REPORT:])
     place = f"column {told[0] - 1}, row {told[1]}, level {told[2]}"
     return f"\n{form.names[number]} says: I am at {place}, {stance}{window} I see {seen}."
+
+
+@functools.lru_cache(maxsize=4096)
+def _names_of_bytes(form: Form, bits: bytes) -> str:
+    """Write which objects are told of."""
+    return list_names(names_of(bits, form))
+
+
+@functools.lru_cache(maxsize=16384)
+def _line_of_bytes(form: Form, codes: bytes) -> str:
+    """Write what is ahead on one line."""
+    return _window_of_bytes(form, codes).replace("\n", " ")
 
 
 def _other(name: str, position: Place, heading: str) -> str:

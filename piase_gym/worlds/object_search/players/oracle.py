@@ -41,8 +41,8 @@ class SearchOracle:
         world, record = self.world, self.world.states[0]
         if world.config.wandering or np.flatnonzero(record["alive"]).tolist() != [agent]:
             return None
-        if world.config.recall is not None:
-            return max(0, world.config.recall + 1 - int(record["t"])) + 1
+        if world.config.delay is not None:
+            return max(0, world.config.delay + 1 - int(record["t"])) + 1
         if not world.config.in_house:
             return self._along_the_line(agent)
         plan = self._shortest(agent)
@@ -160,7 +160,7 @@ class SearchOracle:
 
     def _step_on_line(self, agent: int) -> int:
         """Walk to the nearer end of what is left first."""
-        recall = self.world.config.recall
+        recall = self.world.config.delay
         if recall is not None and int(self.world.states[0]["t"]) <= recall:
             return STAYING
         places = [place for here in self._left() for place in here]

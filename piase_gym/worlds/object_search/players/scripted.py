@@ -168,7 +168,7 @@ class SearchScript:
 
     def _walk(self, facts: SearchFacts) -> int:
         """Go along the line; where there is a choice, as the sign said."""
-        recall = self.world.config.recall
+        recall = self.world.config.delay
         if recall is not None:
             if facts.steps == 0:
                 self._way = FORWARD if facts.objects[0].name == RECALL_NAMES[0] else BACKWARD

@@ -108,11 +108,22 @@ COS = [math.cos(math.radians(degrees)) for degrees in range(360)]
 """The cosine of every degree."""
 
 
-def _polar(facts: PhysicsFacts, distance: int, bearing: int) -> str:
-    """Write where something is: on the floor, then as the agent sees it."""
+def place_of(facts: PhysicsFacts, distance: int, bearing: int) -> tuple[float, float]:
+    """Return where something is on the floor, in metres."""
+    x, y = _on_floor(facts, distance, bearing)
+    return x / 100, y / 100
+
+
+def _on_floor(facts: PhysicsFacts, distance: int, bearing: int) -> tuple[int, int]:
+    """Return where something is on the floor, in centimetres."""
     turn = (facts.heading + bearing) % 360
     x = facts.position[0] + round(distance * COS[turn])
-    y = facts.position[1] + round(distance * COS[turn - 90])
+    return x, facts.position[1] + round(distance * COS[turn - 90])
+
+
+def _polar(facts: PhysicsFacts, distance: int, bearing: int) -> str:
+    """Write where something is: on the floor, then as the agent sees it."""
+    x, y = _on_floor(facts, distance, bearing)
     side = f"{abs(bearing)} {_side(bearing)}" if bearing else "ahead"
     return f"{_m(x)}, {_m(y)}; {_m(distance)} m, {side}"
 

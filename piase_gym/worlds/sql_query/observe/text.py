@@ -137,6 +137,16 @@ def _answer_lines(answer: Answer) -> Iterator[str]:
         yield f"| {' | '.join(map(_cell, row))}"
 
 
+def outcome_of(facts: SqlQueryFacts) -> dict[str, str]:
+    """Return in short what came of the last query, by how it begins."""
+    answer = facts.answer
+    if facts.query is None or answer is None:
+        return {}
+    if answer.error is not None:
+        return {facts.query: f"failed ({answer.reason})"}
+    return {facts.query: f"{counted(answer.height, 'row')} of {', '.join(answer.columns)}"}
+
+
 # -- reading ----------------------------------------------------------------------------------
 
 _HEAD = re.compile(r"You are ([\w.-]+)\. Question: (.*)")

@@ -1,0 +1,6 @@
+"""The command ``python -m piase_gym.benchmarks.sql_query_learning``: see `speed` for what it does."""
+
+from piase_gym.benchmarks.speed.measure import run
+
+if __name__ == "__main__":
+    run("sql_query_learning")

@@ -1,0 +1,328 @@
+"""What a config adds to the views of any world: a field of the facts, lines, and numbers.
+
+The shared memory (`piase_gym.core.shared_memory`) and what an agent remembers
+(`piase_gym.core.recall`) are additions. A world that shows some is of the class that `showing`
+makes: its facts have their fields, and its texts and vectors end with them, in one order.
+"""
+
+# `ShowsAdditions` is mixed into worlds, which have what is abstract in `World`.
+# mypy: disable-error-code="safe-super"
+
+from __future__ import annotations
+
+import functools
+from abc import ABC, abstractmethod
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass, replace
+from typing import Any, ClassVar, NamedTuple
+
+import numpy as np
+from gymnasium.spaces import Box
+from numpy.typing import NDArray
+
+from piase_gym.core.digest import digest_json
+from piase_gym.core.facts import Act, Facts, Manual, StepResult
+from piase_gym.core.world import World
+from piase_gym.errors import SnapshotError, UnsupportedError
+
+
+class Addition(ABC):
+    """One thing that is added to what agents know; it takes note of what they perceive.
+
+    Attributes:
+        field: Its field of `Facts`, and its key in states.
+        setting: The field of the config that turns it off.
+        prompt: What the prompt says of it.
+        of_all: Whether an agent is shown what others perceive.
+        agents: The names of the agents.
+    """
+
+    field: ClassVar[str]
+    setting: ClassVar[str]
+    prompt: ClassVar[str]
+    of_all: ClassVar[bool] = False
+
+    def __init__(self, agents: Sequence[str]) -> None:
+        self.agents = agents
+
+    @property
+    @abstractmethod
+    def length(self) -> int:
+        """How many numbers of a vector it takes."""
+
+    @property
+    @abstractmethod
+    def text_length(self) -> int:
+        """How many characters of a text it takes at most."""
+
+    @abstractmethod
+    def clear(self) -> None:
+        """Forget everything, as at a reset."""
+
+    @abstractmethod
+    def note(self, world: World[Any, Any], agent: int, facts: Any) -> None:
+        """Take note of what an agent perceives in this step."""
+
+    def pass_step(self) -> None:
+        """Take note that a step has been done."""
+
+    @abstractmethod
+    def shown(self, world: World[Any, Any], agent: int) -> Any:
+        """Return what an agent is shown now: the value of the field."""
+
+    @staticmethod
+    @abstractmethod
+    def lines(view: Any) -> list[str]:
+        """Write what is shown."""
+
+    @abstractmethod
+    def code(self, view: Any) -> NDArray[np.float64]:
+        """Return the numbers of what is shown."""
+
+    @abstractmethod
+    def get_state(self) -> Any:
+        """Return all that is kept, as a JSON-able value."""
+
+    @abstractmethod
+    def set_state(self, state: Any) -> None:
+        """Take up what `get_state` returned.
+
+        Raises:
+            SnapshotError: If it is damaged.
+        """
+
+
+class Kept(NamedTuple):
+    """What `World.capture` kept, and what was shown of each addition then."""
+
+    own: Any
+    views: tuple[Any, ...]
+
+
+@dataclass(frozen=True)
+class TextWriterWithAdditions:
+    """Writes the texts of a world, and after them those of the additions."""
+
+    own: Callable[[Any, int], str]
+    additions: tuple[type[Addition], ...]
+
+    def __call__(self, kept: Kept, agent: int) -> str:
+        """Write the text of the moment in which it was kept."""
+        pairs = zip(self.additions, kept.views, strict=True)
+        more = [line for addition, view in pairs for line in addition.lines(view)]
+        return "\n".join([self.own(kept.own, agent), *more])
+
+
+class ShowsAdditions(World[Any, Any]):
+    """A world that shows additions; mixed into its class by `showing`."""
+
+    addition_types: ClassVar[tuple[type[Addition], ...]] = ()
+    _stepping = False
+
+    def __init__(self, config: Any) -> None:
+        """Make the world with empty additions."""
+        self.additions: list[Addition] = []
+        self._noted, self._took_part = False, set[int]()
+        self._adds = False  # while the world is made it asks itself for facts
+        self._own_text_length = World.text_length
+        super().__init__(config)
+        self.additions = [addition(self.agents) for addition in self.addition_types]
+        self._adds = True
+
+    @property
+    def text_length(self) -> int:
+        """The world's own, and room for the lines of the additions."""
+        return self._own_text_length + sum(part.text_length for part in self.additions)
+
+    @text_length.setter
+    def text_length(self, length: int) -> None:
+        self._own_text_length = length
+
+    def reset(self, seed: int) -> None:
+        """Start an episode in which nobody has perceived anything."""
+        super().reset(seed)
+        for part in self.additions:
+            part.clear()
+        self._took_part, self._noted = set(), False
+
+    def step(self, acts: Sequence[Act]) -> StepResult:
+        """Advance by one step; whoever takes part in it is looked at when it is over."""
+        if self._stepping:  # worlds may decode acts and go on with those
+            return super().step(acts)
+        self._keep_up()
+        alive, self._stepping = self.alive, True
+        try:
+            tick = super().step(acts)
+        finally:
+            self._stepping = False
+        for part in self.additions:
+            part.pass_step()
+        self._took_part, self._noted = {i for i, plays in enumerate(alive) if plays}, False
+        return tick
+
+    def enter(self, agent: int) -> None:
+        """Let an agent enter, which is looked at, too."""
+        self._keep_up()
+        super().enter(agent)
+        self._noted = False
+
+    def _keep_up(self) -> None:
+        """Take note of what everybody perceives, once a step."""
+        if self._noted:
+            return
+        self._noted = True
+        alive = self.alive
+        for agent in range(len(self.agents)):
+            if alive[agent] or agent in self._took_part:
+                facts = super().facts(agent)
+                for part in self.additions:
+                    part.note(self, agent, facts)
+        self._took_part = set()
+
+    def _shown(self, agent: int) -> tuple[Any, ...]:
+        """Return what an agent is shown of each addition now."""
+        self._keep_up()
+        return tuple([part.shown(self, agent) for part in self.additions])
+
+    # -- views ----------------------------------------------------------------------------
+
+    @property
+    def vector_space(self) -> Box:
+        """The world's own Box, longer by the additions."""
+        own = super().vector_space
+        more = sum(part(self.agents).length for part in self.addition_types)
+        low, high = _bounds(own.dtype)
+        return Box(
+            np.concatenate([own.low, np.full(more, low, own.dtype)]),
+            np.concatenate([own.high, np.full(more, high, own.dtype)]),
+            dtype=own.dtype,
+        )
+
+    def facts(self, agent: int) -> Any:
+        """Return what the agent may know now."""
+        facts = super().facts(agent)
+        if not self._adds:
+            return facts
+        shown = zip(self.additions, self._shown(agent), strict=True)
+        return replace(facts, **{part.field: view for part, view in shown})
+
+    def vector(self, facts: Facts) -> NDArray[Any]:
+        """Return the vector of the facts; those that `capture` keeps lack the additions."""
+        own = super().vector(facts)
+        views = [getattr(facts, part.field) for part in self.additions]
+        return own if None in views else self._with_additions(own, views)
+
+    def _with_additions(self, own: NDArray[Any], views: Sequence[Any]) -> NDArray[Any]:
+        """Return a vector with the additions at its end."""
+        codes = [part.code(view) for part, view in zip(self.additions, views, strict=True)]
+        more = [np.clip(code, *_bounds(own.dtype)).astype(own.dtype) for code in codes]
+        return np.concatenate([own, *more])
+
+    def capture(self) -> Sequence[Any]:
+        """Keep what the world keeps, and what is shown of the additions."""
+        views = [self._shown(agent) for agent in range(len(self.agents))]
+        self._adds = False
+        try:
+            return [Kept(*pair) for pair in zip(super().capture(), views, strict=True)]
+        finally:
+            self._adds = True
+
+    def vectors(self, kept: Sequence[Any] | None = None) -> Sequence[NDArray[Any]]:
+        """Return the vector of every agent."""
+        kept = self.capture() if kept is None else kept
+        rows = super().vectors([entry.own for entry in kept])
+        pairs = zip(rows, kept, strict=True)
+        return [self._with_additions(own, entry.views) for own, entry in pairs]
+
+    def text_writer(self) -> Callable[[Any, int], str]:
+        """Return what writes texts of what `capture` returned."""
+        return TextWriterWithAdditions(super().text_writer(), self.addition_types)
+
+    def text(self, facts: Any) -> str:
+        """Return the text of the facts."""
+        return self.to_text(facts, self.config)
+
+    def native_text(self, agent: int) -> str:
+        """Return the second dialect, and the additions in the first."""
+        shown = zip(self.additions, self._shown(agent), strict=True)
+        more = [line for part, view in shown for line in part.lines(view)]
+        return "\n".join([super().native_text(agent), *more])
+
+    @property
+    def manual(self) -> Manual:
+        """The words of the prompt, with a sentence about each addition."""
+        own = super().manual
+        return replace(own, rules=" ".join([own.rules, *(p.prompt for p in self.addition_types)]))
+
+    # -- the state is a value -------------------------------------------------------------
+
+    def get_state(self) -> dict[str, Any]:
+        """Return the state of the world with the additions."""
+        self._keep_up()
+        return {**super().get_state(), **{part.field: part.get_state() for part in self.additions}}
+
+    def set_state(self, state: Mapping[str, Any]) -> None:
+        """Take up what `get_state` returned."""
+        found = [part(self.agents) for part in self.addition_types]
+        for part in found:
+            if not isinstance(state, Mapping) or part.field not in state:
+                raise SnapshotError(f"{self.name}: the state lacks {part.field!r}")
+            part.set_state(state[part.field])
+        fields = {part.field for part in found}
+        super().set_state({k: v for k, v in state.items() if k not in fields})
+        self.additions, self._noted = found, True
+
+    def digest(self) -> str:
+        """Hash the additions with the rest."""
+        self._keep_up()
+        return digest_json([super().digest(), *(part.get_state() for part in self.additions)])
+
+    def twin(self, agent: int) -> Any:
+        """Return a copy as the world does; if all is shared, one in which the others have hints."""
+        self._keep_up()
+        shared = any(part.of_all for part in self.addition_types)
+        return World.twin(self, agent) if shared else super().twin(agent)
+
+    def new_batch(self, count: int, configs: Sequence[Any]) -> Any:
+        """Say that kernels do not know it."""
+        part = self.addition_types[0]
+        raise UnsupportedError(
+            f"{self.name}: batches do not show the {part.field.replace('_', ' ')}; use "
+            f"parallel_env, gymnasium.make or make_vec, or {part.setting}"
+        )
+
+
+def _bounds(kind: Any) -> tuple[float, float]:
+    """Return the range of the numbers of a vector."""
+    if np.issubdtype(kind, np.integer):
+        return np.iinfo(kind).min, np.iinfo(kind).max
+    return -np.inf, np.inf
+
+
+@functools.cache
+def showing(
+    kind: type[World[Any, Any]], additions: tuple[type[Addition], ...]
+) -> type[World[Any, Any]]:
+    """Return a class of worlds that show additions."""
+    claimed = replace(kind.capabilities, batched=False)
+
+    def to_text(facts: Any, config: Any) -> str:
+        lines = [kind.to_text(facts, config)]
+        for addition in additions:
+            view = getattr(facts, addition.field)
+            lines += [] if view is None else addition.lines(view)
+        return "\n".join(lines)
+
+    @functools.wraps(kind.facts)
+    def facts(self: ShowsAdditions, agent: int) -> Any:
+        return ShowsAdditions.facts(self, agent)
+
+    members: dict[str, Any] = {
+        "facts": facts,
+        "capabilities": claimed,
+        "to_text": staticmethod(to_text),
+        "addition_types": additions,
+    }
+    members["made_of"] = kind.made_of or kind
+    members |= {name: getattr(kind, name) for name in ("__doc__", "__module__", "__qualname__")}
+    return type(kind.__name__, (ShowsAdditions, kind), members)

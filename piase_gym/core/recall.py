@@ -1,0 +1,190 @@
+"""What an agent has perceived in an episode and does not perceive now: ``recall="map"``.
+
+Worlds whose agents perceive a part at a time say what that is (`World.perceived`): names, each with
+where it is or what is known of it. With ``recall="map"`` an agent's facts, text and vector end with
+the last of what it perceived before; each agent has its own memory, which a reset empties. In the
+text it is
+
+    Remembered, 3 steps ago: lamp at (4, 2); agent_1 at (3, 3, 0)
+    Remembered, 7 steps ago: desk 2
+
+and in the vector, for each of the 16 that were seen last, the latest first: 1 + how many steps ago
+(at most 255), 8 numbers of the name (hashed words) and 4 of the place (1 and its coordinates, or
+hashed words). GridWorld and TextRoom remember whole maps, in forms of their own.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Callable, Sequence
+from dataclasses import replace
+from typing import Any, ClassVar
+
+import numpy as np
+from numpy.typing import NDArray
+
+from piase_gym.core.additions import Addition
+from piase_gym.core.facts import Remembered
+from piase_gym.core.jsonable import jsonable
+from piase_gym.core.shared_memory import (
+    PLACE_CODE,
+    items_of,
+    name_text,
+    place_code,
+    place_of,
+    place_text,
+    read_place,
+)
+from piase_gym.core.text_encoding import HINT_CODE, hash_text, one_line, unescape
+from piase_gym.core.world import World
+from piase_gym.errors import SnapshotError, TextParseError
+
+MOST, LONGEST = 16, 60
+"""So many memories are shown, and so many characters of a name and of what is known of it."""
+OLDEST = 254
+"""Steps that are told at most; what is older is as old."""
+CODE = 1 + HINT_CODE + PLACE_CODE
+_START = re.compile(r"Remembered, ([1-9]\d{0,2}) steps? ago: (.+)")
+_AT = re.compile(r"([^:]+?)(?: at (\(.+\)|-?[\d.e+-]+)|: (.+))?")
+
+
+class Recall(Addition):
+    """What each agent remembers."""
+
+    field: ClassVar[str] = "remembered"
+    setting: ClassVar[str] = "recall=None"
+    prompt: ClassVar[str] = (
+        "Lines that begin with 'Remembered' tell what you perceived before and do not perceive now, "
+        "as it was then."
+    )
+
+    def __init__(self, agents: Sequence[str]) -> None:
+        """Remember nothing."""
+        super().__init__(agents)
+        self.clear()
+
+    @property
+    def length(self) -> int:
+        """How many numbers of a vector it takes."""
+        return MOST * CODE
+
+    @property
+    def text_length(self) -> int:
+        """How many characters of a text it takes at most."""
+        return MOST * (2 * 10 * LONGEST + 60)
+
+    def clear(self) -> None:
+        """Forget everything."""
+        self.steps = 0
+        self.known: list[dict[str, tuple[Any, int]]] = [{} for _ in self.agents]
+
+    def note(self, world: World[Any, Any], agent: int, facts: Any) -> None:
+        """Take note of what an agent perceives."""
+        for name, place in world.perceived(facts).items():
+            self.known[agent][name[:LONGEST]] = place_of(jsonable(place)), self.steps
+
+    def pass_step(self) -> None:
+        """Let what was perceived be a step older."""
+        self.steps += 1
+
+    def shown(self, world: World[Any, Any], agent: int) -> tuple[Remembered, ...]:
+        """Return what an agent remembers, the latest first."""
+        found = [
+            Remembered(name, place, min(OLDEST, self.steps - seen))
+            for name, (place, seen) in self.known[agent].items()
+            if seen < self.steps
+        ]
+        return tuple(sorted(found, key=_order)[:MOST])
+
+    @staticmethod
+    def lines(view: Sequence[Remembered]) -> list[str]:
+        """Write what is remembered, each moment on a line of its own."""
+        moments: dict[int, list[str]] = {}
+        for name, place, ago in view:
+            moments.setdefault(ago, []).append(_item(name, place))
+        return [
+            f"Remembered, {ago} step{'s' * (ago != 1)} ago: {'; '.join(items)}."
+            for ago, items in moments.items()
+        ]
+
+    def code(self, view: Sequence[Remembered]) -> NDArray[np.float64]:
+        """Return the numbers of what is remembered."""
+        rows = np.zeros((MOST, CODE))
+        for row, (name, place, ago) in zip(rows, view, strict=False):
+            row[0] = 1 + ago
+            row[1 : 1 + HINT_CODE] = hash_text(name)
+            row[1 + HINT_CODE :] = place_code(place)
+        return rows.ravel()
+
+    def get_state(self) -> Any:
+        """Return steps, and what each agent has perceived and when."""
+        known = [
+            [[name, place, seen] for name, (place, seen) in mine.items()] for mine in self.known
+        ]
+        return jsonable({"steps": self.steps, "known": known})
+
+    def set_state(self, state: Any) -> None:
+        """Take up what `get_state` returned."""
+        try:
+            steps, known = state["steps"], state["known"]
+            found = [
+                {name: (place_of(place), seen) for name, place, seen in mine} for mine in known
+            ]
+            whole = [steps, *(seen for mine in found for _, seen in mine.values())]
+            fits = len(found) == len(self.agents) and all(type(n) is int for n in whole)
+            fits = fits and all(0 <= n <= steps for n in whole)
+            if not fits or not all(isinstance(name, str) and name for m in found for name in m):
+                raise ValueError
+        except (KeyError, TypeError, ValueError):
+            raise SnapshotError("what agents remember is damaged in this snapshot") from None
+        self.steps, self.known = steps, found
+
+
+def _order(memory: Remembered) -> tuple[int, str]:
+    return memory.ago, memory.name
+
+
+def _item(name: str, place: Any) -> str:
+    """Write one memory."""
+    shown = name_text(name).replace(":", "\\u{3a}")
+    if place is None:
+        return shown
+    if isinstance(place, str):
+        return f"{shown}: " + one_line(place).replace(";", "\\u{3b}")
+    return f"{shown} {place_text(place)}"
+
+
+def parse_remembered(text: str, config: Any, parse: Callable[[str, Any], Any]) -> Any:
+    """Read a text that ends with what its agent remembers.
+
+    Args:
+        text: The text.
+        config: The config under which it was shown.
+        parse: What reads the text of the world without it.
+
+    Raises:
+        TextParseError: If it ends otherwise, or the world does not write the rest.
+    """
+    lines = text.split("\n")
+    first = next((n for n, line in enumerate(lines) if _START.match(line)), len(lines))
+    found: list[Remembered] = []
+    for line in lines[first:]:
+        match = _START.fullmatch(line.removesuffix("."))
+        if match is None or not line.endswith(".") or int(match[1]) > OLDEST:
+            raise TextParseError(f"cannot read {line[:80]!r} of what is remembered")
+        found += [_read_item(item, int(match[1]), line) for item in items_of(match[2])]
+    if found != sorted(found, key=_order) or len(found) > MOST:
+        raise TextParseError(f"{lines[first][:80]!r}: memories stand in order, {MOST} at most")
+    return replace(parse("\n".join(lines[:first]), config), remembered=tuple(found))
+
+
+def _read_item(item: str, ago: int, line: str) -> Remembered:
+    """Read one memory."""
+    match = _AT.fullmatch(item)
+    if match is None:
+        raise TextParseError(f"cannot read {item[:60]!r} in {line[:80]!r}")
+    name, numbers, words = match.groups()
+    place = unescape(words) if words is not None else read_place(numbers)
+    return Remembered(unescape(name), place, ago)
+
+

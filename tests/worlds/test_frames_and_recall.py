@@ -1,0 +1,172 @@
+"""Every id in both frames of reference and with ``recall="map"``: both views say the same."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+import pytest
+
+import piase_gym
+from piase_gym.benchmarks.speed.text_lengths import tasks
+from piase_gym.core.recall import CODE, MOST
+from piase_gym.errors import ConfigError, EnvelopeError, SnapshotError, TextParseError
+from piase_gym.testing import check_world
+from tests.probes.checks import CONTRACT
+
+FORMS: tuple[dict[str, Any], ...] = (
+    {"recall": "map"},
+    {"frame": "agent"},
+    {"frame": "grid"},
+    {"frame": "agent", "recall": "map"},
+)
+STEPS = 8
+
+
+def made(task: str, form: dict[str, Any]) -> Any:
+    """Return an environment in another form, or ``None`` if its config does not have it."""
+    try:
+        return piase_gym.parallel_env(task, view="both", **form)
+    except ConfigError as error:
+        assert any(field in str(error) for field in form)
+        return None
+
+
+@pytest.mark.parametrize("task", tasks())
+def test_views_say_the_same_in_every_form(task: str) -> None:
+    forms = [form for form in FORMS if made(task, form) is not None]
+    world = task.split("/")[1].split("-")[0]
+    assert ({"recall": "map"} in forms) == (world != "SocialDilemma")
+    on_grid = world == "GridWorld" or "Cleanup" in task or "Harvest" in task
+    assert ({"frame": "agent"} in forms) == on_grid
+    for form in forms:
+        env = made(task, form)
+        dice = np.random.default_rng(0)
+        shown, infos = env.reset(seed=2)
+        for _ in range(STEPS):
+            for name, view in shown.items():
+                assert env.observation_space(name).contains(view)
+                facts = env.facts(name)
+                assert piase_gym.parse_text(task, view["text"], env.config) == facts
+                np.testing.assert_array_equal(env.world.vector(facts), view["vector"])
+            if not env.agents:
+                break
+            masks = {name: infos[name]["action_mask"].nonzero()[0] for name in env.agents}
+            shown, *_, infos = env.step({n: int(dice.choice(m)) for n, m in masks.items()})
+        env.close()
+
+
+KIT: dict[str, dict[str, Any]] = {
+    "ObjectSearch": {"agents": 2, "width": 8, "height": 8, "objects": 3, "max_steps": 30},
+    "Household": {"agents": 2, "receptacles": 6, "objects": 8, "max_steps": 30},
+    "SqlQuery": {},
+    "WordCraft": {"depth": 2, "max_steps": 30},
+}
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize("world", KIT)
+def test_worlds_that_remember_conform(world: str) -> None:
+    check_world(world, checks=CONTRACT, recall="map", **KIT[world])
+
+
+def remembered(env: Any, lines: list[str], seed: int = 0) -> list[str]:
+    """Return what the first agent remembers after each of some commands, in words."""
+    shown, _ = env.reset(seed=seed)
+    (name,) = env.agents
+    found = []
+    for line in lines:
+        shown, *_ = env.step({name: line})
+        told = [t for t in shown[name]["text"].split("\n") if t.startswith("Remembered")]
+        found.append(" | ".join(told))
+    return found
+
+
+LINE = {0: ["chair"], 3: ["keyboard", "lamp"]}
+
+
+def test_what_was_seen_is_told_with_when_and_where() -> None:
+    fields: dict[str, Any] = {"backend": "mock", "line": LINE, "actions": "text"}
+    env = piase_gym.parallel_env("ObjectSearch", recall="map", **fields)
+    lines = ["forward", "forward", "forward", "forward", "backward", "backward"]
+    assert remembered(env, lines) == [
+        "Remembered, 1 step ago: chair at 0.",
+        "Remembered, 2 steps ago: chair at 0.",
+        "Remembered, 3 steps ago: chair at 0.",
+        "Remembered, 1 step ago: keyboard at 3; lamp at 3. | Remembered, 4 steps ago: chair at 0.",
+        "Remembered, 5 steps ago: chair at 0.",
+        "Remembered, 1 step ago: keyboard at 3; lamp at 3. | Remembered, 6 steps ago: chair at 0.",
+    ]
+    facts = env.facts("agent_0")
+    assert facts.remembered == (("keyboard", 3, 1), ("lamp", 3, 1), ("chair", 0, 6))
+    bare = piase_gym.parallel_env("ObjectSearch", **fields)
+    assert bare.reset(seed=0)[0]["agent_0"]["text"].startswith("You are")
+    assert bare.facts("agent_0").remembered is None
+    rows = env.world.vector(facts)[-MOST * CODE :].reshape(MOST, CODE)
+    assert rows[:4, 0].tolist() == [2, 2, 7, 0]
+    assert rows[0, -4:].tolist() == [1, 3, 0, 0]
+    assert rows[2, -4:].tolist() == [1, 0, 0, 0]
+    snapshot, digest = env.snapshot(), env.digest()
+    env.step({"agent_0": "forward"})
+    other = piase_gym.parallel_env("ObjectSearch", recall="map", **fields)
+    other.reset(seed=9)
+    assert other.facts("agent_0").remembered == ()
+    other.restore(snapshot)
+    assert (other.digest(), other.facts("agent_0")) == (digest, facts)
+    other.step({"agent_0": "forward"})
+    assert other.facts("agent_0") == env.facts("agent_0")
+    env.reset(seed=0)
+    assert env.facts("agent_0").remembered == ()
+    for known in (None, [], [[["chair", 0, 99]]], [[["chair", 0, -1]]], [[[5, 0, 1]]]):
+        state = {**snapshot["state"], "remembered": {"steps": 6, "known": known}}
+        with pytest.raises(SnapshotError, match="remember"):
+            other.restore({**snapshot, "state": state})
+    with pytest.raises(EnvelopeError, match="recall=None has other spaces than recall='map'"):
+        env.reconfigure({"recall": None})
+
+
+def test_homes_crafts_and_queries_are_remembered() -> None:
+    env = piase_gym.parallel_env("Household", recall="map", actions="text")
+    env.reset(seed=3)
+    first, second = [place.name for place in env.facts("agent_0").places[:2]]
+    told = remembered(env, [f"go to {first}", f"go to {second}", "look"], 3)
+    assert told[1:] == [f"Remembered, {n} step{'s' * (n > 1)} ago: {first}." for n in (1, 2)]
+
+    env = piase_gym.parallel_env("SqlQuery", recall="map", actions="text")
+    told = remembered(env, ["SELECT 1 AS a, 2 AS b", "SELECT nonsense", "SELECT ';:'", "wait"])
+    assert told[1] == "Remembered, 1 step ago: SELECT 1 AS a, 2 AS b: 1 row of a, b."
+    assert told[2].startswith("Remembered, 1 step ago: SELECT nonsense: failed (syntax). | ")
+    assert env.facts("agent_0").remembered[0].name == "SELECT nonsense"
+
+    env = piase_gym.parallel_env("WordCraft", recall="map", depth=2, actions="text")
+    env.reset(seed=3)
+    one, two = [thing for thing in env.facts("agent_0").table if thing][:2]
+    told = remembered(env, [f"combine {one} and {one}"] + [f"combine {one} and {two}"] * 2, 3)
+    pair = f"{one} and {one}: "
+    assert any(line.split(" ago: ")[-1].startswith(pair) for line in told[1:])
+
+
+def test_texts_that_nobody_writes_are_refused() -> None:
+    env = piase_gym.parallel_env("ObjectSearch", backend="mock", line=LINE, recall="map")
+    text = env.reset(seed=0)[0]["agent_0"]["text"]
+    for line in (
+        "Remembered, 0 steps ago: chair at 0.",
+        "Remembered, 255 steps ago: chair at 0.",
+        "Remembered, 2 steps ago: chair at 0",
+        "Remembered, 2 steps ago: chair at (0, x).",
+        "Remembered, 2 steps ago: lamp at 3; chair at 0.",
+        "Remembered, 2 steps ago: lamp at 3.\nRemembered, 1 step ago: chair at 0.",
+        "Remembered, 2 steps ago: lamp at 3.\nHint: late",
+    ):
+        with pytest.raises(TextParseError):
+            piase_gym.parse_text("ObjectSearch", f"{text}\n{line}", env.config)
+
+
+@pytest.mark.parametrize(("world", "fields"), [
+    ("SocialDilemma", {}),
+    ("GridWorld", {"observe": "grid"}),
+    ("WordCraft", {"recall": "all"}),
+])  # fmt: skip
+def test_where_everything_is_seen_there_is_no_recall(world: str, fields: dict[str, Any]) -> None:
+    with pytest.raises(ConfigError, match="recall"):
+        piase_gym.parallel_env(world, **{"recall": "map", **fields})
