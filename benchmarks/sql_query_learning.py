@@ -1,4 +1,4 @@
-"""The command ``python -m piase_gym.benchmarks.sql_query_learning``: see `speed` for what it does."""
+"""The command ``python -m piase_gym.benchmarks.sql_query_learning``: see `speed` beside it."""
 
 from piase_gym.benchmarks.speed.measure import run
 

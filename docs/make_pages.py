@@ -283,9 +283,15 @@ WRITERS: Mapping[str, Sequence[Callable[[str], str]]] = {
     "curricula.md": (with_courses,),
     "exploring.md": (with_measured("object_search", "object_search"),),
     "following_curricula.md": (with_measured("cost", "curriculum"),),
-    "language_models.md": (with_measured("llm", "llm"),),
+    "language_models.md": (
+        with_measured("llm", "llm"),
+        with_measured("text_lengths", "text_lengths"),
+    ),
     "memory.md": (with_measured("memory", "memory"),),
-    "intercode.md": (with_measured("sql_query", "sql_query"),),
+    "intercode.md": (
+        with_measured("sql_query", "sql_query"),
+        with_measured("sql_query_learning", "sql_query_learning"),
+    ),
     "runs.md": (with_measured("logging", "logs"),),
     "scenarios.md": (with_library,),
     "speed.md": (with_speed,),

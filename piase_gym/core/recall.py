@@ -54,8 +54,8 @@ class Recall(Addition):
     field: ClassVar[str] = "remembered"
     setting: ClassVar[str] = "recall=None"
     prompt: ClassVar[str] = (
-        "Lines that begin with 'Remembered' tell what you perceived before and do not perceive now, "
-        "as it was then."
+        "Lines that begin with 'Remembered' tell what you perceived before and do not perceive "
+        "now, as it was then."
     )
 
     def __init__(self, agents: Sequence[str]) -> None:
@@ -181,10 +181,8 @@ def parse_remembered(text: str, config: Any, parse: Callable[[str, Any], Any]) -
 def _read_item(item: str, ago: int, line: str) -> Remembered:
     """Read one memory."""
     match = _AT.fullmatch(item)
-    if match is None:
-        raise TextParseError(f"cannot read {item[:60]!r} in {line[:80]!r}")
-    name, numbers, words = match.groups()
+    name, numbers, words = match.groups() if match else ("", None, None)
     place = unescape(words) if words is not None else read_place(numbers)
+    if not name or (numbers is not None and isinstance(place, str)):
+        raise TextParseError(f"cannot read {item[:60]!r} in {line[:80]!r}")
     return Remembered(unescape(name), place, ago)
-
-

@@ -8,7 +8,7 @@ import re
 import subprocess
 import sys
 import time
-from collections.abc import Iterator, Mapping
+from collections.abc import Mapping
 from pathlib import Path
 from typing import Any
 
@@ -29,7 +29,6 @@ from piase_gym.agents.explorer import (
     new_shared_memory,
 )
 from piase_gym.agents.explorer.deciding import ExplorerPercept
-from piase_gym.agents.llm.client import KEY_ENV, client_of
 from piase_gym.agents.llm.replies import REPLY_EVENT
 from piase_gym.errors import (
     AgentError,
@@ -492,12 +491,8 @@ def test_other_worlds_are_explored(world: str) -> None:
 
 
 @pytest.fixture
-def no_keys(monkeypatch: pytest.MonkeyPatch) -> Iterator[None]:
+def with_openai() -> None:
     pytest.importorskip("openai")
-    for name in ("OPENAI_API_KEY", KEY_ENV, "HTTP_PROXY", "http_proxy", "ALL_PROXY", "all_proxy"):
-        monkeypatch.delenv(name, raising=False)
-    yield
-    client_of.cache_clear()
 
 
 def answer(request: Request) -> str | Say:
@@ -514,7 +509,7 @@ def answer(request: Request) -> str | Say:
     )
 
 
-@pytest.mark.usefixtures("no_keys")
+@pytest.mark.usefixtures("with_openai")
 @pytest.mark.parametrize("backend", ["mock", "house"])
 def test_a_team_of_models_is_logged_and_replayed_offline(backend: str, tmp_path: Path) -> None:
     first, second = tmp_path / "first.jsonl", tmp_path / "second.jsonl"
@@ -560,7 +555,7 @@ class Trap(Row):
         return [EVIL]
 
 
-@pytest.mark.usefixtures("no_keys")
+@pytest.mark.usefixtures("with_openai")
 def test_names_of_objects_stay_data(tmp_path: Path) -> None:
     log = tmp_path / "run.jsonl"
     say = f"action: forward\nmessage_to_others: {json.dumps('I found ' + EVIL)}"
@@ -587,7 +582,7 @@ def test_names_of_objects_stay_data(tmp_path: Path) -> None:
     assert runs.validate(log).ok
 
 
-@pytest.mark.usefixtures("no_keys")
+@pytest.mark.usefixtures("with_openai")
 def test_models_of_a_team_think_at_the_same_time() -> None:
     arrivals = []
 
@@ -603,7 +598,7 @@ def test_models_of_a_team_think_at_the_same_time() -> None:
     assert arrivals[-1] - arrivals[0] < 2.5  # one after the other they take 5 s
 
 
-@pytest.mark.usefixtures("no_keys")
+@pytest.mark.usefixtures("with_openai")
 def test_an_exploration_goes_on_whatever_the_server_does() -> None:
     says = [Say("no", status=400), Say("x" * 30_000), "nonsense", "action: forward"]
     with ModelServer(says) as server:
@@ -698,7 +693,7 @@ def _page_answer(request: Request) -> str:
     return "action: forward\nreason: on we go\nmessage_to_others: on we go"
 
 
-@pytest.mark.usefixtures("no_keys")
+@pytest.mark.usefixtures("with_openai")
 def test_the_page_can_be_followed(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
 ) -> None:

@@ -21,7 +21,7 @@ import piase_gym
 from piase_gym import Simulation, runs
 from piase_gym.agents import Feedback, LLMAgent, Percept, make_agent
 from piase_gym.agents.llm import Budget, ReplyFile, Usage
-from piase_gym.agents.llm.client import KEY_ENV, client_of, find_key
+from piase_gym.agents.llm.client import KEY_ENV, find_key
 from piase_gym.agents.llm.prompt import data
 from piase_gym.agents.llm.replies import REPLY_EVENT
 from piase_gym.agents.policy_registry import check_policy
@@ -36,14 +36,6 @@ pytest.importorskip("openai")
 KEY = "sk-secret-0123456789"
 HIDDEN = ("sk-", "\\u0073\\u006b-")
 """How JSON may write its beginning too."""
-
-
-@pytest.fixture(autouse=True)
-def no_keys(monkeypatch: pytest.MonkeyPatch) -> Iterator[None]:
-    for name in ("OPENAI_API_KEY", KEY_ENV, "HTTP_PROXY", "http_proxy", "ALL_PROXY", "all_proxy"):
-        monkeypatch.delenv(name, raising=False)
-    yield
-    client_of.cache_clear()
 
 
 def percept(world: str = "GridWorld", **config: Any) -> Percept:

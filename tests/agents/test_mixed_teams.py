@@ -5,7 +5,6 @@ from __future__ import annotations
 import re
 import shutil
 from collections import Counter
-from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
 
@@ -14,7 +13,6 @@ from typer.testing import CliRunner
 
 from piase_gym import Simulation, runs
 from piase_gym.agents import HumanAgent, LLMAgent
-from piase_gym.agents.llm.client import KEY_ENV, client_of
 from piase_gym.agents.llm.replies import REPLY_EVENT
 from piase_gym.cli import app
 from piase_gym.testing.model_server import ModelServer, first_command
@@ -34,14 +32,6 @@ WORLDS: dict[str, tuple[dict[str, Any], str]] = {
     "SocialDilemma": ({"game": "harvest"}, "w a s d w a s d"),
 }
 """World -> its config, and the keys that the person presses."""
-
-
-@pytest.fixture(autouse=True)
-def no_keys(monkeypatch: pytest.MonkeyPatch) -> Iterator[None]:
-    for name in ("OPENAI_API_KEY", KEY_ENV, "HTTP_PROXY", "http_proxy", "ALL_PROXY", "all_proxy"):
-        monkeypatch.delenv(name, raising=False)
-    yield
-    client_of.cache_clear()
 
 
 @pytest.fixture(scope="module")

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import json
 import pickle
-from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
 
@@ -16,7 +15,6 @@ from PIL import Image
 import piase_gym
 from piase_gym import runs
 from piase_gym.agents.llm import Budget, Replies, ReplyFile, VisionModel
-from piase_gym.agents.llm.client import KEY_ENV, client_of
 from piase_gym.agents.llm.vision import data_url
 from piase_gym.errors import ConfigError, ModelError
 from piase_gym.simulation import Exploration
@@ -32,14 +30,6 @@ from piase_gym.worlds.describing import (
 
 pytest.importorskip("openai")
 KEY = "sk-secret-0123456789"
-
-
-@pytest.fixture(autouse=True)
-def no_keys(monkeypatch: pytest.MonkeyPatch) -> Iterator[None]:
-    for name in ("OPENAI_API_KEY", KEY_ENV, "HTTP_PROXY", "http_proxy", "ALL_PROXY", "all_proxy"):
-        monkeypatch.delenv(name, raising=False)
-    yield
-    client_of.cache_clear()
 
 
 def picture(height: int = 24, width: int = 40, seed: int = 0) -> NDArray[np.uint8]:

@@ -344,7 +344,7 @@ class Household(TextWorld[HouseholdConfig, HouseholdFacts, HomeState, tuple[Game
     def perceived(self, facts: HouseholdFacts) -> Mapping[str, Any]:
         """Return the receptacles where the agent is, whose contents the facts go on to tell."""
         here = [place.name for place in facts.places if place.here]
-        return dict.fromkeys(here) | {other: here[0] if here else None for other in facts.others}
+        return dict.fromkeys(here) | dict.fromkeys(facts.others, here[0] if here else None)
 
     def position(self, agent: int) -> str | None:
         """Return the first receptacle where an agent stands."""
