@@ -150,7 +150,7 @@ class Mailbox:
 
     def told_cut(self, sender: str) -> str:
         """Return a sentence if a message of the step that `deliver` ended was cut, or ``""``."""
-        when, length = self._cut.get(sender, (-1, 0))
+        when, length = self._cut.get(sender, (self._now, 0))
         if when != self._now - 1:
             return ""
         return f"Your message was cut to its first {length} characters."
