@@ -126,11 +126,16 @@ def _commands_line(commands: tuple[str, ...]) -> str:
             taken.setdefault(match[2], []).append(match[1])
         else:
             rest.append(line)
-    rest += [f"take {', '.join(things)} from {place}" for place, things in taken.items()]
+    rest += [f"take {_either(things)} from {place}" for place, things in taken.items()]
     for opening, phrases in said.items():
         whole = tuple(phrases) == tuple(sorted(PHRASES))
         rest += [f"{opening} anything"] if whole else [f"{opening} {p}" for p in phrases]
     return f"You can also: {'; '.join(rest)}."
+
+
+def _either(names: list[str]) -> str:
+    """Write names of which one may be chosen: ``cup 1, mug 1 or mug 2``."""
+    return " or ".join(filter(None, [", ".join(names[:-1]), names[-1]]))
 
 
 def _phrase(line: str) -> tuple[str, str]:
@@ -139,6 +144,7 @@ def _phrase(line: str) -> tuple[str, str]:
     return (match[1], match[2]) if match and match[2] in PHRASES else ("", "")
 
 
+_EITHER = re.compile(", | or ")
 _TAKE = re.compile(r"take (.+) from (.+)")
 _SAID = re.compile(r"(say|tell [\w.-]+) (.+)")
 
@@ -260,7 +266,7 @@ def _read_commands(shown: str) -> tuple[str, ...]:
     found: list[str] = []
     for part in shown.split("; "):
         if match := _TAKE.fullmatch(part):
-            found += [f"take {thing} from {match[2]}" for thing in match[1].split(", ")]
+            found += [f"take {thing} from {match[2]}" for thing in _EITHER.split(match[1])]
         elif (match := _SAID.fullmatch(part)) and match[2] == "anything":
             found += [f"{match[1]} {phrase}" for phrase in PHRASES]
         else:

@@ -15,6 +15,7 @@ from piase_gym.worlds.sql_query import actions
 from piase_gym.worlds.sql_query.actions import is_number, mention, stems
 from piase_gym.worlds.sql_query.facts import SqlQueryFacts
 from piase_gym.worlds.sql_query.levels.dataset import Column, Reference, Table
+from piase_gym.worlds.sql_query.observe.text import QUERY, cut
 from piase_gym.worlds.sql_query.world import SqlQuery
 
 _WHOSE = re.compile(
@@ -323,7 +324,7 @@ class SqlQuerySolver:
         if unseen is not None and facts.turns > 2:
             return unseen
         sql = solve(facts.question, facts.tables)
-        if facts.answer is not None and facts.query == sql[: len(facts.query or "")]:
+        if facts.answer is not None and facts.query == cut(sql, QUERY):
             return actions.SUBMIT if facts.answer.error is None else actions.SKIP
         return Command("query", {"sql": sql})
 
