@@ -253,8 +253,8 @@ class WorldParallelEnv(WorldEnv, ParallelEnv[str, Any, Any]):
             last = runner.world.last_steps()
             for name, i in live:
                 told = self._explains or isinstance(actions[name], Command)
-                if told:
-                    explain_failure(infos[name], last[i])
+                if told and (step := last[i]) is not None and step.reason:
+                    explain_failure(infos[name], step)
         if self.render_mode == "human":
             self.render()
         return result
