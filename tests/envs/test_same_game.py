@@ -203,7 +203,8 @@ def test_what_those_in_play_do_goes_straight_to_the_kernel_after_others_have_end
             # Arrays of one number are decoded one by one.
             assert_same(found, decoded.step({name: np.array([act]) for name, act in acts.items()}))
             assert direct.world.last_steps() == decoded.world.last_steps()
-            assert direct.agents == decoded.agents and direct.digest() == decoded.digest()
+            assert direct.agents == decoded.agents
+            assert direct.digest() == decoded.digest()
             ended += 0 < len(direct.agents) < 3
     assert ended > 20
 
