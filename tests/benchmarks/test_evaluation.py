@@ -474,7 +474,7 @@ def test_a_manifest_says_what_is_held_out_and_reads_back(tmp_path: Path) -> None
         assert meant
         assert not meant & dev
     for row, partners in manifest["held_out_partners"].items():
-        labels = {f"{row} with {partner}" for partner in partners}
+        labels = {f"{row} with {partner}" for partner in partners if row not in skipped}
         assert labels <= held_out
         assert not labels & dev
 
