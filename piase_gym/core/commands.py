@@ -278,7 +278,7 @@ def _cut(param: Param, following: Param | None, rest: str) -> tuple[str, str]:
     end = len(words)
     if following is not None and following.before:
         border = following.before.split()
-        starts = range(1, len(words) - len(border) + 1)
+        starts = range(1 - param.optional, len(words) - len(border) + 1)
         plain = [_plain(word) for word in words]
         end = next((i for i in starts if plain[i : i + len(border)] == border), end)
     elif param.one_word and following is not None:

@@ -92,6 +92,8 @@ class ArrayWorld(World[C, F]):
     capabilities: ClassVar[Capabilities] = Capabilities(batched=True)
     canonical: ClassVar[Sequence[str]]
     """The fields of the record that are the state; the rest is derived."""
+    optional: ClassVar[Sequence[str]] = ()
+    """Fields of the state that only the records of some envelopes have, behind those."""
     outcome_of: ClassVar[Sequence[Outcome]]
     """The outcome of every event code."""
     result_of: ClassVar[Sequence[Result]]
@@ -104,7 +106,8 @@ class ArrayWorld(World[C, F]):
     @property
     def state_fields(self) -> Sequence[str]:
         """The fields of the record that are the state of this world, in its envelope."""
-        return self.canonical
+        known = self.states.dtype.names or ()
+        return (*self.canonical, *(name for name in self.optional if name in known))
 
     @property
     @abstractmethod

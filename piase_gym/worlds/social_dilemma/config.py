@@ -9,13 +9,12 @@ import numpy as np
 from numpy.typing import NDArray
 from pydantic import Field, field_validator, model_validator
 
-from piase_gym.core.config import Envelope, WorldConfig
+from piase_gym.worlds.channel.config import ChannelEnvelope, SymbolConfig
 from piase_gym.worlds.social_dilemma.constants import (
     MAX_AGENTS,
     MAX_MEMORY,
     MAX_ROUNDS,
     MAX_SIDE,
-    MAX_SYMBOLS,
     MAX_TALK,
     MAX_TIMEOUT,
     MAX_WINDOW,
@@ -50,16 +49,15 @@ _OF_MATRIX_GAMES = (
 )
 _OF_COMMONS = (
     "width height window frame patches regrowth river orchard start_waste most_waste waste_chance "
-    "apple_chance timeout zap_range clean_range apple zap_cost zap_fine"
+    "apple_chance timeout zap_range clean_range apple zap_cost zap_fine message_range"
 ).split()
 Payoffs = tuple[tuple[float | tuple[float, ...], ...], ...]
 
 
-class SocialDilemmaEnvelope(Envelope):
+class SocialDilemmaEnvelope(ChannelEnvelope):
     """The sizes that fix SocialDilemma's spaces."""
 
     agents: int = Field(2, ge=2, le=MAX_AGENTS, description="most agents")
-    symbols: int = Field(0, ge=0, le=MAX_SYMBOLS, description="most symbols of cheap talk")
     reputation: int = Field(0, ge=0, le=1, description="1: vectors tell what others have done")
     memory: int = Field(1, ge=1, le=MAX_MEMORY, description="most rounds to look back on")
     width: int = Field(1, ge=1, le=MAX_SIDE, description="widest commons")
@@ -68,10 +66,11 @@ class SocialDilemmaEnvelope(Envelope):
     cleaning: int = Field(0, ge=0, le=1, description="1: there is an action that cleans")
 
 
-class SocialDilemmaConfig(WorldConfig):
+class SocialDilemmaConfig(SymbolConfig):
     """Everything about a SocialDilemma that can be set; see `SocialDilemma` for what it means."""
 
     world: ClassVar[str] = "SocialDilemma"
+    has_places: ClassVar[bool] = True
 
     agents: int = Field(
         2, ge=2, le=MAX_AGENTS, description="how many agents take part; default 2, or 4 of many"
@@ -112,9 +111,6 @@ class SocialDilemmaConfig(WorldConfig):
         0.0, ge=0.0, le=0.5, description="chance that a choice turns into the other one"
     )
     memory: int = Field(4, ge=1, le=MAX_MEMORY, description="rounds that agents can look back on")
-    symbols: int = Field(
-        0, ge=0, le=MAX_SYMBOLS, description="symbols that agents can say to all others; 0: none"
-    )
     talk: int = Field(
         0, ge=0, le=MAX_TALK, description="steps before each round in which only symbols count"
     )
@@ -294,7 +290,7 @@ class SocialDilemmaConfig(WorldConfig):
             own = {**sides, "cleaning": int(self.game == "cleanup")}
         return SocialDilemmaEnvelope(
             agents=self.agents,
-            symbols=self.symbols,
+            **self.channel_sizes(),
             reputation=int(self.reputation),
             **own,
         )

@@ -11,11 +11,14 @@ import numpy as np
 from gymnasium.spaces import Box
 from numpy.typing import NDArray
 
+from piase_gym.compiled import readable
+from piase_gym.compiled.memory import overlaid
 from piase_gym.core.commands import Command, Param
 from piase_gym.core.difficulty import DifficultyParameter, Element
 from piase_gym.errors import EnvelopeError
 from piase_gym.worlds.array_world import ArrayWorld, Batch, F
 from piase_gym.worlds.batch_arrays import stacked
+from piase_gym.worlds.channel.symbols import message_params, said_with
 from piase_gym.worlds.social_dilemma.config import SocialDilemmaConfig, SocialDilemmaEnvelope
 from piase_gym.worlds.social_dilemma.curriculum import DIFFICULTY_PARAMETERS, ELEMENTS
 from piase_gym.worlds.social_dilemma.games import games_table
@@ -195,6 +198,8 @@ class SocialDilemma(ArrayWorld[SocialDilemmaConfig, F]):
     difficulty_parameters: ClassVar[tuple[DifficultyParameter, ...]] = DIFFICULTY_PARAMETERS
     elements: ClassVar[tuple[Element, ...]] = ELEMENTS
 
+    optional: ClassVar[Sequence[str]] = ("mail",)
+
     envelope: SocialDilemmaEnvelope
     modules: ClassVar[Modules]
 
@@ -286,17 +291,16 @@ class SocialDilemma(ArrayWorld[SocialDilemmaConfig, F]):
 
     @property
     def _message(self) -> tuple[Param, ...]:
-        """The parameter of what is said with a command, if there are symbols."""
-        most = self.envelope.symbols
-        saying = Param(
-            "symbol", kind="integer", before="saying", minimum=1, maximum=most, optional=True
-        )
-        return (saying,) if most else ()
+        """The parameters of what is said with a command, if there are symbols."""
+        return message_params(self.envelope, self.agents)
 
     def _saying(self, silent: list[Command]) -> tuple[Command, ...]:
-        """Return commands without a message, then the same with each symbol."""
-        said = [{}, *({"symbol": symbol} for symbol in range(1, self.envelope.symbols + 1))]
-        return tuple(Command(c.verb, {**c.parameters, **more}) for more in said for c in silent)
+        """Return commands without a message, then the same with each message."""
+        return said_with(silent, self.envelope, self.agents)
+
+    def for_kernels(self, records: NDArray[Any]) -> NDArray[Any]:
+        """Return records as the one type for channels of all sizes."""
+        return readable(overlaid(records, self.modules.memory.kernel_type(records.dtype)))
 
 
 SocialDilemma.__doc__ = (SocialDilemma.__doc__ or "").replace(

@@ -44,6 +44,7 @@ from piase_gym.worlds.grid_world.levels.obstacles import LAYOUT as OBSTACLES
 from piase_gym.worlds.grid_world.levels.obstacles import scatter_walls
 from piase_gym.worlds.grid_world.levels.solvable import around, solvable, sort, spread
 from piase_gym.worlds.grid_world.levels.tag import LAYOUT as TAG_GAME
+from piase_gym.worlds.channel.kernels import open_channel
 from piase_gym.worlds.grid_world.limits import MAX_GOALS, MAX_MOVERS, MAX_PATCHES, MAX_SIDE
 from piase_gym.worlds.grid_world.rules.events import NO_FREE_CELL, NO_ROLE, NO_WAY, RUNNER, TAGGER
 from piase_gym.worlds.grid_world.rules.joining import hold_back
@@ -69,6 +70,8 @@ def begin(s, w, seed):
         store64(s.hint, 8 * a, np.uint64(0))
     if w.remembers:
         forget_all(s, w)
+    if w.mail >= 0:
+        open_channel(s.cells, w, seed)
     for attempt in range(2 * TRIES if w.search else 1):
         generate(s, w, attempt >= TRIES)
         if s.fault == 0 and w.search and not solvable(s, w):

@@ -6,11 +6,11 @@ import re
 from typing import Any
 
 from piase_gym.core.world import HINT_TEXT
+from piase_gym.worlds.channel.symbols import heard_lines
 from piase_gym.worlds.social_dilemma.config import SocialDilemmaConfig
 from piase_gym.worlds.social_dilemma.constants import MAX_TALK
 from piase_gym.worlds.social_dilemma.line_reader import LineReader, times
 from piase_gym.worlds.social_dilemma.matrix.facts import MatrixFacts, MatrixForm, facts_of, form_of
-from piase_gym.worlds.texts.letters import closing_lines
 
 _PAIR = tuple((choice, others) for choice in (0, 1) for others in (1, 0))
 """The cases of a game of two: (own choice, whether the other cooperates)."""
@@ -45,7 +45,7 @@ def text_of(facts: MatrixFacts, config: SocialDilemmaConfig) -> str:
         past = "; ".join(_round(*row, words, two) for row in rounds)
         lines.append(f"Last rounds, newest first ({told}): {past}.")
     lines += [f"{name} chose {words[0]} {times(count)}." for name, count in facts.reputation]
-    return "\n".join([*lines, *closing_lines(facts)])
+    return "\n".join([*lines, *heard_lines(facts.messages, facts.earlier, facts.hint)])
 
 
 def _round(
@@ -137,7 +137,8 @@ class _Reader(LineReader):
             counts = int(so_far.group(2)), int(so_far.group(3))
             self.require(max(counts) < 2**31, "nobody counts so far")
         payoffs, theirs = form.tables(min(self.names.index(agent), config.agents - 1))
-        history = self.history()
+        history, reputation = self.history(), self.reputation(agent)
+        heard = self.heard(agent, form.channel)
         found = MatrixFacts(
             agent=agent,
             game=config.game,
@@ -153,8 +154,9 @@ class _Reader(LineReader):
             others_cooperated=counts[1],
             history=tuple(chosen for chosen, _ in history),
             unread=tuple(unread for _, unread in history),
-            reputation=self.reputation(agent),
-            messages=self.messages(agent),
+            reputation=reputation,
+            messages=heard.messages,
+            earlier=heard.earlier,
             hint=self.hint(),
         )
         self.require_end()

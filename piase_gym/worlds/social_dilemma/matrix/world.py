@@ -65,7 +65,8 @@ class MatrixGames(SocialDilemma[MatrixFacts]):
         ]
         if message:
             symbol = replace(message[0], before="", optional=False)
-            verbs.append(Verb("say", "say a symbol, while it is time to talk", (symbol,)))
+            told = "say a symbol, while it is time to talk"
+            verbs.append(Verb("say", told, (symbol, *message[1:])))
         return tuple(verbs)
 
     def read(self, agent: int, line: object) -> Command | InvalidAction:
