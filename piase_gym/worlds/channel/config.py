@@ -74,6 +74,11 @@ class MessageConfig(WorldConfig):
             return True
         return bool(rows[sender][recipient])
 
+    def listeners(self) -> list[int]:
+        """Return for each agent who hears it, by `message_topology`: a bit a listener."""
+        everyone = range(self.agents)
+        return [sum(1 << b for b in everyone if self.hears(a, b)) for a in everyone]
+
     def reaches(self, one: Any, other: Any) -> bool:
         """Tell whether two places are within `message_range`, in cells on a grid."""
         most = self.message_range
@@ -155,6 +160,10 @@ class SymbolConfig(MessageConfig):
         given = [name for name in KEYS if getattr(self, name) != fields[name].get_default()]
         if given and not (self.symbols or self.speech):
             raise ValueError(f"{given[0]} needs a channel; give symbols=... or speech=True")
+        if self.symbols and self.speech:
+            raise ValueError("a channel carries symbols or words: give symbols=... or speech=True")
+        if self.speech and (strange := [name for name in given if name in OF_SYMBOLS]):
+            raise ValueError(f"{strange[0]} is about symbols, not words; leave it out, or speech")
         count = ChannelEnvelope(agents=self.agents, **self.channel_sizes()).num_messages
         if count > MAX_MESSAGES:
             raise ValueError(
@@ -183,3 +192,4 @@ KEYS: Final = (
     "message_to message_history"
 ).split()
 """The keys that need a channel."""
+OF_SYMBOLS: Final = ("message_length", "message_to", "message_history")

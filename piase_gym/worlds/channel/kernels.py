@@ -72,9 +72,7 @@ def fill_channel(
     table["say_delay"], table["say_history"] = config.message_delay, config.message_history
     table["say_loss"], table["say_cost"] = config.message_loss, config.message_cost
     table["say_range"] = -1.0 if config.message_range is None else config.message_range
-    for sender in range(config.agents):
-        heard = [config.hears(sender, other) for other in range(config.agents)]
-        table["say_heard"][sender] = sum(1 << other for other, hears in enumerate(heard) if hears)
+    table["say_heard"][: config.agents] = config.listeners()
 
 
 def channel_problem(state: Any, table: Any) -> str:

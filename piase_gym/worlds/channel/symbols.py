@@ -17,7 +17,7 @@ from numpy.typing import NDArray
 
 from piase_gym.core.commands import Command, Param
 from piase_gym.core.mailbox import EVERYONE, Message
-from piase_gym.core.text_encoding import one_line
+from piase_gym.core.text_encoding import one_line, unescape
 from piase_gym.worlds.channel.config import MAX_SYMBOLS, ChannelEnvelope, SymbolConfig
 
 SAYING: Final = r"(?: saying [\d ]+?(?: to \S+)?)?"
@@ -129,6 +129,16 @@ def highest(envelope: ChannelEnvelope) -> list[int]:
     return one * (envelope.message_bytes // len(one))
 
 
+@functools.lru_cache(maxsize=64)
+def sayable(
+    config: SymbolConfig, envelope: ChannelEnvelope, names: tuple[str, ...]
+) -> NDArray[np.bool_]:
+    """Return which agent may say which message under a config, shape (agents, messages + 1)."""
+    commands = [Command("say", said) for said in sayings(envelope, names)]
+    rows = [[why_unsayable(c, name, config) is None for c in commands] for name in names]
+    return np.array(rows, np.bool_)
+
+
 class ChannelForm:
     """How what is heard lies in vectors, and is told in texts, in one config's envelope.
 
@@ -139,7 +149,7 @@ class ChannelForm:
 
     def __init__(self, config: SymbolConfig, envelope: ChannelEnvelope) -> None:
         """Work out the places."""
-        self.names = config.names(envelope.agents)
+        self.names, self.words = config.names(envelope.agents), config.speech
         self.symbols, self.most = envelope.symbols, config.symbols
         self.word, self.kept = envelope.message_length, max(1, envelope.message_history)
         self.alone, self.dated = bool(envelope.message_to), envelope.message_history > 0
@@ -166,7 +176,9 @@ class ChannelForm:
         return Heard(tuple(now), tuple(before))
 
     def write(self, heard: Heard, vector: NDArray[Any], start: int) -> None:
-        """Write what was heard into a vector that has zeros from `start` on."""
+        """Write what was heard into a vector that has zeros from `start` on; words are no part."""
+        if not self.length:
+            return
         size, taken = self.word + self.alone + self.dated, dict.fromkeys(self.names, 0)
         now = [Earlier(letter, 0) for letter in heard.messages]
         for letter, steps in [*now, *heard.earlier]:
@@ -197,14 +209,19 @@ class ChannelForm:
         require(sender in others, line, f"others are {', '.join(others)}")
         known = [str(symbol) for symbol in range(1, self.symbols + 1)]
         words = message.split(" ")
-        fits = all(word in known for word in words)
-        require(fits, line, f"symbols are {', '.join(known) or 'none'}")
-        require(len(words) <= self.word, line, f"a message has at most {self.word} symbols")
-        require(self.alone or not private, line, "messages are for all")
+        if self.words:
+            message = unescape(message)
+        else:
+            fits = all(word in known for word in words)
+            require(fits, line, f"symbols are {', '.join(known) or 'none'}")
+            require(len(words) <= self.word, line, f"a message has at most {self.word} symbols")
+            require(self.alone or not private, line, "messages are for all")
         ago = 0 if steps is None else int(steps)
         require(not ago or self.dated, line, "what was said before is not told")
         require(steps is None or 0 < ago < 255, line, "it was 1 to 254 steps ago")
         letter = Message(sender, agent if private else EVERYONE, message)
+        if self.words:
+            return Heard((*heard.messages, letter), ())
         count = sum(m.sender == sender for m in [*heard.messages, *(e[0] for e in heard.earlier)])
         require(count < self.kept, line, "more is told of one agent than is kept")
         if ago:
@@ -230,7 +247,7 @@ def heard_lines(
     """Write what was heard, a line a message, and a hint."""
     found = [
         f"{letter.sender} {'says' if letter.recipient == EVERYONE else 'tells you'}: "
-        f"{letter.message}"
+        f"{one_line(letter.message)}"
         for letter in messages
     ]
     for letter, steps in earlier:

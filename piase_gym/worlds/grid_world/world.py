@@ -213,6 +213,15 @@ class GridWorld(ArrayWorld[GridWorldConfig, GridFacts]):
         self.reset(0)
 
     @classmethod
+    def kind_for(cls, config: GridWorldConfig) -> type[GridWorld]:
+        """Return this world, or one whose agents also speak in words."""
+        if not config.speech:
+            return GridWorld
+        from piase_gym.worlds.channel.speech import speaking
+
+        return speaking(GridWorld)
+
+    @classmethod
     def version_of(cls, config: GridWorldConfig) -> int:
         """Return 2 with layout `tag`, else 1; see Versions."""
         return cls.version + (config.layout == "tag")

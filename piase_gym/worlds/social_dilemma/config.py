@@ -193,8 +193,10 @@ class SocialDilemmaConfig(SymbolConfig):
             raise ValueError(f"{self.game} is a game of 2 agents, not of {self.agents}")
         if self.continuation is not None and self.horizon == "fixed":
             raise ValueError("continuation belongs to horizon='geometric'; leave it out")
-        if self.talk and not self.symbols:
-            raise ValueError("talk needs symbols to say; give symbols=...")
+        if self.talk and not (self.symbols or self.speech):
+            raise ValueError("talk needs symbols to say; give symbols=..., or speech=True")
+        if self.speech and not (self.talk or self.is_commons):
+            raise ValueError("speech in a matrix game needs a time to talk; give talk=...")
         if self.payoffs is not None:
             self._check_shape(self.payoffs)
         return self

@@ -209,10 +209,21 @@ class SocialDilemma(ArrayWorld[SocialDilemmaConfig, F]):
         from piase_gym.worlds.social_dilemma.commons.world import Commons
         from piase_gym.worlds.social_dilemma.matrix.world import MatrixGames
 
-        return Commons if config.is_commons else MatrixGames
+        kind: type[SocialDilemma[Any]] = Commons if config.is_commons else MatrixGames
+        if not config.speech:
+            return kind
+        from piase_gym.worlds.channel.speech import speaking
+        from piase_gym.worlds.social_dilemma.matrix.speech import SpeaksBetweenRounds
+
+        return speaking(Commons) if config.is_commons else speaking(kind, SpeaksBetweenRounds)
 
     def check_config(self, config: SocialDilemmaConfig) -> None:
         """Check the envelope, and that the game is of the same kind."""
+        if config.speech != self.config.speech:
+            raise EnvelopeError(
+                f"SocialDilemma: speech={config.speech} has other spaces than "
+                f"speech={self.config.speech}; make another environment"
+            )
         if not isinstance(self, self.kind_for(config)):
             raise EnvelopeError(
                 f"SocialDilemma: game={config.game!r} has other spaces than "

@@ -17,6 +17,7 @@ from piase_gym.core.last_step import LastStep
 from piase_gym.core.objects import Objects
 from piase_gym.core.script.observables import Observable
 from piase_gym.core.world import Manual
+from piase_gym.worlds.channel.speech import SPOKEN
 from piase_gym.worlds.social_dilemma import objects, scripting
 from piase_gym.worlds.social_dilemma.config import SocialDilemmaConfig
 from piase_gym.worlds.social_dilemma.constants import RESULTS
@@ -81,7 +82,7 @@ class MatrixGames(SocialDilemma[MatrixFacts]):
 
     def legal(self, agent: int, command: Command) -> bool:
         """Tell whether a command is legal now, under any of its names."""
-        named = (*self.config.words, "say")
+        named = () if "message" in command.parameters else (*self.config.words, "say")
         found = self._by_role(command) if command.verb in named else command
         return isinstance(found, Command) and super().legal(agent, found)
 
@@ -97,6 +98,8 @@ class MatrixGames(SocialDilemma[MatrixFacts]):
     def _by_role(self, found: Command | InvalidAction) -> Command | InvalidAction:
         """Return a command under its verb as data."""
         if not isinstance(found, Command):
+            return found
+        if "message" in found.parameters:  # it is said in words
             return found
         if found.verb == "say":
             fits = self._said(found.parameters)
@@ -119,7 +122,8 @@ class MatrixGames(SocialDilemma[MatrixFacts]):
     def _by_names(self, last: LastStep) -> LastStep:
         """Return the line of the last step in the words of the text."""
         line = last.command
-        if line and self.states["talk"][0] < self.config.talk:  # it was a step of talk
+        in_words = (line or "").startswith(SPOKEN)
+        if line and not in_words and self.states["talk"][0] < self.config.talk:  # a step of talk
             line = f"say {line.rpartition(' saying ')[2] if ' saying ' in line else 'nothing'}"
         reached = tuple(self._called(name) for name in last.milestones if line)
         return replace(last, command=line, milestones=reached)
