@@ -269,6 +269,29 @@ class Mailbox:
         self._travelling = travelling
 
 
+def charged(
+    rewards: Sequence[float],
+    speakers: Sequence[int],
+    playing: Sequence[int],
+    cost: float,
+    shared: bool,
+) -> list[float]:
+    """Return rewards less what it costs to speak, which all pay together if rewards are shared.
+
+    Args:
+        rewards: What each agent got.
+        speakers: Who spoke, once for each message.
+        playing: Who took part in the step.
+        cost: Of a message.
+        shared: Whether rewards are shared.
+    """
+    found = list(rewards)
+    for speaker in speakers if cost else ():
+        for payer in playing if shared else [speaker]:
+            found[payer] -= cost / (len(playing) if shared else 1)
+    return found
+
+
 def _step(value: Any) -> int:
     """Return the number of a step."""
     if type(value) is not int or abs(value) >= 2**63:

@@ -17,6 +17,8 @@ MAX_DELAY: Final = 64
 MAX_HISTORY: Final = 16
 MAX_MESSAGES: Final = 1024
 """Most different messages that an agent can say, by whom they are for too."""
+SPOKEN: Final = ("say", "tell")
+"""The verbs of words."""
 Topology = tuple[tuple[Annotated[int, Field(ge=0, le=1)], ...], ...]
 
 
@@ -43,7 +45,9 @@ class MessageConfig(WorldConfig):
         0.0, ge=0.0, le=1000.0, description="what a message costs the one who says it"
     )
     message_range: float | None = Field(
-        None, ge=0.0, description="how far messages are heard, when they arrive; default: everywhere"
+        None,
+        ge=0.0,
+        description="how far messages are heard, when they arrive; default: everywhere",
     )
     message_topology: Topology | None = Field(
         None,
@@ -86,9 +90,7 @@ class MessageConfig(WorldConfig):
 
     def letter_rules(self, longest: int) -> ChannelRules:
         """Return the rules of a mailbox for messages of so many characters."""
-        return ChannelRules(
-            delay=self.message_delay, max_length=longest, drop=self.message_loss
-        )
+        return ChannelRules(delay=self.message_delay, max_length=longest, drop=self.message_loss)
 
 
 class ChannelEnvelope(Envelope):
@@ -137,12 +139,8 @@ class SymbolConfig(MessageConfig):
     speech: bool = Field(
         False, description="whether agents can also speak in words, which batches do not have"
     )
-    message_delay: int = Field(
-        0, ge=0, le=MAX_DELAY, description="steps until a message is heard"
-    )
-    message_length: int = Field(
-        1, ge=1, le=MAX_LENGTH, description="most symbols of a message"
-    )
+    message_delay: int = Field(0, ge=0, le=MAX_DELAY, description="steps until a message is heard")
+    message_length: int = Field(1, ge=1, le=MAX_LENGTH, description="most symbols of a message")
     message_to: bool = Field(
         False, description="whether symbols can also be said to one agent alone"
     )

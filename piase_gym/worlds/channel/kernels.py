@@ -57,9 +57,7 @@ def channel_size(envelope: ChannelEnvelope) -> int:
     return -(-(ON_WAY + on_way + heard) // 8) * 8
 
 
-def fill_channel(
-    table: Any, config: SymbolConfig, envelope: ChannelEnvelope, start: int
-) -> None:
+def fill_channel(table: Any, config: SymbolConfig, envelope: ChannelEnvelope, start: int) -> None:
     """Fill in the fields of the channel, which lies at `start` of the record's bytes."""
     table["mail_size"] = channel_size(envelope)
     table["mail"] = start if envelope.routed else -1

@@ -19,16 +19,16 @@ from numpy.typing import NDArray
 
 from piase_gym.core.commands import Command, InvalidAction, Param, Verb
 from piase_gym.core.digest import digest_json
-from piase_gym.core.mailbox import EVERYONE, ChannelRules, Mailbox, Message
+from piase_gym.core.mailbox import EVERYONE, ChannelRules, Mailbox, Message, charged
 from piase_gym.core.rng import Stream, StreamId
 from piase_gym.core.text_encoding import HINT_CODE, hash_text
 from piase_gym.core.world import Act, Facts, Manual, StepResult
 from piase_gym.errors import SnapshotError, UnsupportedError
 from piase_gym.worlds.array_world import ArrayWorld
+from piase_gym.worlds.channel.config import SPOKEN
 from piase_gym.worlds.channel.symbols import conditions_told, heard_lines
 
 LETTER_CODE = 2 + HINT_CODE
-SPOKEN = ("say", "tell")
 LONGEST = 200
 """Longest message in words, in characters; the rest is cut off."""
 _HINT = "\nHint: "
@@ -262,29 +262,6 @@ class Speaks(ArrayWorld[Any, Any]):
         )
 
     wordless: ClassVar[str] = "symbols"
-
-
-def charged(
-    rewards: Sequence[float],
-    speakers: Sequence[int],
-    playing: Sequence[int],
-    cost: float,
-    shared: bool,
-) -> list[float]:
-    """Return rewards less what it costs to speak, which all pay together if rewards are shared.
-
-    Args:
-        rewards: What each agent got.
-        speakers: Who spoke, once for each message.
-        playing: Who took part in the step.
-        cost: Of a message.
-        shared: Whether rewards are shared.
-    """
-    found = list(rewards)
-    for speaker in speakers if cost else ():
-        for payer in playing if shared else [speaker]:
-            found[payer] -= cost / (len(playing) if shared else 1)
-    return found
 
 
 @functools.cache

@@ -18,7 +18,12 @@ from numpy.typing import NDArray
 from piase_gym.core.commands import Command, Param
 from piase_gym.core.mailbox import EVERYONE, Message
 from piase_gym.core.text_encoding import one_line, unescape
-from piase_gym.worlds.channel.config import MAX_SYMBOLS, ChannelEnvelope, SymbolConfig
+from piase_gym.worlds.channel.config import (
+    MAX_SYMBOLS,
+    ChannelEnvelope,
+    MessageConfig,
+    SymbolConfig,
+)
 
 SAYING: Final = r"(?: saying [\d ]+?(?: to \S+)?)?"
 """What ends a line that says something, for patterns of synonyms."""
@@ -109,6 +114,8 @@ def why_unsayable(command: Command, agent: str, config: SymbolConfig) -> str | N
     """Say why a message of the envelope cannot be said under the config, if it is for that."""
     said = command.parameters
     to, symbols = said.get("agent_id"), [v for k, v in said.items() if k.startswith("symbol")]
+    if to is not None and not symbols:
+        return "Say what it is to be told."
     if to is not None and not config.message_to:
         return "Messages are for all here; leave out who it is for."
     if to == agent:
@@ -284,23 +291,28 @@ def more_told(config: SymbolConfig) -> str:
     return " ".join(["", *told])
 
 
-def conditions_told(config: Any) -> list[str]:
+def conditions_told(config: MessageConfig) -> list[str]:
     """Return sentences about when and by whom messages are heard, and what they cost."""
     told: list[str] = []
     if config.message_delay:
         steps = f"{config.message_delay} step{'' if config.message_delay == 1 else 's'}"
         told.append(f"What is said is heard {steps} later.")
-    if config.message_range is not None:
-        told.append(f"It is heard up to {config.message_range:g} {config.length_unit} away.")
-    if config.message_topology is not None:
-        told.append("Not everybody hears everybody.")
+    told += limits_told(config)
     if config.message_loss:
         told.append(f"A listener misses a message with a chance of {config.message_loss:g}.")
-    if config.message_cost:
-        told.append(f"Each message costs {config.message_cost:g}.")
     history = getattr(config, "message_history", 0)
     if history:
         told.append(f"You are shown the last {history} messages of each of the others.")
     return told
 
 
+def limits_told(config: MessageConfig) -> list[str]:
+    """Return sentences about how far and by whom messages are heard, and what they cost."""
+    told: list[str] = []
+    if config.message_range is not None:
+        told.append(f"It is heard up to {config.message_range:g} {config.length_unit} away.")
+    if config.message_topology is not None:
+        told.append("Not everybody hears everybody.")
+    if config.message_cost:
+        told.append(f"Each message costs {config.message_cost:g}.")
+    return told

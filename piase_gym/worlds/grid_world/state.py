@@ -101,9 +101,7 @@ def _fields(agents: int) -> tuple[list[Any], list[Any]]:
 
 
 @functools.cache
-def layout(
-    side: int, margin: int, agents: int, memory: int = 0, mail: int = 0
-) -> np.dtype[Any]:
+def layout(side: int, margin: int, agents: int, memory: int = 0, mail: int = 0) -> np.dtype[Any]:
     """Return the record of an environment.
 
     The fields up to `cells` are the canonical state; those after it are derived or settings. In

@@ -106,6 +106,7 @@ def symbols_of(command: Command) -> str:
     said = [str(v) for k, v in command.parameters.items() if k.startswith("symbol")]
     return " ".join(said)
 
+
 PRIMITIVES = (
     Command("wait"),
     Command("forward"),

@@ -70,6 +70,7 @@ class PhysicsPlaygroundConfig(SymbolConfig):
     world: ClassVar[str] = "PhysicsPlayground"
     has_places: ClassVar[bool] = True
     length_unit: ClassVar[str] = "m"
+    later: ClassVar[tuple[str, ...]] = (*SymbolConfig.later, "sight")
 
     task: Task = Field("reach", description="what is to be done")
     agents: int = Field(
@@ -109,6 +110,9 @@ class PhysicsPlaygroundConfig(SymbolConfig):
     )
     message_delay: int = Field(
         1, ge=0, le=100, description="steps until a message is heard; or `delay`"
+    )
+    sight: float | None = Field(
+        None, ge=0.5, le=60.0, description="how far other agents are seen; default: everywhere"
     )
     stride: int = Field(
         128, ge=1, le=10_000, description="most steps of a command with an amount or a target"

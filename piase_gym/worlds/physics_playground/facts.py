@@ -171,9 +171,7 @@ class Layout:
         encode(rows, self.kinds, self._circle, found)
         return found
 
-    def code(
-        self, vector: NDArray[np.float32], heard: Heard, hint: str | None
-    ) -> None:
+    def code(self, vector: NDArray[np.float32], heard: Heard, hint: str | None) -> None:
         """Write symbols, and the lossy code of words and hint, into a vector."""
         messages = heard.messages
         self.channel.write(heard, vector, self.symbols)

@@ -15,13 +15,13 @@ from numpy.typing import NDArray
 from piase_gym.core.commands import Command, InvalidAction, Outcome, Result, Verb
 from piase_gym.core.difficulty import DifficultyParameter, Element, PerAgentField
 from piase_gym.core.last_step import LastStep
-from piase_gym.core.mailbox import EVERYONE, ChannelRules, Mailbox, Message
+from piase_gym.core.mailbox import EVERYONE, ChannelRules, Mailbox, Message, charged
 from piase_gym.core.objects import Objects
 from piase_gym.core.rng import Stream, StreamId
 from piase_gym.core.script.observables import Observable
 from piase_gym.core.world import Capabilities, DecodedAction, Manual, StepResult, World
 from piase_gym.errors import SnapshotError
-from piase_gym.worlds.channel.speech import SPOKEN, charged
+from piase_gym.worlds.channel.config import SPOKEN
 from piase_gym.worlds.channel.symbols import (
     Earlier,
     Heard,
@@ -557,9 +557,7 @@ class PhysicsPlayground(World[PhysicsPlaygroundConfig, PhysicsFacts]):
     def capture(self) -> Sequence[Kept]:
         """Return rows, messages and hints of now."""
         table, everyone = self.rows, range(len(self.agents))
-        return [
-            Kept(table, i, self._letters(i), self.hints[i], self._earlier(i)) for i in everyone
-        ]
+        return [Kept(table, i, self._letters(i), self.hints[i], self._earlier(i)) for i in everyone]
 
     def facts(self, agent: int) -> PhysicsFacts:
         """Return what the agent may know now."""
@@ -605,13 +603,18 @@ class PhysicsPlayground(World[PhysicsPlaygroundConfig, PhysicsFacts]):
     def legal(self, agent: int, command: Command) -> bool:
         """Tell whether there is something to grip, to release, or a way to speak."""
         values = command.parameters
-        if why_unsayable(command, self.agents[agent], self.config) is not None:
+        name, spoken = self.agents[agent], command.verb in SPOKEN
+        if not spoken and why_unsayable(command, name, self.config) is not None:
+            return False
+        if command.verb == "tell" and not self._can_tell(agent, values["agent_id"]):
             return False
         if command.verb in actions.HANDS:
             return bool(self._look()[1][agent, actions.GRIPS + actions.HANDS.index(command.verb)])
-        if command.verb == "tell" and not self.alive[self.agents.index(values["agent_id"])]:
-            return False
-        return command.verb not in SPOKEN or self.config.speech
+        return not spoken or self.config.speech
+
+    def _can_tell(self, agent: int, other: str) -> bool:
+        """Tell whether there is somebody else of that name in play."""
+        return other != self.agents[agent] and self.alive[self.agents.index(other)]
 
     def why_failed(self, agent: int) -> str | None:
         """Say why a hand found nothing, what keeps an agent from moving, or how a stride went."""

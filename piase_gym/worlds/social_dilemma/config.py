@@ -45,7 +45,7 @@ GAMES: tuple[str, ...] = Game.__args__  # type: ignore[attr-defined]
 Share = Annotated[float, Field(ge=0.0, le=1.0)]
 Worth = Annotated[float, Field(ge=-1000.0, le=1000.0)]
 _OF_MATRIX_GAMES = (
-    "choice_names horizon continuation payoffs multiplier benefit cost noise memory talk".split()
+    "choice_names horizon continuation payoffs multiplier benefit cost noise memory talk coin".split()
 )
 _OF_COMMONS = (
     "width height window frame patches regrowth river orchard start_waste most_waste waste_chance "
@@ -60,6 +60,7 @@ class SocialDilemmaEnvelope(ChannelEnvelope):
     agents: int = Field(2, ge=2, le=MAX_AGENTS, description="most agents")
     reputation: int = Field(0, ge=0, le=1, description="1: vectors tell what others have done")
     memory: int = Field(1, ge=1, le=MAX_MEMORY, description="most rounds to look back on")
+    coin: int = Field(0, ge=0, le=1, description="1: vectors tell what a coin shows")
     width: int = Field(1, ge=1, le=MAX_SIDE, description="widest commons")
     height: int = Field(1, ge=1, le=MAX_SIDE, description="highest commons")
     window: int = Field(1, ge=1, le=MAX_WINDOW, description="largest window")
@@ -71,6 +72,7 @@ class SocialDilemmaConfig(SymbolConfig):
 
     world: ClassVar[str] = "SocialDilemma"
     has_places: ClassVar[bool] = True
+    later: ClassVar[tuple[str, ...]] = (*SymbolConfig.later, "coin")
 
     agents: int = Field(
         2, ge=2, le=MAX_AGENTS, description="how many agents take part; default 2, or 4 of many"
@@ -113,6 +115,11 @@ class SocialDilemmaConfig(SymbolConfig):
     memory: int = Field(4, ge=1, le=MAX_MEMORY, description="rounds that agents can look back on")
     talk: int = Field(
         0, ge=0, le=MAX_TALK, description="steps before each round in which only symbols count"
+    )
+    coin: bool = Field(
+        False,
+        description="before each round a coin is thrown that the first agent alone sees; where it "
+        "shows tails, the table takes every choice for the other one",
     )
     reputation: bool = Field(False, description="show how often each of the others has cooperated")
     width: int = Field(16, ge=8, le=MAX_SIDE, description="columns of a commons")
@@ -286,7 +293,7 @@ class SocialDilemmaConfig(SymbolConfig):
 
     def sizes(self) -> SocialDilemmaEnvelope:
         """Return this config's own sizes; some only one kind of game has."""
-        own = {"memory": self.memory}
+        own = {"memory": self.memory, "coin": int(self.coin)}
         if self.is_commons:
             sides = {"width": self.width, "height": self.height, "window": self.window}
             own = {**sides, "cleaning": int(self.game == "cleanup")}

@@ -40,6 +40,11 @@ def matrix_manual(config: SocialDilemmaConfig) -> Manual:
             f"Each round begins with {times(config.talk, 'step')} of talk, in which you only say a "
             f"symbol {_symbols(config)} (say 1) or nothing (say nothing)."
         )
+    if config.coin:
+        rules.append(
+            f"Before each round a coin is thrown, which {config.names()[0]} alone sees. Where it "
+            f"shows tails, {first} pays as {second} does, and {second} as {first}, for everybody."
+        )
     if config.reputation:
         rules.append(f"Everybody sees how often each of the others chose {first}.")
     rules.append(

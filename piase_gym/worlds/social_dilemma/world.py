@@ -60,7 +60,8 @@ class SocialDilemma(ArrayWorld[SocialDilemmaConfig, F]):
     on and on with a chance of `continuation` after each round. With `noise` a choice turns into
     the other one by chance, and all see what it turned into. With `symbols` agents talk: what is
     said with a command is heard by all others before their next choice. `talk` puts steps before
-    each round in which only symbols count. With `reputation` agents see how often each of the
+    each round in which only symbols count. With `coin`, a coin is thrown before each round that the
+    first agent alone sees; where it shows tails, the table takes every choice for the other one. With `reputation` agents see how often each of the
     others has cooperated.
 
     Commons: agents walk on a grid of `width` by `height` cells, (0, 0) at the top left, and eat
@@ -126,6 +127,7 @@ class SocialDilemma(ArrayWorld[SocialDilemmaConfig, F]):
     | with two agents, the other's payoffs in the same order | 4 |
     | with reputation: how often each agent has cooperated, -1 for oneself | agents |
     | with symbols: what each agent said | agents |
+    | with a coin: what it shows the first agent (1 heads, 2 tails) | 1 |
     | hashed hint | 8 |
 
     In a commons agents see a square of `window` by `window` cells, turned so that the heading is

@@ -11,6 +11,7 @@ from __future__ import annotations
 import numpy as np
 
 from piase_gym.compiled import helper, inline, load64, store64, stream_key, uniform
+from piase_gym.worlds.channel.kernels import open_channel
 from piase_gym.worlds.grid_world.cells import (
     BOX,
     FLOOR,
@@ -44,7 +45,6 @@ from piase_gym.worlds.grid_world.levels.obstacles import LAYOUT as OBSTACLES
 from piase_gym.worlds.grid_world.levels.obstacles import scatter_walls
 from piase_gym.worlds.grid_world.levels.solvable import around, solvable, sort, spread
 from piase_gym.worlds.grid_world.levels.tag import LAYOUT as TAG_GAME
-from piase_gym.worlds.channel.kernels import open_channel
 from piase_gym.worlds.grid_world.limits import MAX_GOALS, MAX_MOVERS, MAX_PATCHES, MAX_SIDE
 from piase_gym.worlds.grid_world.rules.events import NO_FREE_CELL, NO_ROLE, NO_WAY, RUNNER, TAGGER
 from piase_gym.worlds.grid_world.rules.joining import hold_back

@@ -6,6 +6,7 @@ import re
 from typing import Any
 
 from piase_gym.core.world import HINT_TEXT
+from piase_gym.worlds.channel.symbols import heard_lines
 from piase_gym.worlds.grids.codes import FLOOR, HEADINGS
 from piase_gym.worlds.grids.words import (
     COMPASS,
@@ -15,7 +16,6 @@ from piase_gym.worlds.grids.words import (
     scene_text,
     words_of_cells,
 )
-from piase_gym.worlds.channel.symbols import heard_lines
 from piase_gym.worlds.social_dilemma.commons.facts import (
     CommonsFacts,
     CommonsForm,

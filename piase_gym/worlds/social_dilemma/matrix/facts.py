@@ -12,6 +12,7 @@ an envelope of A agents and M rounds of memory:
 * with two agents the other's payoffs in the same order, else zeros, 4 numbers;
 * with reputation, how often each agent has cooperated, A numbers; -1 for oneself;
 * with symbols, what each agent said, A numbers;
+* with a coin, what it shows the first agent: 1 heads, 2 tails, else 0;
 * 8 bytes of hashed hint.
 """
 
@@ -43,6 +44,7 @@ from piase_gym.worlds.social_dilemma.matrix.state import (
     vector_length,
 )
 
+COIN_SIDES = (None, "heads", "tails")
 Table = tuple[tuple[float, ...], tuple[float, ...]]
 """Payoffs by own choice (0 cooperate, 1 defect) and number of others that cooperate."""
 
@@ -69,6 +71,7 @@ class MatrixFacts(Facts):
             and how many of the others' could not.
         reputation: With reputation, each of the others and how often it has cooperated.
         earlier: With `message_history`, what was heard before.
+        coin: ``heads`` or ``tails``, for the one who sees it.
     """
 
     game: str
@@ -86,6 +89,7 @@ class MatrixFacts(Facts):
     unread: tuple[tuple[bool, int], ...] = ()
     reputation: tuple[tuple[str, int], ...] = ()
     earlier: tuple[Earlier, ...] = ()
+    coin: str | None = None
 
 
 class MatrixForm:
@@ -138,6 +142,7 @@ def vector_box(envelope: SocialDilemmaEnvelope) -> Box:
         *[(-MAX_PAYOFF, MAX_PAYOFF)] * payoff_length(envelope),
         *[(-1.0, counts)] * (agents if envelope.reputation else 0),
         *((0.0, float(most)) for most in highest(envelope)),
+        *[(0.0, 2.0)] * envelope.coin,
         *[(0.0, 255.0)] * HINT_CODE,
     ]
     low, high = np.array(parts, np.float32).T
@@ -170,6 +175,7 @@ def facts_of(
         agent=form.names[agent],
         messages=heard.messages,
         earlier=heard.earlier,
+        coin=COIN_SIDES[int(values[-HINT_CODE - 1])] if form.envelope.coin else None,
         hint=hint,
         game=config.game,
         played=played,
@@ -212,5 +218,7 @@ def vector_of(facts: MatrixFacts, form: MatrixForm) -> NDArray[np.float32]:
     for name, count in facts.reputation:
         vector[form.recall + form.names.index(name)] = count
     form.channel.write(Heard(facts.messages, facts.earlier), vector, form.heard)
+    if envelope.coin:
+        vector[-HINT_CODE - 1] = COIN_SIDES.index(facts.coin)
     vector[-HINT_CODE:] = hash_text(facts.hint)
     return vector

@@ -17,10 +17,12 @@ from piase_gym.compiled import (
     hot,
     inline,
     load64,
+    mix64,
     store,
     store64,
     stream_key,
 )
+from piase_gym.compiled.draws import GOLDEN
 from piase_gym.compiled.stepping import ABSENT, Rules, compile_kernels
 from piase_gym.core.text_encoding import HINT_CODE
 from piase_gym.worlds.channel.kernels import (
@@ -35,6 +37,7 @@ from piase_gym.worlds.social_dilemma.constants import OUT_OF_TIME, PLAYED
 from piase_gym.worlds.social_dilemma.games import DEFECT, UNIT
 from piase_gym.worlds.social_dilemma.matrix.state import (
     CHOSE,
+    COIN,
     DYNAMICS,
     HEAD,
     ILLEGAL,
@@ -67,6 +70,15 @@ def begin(s, w, seed):
         s.hint[i] = 0
     if w.mail >= 0:
         open_channel(s.mail, w, seed)
+
+
+@inline
+def tails(s, w):
+    """Tell (as uint64) whether the coin of the next round shows tails."""
+    if w.coin == 0:
+        return _0
+    key = stream_key(np.uint64(s.seed), np.uint64(COIN))
+    return mix64(key + np.uint64(np.int64(s.played) + 1) * GOLDEN) >> np.uint64(63)
 
 
 @inline
@@ -158,11 +170,13 @@ def play_round(s, w, n, o, chosen, unread, rewards):
     together = _0
     for a in range(n):
         together += (chosen >> np.uint64(a)) & _1
-    notable, total = 0, 0.0
+    notable, total, turned = 0, 0.0, tails(s, w)
+    counted = np.uint64(n) - together if turned else together  # what the table takes them for
     outcome = np.int64(together == np.uint64(n)) << 2 | np.int64(together == _0) << 3
     for a in range(n):
         cooperates = (chosen >> np.uint64(a)) & _1
-        case = (np.uint64(2 * a + 1) - cooperates) * np.uint64(len(s.past)) + together - cooperates
+        own = cooperates ^ turned
+        case = (np.uint64(2 * a + 1) - own) * np.uint64(len(s.past)) + counted - own
         reward = w.payoff[case]
         total += reward
         rewards[np.uint64(o + a)] = reward
@@ -218,6 +232,9 @@ def sight(s, w, a, obs, p):
         for b in range(w.slots):
             store(obs, q + b, s.said[b] if b != a and b < n else 0)
         q += w.slots
+    if w.shows_coin:
+        store(obs, q, 1 + np.int64(tails(s, w)) if w.coin and a == 0 and s.alive[a] else 0)
+        q += 1
     if load64(s.hint, a * HINT_CODE) == _0:  # there is hardly ever a hint
         for i in range(HINT_CODE // 2):
             store64(obs, q + 2 * i, _0)

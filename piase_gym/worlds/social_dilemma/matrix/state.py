@@ -35,6 +35,8 @@ from piase_gym.worlds.social_dilemma.constants import (
 )
 from piase_gym.worlds.social_dilemma.games import UNIT, in_32_bits
 
+COIN: Final = 3
+"""The number of the stream of coins, of which each round has its own draw."""
 DYNAMICS: Final = 0
 """The only random stream that these games draw from, as they lay nothing out."""
 
@@ -121,7 +123,7 @@ def payoff_length(envelope: SocialDilemmaEnvelope) -> int:
 def vector_length(envelope: SocialDilemmaEnvelope) -> int:
     """Return the length of a vector."""
     told = envelope.agents * envelope.reputation + envelope.message_bytes
-    return PAST + 2 * envelope.memory + payoff_length(envelope) + told + HINT_CODE
+    return PAST + 2 * envelope.memory + payoff_length(envelope) + told + envelope.coin + HINT_CODE
 
 
 def heads(config: SocialDilemmaConfig, envelope: SocialDilemmaEnvelope) -> NDArray[np.float32]:
@@ -157,7 +159,7 @@ def others_payoffs(profiles: NDArray[np.float64], agent: int) -> NDArray[np.floa
 # -- tables -------------------------------------------------------------------------------
 
 
-_OF_CONFIG: Final = "agents max_steps symbols memory talk reputation"
+_OF_CONFIG: Final = "agents max_steps symbols memory talk reputation coin"
 
 
 @functools.cache
@@ -168,6 +170,7 @@ def table_layout(agents: int) -> np.dtype[Any]:
             *fields_of("<i4", _OF_CONFIG),
             # agents in the outputs, length of vectors, actions, rounds that vectors have room for
             *fields_of("<i4", "slots length num_actions shown"),
+            ("shows_coin", "<i4"),  # 1 if vectors have room for it
             *channel_fields(),
             *fields_of("<i4", "channel known"),  # 1 if vectors have room for symbols, reputations
             *fields_of("<i4", "shared rounds"),  # no rounds if the horizon is geometric
@@ -191,6 +194,7 @@ def new_table(config: SocialDilemmaConfig, envelope: SocialDilemmaEnvelope) -> N
     table["num_actions"] = 2 * (1 + envelope.num_messages)
     fill_channel(table, config, envelope, 0)
     table["channel"], table["shown"] = envelope.symbols > 0, envelope.memory
+    table["shows_coin"] = envelope.coin
     table["known"], table["shared"] = envelope.reputation, config.shared_reward
     table["rounds"] = config.known_rounds or 0
     table["goes_on"], table["noise"] = in_32_bits(config.chance), in_32_bits(config.noise)

@@ -33,6 +33,8 @@ def text_of(facts: MatrixFacts, config: SocialDilemmaConfig) -> str:
         lines.append(f"Talk now: you choose after {times(facts.talk, 'step')}.")
     else:
         lines.append(f"Choose now: {words[0]} or {words[1]}.")
+    if facts.coin:
+        lines.append(f"The coin shows {facts.coin}.")
     if facts.played:
         others = "the other" if two else "the others"
         lines.append(
@@ -97,6 +99,7 @@ _HEAD = re.compile(
     rf"You are (\S+)\. Rounds played: (\d+)(?: of (\d+))?\. Your score: ({_NUMBER})\."
 )
 _TALK = re.compile(r"Talk now: you choose after (\d+) steps?\.")
+_COIN = re.compile(r"The coin shows (heads|tails)\.")
 _CHOOSE = re.compile(r"Choose now: (\w+) or (\w+)\.")
 _SO_FAR = re.compile(r"You chose (\w+) (\d+) times?, the others? (\d+) times?\.")
 _LAST = re.compile(r"Last rounds, newest first \(.+?\): (.+)\.")
@@ -130,6 +133,8 @@ class _Reader(LineReader):
         self.require(talk is None or 1 <= steps <= MAX_TALK, f"talk takes 1 to {MAX_TALK} steps")
         if talk is None:
             self.require(self.need(_CHOOSE).groups() == config.words, "choices are others")
+        coin = self.next(_COIN)
+        self.require(coin is None or config.coin, "there is no coin under this config")
         counts = 0, 0
         if played:
             so_far = self.need(_SO_FAR)
@@ -157,6 +162,7 @@ class _Reader(LineReader):
             reputation=reputation,
             messages=heard.messages,
             earlier=heard.earlier,
+            coin=coin and coin.group(1),
             hint=self.hint(),
         )
         self.require_end()

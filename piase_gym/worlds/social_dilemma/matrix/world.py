@@ -17,14 +17,14 @@ from piase_gym.core.last_step import LastStep
 from piase_gym.core.objects import Objects
 from piase_gym.core.script.observables import Observable
 from piase_gym.core.world import Manual
-from piase_gym.worlds.channel.speech import SPOKEN
+from piase_gym.worlds.channel.config import SPOKEN
 from piase_gym.worlds.social_dilemma import objects, scripting
 from piase_gym.worlds.social_dilemma.config import SocialDilemmaConfig
 from piase_gym.worlds.social_dilemma.constants import RESULTS
 from piase_gym.worlds.social_dilemma.games import DEFECT, GAMES_BY_NAME, ROLES, UNIT
 from piase_gym.worlds.social_dilemma.manual import matrix_manual
 from piase_gym.worlds.social_dilemma.matrix import facts, pictures, state, text
-from piase_gym.worlds.social_dilemma.matrix.facts import MatrixFacts
+from piase_gym.worlds.social_dilemma.matrix.facts import COIN_SIDES, MatrixFacts
 from piase_gym.worlds.social_dilemma.matrix.rules import KERNELS
 from piase_gym.worlds.social_dilemma.metrics import matrix_measures
 from piase_gym.worlds.social_dilemma.world import Modules, SocialDilemma
@@ -212,7 +212,7 @@ class MatrixGames(SocialDilemma[MatrixFacts]):
 
         That is alive, fate, marks, symbol said, cooperations and score; then, by agent, whether it
         cooperated in each of the last rounds of the envelope's memory, newest first; then likewise
-        whether its choice could not be read.
+        whether its choice could not be read; then, with a coin, what it shows.
         """
         record, slots = self.states[0], len(self.agents)
         shifts = np.arange(self.envelope.memory, dtype=np.uint64)
@@ -223,8 +223,13 @@ class MatrixGames(SocialDilemma[MatrixFacts]):
             *(record[name][:slots] for name in _OF_AGENTS),
             self._scores(),
             past.ravel(),
+            self._coin(),
         ]
         return np.concatenate(parts).astype(np.float64)
+
+    def _coin(self) -> list[int]:
+        """Return what the coin shows, 1 for heads and 2 for tails, where there can be one."""
+        return [COIN_SIDES.index(self.facts(0).coin)] * self.envelope.coin
 
     @property
     def manual(self) -> Manual:
