@@ -365,9 +365,9 @@ class ArrayWorld(World[C, F]):
         """Give some agents the first fate that has a result, and take them out of play."""
         fates = range(1, len(self.result_of))
         fate = next(code for code in fates if self.result_of[code] is result)
-        slots = len(self.agents)
-        states["fate"][:, :slots][who] = fate
-        states["alive"][:, :slots][who] = 0
+        places = np.nonzero(who)
+        states["fate"][places] = fate
+        states["alive"][places] = 0
 
     def change_settings(self, fields: Mapping[str, Any]) -> None:
         """Take up changed fields of the config; vectors and masks are made anew."""
