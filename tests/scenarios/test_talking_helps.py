@@ -1,7 +1,7 @@
 """Scenarios in which talking helps: the best score without it lies below what a team gets with it.
 
-Each bound holds for every pair of policies that agreed on anything beforehand and say nothing: it is
-computed by going through all plans, or from how much can be known.
+Each bound holds for every pair of policies that agreed on anything beforehand and say nothing: it
+is computed by going through all plans, or from how much can be known.
 """
 
 from __future__ import annotations
@@ -151,7 +151,7 @@ def test_talking_helps_in_the_signal() -> None:
 
 
 def test_the_coin_takes_every_choice_for_the_other_one() -> None:
-    """Against the table: at tails (c, d) pays what (d, c) does; the coin is fair, round by round."""
+    """Against the table: at tails (c, d) pays what (d, c) does; each round has a fair coin."""
     fields = {"game": "battle_of_the_sexes", "coin": True, "rounds": 400}
     env = piase_gym.parallel_env("SocialDilemma", **fields)
     env.reset(seed=11)
@@ -179,15 +179,15 @@ TOP_SPEED, PAD, NEAR, ROVER_STEPS, SECOND = 1.2, 2.5, 0.4, 70, 16
 
 def test_a_rover_of_the_spotter_cannot_reach_both_pads_in_time() -> None:
     shortest = (PAD - NEAR) + 2 * (PAD - NEAR)  # to one pad, and back past the start to the other
-    assert TOP_SPEED * ROVER_STEPS / SECOND < shortest
+    assert shortest > TOP_SPEED * ROVER_STEPS / SECOND
 
 
 def best_of_the_spotter() -> float:
     """Return the best chance of the right pad without a word.
 
     The targets are drawn evenly on the floor. The rover's own is drawn at least half a metre away
-    from the spotter's, which tells as much as the area of that circle; the border of north and south
-    is an arc of a radius of 1000 m.
+    from the spotter's, which tells as much as the area of that circle; the border of north and
+    south is an arc of a radius of 1000 m.
     """
     floor, circle = 9.5 * 7.5, math.pi * 0.5**2
     bend = 5.0**2 / (2 * 1000.0) / 7.5

@@ -66,8 +66,8 @@ class MessageConfig(WorldConfig):
             )
         if self.message_range is not None and not self.has_places:
             raise ValueError(
-                "message_range needs agents that are somewhere; leave it out, or say who hears whom "
-                "by message_topology"
+                "message_range needs agents that are somewhere; leave it out, or say by "
+                "message_topology who hears whom"
             )
         return self
 

@@ -1,8 +1,8 @@
 """Words between agents of array worlds: ``say`` and ``tell``, where the config has ``speech``.
 
 Words are letters of a `Mailbox`, which the environment keeps beside the record, so batches do not
-have them. Who speaks does nothing else in that step. A text has a line for each letter; a vector has
-at its end, for at most as many letters as there are agents, the sender's number from 1, whether it
+have them. Who speaks does nothing else in that step. A text has a line for each letter; a vector
+has at its end, for at most as many letters as there are agents, the sender's number from 1, whether it
 is to all, and 8 numbers of hashed words.
 """
 

@@ -119,7 +119,9 @@ class GridWorld(ArrayWorld[GridWorldConfig, GridFacts]):
     `open the door`.
 
     With `symbols=n`, index ``6 * symbol + action`` also says a symbol to all others (`move north
-    saying 2`); symbol 0 is silence. What is said is heard in the observation after the step.
+    saying 2`); symbol 0 is silence. What is said is heard in the observation after the step. The
+    page [Channels](../channels.md) has more: longer messages, to one agent, delay, loss, range, who
+    hears whom, cost, history, and words.
 
     `interact` picks up a key with empty hands, puts down what is carried on free floor, opens and
     closes doors, unlocks a locked door with the key, turns a switch, and lifts food. With nothing

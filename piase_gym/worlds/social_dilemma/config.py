@@ -45,8 +45,8 @@ GAMES: tuple[str, ...] = Game.__args__  # type: ignore[attr-defined]
 Share = Annotated[float, Field(ge=0.0, le=1.0)]
 Worth = Annotated[float, Field(ge=-1000.0, le=1000.0)]
 _OF_MATRIX_GAMES = (
-    "choice_names horizon continuation payoffs multiplier benefit cost noise memory talk coin".split()
-)
+    "choice_names horizon continuation payoffs multiplier benefit cost noise memory talk coin"
+).split()
 _OF_COMMONS = (
     "width height window frame patches regrowth river orchard start_waste most_waste waste_chance "
     "apple_chance timeout zap_range clean_range apple zap_cost zap_fine message_range"

@@ -61,8 +61,9 @@ class SocialDilemma(ArrayWorld[SocialDilemmaConfig, F]):
     the other one by chance, and all see what it turned into. With `symbols` agents talk: what is
     said with a command is heard by all others before their next choice. `talk` puts steps before
     each round in which only symbols count. With `coin`, a coin is thrown before each round that the
-    first agent alone sees; where it shows tails, the table takes every choice for the other one. With `reputation` agents see how often each of the
-    others has cooperated.
+    first agent alone sees; where it shows tails, the table takes every choice for the other one.
+    With `reputation` agents see how often each of the others has cooperated. All keys of talk are
+    on the page [Channels](../channels.md).
 
     Commons: agents walk on a grid of `width` by `height` cells, (0, 0) at the top left, and eat
     apples by stepping onto them. A step has this order: agents walk one after the other, the
