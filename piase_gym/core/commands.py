@@ -275,6 +275,9 @@ def _cut(param: Param, following: Param | None, rest: str) -> tuple[str, str]:
     if param.kind == "text":
         return rest, ""
     words = rest.split()
+    bare_number = param.kind in ("integer", "number") and not param.before
+    if bare_number and param.optional and following is not None and not _is_number(words):
+        return "", rest  # what comes belongs to what follows
     end = len(words)
     if following is not None and following.before:
         border = following.before.split()
@@ -284,6 +287,15 @@ def _cut(param: Param, following: Param | None, rest: str) -> tuple[str, str]:
     elif param.one_word and following is not None:
         end = 2 if words and words[0].lower() in ARTICLES else 1
     return _bare(words[:end], param), " ".join(words[end:])
+
+
+def _is_number(words: list[str]) -> bool:
+    """Tell whether a line goes on with a number."""
+    try:
+        float(_plain(words[0]))
+    except (IndexError, ValueError):
+        return False
+    return True
 
 
 def _bare(words: list[str], param: Param) -> str:

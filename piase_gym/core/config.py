@@ -10,6 +10,7 @@ from pydantic import (
     BaseModel,
     ConfigDict,
     Field,
+    SerializationInfo,
     SerializerFunctionWrapHandler,
     ValidationError,
     model_serializer,
@@ -20,6 +21,8 @@ from piase_gym.core.script.models import Script
 from piase_gym.core.validation_messages import fields_at, in_words, without_branches
 from piase_gym.errors import ConfigError, EnvelopeError, UnknownFieldError, suggest
 
+WHOLE = "whole"
+"""The context in which a config is written out with all its fields."""
 ALIASES = {"max_cycles": "max_steps", "max_episode_steps": "max_steps"}
 """PettingZoo's and Gymnasium's words for the world's own `max_steps`."""
 
@@ -60,6 +63,9 @@ class WorldConfig(BaseModel):
     model_config = ConfigDict(frozen=True, extra="forbid", allow_inf_nan=False)
 
     world: ClassVar[str]
+    later: ClassVar[tuple[str, ...]] = ("script",)
+    """Fields that were added later: written out only where they differ from their default, so that
+    logs of old are of the same config. Sizes of the envelope can be among them."""
     agent_kind: ClassVar[str] = "agent"
 
     agents: int = Field(1, ge=1, description="how many agents take part")
@@ -78,11 +84,18 @@ class WorldConfig(BaseModel):
     envelope: Envelope | None = Field(None, description="largest sizes; default: its own sizes")
 
     @model_serializer(mode="wrap")
-    def _without_script(self, handler: SerializerFunctionWrapHandler) -> dict[str, Any]:
-        """Leave out the script where there is none, so that logs of old are of the same config."""
+    def _without_later(
+        self, handler: SerializerFunctionWrapHandler, info: SerializationInfo
+    ) -> dict[str, Any]:
+        """Leave out `later` fields at their defaults, unless the context asks for the whole."""
         found: dict[str, Any] = handler(self)
-        if found.get("script", self) is None:
-            del found["script"]
+        if info.context == WHOLE:
+            return found
+        for part, model in ((found, self), (found.get("envelope"), self.envelope)):
+            for name in self.later if isinstance(part, dict) else ():
+                field = type(model).model_fields.get(name)
+                if field is not None and part.get(name, self) == field.default:
+                    del part[name]
         return found
 
     def __init__(self, **data: Any) -> None:
@@ -169,9 +182,8 @@ class WorldConfig(BaseModel):
 
     def diff(self, other: Self) -> dict[str, Any]:
         """Return what changes from this config to `other`, as plain JSON-able values."""
-        mine, theirs = self.model_dump(mode="json"), other.model_dump(mode="json")
-        keys = {**theirs, **mine}  # a script is left out where there is none
-        return {key: theirs.get(key) for key in keys if theirs.get(key) != mine.get(key)}
+        mine, theirs = (c.model_dump(mode="json", context=WHOLE) for c in (self, other))
+        return {key: theirs[key] for key in theirs if theirs[key] != mine.get(key)}
 
 
 class RecallConfig(WorldConfig):

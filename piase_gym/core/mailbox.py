@@ -41,12 +41,14 @@ class ChannelRules:
         max_length: Longest message in characters; the rest is cut off.
         drop: Probability that one recipient does not get one message.
         box_size: Most letters an unread box keeps; the oldest go first.
+        history: How many of the last messages of each sender `Mailbox.recent` keeps.
     """
 
     delay: int = 1
     max_length: int = 200
     drop: float = 0.0
     box_size: int = 64
+    history: int = 0
 
 
 Hears = Callable[[str, str], bool]
@@ -72,6 +74,8 @@ class Mailbox:
     Attributes:
         delivered: For each agent what the last `deliver` showed it; observing never takes it away.
         boxes: For each agent what it has not polled yet.
+        recent: For each agent the last messages it has heard, by sender and newest first, with the
+            steps since then; none if the rules have no `history`.
         history: Every message that was sent, as dicts of the explorer document.
 
     Raises:
@@ -110,6 +114,7 @@ class Mailbox:
         self.boxes: dict[str, list[Message]] = {agent: [] for agent in self.agents}
         self.delivered: dict[str, list[Message]] = {agent: [] for agent in self.agents}
         self.history: list[MailMessage] = []
+        self.recent: dict[str, list[tuple[Message, int]]] = {agent: [] for agent in self.agents}
         self._travelling: list[tuple[int, Message]] = []
         self._now = 0
         self._cut: dict[str, tuple[int, int]] = {}
@@ -185,8 +190,14 @@ class Mailbox:
             raise ConfigError(f"deliver needs a random stream, as drop is {self.rules.drop}")
         self.delivered = {agent: [] for agent in self.agents}
         self._now += 1
-        if not self._travelling:
-            return
+        if self._travelling:
+            self._hand_over(stream)
+        if self.rules.history:
+            for agent in self.agents:
+                self._remember(agent)
+
+    def _hand_over(self, stream: Stream | None) -> None:
+        """Deliver what is due."""
         due = [letter for when, letter in self._travelling if when < self._now]
         self._travelling = [(when, item) for when, item in self._travelling if when >= self._now]
         for letter in due:
@@ -196,6 +207,16 @@ class Mailbox:
                 self.delivered[agent].append(letter)
                 if not self._at_once:
                     self._put(agent, letter)
+
+    def _remember(self, agent: str) -> None:
+        """Let a step pass for what an agent has heard, and add what it heard in this one."""
+        heard = [(letter, 0) for letter in reversed(self.delivered[agent])]
+        known = [*heard, *((letter, steps + 1) for letter, steps in self.recent[agent])]
+        self.recent[agent] = [
+            entry
+            for sender in self.agents
+            for entry in [one for one in known if one[0].sender == sender][: self.rules.history]
+        ]
 
     def _is_lost(self, stream: Stream) -> bool:
         """Draw whether one recipient does not get one message."""
@@ -231,7 +252,13 @@ class Mailbox:
             "heard": {agent: [list(item) for item in box] for agent, box in self.delivered.items()},
             "history": [list(item.values()) for item in self.history],
             "travelling": [[when, list(item)] for when, item in self._travelling],
+            **({"recent": self._recent_state()} if self.rules.history else {}),
         }
+
+    def _recent_state(self) -> dict[str, Any]:
+        """Return what agents have heard as a JSON-able value."""
+        rows = self.recent.items()
+        return {agent: [[list(letter), steps] for letter, steps in row] for agent, row in rows}
 
     def digest_state(self) -> dict[str, Any]:
         """Return the part of the state that can change the future: all but the history."""
@@ -250,8 +277,38 @@ class Mailbox:
         heard = {a: [_letter(item) for item in box] for a, box in state["heard"].items()}
         history = [_letter(item).as_dict() for item in state["history"]]
         travelling = [(_step(when), _letter(item)) for when, item in state["travelling"]]
+        recent: dict[str, list[tuple[Message, int]]] = {agent: [] for agent in self.agents}
+        if self.rules.history:
+            for agent, row in state["recent"].items():
+                recent[agent] = [(_letter(item), _step(steps)) for item, steps in row]
+        if set(recent) != set(self.agents):
+            raise ValueError(f"it has heard of others than {', '.join(self.agents)}")
+        self.recent = recent
         self._now, self.boxes, self.delivered, self.history = now, boxes, heard, history
         self._travelling = travelling
+
+
+def charged(
+    rewards: Sequence[float],
+    speakers: Sequence[int],
+    playing: Sequence[int],
+    cost: float,
+    shared: bool,
+) -> list[float]:
+    """Return rewards less what it costs to speak, which all pay together if rewards are shared.
+
+    Args:
+        rewards: What each agent got.
+        speakers: Who spoke, once for each message.
+        playing: Who took part in the step.
+        cost: Of a message.
+        shared: Whether rewards are shared.
+    """
+    found = list(rewards)
+    for speaker in speakers if cost else ():
+        for payer in playing if shared else [speaker]:
+            found[payer] -= cost / (len(playing) if shared else 1)
+    return found
 
 
 def _step(value: Any) -> int:

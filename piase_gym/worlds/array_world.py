@@ -92,6 +92,8 @@ class ArrayWorld(World[C, F]):
     capabilities: ClassVar[Capabilities] = Capabilities(batched=True)
     canonical: ClassVar[Sequence[str]]
     """The fields of the record that are the state; the rest is derived."""
+    optional: ClassVar[Sequence[str]] = ()
+    """Fields of the state that only the records of some envelopes have, behind those."""
     outcome_of: ClassVar[Sequence[Outcome]]
     """The outcome of every event code."""
     result_of: ClassVar[Sequence[Result]]
@@ -104,7 +106,8 @@ class ArrayWorld(World[C, F]):
     @property
     def state_fields(self) -> Sequence[str]:
         """The fields of the record that are the state of this world, in its envelope."""
-        return self.canonical
+        known = self.states.dtype.names or ()
+        return (*self.canonical, *(name for name in self.optional if name in known))
 
     @property
     @abstractmethod
@@ -365,9 +368,9 @@ class ArrayWorld(World[C, F]):
         """Give some agents the first fate that has a result, and take them out of play."""
         fates = range(1, len(self.result_of))
         fate = next(code for code in fates if self.result_of[code] is result)
-        slots = len(self.agents)
-        states["fate"][:, :slots][who] = fate
-        states["alive"][:, :slots][who] = 0
+        places = np.nonzero(who)
+        states["fate"][places] = fate
+        states["alive"][places] = 0
 
     def change_settings(self, fields: Mapping[str, Any]) -> None:
         """Take up changed fields of the config; vectors and masks are made anew."""

@@ -11,6 +11,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from piase_gym.compiled.stepping import NONE, REBUILD, SHOW
+from piase_gym.core.script.conditions import any_agent
 from piase_gym.core.script.run import Changes, ScriptRun, Turn
 from piase_gym.core.text_encoding import HINT_CODE, hash_text
 from piase_gym.errors import ConfigError, SnapshotError
@@ -89,6 +90,8 @@ class BatchScripts:
 
     def _playing(self, states: NDArray[Any], number: int) -> NDArray[np.bool_]:
         """Return which slots play a script."""
+        if set(self.run_of) == {number}:
+            return np.ones(len(states), np.bool_)
         return np.asarray(np.array(self.run_of)[states["config"]] == number)
 
     # -- episodes ---------------------------------------------------------------------------
@@ -105,9 +108,10 @@ class BatchScripts:
         for number, run in enumerate(self.runs):
             slots = which[self._playing(batch.states[which], number)]
             run.begin(slots)
-            if any(words is not None for words in run.first_hints()):
-                for agent in range(len(self._world.agents)):
-                    self._write(batch, run, slots, np.full_like(slots, agent))
+            words = run.first_hints()
+            if slots.size and any(word is not None for word in words):
+                hints = batch.states["hint"].reshape(len(batch.states), -1, HINT_CODE)
+                hints[slots, : len(words)] = [self._code(word) for word in words]
                 shown.append(slots)
         if not shown:
             return
@@ -126,12 +130,18 @@ class BatchScripts:
             return
         notes = run.states["note"][slots, agents]
         hints = batch.states["hint"].reshape(len(batch.states), -1, HINT_CODE)
-        for agent, note in {*zip(agents.tolist(), notes.tolist(), strict=True)}:
-            words = run.words(agent, note)
-            if words not in self._codes:
-                self._codes[words] = hash_text(words)
-            here = (agents == agent) & (notes == note)
-            hints[slots[here], agent] = self._codes[words]
+        most = int(notes.max()) + 1
+        pairs = agents * most + notes
+        table = np.zeros((len(self._world.agents) * most, HINT_CODE), np.uint8)
+        for pair in np.flatnonzero(np.bincount(pairs)).tolist():
+            table[pair] = self._code(run.words(pair // most, pair % most))
+        hints[slots, agents] = table[pairs]
+
+    def _code(self, words: str | None) -> NDArray[np.uint8]:
+        """Return the hashed code of a hint."""
+        if words not in self._codes:
+            self._codes[words] = hash_text(words)
+        return self._codes[words]
 
     def after(self, batch: Batch, acts: NDArray[Any], focal: int) -> int:
         """Let scripts do their part after a step; return how many episodes are over."""
@@ -159,7 +169,7 @@ class BatchScripts:
                 self.reached[name] = self.reached.get(name, False) | who
             if changes.ended.any():
                 self._end(batch, changes.ended, focal)
-            told.append(np.flatnonzero(changes.told.any(1)))
+            told.append(np.flatnonzero(any_agent(changes.told)))
         self.told = np.concatenate(told)
         slots = np.flatnonzero(renewed)
         if slots.size:
@@ -174,14 +184,24 @@ class BatchScripts:
             self._write(batch, run, slots, agents)
         slots = np.flatnonzero(changes.settings)
         rows = run.states["settings"][slots]
-        for key in {tuple(row) for row in rows.tolist()}:
-            batch.states["config"][slots[(rows == key).all(1)]] = self.variants[number][key]
-        return changes.told.any(1) | changes.touched | changes.ended | changes.settings
+        if not slots.size:
+            return any_agent(changes.told) | changes.touched | changes.ended
+        chosen = self._config_numbers(number)
+        batch.states["config"][slots] = chosen[tuple(rows.T)]
+        return any_agent(changes.told) | changes.touched | changes.ended | changes.settings
+
+    def _config_numbers(self, number: int) -> NDArray[np.int32]:
+        """Return the config of each combination of a script's changed settings."""
+        variants = self.variants[number]
+        table = np.zeros([1 + max(row) for row in zip(*variants, strict=True)], np.int32)
+        for key, config in variants.items():
+            table[key] = config
+        return table
 
     def _end(self, batch: Batch, ended: NDArray[np.bool_], focal: int) -> None:
         """Note whose episode is over."""
         alive = batch.states["alive"][:, : len(self._world.agents)] != 0
-        over = ended & (~alive[:, focal] if focal >= 0 else ~alive.any(1))
+        over = ended & (~alive[:, focal] if focal >= 0 else ~any_agent(alive))
         batch.states["over"][over] = batch.states["ended"][over] = 1
 
     # -- one slot ---------------------------------------------------------------------------

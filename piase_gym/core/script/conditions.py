@@ -40,6 +40,16 @@ def any_agent(mask: Mask) -> Mask:
     return found
 
 
+def count_agents(mask: Mask) -> NDArray[np.int64]:
+    """Return of how many agents a mask is true, shape (envs,)."""
+    if mask.shape[1] > 8:
+        return np.asarray(mask.sum(1))
+    found = mask[:, 0].astype(np.int64)
+    for agent in range(1, mask.shape[1]):
+        found += mask[:, agent]
+    return found
+
+
 def combine(found: Sequence[Compiled], logic: str) -> Compiled:
     """Return whether any, or all, of some conditions hold."""
     if len(found) == 1:

@@ -17,7 +17,15 @@ from piase_gym.core.commands import Result
 from piase_gym.core.digest import digest_bytes
 from piase_gym.core.facts import MAX_HINT
 from piase_gym.core.script import models
-from piase_gym.core.script.conditions import Compiled, any_agent, any_of, combine, compile_condition
+from piase_gym.core.script.columns import Columns
+from piase_gym.core.script.conditions import (
+    Compiled,
+    any_agent,
+    any_of,
+    combine,
+    compile_condition,
+    count_agents,
+)
 from piase_gym.core.script.observables import COMMON, Observable
 from piase_gym.errors import SnapshotError
 
@@ -156,7 +164,7 @@ class ScriptRun:
         asked = [leaf.flag for leaf in ends if isinstance(leaf, models.FlagIsSet)]
         self.milestones = tuple(dict.fromkeys([*script.milestones, *told]))
         self.flags = tuple(dict.fromkeys([*script.flags, *asked]))
-        self.states = np.zeros(count, record(script, len(self.agents), len(self.milestones)))
+        self.states = Columns(count, record(script, len(self.agents), len(self.milestones)))
         self._messages = script.responses(models.Message)
         self.changes = script.responses(models.ChangeSetting)
         self._goals = {goal.agent_id: goal for goal in script.goals}
@@ -247,7 +255,7 @@ class ScriptRun:
 
     def begin(self, which: Any = slice(None)) -> None:
         """Start the episodes of some environments."""
-        self.states[which] = np.zeros((), self.states.dtype)
+        self.states.clear(which)
 
     def words(self, agent: int, note: int) -> str | None:
         """Return what an agent reads: its goal, and the last message."""
@@ -341,16 +349,25 @@ class ScriptRun:
         self, number: int, event: models.Event, due: Mask, own: bool, changes: Changes
     ) -> bool:
         """Count what is due, and respond as often as is allowed; tell whether that stirs others."""
+        if event.count == 1:  # who has caused it as often as it may happen need not be looked at
+            due = due & (self.states["fired"][:, number] < event.most)[:, None]
         envs = np.flatnonzero(any_agent(due))
+        if not envs.size:
+            return False
         due = due[envs]
         fired = self.states["fired"][envs, number]
         if event.count > 1:
             counts = self.states["counts"][envs, number] + due
             self.states["counts"][envs, number] = counts
             due &= counts % event.count == 0
+            now = any_agent(due)
+            if not now.any():
+                return False
+            envs, due, fired = envs[now], due[now], fired[now]
         if own:  # the subjects cause it one after the other, as far as it may happen
-            due &= fired[:, None] + np.cumsum(due, 1) <= event.most
-            total = due.sum(1)
+            if int(fired.max()) + due.shape[1] > event.most:
+                due &= fired[:, None] + np.cumsum(due, 1) <= event.most
+            total = count_agents(due)
         else:  # it happens once, whomever it is about
             total = (any_agent(due) & (fired < event.most)).astype(np.int64)
         happens = total > 0

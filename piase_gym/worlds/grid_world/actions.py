@@ -7,6 +7,7 @@ import re
 from typing import Final
 
 from piase_gym.core.commands import Command, Param, Verb
+from piase_gym.worlds.channel.symbols import SAYING
 from piase_gym.worlds.grid_world.rules.events import (
     CLOSE_DOOR,
     DROP,
@@ -24,18 +25,16 @@ ACTING = "pick up, drop, open, close, unlock, switch or lift what is on the cell
 
 
 @functools.cache
-def grammar_of(symbols: int, frame: FrameName, acting: str = ACTING) -> tuple[Verb, ...]:
+def grammar_of(
+    message: tuple[Param, ...], frame: FrameName, acting: str = ACTING
+) -> tuple[Verb, ...]:
     """Return the verbs, each with a message if there is a channel.
 
     Args:
-        symbols: How many symbols can be said.
+        message: The parameters of what is said with a command.
         frame: The frame of reference.
         acting: What `interact` can do.
     """
-    saying = Param(
-        "symbol", kind="integer", before="saying", minimum=1, maximum=symbols, optional=True
-    )
-    message = (saying,) if symbols else ()
     return (
         *verbs_of(frame, "if it is free", message),
         Verb("stay", "do nothing", message, ("wait", "noop", "do nothing")),
@@ -43,12 +42,9 @@ def grammar_of(symbols: int, frame: FrameName, acting: str = ACTING) -> tuple[Ve
     )
 
 
-@functools.cache
-def commands_of(symbols: int, frame: FrameName) -> tuple[Command, ...]:
-    """Return the command of every index: symbol * 6 + action."""
-    silent = [*MOVES[frame], Command("stay"), Command("interact")]
-    said = [{}, *({"symbol": symbol} for symbol in range(1, symbols + 1))]
-    return tuple(Command(verb, {**values, **more}) for more in said for verb, values in silent)
+def silent_commands(frame: FrameName) -> list[Command]:
+    """Return the command of every index without a message; ``message * 6 + action`` says one."""
+    return [*MOVES[frame], Command("stay"), Command("interact")]
 
 
 _DEEDS: Final = {
@@ -69,7 +65,7 @@ _THINGS: Final = {
 }
 _DEED = re.compile(
     rf"({'|'.join(_DEEDS)})((?: (?:the|a|an|my|locked|closed|open|up|down|here|on|off|with|ahead|"
-    rf"{'|'.join(_THINGS)}))*)( saying \d+)?"
+    rf"{'|'.join(_THINGS)}))*)({SAYING})"
 )
 
 

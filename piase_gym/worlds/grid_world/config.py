@@ -6,8 +6,8 @@ from typing import TYPE_CHECKING, Annotated, Any, ClassVar, Literal, Self
 
 from pydantic import BaseModel, ConfigDict, Field, field_validator, model_validator
 
-from piase_gym.core.config import Envelope, WorldConfig
 from piase_gym.errors import ConfigError
+from piase_gym.worlds.channel.config import ChannelEnvelope, SymbolConfig
 from piase_gym.worlds.grid_world import cells as kinds
 from piase_gym.worlds.grid_world.levels import LAYOUTS, custom, of_layout
 from piase_gym.worlds.grid_world.limits import (
@@ -15,7 +15,6 @@ from piase_gym.worlds.grid_world.limits import (
     MAX_MOVERS,
     MAX_PATCHES,
     MAX_SIDE,
-    MAX_SYMBOLS,
 )
 
 Position = tuple[Annotated[int, Field(ge=0, lt=MAX_SIDE)], Annotated[int, Field(ge=0, lt=MAX_SIDE)]]
@@ -50,14 +49,13 @@ class Rewards(BaseModel):
     starved: float = Field(-10.0, description="running out of energy")
 
 
-class GridWorldEnvelope(Envelope):
+class GridWorldEnvelope(ChannelEnvelope):
     """The sizes that fix GridWorld's spaces."""
 
     agents: int = Field(1, ge=1, le=kinds.MAX_AGENTS, description="most agents")
     width: int = Field(1, ge=1, le=MAX_SIDE, description="widest map")
     height: int = Field(1, ge=1, le=MAX_SIDE, description="highest map")
     window: int = Field(1, ge=1, le=15, description="largest window")
-    symbols: int = Field(0, ge=0, le=MAX_SYMBOLS, description="most symbols of the channel")
     status: int = Field(0, ge=0, le=1, description="1: vectors tell energy, level, role and food")
     recall: int = Field(0, ge=0, le=1, description="1: vectors tell what agents remember")
 
@@ -67,10 +65,11 @@ class GridWorldEnvelope(Envelope):
         return bool(self.symbols or self.status or self.recall)
 
 
-class GridWorldConfig(WorldConfig):
+class GridWorldConfig(SymbolConfig):
     """Everything about a GridWorld that can be set; see `GridWorld` for what it means."""
 
     world: ClassVar[str] = "GridWorld"
+    has_places: ClassVar[bool] = True
 
     agents: int = Field(1, ge=1, le=kinds.MAX_AGENTS, description="how many agents take part")
     layout: Layout = Field("empty", description="what stands on the grid")
@@ -113,9 +112,6 @@ class GridWorldConfig(WorldConfig):
     )
     energy: int = Field(0, ge=0, le=255, description="steps until an agent starves; 0: never")
     fruit_energy: int = Field(20, ge=0, le=255, description="energy in a fruit")
-    symbols: int = Field(
-        0, ge=0, le=MAX_SYMBOLS, description="symbols that agents can say to all others; 0: none"
-    )
     join_at: tuple[Annotated[int, Field(ge=0)] | None, ...] = Field(
         (),
         description="step after which each agent enters; 0 (default): there from the start; null: "
@@ -352,7 +348,7 @@ class GridWorldConfig(WorldConfig):
             width=self.width,
             height=self.height,
             window=self.window,
-            symbols=self.symbols,
+            **self.channel_sizes(),
             recall=self.recall is not None,
             status=bool(self.energy or self.levels or self.num_taggers or self.clearing),
         )
@@ -372,7 +368,6 @@ __all__ = [
     "MAX_MOVERS",
     "MAX_PATCHES",
     "MAX_SIDE",
-    "MAX_SYMBOLS",
     "GridWorldConfig",
     "GridWorldEnvelope",
     "Rewards",

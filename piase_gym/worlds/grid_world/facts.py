@@ -20,10 +20,10 @@ from typing import Any, NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
-from piase_gym.core.mailbox import Message
 from piase_gym.core.text_encoding import hash_text, one_line, unescape
 from piase_gym.core.world import Facts
 from piase_gym.errors import TextParseError
+from piase_gym.worlds.channel.symbols import ChannelForm, Earlier, Heard, heard_lines
 from piase_gym.worlds.grid_world.cells import AGENT, CELLS, CODES, HEADINGS, NAMES, OPAQUE
 from piase_gym.worlds.grid_world.config import GridWorldConfig
 from piase_gym.worlds.grid_world.observe.recall import (
@@ -88,6 +88,7 @@ class GridFacts(Facts):
             ``you`` in a window and ``floor`` in a grid, where `position` tells it.
         goal: The nearest visible goal as (ahead, right) in a window, (down, right) in a grid.
         status: What concerns energy, strength and roles, if the envelope has `status`.
+        earlier: With `message_history`, what was heard before.
         recall: With `recall`, what was seen before and is not in view now, row by row.
     """
 
@@ -98,6 +99,7 @@ class GridFacts(Facts):
     cells: tuple[tuple[str, ...], ...]
     goal: tuple[int, int] | None
     status: Status | None = None
+    earlier: tuple[Earlier, ...] = ()
     recall: tuple[Recalled, ...] = ()
 
 
@@ -117,7 +119,8 @@ class Layout:
         self.own = None if self.whole_grid else self.area - 1 - self.columns + 1 + self.columns // 2
         self.names = config.names(envelope.agents)
         self.length = vector_length(envelope, self.rows, self.columns)
-        self.status, self.symbols = bool(envelope.status), envelope.symbols
+        self.status = bool(envelope.status)
+        self.channel = ChannelForm(config, envelope)
         self.wide = envelope.wide
         self.sizes = envelope.width, envelope.height
         self.recall = PLANES * envelope.width * envelope.height * envelope.recall
@@ -182,10 +185,10 @@ def facts_of(
     ]
     row, column = form.own_cell((x, y))
     rows[row][column] = "floor" if form.whole_grid else YOU
-    status, messages, memory = _read_extras(values[form.told :], form)
+    status, heard, memory = _read_extras(values[form.told :], form, agent)
     return GridFacts(
         agent=agent,
-        messages=messages,
+        messages=heard.messages,
         hint=hint,
         size=(width, height),
         position=(x, y),
@@ -194,24 +197,23 @@ def facts_of(
         cells=tuple(map(tuple, rows)),
         goal=form.goal_of(ahead, aside),
         status=status,
+        earlier=heard.earlier,
         recall=memory,
     )
 
 
 def _read_extras(
-    values: list[int], form: Layout
-) -> tuple[Status | None, tuple[Message, ...], tuple[Recalled, ...]]:
+    values: list[int], form: Layout, agent: str
+) -> tuple[Status | None, Heard, tuple[Recalled, ...]]:
     """Read what only wide vectors have: status, messages and what is remembered."""
     if not form.wide:
-        return None, (), ()
+        return None, Heard(()), ()
     status, memory = None, recalled(values[len(values) - form.recall :], form)
     values = values[: len(values) - form.recall]
     if form.status:
         status = Status(values[0], values[1], ROLES[values[2]], values[3])
         values = values[STATUS:]
-    said = zip(form.names, values, strict=False)  # no values without a channel
-    messages = tuple(Message(name, "all", str(symbol)) for name, symbol in said if symbol)
-    return status, messages, memory
+    return status, form.channel.read(values, agent), memory
 
 
 @dataclass(frozen=True)
@@ -239,7 +241,8 @@ class VectorTeller:
             + _goal_of_bytes(form, heading, data[area + 6 : area + 8])
         )
         if form.wide:
-            text += _extras_text(*_read_extras(list(data[form.told :]), form), form)
+            extras = _read_extras(list(data[form.told :]), form, self.agents[agent])
+            text += _extras_text(*extras, form)
         return text if hint is None else f"{text}\nHint: {one_line(hint)}"
 
 
@@ -276,8 +279,7 @@ def vector_of(facts: GridFacts, form: Layout) -> NDArray[np.uint8]:
         energy, level, role, food = facts.status
         vector[start : start + STATUS] = energy, level, ROLES.index(role), food
         start += STATUS
-    for letter in facts.messages:
-        vector[start + form.names.index(letter.sender)] = int(letter.message)
+    form.channel.write(Heard(facts.messages, facts.earlier), vector, start)
     if form.recall:
         vector[form.length - form.recall :] = vector_of_recalled(facts.recall, form)
     return vector
@@ -292,22 +294,21 @@ def text_of(facts: GridFacts, form: Layout) -> str:
     place = Place(*facts.position, heading, *facts.size)
     text = _head(form, facts.agent, facts.size, facts.position, heading, facts.carrying)
     text += words_of_cells(facts.cells, form, place) + _goal(facts.goal, heading, form)
-    text += _extras_text(facts.status, facts.messages, facts.recall, form)
+    heard = Heard(facts.messages, facts.earlier)
+    text += _extras_text(facts.status, heard, facts.recall, form)
     return text if facts.hint is None else f"{text}\nHint: {one_line(facts.hint)}"
 
 
 def _extras_text(
     status: Status | None,
-    messages: Sequence[Message],
+    heard: Heard,
     memory: Sequence[Recalled],
     form: Layout,
 ) -> str:
     """Write what only wide vectors have: status, what is remembered, and messages."""
     text = "" if status is None else _status(status, form.config)
     text += recall_text(memory)
-    for item in messages:
-        text += f"\n{item.sender} says: {one_line(item.message)}"
-    return text
+    return "\n".join([text, *heard_lines(*heard)])
 
 
 def _head(
@@ -373,7 +374,6 @@ _STATUS = re.compile(
     r"You have energy for (\d+) more steps\.|You are an? (tagger|runner)\.|"
     r"Your strength is (\d+)\.|Pieces of food left: (\d+)\."
 )
-_SAYS = re.compile(r"(\S+) says: (.*)")
 _HINT = re.compile(r"Hint: (.*)")
 
 
@@ -397,7 +397,7 @@ def parse(text: str, config: GridWorldConfig) -> GridFacts:
     scene = SceneReader(form, Place(x, y, heading, width, height))
     carried: str | None = None
     goal: Offset | None = None
-    messages: list[Message] = []
+    heard = Heard(())
     hint: str | None = None
     status = Status(0, 1, ROLES[0], 0) if form.status else None
     memory: list[Recalled] = []
@@ -413,13 +413,13 @@ def parse(text: str, config: GridWorldConfig) -> GridFacts:
             status = _read_status(match, line, status)
         elif match := MOMENT.fullmatch(line):
             memory = [*memory, *in_order(read_moment(match, line, form), line)]
-        elif match := _SAYS.fullmatch(line):
-            messages.append(_read_letter(match, line, form))
+        elif found := form.channel.take(line, header.group(1), heard, _require):
+            heard = found
         elif not scene.take(line):
             raise TextParseError(f"GridWorld: cannot read the line {line[:80]!r}")
     return GridFacts(
         agent=header.group(1),
-        messages=tuple(messages),
+        messages=heard.messages,
         hint=hint,
         size=(width, height),
         position=(x, y),
@@ -428,6 +428,7 @@ def parse(text: str, config: GridWorldConfig) -> GridFacts:
         cells=scene.cells(),
         goal=goal,
         status=status,
+        earlier=heard.earlier,
         recall=in_order(memory, "Seen ..."),
     )
 
@@ -441,14 +442,6 @@ def _read_status(match: re.Match[str], line: str, status: Status | None) -> Stat
     found = {name: int(number) for name, number in numbers.items() if number is not None}
     _require(all(number <= 255 for number in found.values()), line, "numbers go up to 255")
     return status._replace(**found, role=role or status.role)
-
-
-def _read_letter(match: re.Match[str], line: str, form: Layout) -> Message:
-    """Read what another agent says."""
-    symbols = [str(symbol) for symbol in range(1, form.symbols + 1)]
-    _require(match.group(1) in form.names, line, f"agents are {', '.join(form.names)}")
-    _require(match.group(2) in symbols, line, f"symbols are {', '.join(symbols) or 'none'}")
-    return Message(match.group(1), "all", match.group(2))
 
 
 def _read_goal(match: re.Match[str], line: str, heading: int, form: Layout) -> Offset | None:

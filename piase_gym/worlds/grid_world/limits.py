@@ -8,4 +8,3 @@ MAX_SIDE: Final = 64
 MAX_GOALS: Final = 16
 MAX_PATCHES: Final = 64
 MAX_MOVERS: Final = 16
-MAX_SYMBOLS: Final = 16

@@ -7,6 +7,7 @@ from collections.abc import Callable, Mapping
 from typing import Any
 
 from piase_gym.core.world import Manual
+from piase_gym.worlds.channel.symbols import channel_rules_told
 from piase_gym.worlds.grid_world import cells as kinds
 from piase_gym.worlds.grid_world.config import GridWorldConfig
 from piase_gym.worlds.grid_world.levels import of_layout
@@ -204,9 +205,7 @@ def _extras(config: GridWorldConfig) -> list[str]:
         fruit = f"; a fruit gives {config.fruit_energy}" if kinds.FRUIT in present else ""
         said.append(f"You starve when your energy is used up, one a step{fruit}.")
     if config.symbols:
-        said.append(
-            f"With each command you can say a symbol from 1 to {config.symbols} to all others."
-        )
+        said.append(channel_rules_told(config))
     return said
 
 

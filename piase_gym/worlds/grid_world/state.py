@@ -19,6 +19,7 @@ from piase_gym.compiled.memory import record as record_type
 from piase_gym.compiled.stepping import BOOKKEEPING
 from piase_gym.compiled.stepping import single as single_type
 from piase_gym.core.text_encoding import HINT_CODE
+from piase_gym.worlds.channel.kernels import channel_problem, channel_size
 from piase_gym.worlds.grid_world.cells import (
     AGENT,
     FOODS,
@@ -42,18 +43,21 @@ from piase_gym.worlds.grid_world.rules.tables import TABLE, new_table
 from piase_gym.worlds.grids.windows import WORD, maps_size
 
 MAX_MARGIN: Final = 15
+BEHIND: Final = ("memory", "mail")
+"""What only some records have, which kernels find behind the cells."""
 NUM_STREAMS: Final = 3  # layout, dynamics, channel
 
 
-def buckets(envelope: GridWorldEnvelope) -> tuple[int, int, int, int]:
-    """Return (side, margin, capacity, bytes of memory) of the record that holds an envelope.
+def buckets(envelope: GridWorldEnvelope) -> tuple[int, int, int, int, int]:
+    """Return (side, margin, capacity, bytes of memory and channel) of an envelope's record.
 
     Each capacity is a separate compilation; sides and margins are not (`kernel_type`).
     """
     side = next(s for s in (16, 32, MAX_SIDE) if s >= max(envelope.width, envelope.height))
     capacity = next(c for c in (4, MAX_AGENTS) if c >= envelope.agents)
     memory = capacity * PLANES * side * side * envelope.recall
-    return side, 7 if envelope.window <= 7 else MAX_MARGIN, capacity, memory
+    margin = 7 if envelope.window <= 7 else MAX_MARGIN
+    return side, margin, capacity, memory, channel_size(envelope)
 
 
 def _fields(agents: int) -> tuple[list[Any], list[Any]]:
@@ -97,7 +101,7 @@ def _fields(agents: int) -> tuple[list[Any], list[Any]]:
 
 
 @functools.cache
-def layout(side: int, margin: int, agents: int, memory: int = 0) -> np.dtype[Any]:
+def layout(side: int, margin: int, agents: int, memory: int = 0, mail: int = 0) -> np.dtype[Any]:
     """Return the record of an environment.
 
     The fields up to `cells` are the canonical state; those after it are derived or settings. In
@@ -107,6 +111,8 @@ def layout(side: int, margin: int, agents: int, memory: int = 0) -> np.dtype[Any
     canonical.append(("cells", "u1", side * side))
     if memory:  # kernels find it behind the cells
         canonical.append(("memory", "u1", memory))
+    if mail:
+        canonical.append(("mail", "u1", mail))
     grid: list[Any] = [
         ("free", "<u8", side),  # while a level is made: bit x of word y stands for free floor
         ("maps", "u1", maps_size(side, margin)),
@@ -128,7 +134,7 @@ def kernel_type(records: np.dtype[Any]) -> np.dtype[Any]:
     agents = records["x"].shape[0]
     largest = records if CHECKED else layout(MAX_SIDE, MAX_MARGIN, agents)
     known: Mapping[str, Any] = largest.fields or {}
-    fields = {name: known[name][:2] for name in known if name != "memory"}
+    fields = {name: known[name][:2] for name in known if name not in BEHIND}
     cells, size = fields["cells"][1], largest.itemsize
     words = -(-cells // WORD) * WORD  # where the first word of `free` would lie without cells
     fields["cells"] = np.dtype(("u1", size - cells)), cells
@@ -156,7 +162,7 @@ def vector_length(envelope: GridWorldEnvelope, rows: int, columns: int) -> int:
     """Return the length of a vector whose frame has so many rows and columns."""
     extra = STATUS if envelope.status else 0
     extra += PLANES * envelope.width * envelope.height * envelope.recall
-    return rows * columns + SCALARS + extra + (envelope.agents if envelope.symbols else 0)
+    return rows * columns + SCALARS + extra + envelope.message_bytes
 
 
 def new_single(config: GridWorldConfig, envelope: GridWorldEnvelope) -> NDArray[Any]:
@@ -169,7 +175,7 @@ def new_single(config: GridWorldConfig, envelope: GridWorldEnvelope) -> NDArray[
 
 def config_table(config: GridWorldConfig, envelope: GridWorldEnvelope) -> NDArray[Any]:
     """Return the table of one config, shape (1,)."""
-    side, margin, _, memory = buckets(envelope)
+    side, margin, _, memory, _ = buckets(envelope)
     return new_table(config, envelope, side, margin, memory)
 
 
@@ -217,7 +223,11 @@ def find_problem(record: Any, table: Any) -> str:
             return f"{places!r} has a place outside of the grid"
     if (record["movers"][:, 2] & ~3).any():
         return "'movers' must have headings in 0..3"
-    return _find_cell_problem(record, width, height) or _find_memory_problem(record)
+    return (
+        _find_cell_problem(record, width, height)
+        or _find_memory_problem(record)
+        or channel_problem(record, table)
+    )
 
 
 def _find_cell_problem(record: Any, width: int, height: int) -> str:

@@ -30,9 +30,10 @@ from piase_gym.core.world import HINT_TEXT, Capabilities, Manual
 from piase_gym.errors import AgentError, EnvelopeError, GenerationError
 from piase_gym.worlds.array_world import ArrayWorld, Batch
 from piase_gym.worlds.batch_arrays import stacked
+from piase_gym.worlds.channel.symbols import message_params, said_with
 from piase_gym.worlds.grid_world import facts as views
 from piase_gym.worlds.grid_world import scripting
-from piase_gym.worlds.grid_world.actions import commands_of, deed_events, grammar_of
+from piase_gym.worlds.grid_world.actions import deed_events, grammar_of, silent_commands
 from piase_gym.worlds.grid_world.cells import (
     CELLS,
     HEADINGS,
@@ -45,7 +46,6 @@ from piase_gym.worlds.grid_world.cells import (
 )
 from piase_gym.worlds.grid_world.config import (
     MAX_SIDE,
-    MAX_SYMBOLS,
     GridWorldConfig,
     GridWorldEnvelope,
 )
@@ -67,6 +67,7 @@ from piase_gym.worlds.grid_world.rules.events import (
 )
 from piase_gym.worlds.grid_world.rules.kernels import KERNELS, enter_one
 from piase_gym.worlds.grid_world.state import (
+    BEHIND,
     CANONICAL,
     STATUS,
     config_table,
@@ -118,7 +119,9 @@ class GridWorld(ArrayWorld[GridWorldConfig, GridFacts]):
     `open the door`.
 
     With `symbols=n`, index ``6 * symbol + action`` also says a symbol to all others (`move north
-    saying 2`); symbol 0 is silence. What is said is heard in the observation after the step.
+    saying 2`); symbol 0 is silence. What is said is heard in the observation after the step. The
+    page [Channels](../channels.md) has more: longer messages, to one agent, delay, loss, range, who
+    hears whom, cost, history, and words.
 
     `interact` picks up a key with empty hands, puts down what is carried on free floor, opens and
     closes doors, unlocks a locked door with the key, turns a switch, and lifts food. With nothing
@@ -180,6 +183,7 @@ class GridWorld(ArrayWorld[GridWorldConfig, GridFacts]):
     version: ClassVar[int] = 1
     milestones: ClassVar[tuple[str, ...]] = MILESTONES
     canonical: ClassVar[Sequence[str]] = CANONICAL
+    optional: ClassVar[Sequence[str]] = BEHIND
     outcome_of: ClassVar[Sequence[Outcome]] = OUTCOMES
     result_of: ClassVar[Sequence[Result]] = RESULTS
     kernels: ClassVar[Kernels] = KERNELS
@@ -209,6 +213,15 @@ class GridWorld(ArrayWorld[GridWorldConfig, GridFacts]):
         self.text_length = _longest_text(self.form)
         self.awaiting_agents = bool(config.latecomers)
         self.reset(0)
+
+    @classmethod
+    def kind_for(cls, config: GridWorldConfig) -> type[GridWorld]:
+        """Return this world, or one whose agents also speak in words."""
+        if not config.speech:
+            return GridWorld
+        from piase_gym.worlds.channel.speech import speaking
+
+        return speaking(GridWorld)
 
     @classmethod
     def version_of(cls, config: GridWorldConfig) -> int:
@@ -245,17 +258,13 @@ class GridWorld(ArrayWorld[GridWorldConfig, GridFacts]):
     def grammar(self) -> tuple[Verb, ...]:
         """``move <direction>``, or ``forward`` and ``turn <side>``; ``stay`` and ``interact``."""
         config = self.config
-        return grammar_of(self.envelope.symbols, config.frame, deeds_of(config))
-
-    @property
-    def state_fields(self) -> Sequence[str]:
-        """The canonical fields, and the memory of agents where the envelope has `recall`."""
-        return (*CANONICAL, "memory") if self.envelope.recall else CANONICAL
+        said = message_params(self.envelope, self.agents)
+        return grammar_of(said, config.frame, deeds_of(config))
 
     @property
     def commands(self) -> tuple[Command, ...]:
-        """The command of every index: symbol * 6 + action."""
-        return commands_of(self.envelope.symbols, self.config.frame)
+        """The command of every index: message * 6 + action."""
+        return said_with(silent_commands(self.config.frame), self.envelope, self.agents)
 
     @property
     def noop(self) -> Command:
@@ -272,7 +281,7 @@ class GridWorld(ArrayWorld[GridWorldConfig, GridFacts]):
         high[area : area + 8] = (*(MAX_SIDE,) * 4, 3, 31, 2 * MAX_SIDE, 2 * MAX_SIDE)
         if self.envelope.symbols:
             first = form.told + STATUS * form.status
-            high[first : first + self.envelope.agents] = MAX_SYMBOLS
+            high[first : first + form.channel.length] = form.channel.high
         if form.recall:
             half = form.length - form.recall // 2
             high[form.length - form.recall : half] = MAX_CODE
@@ -299,7 +308,7 @@ class GridWorld(ArrayWorld[GridWorldConfig, GridFacts]):
     @classmethod
     def verbs_of(cls, config: GridWorldConfig) -> Sequence[str]:
         """Return the verbs."""
-        return [verb.name for verb in grammar_of(config.fixed_sizes().symbols, config.frame)]
+        return [verb.name for verb in grammar_of((), config.frame)]
 
     @classmethod
     def place_problem(cls, config: GridWorldConfig, thing: str | None, place: Any) -> str | None:

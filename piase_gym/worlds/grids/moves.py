@@ -12,6 +12,7 @@ from collections.abc import Mapping
 from typing import Final
 
 from piase_gym.core.commands import Command, Param, Verb
+from piase_gym.worlds.channel.symbols import SAYING
 from piase_gym.worlds.grids.words import COMPASS, FrameName
 
 DIRECTIONS: Final = ("north", "south", "west", "east")
@@ -59,10 +60,11 @@ def with_new_names(command: Command, frame: FrameName) -> Command:
 _WAYS = {**{name: name for name in COMPASS}, **FIRST_NAMES}
 _GRID = re.compile(
     rf"(?:(?:move|{'|'.join(_WALKING)}) )?(?:to the )?"
-    rf"(?:({'|'.join(_WAYS)})|(forward|forwards|ahead))(?:ward|wards)?( saying \d+)?"
+    rf"(?:({'|'.join(_WAYS)})|(forward|forwards|ahead))(?:ward|wards)?({SAYING})"
 )
 _AGENT = re.compile(
-    r"(?:(?:turn|rotate|face) )?(?:to the |to your )?(left|right|around|back|about)( saying \d+)?"
+    r"(?:(?:turn|rotate|face) )?(?:to the |to your )?(left|right|around|back|about)"
+    rf"({SAYING})"
 )
 
 

@@ -11,6 +11,7 @@ from pydantic import BaseModel, ConfigDict, Field, model_validator
 from piase_gym.core.config import Envelope, WorldConfig
 from piase_gym.core.jsonable import jsonable
 from piase_gym.errors import ConfigError
+from piase_gym.worlds.channel.config import MessageConfig
 from piase_gym.worlds.object_search.codes import (
     MAX_AGENTS,
     MAX_LINE,
@@ -55,10 +56,13 @@ class ObjectSearchEnvelope(Envelope):
     camera: int = Field(0, ge=0, le=1, description="1: vectors tell what is in a picture")
 
 
-class ObjectSearchConfig(WorldConfig):
+class ObjectSearchConfig(MessageConfig):
     """Everything about an ObjectSearch that can be set; see `ObjectSearch` for what it means."""
 
     world: ClassVar[str] = "ObjectSearch"
+    has_places: ClassVar[bool] = True
+    length_unit: ClassVar[str] = "columns"
+    later: ClassVar[tuple[str, ...]] = (*WorldConfig.later, "message_cost", "message_topology")
 
     agents: int = Field(1, ge=1, le=MAX_AGENTS, description="how many agents take part")
     backend: Backend = Field(

@@ -130,6 +130,7 @@ TABLE: Final = record_type(
         ("pieces", "<i4"),  # of furniture
         *fields_of("<i4", "recall delay reach"),  # -1 and 0 stand for none; reach is in columns
         ("loss", "<u8"),  # of reports, in 2**32
+        ("heard", "<u4", MAX_AGENTS),  # for each sender a bit a listener
         ("join", "<i4", MAX_AGENTS),
         ("line", "<i4"),  # whether `shelf` is given
         ("shelf", "<u2", MAX_LINE),
@@ -176,6 +177,9 @@ def new_table(config: ObjectSearchConfig, envelope: ObjectSearchEnvelope) -> NDA
     table["recall"] = -1 if config.delay is None else config.recall
     table["delay"] = config.message_delay if buckets(envelope)[2] else 0
     table["loss"] = round(config.message_loss * 2**32)
+    heard_by = config.listeners()
+    table["heard"][: len(heard_by)] = heard_by
+    table["worth_message"] -= config.message_cost
     table["reach"] = MAX_LINE if config.message_range is None else config.message_range
     table["late"] = bool(config.latecomers)
     steps = [-1 if step is None else step for step in config.join_at]

@@ -203,9 +203,10 @@ class ObjectSearch(ArrayWorld[ObjectSearchConfig, SearchFacts]):
         kind = cls._kind_by_backend(config)
         if not config.speech:
             return kind
-        from piase_gym.worlds.object_search.speech import speaking
+        from piase_gym.worlds.channel.speech import speaking
+        from piase_gym.worlds.object_search.speech import SpeaksOfObjects
 
-        return speaking(kind)
+        return speaking(kind, SpeaksOfObjects)
 
     @classmethod
     def _kind_by_backend(cls, config: ObjectSearchConfig) -> type[ObjectSearch]:

@@ -2,11 +2,15 @@
 
 from __future__ import annotations
 
+import functools
 import math
 import re
+from dataclasses import replace
 from typing import Final, Literal, NamedTuple
 
 from piase_gym.core.commands import Command, Param, Verb
+from piase_gym.worlds.channel.config import ChannelEnvelope
+from piase_gym.worlds.channel.symbols import said_with
 
 WALK: Final = 0.6
 """How much of the full drive `forward` and `back` use; `push` uses all of it."""
@@ -70,6 +74,38 @@ GRAMMAR = (
     ),
 )
 SAY = Verb("say", "say something to all others", (Param("message", "text"),))
+
+
+def tell_verb(agents: tuple[str, ...]) -> Verb:
+    """Return the verb that says something to one of some agents."""
+    words = Param("message", "text")
+    return Verb("tell", "say something to one agent", (Param("agent_id", choices=agents), words))
+
+
+def grammar_of(said: tuple[Param, ...]) -> tuple[Verb, ...]:
+    """Return the verbs, each with the parameters of what is said with it."""
+    return tuple(replace(verb, params=(*verb.params, *said)) for verb in GRAMMAR)
+
+
+@functools.lru_cache(maxsize=64)
+def table_of(
+    indices: str, envelope: ChannelEnvelope, agents: tuple[str, ...]
+) -> tuple[Command, ...]:
+    """Return what the indices stand for: the primitives, then the same with each message."""
+    return said_with(TABLES[indices], envelope, agents)
+
+
+def silent(command: Command) -> Command:
+    """Return a command without the symbols that are said with it."""
+    kept = {k: v for k, v in command.parameters.items() if not k.startswith("symbol")}
+    return Command(command.verb, {k: v for k, v in kept.items() if k != "agent_id"})
+
+
+def symbols_of(command: Command) -> str:
+    """Return the symbols that are said with a command, with spaces between them."""
+    said = [str(v) for k, v in command.parameters.items() if k.startswith("symbol")]
+    return " ".join(said)
+
 
 PRIMITIVES = (
     Command("wait"),

@@ -13,7 +13,8 @@ from typing import Annotated, Any, ClassVar, Literal, Self
 
 from pydantic import Field, model_validator
 
-from piase_gym.core.config import Envelope, RecallConfig
+from piase_gym.core.config import RecallConfig
+from piase_gym.worlds.channel.config import ChannelEnvelope, SymbolConfig
 from piase_gym.worlds.physics_playground.levels.items import (
     MAX_OBJECTS,
     MAX_SIDE,
@@ -51,7 +52,7 @@ class Rewards(Part):
     illegal: float = Field(-0.1, description="an illegal or unreadable command")
 
 
-class PhysicsEnvelope(Envelope):
+class PhysicsEnvelope(ChannelEnvelope):
     """The sizes that fix PhysicsPlayground's spaces."""
 
     agents: int = Field(1, ge=1, le=MAX_AGENTS, description="most agents")
@@ -64,10 +65,13 @@ class PhysicsEnvelope(Envelope):
 Rays = Annotated[int, Field(ge=0, le=64)]
 
 
-class PhysicsPlaygroundConfig(RecallConfig):
+class PhysicsPlaygroundConfig(RecallConfig, SymbolConfig):
     """Everything about a PhysicsPlayground that can be set; see `PhysicsPlayground`."""
 
     world: ClassVar[str] = "PhysicsPlayground"
+    has_places: ClassVar[bool] = True
+    length_unit: ClassVar[str] = "m"
+    later: ClassVar[tuple[str, ...]] = (*SymbolConfig.later, "sight")
 
     task: Task = Field("reach", description="what is to be done")
     agents: int = Field(
@@ -102,8 +106,15 @@ class PhysicsPlaygroundConfig(RecallConfig):
     nearest: int = Field(4, ge=0, le=MAX_OBJECTS, description="how many objects are seen")
     rays: Rays = Field(8, description="lidar rays, evenly around")
     range: float = Field(4.0, ge=0.5, le=30.0, description="how far lidar reaches")
-    messages: bool = Field(False, description="whether agents can say things to each other")
-    delay: int = Field(1, ge=0, le=100, description="steps until a message is heard")
+    speech: bool = Field(
+        False, description="whether agents can say things to each other in words; or `messages`"
+    )
+    message_delay: int = Field(
+        1, ge=0, le=100, description="steps until a message is heard; or `delay`"
+    )
+    sight: float | None = Field(
+        None, ge=0.5, le=60.0, description="how far other agents are seen; default: everywhere"
+    )
     stride: int = Field(
         128, ge=1, le=10_000, description="most steps of a command with an amount or a target"
     )
@@ -125,6 +136,15 @@ class PhysicsPlaygroundConfig(RecallConfig):
     max_steps: int = Field(200, ge=1, le=2**31 - 1, description="steps until truncation")
     rewards: Rewards = Field(default_factory=lambda: Rewards(), description="the reward table")
     envelope: PhysicsEnvelope | None = Field(None, description="largest sizes")
+
+    @classmethod
+    def meaning(cls, name: str, value: Any) -> dict[str, Any]:
+        """Also take the names that two keys of the channel had first."""
+        return {{"messages": "speech", "delay": "message_delay"}.get(name, name): value}
+
+    def reaches(self, one: Any, other: Any) -> bool:
+        """Tell whether two places are within `message_range`, as the crow flies."""
+        return self.message_range is None or math.dist(one, other) <= self.message_range
 
     @model_validator(mode="before")
     @classmethod
@@ -251,7 +271,8 @@ class PhysicsPlaygroundConfig(RecallConfig):
             objects=len(self.things),
             nearest=min(self.nearest, len(self.things)),
             rays=self.rays,
-            messages=int(self.messages),
+            messages=int(self.speech),
+            **self.channel_sizes(),
         )
 
     def fixed_sizes(self) -> PhysicsEnvelope:

@@ -24,6 +24,7 @@ from numpy.typing import NDArray
 from piase_gym.core.mailbox import Message
 from piase_gym.core.text_encoding import HINT_CODE, hash_text
 from piase_gym.core.world import HINT_TEXT, Facts
+from piase_gym.worlds.channel.symbols import ChannelForm, Earlier, Heard
 from piase_gym.worlds.physics_playground.config import PhysicsPlaygroundConfig
 from piase_gym.worlds.physics_playground.levels.items import COLOURS, KINDS
 from piase_gym.worlds.physics_playground.observe.vector import (
@@ -80,6 +81,7 @@ class PhysicsFacts(Facts):
         others: The other agents in play, in their order.
         lidar: How far it is from the agent's centre to the next thing in each direction,
             centimetres, from ahead around by the left; what is out of range reads as the range.
+        earlier: With `message_history`, what was heard before.
     """
 
     position: tuple[int, int, int]
@@ -93,6 +95,7 @@ class PhysicsFacts(Facts):
     objects: tuple[Sighting, ...]
     others: tuple[Sighting, ...]
     lidar: tuple[int, ...]
+    earlier: tuple[Earlier, ...] = ()
 
 
 OWN = 14
@@ -142,7 +145,9 @@ class Layout:
         types += [CODE] * (self.width - len(types))
         self.kinds = np.array(types, np.int64)
         self.heard = self.width + types.count(ANGLE)
-        self.hint = self.heard + HINT_CODE * sizes.agents * sizes.messages
+        self.channel = ChannelForm(config, sizes)
+        self.symbols = self.heard + HINT_CODE * sizes.agents * sizes.messages
+        self.hint = self.symbols + self.channel.length
         self.length = self.hint + HINT_CODE
         turns = [math.radians(degrees) for degrees in range(360)]
         parts = [math.sin(turn) for turn in turns], [math.cos(turn) for turn in turns]
@@ -166,11 +171,11 @@ class Layout:
         encode(rows, self.kinds, self._circle, found)
         return found
 
-    def code(
-        self, vector: NDArray[np.float32], messages: Sequence[Message], hint: str | None
-    ) -> None:
-        """Write the lossy code of messages and hint into a vector."""
-        if messages and self.sizes.messages:
+    def code(self, vector: NDArray[np.float32], heard: Heard, hint: str | None) -> None:
+        """Write symbols, and the lossy code of words and hint, into a vector."""
+        messages = heard.messages
+        self.channel.write(heard, vector, self.symbols)
+        if messages and self.sizes.messages and self.channel.words:
             for letter in messages:
                 start = self.heard + HINT_CODE * self.names.index(letter.sender)
                 vector[start : start + HINT_CODE] = hash_text(letter.message)
@@ -189,6 +194,7 @@ def text_length(config: PhysicsPlaygroundConfig) -> int:
     sizes = config.fixed_sizes()
     things = 120 * sizes.nearest + 130 * sizes.agents + 50 * (sizes.objects + sizes.agents)
     letters = sizes.messages * sizes.agents * (60 + 10 * LONGEST)
+    letters += 90 * sizes.agents * max(1, sizes.message_history) * (sizes.symbols > 0)
     return 700 + things + 10 * sizes.rays + letters + HINT_TEXT
 
 
@@ -254,7 +260,11 @@ def object_name(number: int, kind: int) -> str:
 
 
 def facts_of(
-    row: Sequence[int], form: Layout, messages: tuple[Message, ...] = (), hint: str | None = None
+    row: Sequence[int],
+    form: Layout,
+    messages: tuple[Message, ...] = (),
+    hint: str | None = None,
+    earlier: tuple[Earlier, ...] = (),
 ) -> PhysicsFacts:
     """Read a row (a list of integers) back into facts."""
     objects = []
@@ -275,6 +285,7 @@ def facts_of(
         agent=agent,
         messages=messages,
         hint=hint,
+        earlier=earlier,
         position=(row[0], row[1], row[2]),
         heading=row[3],
         velocity=(row[4], row[5]),

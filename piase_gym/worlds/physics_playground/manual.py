@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from piase_gym.core.world import Manual
+from piase_gym.worlds.channel.symbols import channel_rules_told
 from piase_gym.worlds.physics_playground.actions import HANDS
 from piase_gym.worlds.physics_playground.config import PhysicsPlaygroundConfig
 from piase_gym.worlds.physics_playground.levels.bodies import (
@@ -53,7 +54,7 @@ def manual(config: PhysicsPlaygroundConfig) -> Manual:
             "dragged. Release puts it down where it is."
         )
     return Manual(
-        "\n".join(filter(None, rules)),
+        "\n".join(filter(None, [*rules, channel_rules_told(config, "a command")])),
         _rewards(config),
         lambda agent: goal(config, agent),
         milestones=milestones(config),

@@ -51,6 +51,13 @@ def _distance(world: Any, _states: Any, of: Any) -> NDArray[Any]:
     return np.array([_padded(world, found, math.nan)])
 
 
+def _target(world: Any, _states: Any, _of: Any) -> NDArray[Any]:
+    """Return each agent's own target, or the middle of the zone of all."""
+    count, play = len(world.play.agents), world.play
+    found = [tuple(place) for place in play.targets or [play.zone or (math.nan, math.nan)] * count]
+    return np.array([_padded(world, found, (math.nan, math.nan))])
+
+
 def _speed(world: Any, _states: Any, _of: Any) -> NDArray[Any]:
     bodies = world.reading.raw[world.arena.first :]
     found = [math.hypot(*body[2][:2]) for body in bodies]
@@ -101,6 +108,12 @@ OBSERVABLES: Final = named(
         read=_distance,
         of="place",
         subjects=_anything,
+    ),
+    Observable(
+        name="target",
+        about="x and y of its own target, or of the zone",
+        read=_target,
+        kind="place",
     ),
     Observable(name="speed", about="metres a second", read=_speed),
     Observable(name="held", about="what it grips, or nothing", read=_held, kind="word"),

@@ -16,12 +16,20 @@ from numpy.typing import NDArray
 from piase_gym.core.commands import Command, InvalidAction, Outcome, Result, Verb
 from piase_gym.core.difficulty import DifficultyParameter, Element, PerAgentField
 from piase_gym.core.last_step import LastStep
-from piase_gym.core.mailbox import EVERYONE, ChannelRules, Mailbox
+from piase_gym.core.mailbox import EVERYONE, ChannelRules, Mailbox, Message, charged
 from piase_gym.core.objects import Objects
 from piase_gym.core.rng import Stream, StreamId
 from piase_gym.core.script.observables import Observable
 from piase_gym.core.world import Capabilities, DecodedAction, Manual, StepResult, World
 from piase_gym.errors import SnapshotError
+from piase_gym.worlds.channel.config import SPOKEN
+from piase_gym.worlds.channel.symbols import (
+    Earlier,
+    Heard,
+    message_params,
+    sayable,
+    why_unsayable,
+)
 from piase_gym.worlds.physics_playground import actions, scripting, snapshots
 from piase_gym.worlds.physics_playground import facts as views
 from piase_gym.worlds.physics_playground import manual as words
@@ -94,8 +102,10 @@ class PhysicsPlayground(World[PhysicsPlaygroundConfig, PhysicsFacts]):
     which text agents can use too; a `drive` with nothing to grip or release has the outcome
     `failed`. Full speed is 1.2 m/s for a rover and 1.5 m/s for a sphere, full spin 3 rad/s. What
     is light is held in front and raised by `lift`; what weighs more than half an agent's thrust is
-    dragged by a rod. A grip that is torn by more than 0.3 m slips. With `messages=True` there is
-    `say <message>`, heard by all others `delay` steps later.
+    dragged by a rod. A grip that is torn by more than 0.3 m slips. With `speech=True` there are
+    `say <message>`, for all others, and `tell <agent> <message>`; with `symbols=n` index
+    ``8 * message + primitive`` says symbols too (`forward saying 2`), and so does every command in
+    text, once; see [Channels](../channels.md).
 
     Strides: in text (or as data) commands can have an amount, or name what they are about:
     `forward 1.0`, `back 0.5`, `push 0.8` (metres), `turn left 45` (degrees), `wait 2` (seconds),
@@ -176,7 +186,10 @@ class PhysicsPlayground(World[PhysicsPlaygroundConfig, PhysicsFacts]):
     name: ClassVar[str] = "PhysicsPlayground"
     version: ClassVar[int] = 1
     live_fields: ClassVar[tuple[str, ...]] = tuple(
-        "max_steps shared_reward rewards tolerance zone hold_steps delay substeps range".split()
+        (
+            "max_steps shared_reward rewards tolerance zone hold_steps message_delay substeps "
+            "range message_loss message_cost message_range message_topology"
+        ).split()
     )
     difficulty_parameters: ClassVar[tuple[DifficultyParameter, ...]] = DIFFICULTY_PARAMETERS
     elements: ClassVar[tuple[Element, ...]] = ELEMENTS
@@ -200,26 +213,54 @@ class PhysicsPlayground(World[PhysicsPlaygroundConfig, PhysicsFacts]):
 
     def _new_mail(self) -> Mailbox:
         """Open empty mailboxes."""
-        rules_ = ChannelRules(delay=self.config.delay, max_length=views.LONGEST)
-        return Mailbox(self.agents, rules_)
+        config = self.config
+        rules = ChannelRules(
+            config.message_delay,
+            views.LONGEST,
+            config.message_loss,
+            history=config.message_history,
+        )
+        return Mailbox(self.agents, rules, self._hears)
+
+    def _hears(self, sender: str, recipient: str) -> bool:
+        """Tell whether an agent is in play, may hear another, and is near enough."""
+        one, other = self.agents.index(sender), self.agents.index(recipient)
+        if not self.alive[other] or not self.config.hears(one, other):
+            return False
+        here, there = (self.arena.pose(agent).position[:2] for agent in (one, other))
+        return self.config.reaches(here, there)
+
+    def _letters(self, agent: int) -> tuple[Message, ...]:
+        """Return what an agent is told now; of symbols only the last of each sender."""
+        letters = self.mailboxes.delivered[self.agents[agent]]
+        if self.config.speech:
+            return tuple(letters)
+        last = {letter.sender: letter for letter in letters}
+        return tuple(last[name] for name in self.agents if name in last)
+
+    def _earlier(self, agent: int) -> tuple[Earlier, ...]:
+        """Return what an agent is shown of what it has heard before."""
+        recent = self.mailboxes.recent[self.agents[agent]]
+        return tuple(Earlier(letter, steps) for letter, steps in recent if 0 < steps < 255)
 
     # -- spaces and vocabulary ------------------------------------------------------------
 
     @property
     def grammar(self) -> tuple[Verb, ...]:
         """The primitives, ``drive``, and ``say`` if the envelope has room for messages."""
-        said = (actions.SAY,) if self.config.fixed_sizes().messages else ()
-        return (*actions.GRAMMAR, *said)
+        sizes = self.config.fixed_sizes()
+        said = (actions.SAY, actions.tell_verb(self.agents)) if sizes.messages else ()
+        return (*actions.grammar_of(message_params(sizes, self.agents)), *said)
 
     @property
     def num_actions(self) -> int:
-        """How many primitives there are."""
+        """How many primitives there are, with every message."""
         return len(self._table)
 
     @property
     def _table(self) -> tuple[Command, ...]:
         """What the indices stand for."""
-        return actions.TABLES[self.config.indices]
+        return actions.table_of(self.config.indices, self.config.fixed_sizes(), self.agents)
 
     @property
     def noop(self) -> Command:
@@ -293,6 +334,8 @@ class PhysicsPlayground(World[PhysicsPlaygroundConfig, PhysicsFacts]):
     def advance(self, plans: Sequence[DecodedAction]) -> StepResult:
         """Let everybody drive, grip and speak, run Bullet for one step, and see what came of it."""
         step = Step(list(self.alive), [Outcome.OK] * len(self.agents))
+        playing = [agent for agent, plays in enumerate(self.alive) if plays]
+        self._spoke: list[int] = []
         drives = self._drives(plans, step)
         self.play.t += 1
         if not self.arena.run(drives):
@@ -304,9 +347,14 @@ class PhysicsPlayground(World[PhysicsPlaygroundConfig, PhysicsFacts]):
             if stride.end == "blocked":
                 step.outcomes[agent] = Outcome.FAILED
         self._drove = dict(enumerate(zip(drives, failed, strict=False)))
-        if self.config.messages:
+        config = self.config
+        if config.speech or config.symbols:
             self.mailboxes.deliver(self._channel)
         tick = self.referee.judge(step)
+        rewards = charged(
+            tick.rewards, self._spoke, playing, config.message_cost, config.shared_reward
+        )
+        tick = tick._replace(rewards=rewards)
         for agent, lasting in enumerate(self.strides):
             if lasting is not None:
                 lasting.reward += tick.rewards[agent]
@@ -317,17 +365,16 @@ class PhysicsPlayground(World[PhysicsPlaygroundConfig, PhysicsFacts]):
         """Return what each body is to do, after grips and words were seen to."""
         drives = [actions.Drive()] * len(self.play.agents)
         for agent in self.play.order:
-            plan = plans[agent]
+            plan, before = plans[agent], self.strides[agent]
             stride = self._stride_of(agent, plan)
+            if isinstance(plan, Command) and (stride is None or stride is not before):
+                self._speak(agent, plan)  # who goes on with a stride has said it already
             if isinstance(plan, InvalidAction):
                 step.outcomes[agent] = plan.outcome
             elif stride is not None:
                 target = self._target(agent, stride)
                 drives[agent] = self._driver.drive(stride, self.arena.pose(agent), target)
             elif plan is not None:
-                if plan.verb == "say":
-                    message = str(plan.parameters["message"])
-                    self.mailboxes.send(self.agents[agent], EVERYONE, message)
                 drives[agent] = actions.drive_of(plan)
                 hand = drives[agent].hand
                 if not self.arena.use_hand(agent, hand):
@@ -335,6 +382,14 @@ class PhysicsPlayground(World[PhysicsPlaygroundConfig, PhysicsFacts]):
                 elif hand == "grip":
                     self.referee.announce(agent, "gripped", step)
         return drives
+
+    def _speak(self, agent: int, command: Command) -> None:
+        """Send what is said with a command, if anything."""
+        message = str(command.parameters.get("message", "")) or actions.symbols_of(command)
+        if message:
+            to = command.parameters.get("agent_id", EVERYONE)
+            self.mailboxes.send(self.agents[agent], to, message)
+            self._spoke.append(agent)
 
     # -- commands that last ---------------------------------------------------------------
 
@@ -417,7 +472,7 @@ class PhysicsPlayground(World[PhysicsPlaygroundConfig, PhysicsFacts]):
         what = actions.without_units(str(found.parameters["what"])).lower()
         name = self._name_of(agent, found.verb, what)
         if name is not None:
-            return Command(found.verb, {"what": name})
+            return Command(found.verb, {**found.parameters, "what": name})
         facts = self.facts(agent)
         names = ["the zone" if self.config.row.zone else "the goal"] * (facts.goal is not None)
         names += [seen.name for seen in (*facts.objects, *facts.others)]
@@ -502,22 +557,19 @@ class PhysicsPlayground(World[PhysicsPlaygroundConfig, PhysicsFacts]):
 
     def capture(self) -> Sequence[Kept]:
         """Return rows, messages and hints of now."""
-        table, heard = self.rows, self.mailboxes.delivered
-        return [
-            Kept(table, i, tuple(heard[name]), self.hints[i]) for i, name in enumerate(self.agents)
-        ]
+        table, everyone = self.rows, range(len(self.agents))
+        return [Kept(table, i, self._letters(i), self.hints[i], self._earlier(i)) for i in everyone]
 
     def facts(self, agent: int) -> PhysicsFacts:
         """Return what the agent may know now."""
-        messages = tuple(self.mailboxes.delivered[self.agents[agent]])
-        row = self.rows[agent].tolist()
-        return views.facts_of(row, self._form, messages, self.hints[agent])
+        row, earlier = self.rows[agent].tolist(), self._earlier(agent)
+        return views.facts_of(row, self._form, self._letters(agent), self.hints[agent], earlier)
 
     def vector(self, facts: PhysicsFacts) -> NDArray[np.float32]:
         """Return the vector of the facts."""
         form = views.layout_of(self.config)
         vector: NDArray[np.float32] = form.vectors(views.row_of(facts, form)[None, :])[0]
-        form.code(vector, facts.messages, facts.hint)
+        form.code(vector, Heard(facts.messages, facts.earlier), facts.hint)
         return vector
 
     def vectors(self, kept: Sequence[Kept] | None = None) -> Sequence[NDArray[np.float32]]:
@@ -525,8 +577,8 @@ class PhysicsPlayground(World[PhysicsPlaygroundConfig, PhysicsFacts]):
         kept = self.capture() if kept is None else kept
         table: NDArray[np.float32] = self._form.vectors(kept[0].table)
         for vector, entry in zip(table, kept, strict=True):
-            if entry.messages or entry.hint is not None:
-                self._form.code(vector, entry.messages, entry.hint)
+            if entry.messages or entry.earlier or entry.hint is not None:
+                self._form.code(vector, Heard(entry.messages, entry.earlier), entry.hint)
         return list(table)
 
     @staticmethod
@@ -553,14 +605,24 @@ class PhysicsPlayground(World[PhysicsPlaygroundConfig, PhysicsFacts]):
 
     def admissible(self, agent: int) -> list[Command]:
         """Return the primitives that are legal; `drive` and `say` are always."""
-        bits = self._look()[1][agent].tolist()
+        bits = self.masks()[agent].tolist()
         return [command for command, bit in zip(self._table, bits, strict=True) if bit]
 
     def legal(self, agent: int, command: Command) -> bool:
         """Tell whether there is something to grip, to release, or a way to speak."""
+        values = command.parameters
+        name, spoken = self.agents[agent], command.verb in SPOKEN
+        if not spoken and why_unsayable(command, name, self.config) is not None:
+            return False
+        if command.verb == "tell" and not self._can_tell(agent, values["agent_id"]):
+            return False
         if command.verb in actions.HANDS:
             return bool(self._look()[1][agent, actions.GRIPS + actions.HANDS.index(command.verb)])
-        return command.verb != "say" or self.config.messages
+        return not spoken or self.config.speech
+
+    def _can_tell(self, agent: int, other: str) -> bool:
+        """Tell whether there is somebody else of that name in play."""
+        return other != self.agents[agent] and self.alive[self.agents.index(other)]
 
     def why_failed(self, agent: int) -> str | None:
         """Say why a hand found nothing, what keeps an agent from moving, or how a stride went."""
@@ -602,7 +664,11 @@ class PhysicsPlayground(World[PhysicsPlaygroundConfig, PhysicsFacts]):
 
     def masks(self) -> Sequence[NDArray[np.int8]]:
         """Return which primitives are legal."""
-        return list(self._look()[1].copy())
+        base, sizes = self._look()[1], self.config.fixed_sizes()
+        if not sizes.symbols:
+            return list(base.copy())
+        may = sayable(self.config, sizes, self.agents)
+        return list((may[:, :, None] * base[:, None, :]).reshape(len(base), -1).astype(np.int8))
 
     def command_from_box(self, agent: int, action: NDArray[Any]) -> Command:
         """Return the `drive` of a point of the box."""

@@ -9,13 +9,12 @@ import numpy as np
 from numpy.typing import NDArray
 from pydantic import Field, field_validator, model_validator
 
-from piase_gym.core.config import Envelope, WorldConfig
+from piase_gym.worlds.channel.config import ChannelEnvelope, SymbolConfig
 from piase_gym.worlds.social_dilemma.constants import (
     MAX_AGENTS,
     MAX_MEMORY,
     MAX_ROUNDS,
     MAX_SIDE,
-    MAX_SYMBOLS,
     MAX_TALK,
     MAX_TIMEOUT,
     MAX_WINDOW,
@@ -46,32 +45,34 @@ GAMES: tuple[str, ...] = Game.__args__  # type: ignore[attr-defined]
 Share = Annotated[float, Field(ge=0.0, le=1.0)]
 Worth = Annotated[float, Field(ge=-1000.0, le=1000.0)]
 _OF_MATRIX_GAMES = (
-    "choice_names horizon continuation payoffs multiplier benefit cost noise memory talk".split()
-)
+    "choice_names horizon continuation payoffs multiplier benefit cost noise memory talk coin"
+).split()
 _OF_COMMONS = (
     "width height window frame patches regrowth river orchard start_waste most_waste waste_chance "
-    "apple_chance timeout zap_range clean_range apple zap_cost zap_fine"
+    "apple_chance timeout zap_range clean_range apple zap_cost zap_fine message_range"
 ).split()
 Payoffs = tuple[tuple[float | tuple[float, ...], ...], ...]
 
 
-class SocialDilemmaEnvelope(Envelope):
+class SocialDilemmaEnvelope(ChannelEnvelope):
     """The sizes that fix SocialDilemma's spaces."""
 
     agents: int = Field(2, ge=2, le=MAX_AGENTS, description="most agents")
-    symbols: int = Field(0, ge=0, le=MAX_SYMBOLS, description="most symbols of cheap talk")
     reputation: int = Field(0, ge=0, le=1, description="1: vectors tell what others have done")
     memory: int = Field(1, ge=1, le=MAX_MEMORY, description="most rounds to look back on")
+    coin: int = Field(0, ge=0, le=1, description="1: vectors tell what a coin shows")
     width: int = Field(1, ge=1, le=MAX_SIDE, description="widest commons")
     height: int = Field(1, ge=1, le=MAX_SIDE, description="highest commons")
     window: int = Field(1, ge=1, le=MAX_WINDOW, description="largest window")
     cleaning: int = Field(0, ge=0, le=1, description="1: there is an action that cleans")
 
 
-class SocialDilemmaConfig(WorldConfig):
+class SocialDilemmaConfig(SymbolConfig):
     """Everything about a SocialDilemma that can be set; see `SocialDilemma` for what it means."""
 
     world: ClassVar[str] = "SocialDilemma"
+    has_places: ClassVar[bool] = True
+    later: ClassVar[tuple[str, ...]] = (*SymbolConfig.later, "coin")
 
     agents: int = Field(
         2, ge=2, le=MAX_AGENTS, description="how many agents take part; default 2, or 4 of many"
@@ -112,11 +113,13 @@ class SocialDilemmaConfig(WorldConfig):
         0.0, ge=0.0, le=0.5, description="chance that a choice turns into the other one"
     )
     memory: int = Field(4, ge=1, le=MAX_MEMORY, description="rounds that agents can look back on")
-    symbols: int = Field(
-        0, ge=0, le=MAX_SYMBOLS, description="symbols that agents can say to all others; 0: none"
-    )
     talk: int = Field(
         0, ge=0, le=MAX_TALK, description="steps before each round in which only symbols count"
+    )
+    coin: bool = Field(
+        False,
+        description="before each round a coin is thrown that the first agent alone sees; where it "
+        "shows tails, the table takes every choice for the other one",
     )
     reputation: bool = Field(False, description="show how often each of the others has cooperated")
     width: int = Field(16, ge=8, le=MAX_SIDE, description="columns of a commons")
@@ -197,8 +200,10 @@ class SocialDilemmaConfig(WorldConfig):
             raise ValueError(f"{self.game} is a game of 2 agents, not of {self.agents}")
         if self.continuation is not None and self.horizon == "fixed":
             raise ValueError("continuation belongs to horizon='geometric'; leave it out")
-        if self.talk and not self.symbols:
-            raise ValueError("talk needs symbols to say; give symbols=...")
+        if self.talk and not (self.symbols or self.speech):
+            raise ValueError("talk needs symbols to say; give symbols=..., or speech=True")
+        if self.speech and not (self.talk or self.is_commons):
+            raise ValueError("speech in a matrix game needs a time to talk; give talk=...")
         if self.payoffs is not None:
             self._check_shape(self.payoffs)
         return self
@@ -288,13 +293,13 @@ class SocialDilemmaConfig(WorldConfig):
 
     def sizes(self) -> SocialDilemmaEnvelope:
         """Return this config's own sizes; some only one kind of game has."""
-        own = {"memory": self.memory}
+        own = {"memory": self.memory, "coin": int(self.coin)}
         if self.is_commons:
             sides = {"width": self.width, "height": self.height, "window": self.window}
             own = {**sides, "cleaning": int(self.game == "cleanup")}
         return SocialDilemmaEnvelope(
             agents=self.agents,
-            symbols=self.symbols,
+            **self.channel_sizes(),
             reputation=int(self.reputation),
             **own,
         )

@@ -7,7 +7,6 @@ from typing import Final
 from piase_gym.core.commands import Result
 
 MAX_AGENTS: Final = 32
-MAX_SYMBOLS: Final = 16
 MAX_MEMORY: Final = 32
 """Rounds that agents can look back on."""
 MAX_ROUNDS: Final = 10_000

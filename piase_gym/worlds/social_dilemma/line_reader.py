@@ -2,13 +2,9 @@
 
 from __future__ import annotations
 
-import re
-
-from piase_gym.core.mailbox import Message
+from piase_gym.worlds.channel.symbols import ChannelForm, Heard
 from piase_gym.worlds.social_dilemma.config import SocialDilemmaConfig
 from piase_gym.worlds.texts import lines as texts
-
-_SAYS = re.compile(r"(\S+) says: (.*)")
 
 
 class LineReader(texts.LineReader):
@@ -26,19 +22,17 @@ class LineReader(texts.LineReader):
         self.config = config
         self.names = config.names(config.fixed_envelope().agents)
 
-    def messages(self, agent: str) -> tuple[Message, ...]:
-        """Read what the others say."""
-        found: list[Message] = []
-        symbols = [str(symbol) for symbol in range(1, self.config.symbols + 1)]
-        while match := self.next(_SAYS):
-            name, symbol = match.groups()
-            self.require(name in self.names and name != agent, "others are those who say something")
-            self.require(symbol in symbols, f"symbols are {', '.join(symbols) or 'none'}")
-            order = [letter.sender for letter in found]
-            late = not order or self.names.index(order[-1]) < self.names.index(name)
-            self.require(late, "everybody speaks once, in the order of the agents")
-            found.append(Message(name, "all", symbol))
-        return tuple(found)
+    def heard(self, agent: str, form: ChannelForm) -> Heard:
+        """Read what the others say, and have said."""
+        found = Heard(())
+        while more := form.take(self.line, agent, found, self._allow):
+            found, self.place = more, self.place + 1
+        return found
+
+    def _allow(self, fits: bool, _line: str, allowed: str) -> None:
+        """Require something of the present line."""
+        if not fits:
+            self.refuse(allowed)
 
 
 def times(count: int, noun: str = "time") -> str:

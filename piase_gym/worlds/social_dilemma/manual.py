@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from piase_gym.core.world import Manual
+from piase_gym.worlds.channel.symbols import channel_rules_told, more_told
 from piase_gym.worlds.grids.moves import scene_manual
 from piase_gym.worlds.social_dilemma.config import SocialDilemmaConfig
 from piase_gym.worlds.social_dilemma.games import GAMES_BY_NAME
@@ -32,12 +33,17 @@ def matrix_manual(config: SocialDilemmaConfig) -> Manual:
     if config.symbols:
         rules.append(
             f"With a choice you can say a symbol {_symbols(config)} ({first} saying 1), which all "
-            "others hear before they choose the next time."
+            f"others hear before they choose the next time.{more_told(config)}"
         )
     if config.talk:
         rules.append(
             f"Each round begins with {times(config.talk, 'step')} of talk, in which you only say a "
             f"symbol {_symbols(config)} (say 1) or nothing (say nothing)."
+        )
+    if config.coin:
+        rules.append(
+            f"Before each round a coin is thrown, which {config.names()[0]} alone sees. Where it "
+            f"shows tails, {first} pays as {second} does, and {second} as {first}, for everybody."
         )
     if config.reputation:
         rules.append(f"Everybody sees how often each of the others chose {first}.")
@@ -82,9 +88,7 @@ def commons_manual(config: SocialDilemmaConfig) -> Manual:
             "stay; then you come back at a random free cell, facing north."
         )
     if config.symbols:
-        rules.append(
-            f"With each command you can say a symbol from 1 to {config.symbols} to all others."
-        )
+        rules.append(channel_rules_told(config))
     if config.reputation:
         seen = "eaten, cleaned and fired" if config.game == "cleanup" else "eaten and fired"
         rules.append(f"Everybody sees what each of the others has {seen}.")

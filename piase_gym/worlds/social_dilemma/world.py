@@ -12,11 +12,14 @@ import numpy as np
 from gymnasium.spaces import Box
 from numpy.typing import NDArray
 
+from piase_gym.compiled import readable
+from piase_gym.compiled.memory import overlaid
 from piase_gym.core.commands import Command, Param
 from piase_gym.core.difficulty import DifficultyParameter, Element
 from piase_gym.errors import EnvelopeError
 from piase_gym.worlds.array_world import ArrayWorld, Batch, F
 from piase_gym.worlds.batch_arrays import stacked
+from piase_gym.worlds.channel.symbols import message_params, said_with
 from piase_gym.worlds.social_dilemma.config import SocialDilemmaConfig, SocialDilemmaEnvelope
 from piase_gym.worlds.social_dilemma.curriculum import DIFFICULTY_PARAMETERS, ELEMENTS
 from piase_gym.worlds.social_dilemma.games import games_table
@@ -58,8 +61,10 @@ class SocialDilemma(ArrayWorld[SocialDilemmaConfig, F]):
     on and on with a chance of `continuation` after each round. With `noise` a choice turns into
     the other one by chance, and all see what it turned into. With `symbols` agents talk: what is
     said with a command is heard by all others before their next choice. `talk` puts steps before
-    each round in which only symbols count. With `reputation` agents see how often each of the
-    others has cooperated.
+    each round in which only symbols count. With `coin`, a coin is thrown before each round that the
+    first agent alone sees; where it shows tails, the table takes every choice for the other one.
+    With `reputation` agents see how often each of the others has cooperated. All keys of talk are
+    on the page [Channels](../channels.md).
 
     Commons: agents walk on a grid of `width` by `height` cells, (0, 0) at the top left, and eat
     apples by stepping onto them. A step has this order: agents walk one after the other, the
@@ -124,6 +129,7 @@ class SocialDilemma(ArrayWorld[SocialDilemmaConfig, F]):
     | with two agents, the other's payoffs in the same order | 4 |
     | with reputation: how often each agent has cooperated, -1 for oneself | agents |
     | with symbols: what each agent said | agents |
+    | with a coin: what it shows the first agent (1 heads, 2 tails) | 1 |
     | hashed hint | 8 |
 
     In a commons agents see a square of `window` by `window` cells, turned so that the heading is
@@ -196,6 +202,8 @@ class SocialDilemma(ArrayWorld[SocialDilemmaConfig, F]):
     difficulty_parameters: ClassVar[tuple[DifficultyParameter, ...]] = DIFFICULTY_PARAMETERS
     elements: ClassVar[tuple[Element, ...]] = ELEMENTS
 
+    optional: ClassVar[Sequence[str]] = ("mail",)
+
     envelope: SocialDilemmaEnvelope
     modules: ClassVar[Modules]
 
@@ -205,10 +213,21 @@ class SocialDilemma(ArrayWorld[SocialDilemmaConfig, F]):
         from piase_gym.worlds.social_dilemma.commons.world import Commons
         from piase_gym.worlds.social_dilemma.matrix.world import MatrixGames
 
-        return Commons if config.is_commons else MatrixGames
+        kind: type[SocialDilemma[Any]] = Commons if config.is_commons else MatrixGames
+        if not config.speech:
+            return kind
+        from piase_gym.worlds.channel.speech import speaking
+        from piase_gym.worlds.social_dilemma.matrix.speech import SpeaksBetweenRounds
+
+        return speaking(Commons) if config.is_commons else speaking(kind, SpeaksBetweenRounds)
 
     def check_config(self, config: SocialDilemmaConfig) -> None:
         """Check the envelope, and that the game is of the same kind."""
+        if config.speech != self.config.speech:
+            raise EnvelopeError(
+                f"SocialDilemma: speech={config.speech} has other spaces than "
+                f"speech={self.config.speech}; make another environment"
+            )
         if not isinstance(self, self.kind_for(config)):
             raise EnvelopeError(
                 f"SocialDilemma: game={config.game!r} has other spaces than "
@@ -287,17 +306,16 @@ class SocialDilemma(ArrayWorld[SocialDilemmaConfig, F]):
 
     @property
     def _message(self) -> tuple[Param, ...]:
-        """The parameter of what is said with a command, if there are symbols."""
-        most = self.envelope.symbols
-        saying = Param(
-            "symbol", kind="integer", before="saying", minimum=1, maximum=most, optional=True
-        )
-        return (saying,) if most else ()
+        """The parameters of what is said with a command, if there are symbols."""
+        return message_params(self.envelope, self.agents)
 
     def _saying(self, silent: list[Command]) -> tuple[Command, ...]:
-        """Return commands without a message, then the same with each symbol."""
-        said = [{}, *({"symbol": symbol} for symbol in range(1, self.envelope.symbols + 1))]
-        return tuple(Command(c.verb, {**c.parameters, **more}) for more in said for c in silent)
+        """Return commands without a message, then the same with each message."""
+        return said_with(silent, self.envelope, self.agents)
+
+    def for_kernels(self, records: NDArray[Any]) -> NDArray[Any]:
+        """Return records as the one type for channels of all sizes."""
+        return readable(overlaid(records, self.modules.memory.kernel_type(records.dtype)))
 
 
 SocialDilemma.__doc__ = inspect.cleandoc(SocialDilemma.__doc__ or "").replace(

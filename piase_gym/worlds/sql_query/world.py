@@ -264,7 +264,9 @@ class SqlQuery(TextWorld[SqlQueryConfig, SqlQueryFacts, SqlState, Setting]):
             self._judge,
             self._speak,
         )
+        sent, playing = len(self.mailboxes.history), self.alive
         result = step.advance(turn, plans)
+        result = self.less_messages(result, sent, playing)
         self.mailboxes.deliver(self.streams[StreamId.CHANNEL])
         if self.config.discover:
             self._choices = [None] * len(self.agents)

@@ -59,6 +59,8 @@ class TextRoomConfig(TextConfig):
     """Everything about a TextRoom that can be set; see `TextRoom` for what it means."""
 
     world: ClassVar[str] = "TextRoom"
+    has_places: ClassVar[bool] = True
+    length_unit: ClassVar[str] = "rooms"
 
     agents: int = Field(1, ge=1, le=MAX_AGENTS, description="how many agents take part")
     max_steps: int = Field(DEFAULT_STEPS, ge=1, le=2**31 - 1, description="steps until truncation")

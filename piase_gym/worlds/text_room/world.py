@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import copy
+import math
 from collections.abc import Mapping, Sequence
 from typing import Any, ClassVar, Self
 
@@ -119,7 +120,8 @@ class TextRoom(TextWorld[TextRoomConfig, TextRoomFacts, RoomState, Plot]):
     milestones: ClassVar[tuple[str, ...]] = manual.MILESTONES
     perception_types: ClassVar[Mapping[str, str]] = text.PERCEPTION_TYPES
     live_fields: ClassVar[tuple[str, ...]] = tuple(
-        "max_steps shared_reward rewards hearing message_delay message_loss".split()
+        "max_steps shared_reward rewards hearing message_delay message_loss "
+        "message_cost message_range message_topology".split()
     )
     difficulty_parameters: ClassVar[tuple[DifficultyParameter, ...]] = DIFFICULTY_PARAMETERS
     elements: ClassVar[tuple[Element, ...]] = ELEMENTS
@@ -163,8 +165,19 @@ class TextRoom(TextWorld[TextRoomConfig, TextRoomFacts, RoomState, Plot]):
         """Let those in play hear, if need be only in the same room."""
         one, two = self.agents.index(sender), self.agents.index(recipient)
         rooms = self.state_of.rooms
-        near = self.config.hearing == "everywhere" or rooms[one] == rooms[two]
+        most = 0 if self.config.hearing == "room" else self.config.message_range
+        near = most is None or self._far(rooms[one], rooms[two], most) <= most
         return near and super().hears(sender, recipient)
+
+    def _far(self, start: int, end: int, most: float) -> float:
+        """Return how many ways apart two rooms are, doors or not, if that is at most `most`."""
+        seen, steps = {start}, 0
+        while end not in seen and steps + 1 <= most:
+            ways = {room for here in seen for room, _ in self.plot.exits[here].values()}
+            if ways <= seen:
+                break
+            seen, steps = seen | ways, steps + 1
+        return steps if end in seen else math.inf
 
     # -- vocabulary -----------------------------------------------------------------------
 
@@ -229,7 +242,8 @@ class TextRoom(TextWorld[TextRoomConfig, TextRoomFacts, RoomState, Plot]):
         """Let one step pass; see `rules.step.advance`."""
         mail, channel = self.mailboxes, self.streams[StreamId.CHANNEL]
         episode = Episode(self.config, self.plot, self.state_of, self.agents, mail, channel)
-        result = advance(episode, plans)
+        sent, playing = len(mail.history), self.alive
+        result = self.less_messages(advance(episode, plans), sent, playing)
         self._views.invalidate()
         return result
 

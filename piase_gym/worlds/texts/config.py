@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from pydantic import BaseModel, ConfigDict, Field
 
-from piase_gym.core.config import WorldConfig
+from piase_gym.worlds.channel.config import MessageConfig
 
 
 class TextRewards(BaseModel):
@@ -16,8 +16,7 @@ class TextRewards(BaseModel):
     illegal: float = Field(0.0, description="a command that cannot be carried out or read")
 
 
-class TextConfig(WorldConfig):
+class TextConfig(MessageConfig):
     """The fields that text worlds share."""
 
     message_delay: int = Field(1, ge=0, le=1000, description="steps until a message is heard")
-    message_loss: float = Field(0.0, ge=0.0, le=1.0, description="share of messages that get lost")

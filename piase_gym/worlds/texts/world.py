@@ -14,9 +14,9 @@ from pydantic import TypeAdapter
 from piase_gym.core.commands import Result, Verb
 from piase_gym.core.digest import canonical_json
 from piase_gym.core.facts import F
-from piase_gym.core.mailbox import ChannelRules, Mailbox
+from piase_gym.core.mailbox import ChannelRules, Mailbox, charged
 from piase_gym.core.rng import Stream, StreamId
-from piase_gym.core.world import World
+from piase_gym.core.world import StepResult, World
 from piase_gym.errors import ConfigError, SnapshotError
 from piase_gym.worlds.texts.config import TextConfig
 
@@ -95,8 +95,27 @@ class TextWorld(World[C, F], Generic[C, F, S, G]):
         return ChannelRules(delay=delay, max_length=self.max_message, drop=drop)
 
     def hears(self, sender: str, recipient: str) -> bool:
-        """Tell whether an agent hears another: by default, if it is in play."""
-        return self.state_of.status[self.agents.index(recipient)] == "playing"
+        """Tell whether an agent hears another: if it is in play, and may hear it."""
+        one, other = self.agents.index(sender), self.agents.index(recipient)
+        return self.state_of.status[other] == "playing" and self.config.hears(one, other)
+
+    def less_messages(self, tick: StepResult, sent: int, playing: Sequence[bool]) -> StepResult:
+        """Return what came of a step, less what its messages cost.
+
+        Args:
+            tick: What came of it.
+            sent: How many messages there were before it.
+            playing: Who was in play.
+        """
+        config, names = self.config, self.agents
+        said = [letter["sender"] for letter in self.mailboxes.history[sent:]]
+        if not config.message_cost or not said:
+            return tick
+        speakers = [names.index(sender) for sender in said if sender in names]
+        there = [agent for agent, plays in enumerate(playing) if plays]
+        cost, shared = config.message_cost, config.shared_reward
+        rewards = charged(tick.rewards, speakers, there, cost, shared)
+        return tick._replace(rewards=rewards)
 
     def new_mail(self) -> Mailbox:
         """Return empty mailboxes."""

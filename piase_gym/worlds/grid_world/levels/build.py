@@ -11,6 +11,7 @@ from __future__ import annotations
 import numpy as np
 
 from piase_gym.compiled import helper, inline, load64, store64, stream_key, uniform
+from piase_gym.worlds.channel.kernels import open_channel
 from piase_gym.worlds.grid_world.cells import (
     BOX,
     FLOOR,
@@ -69,6 +70,8 @@ def begin(s, w, seed):
         store64(s.hint, 8 * a, np.uint64(0))
     if w.remembers:
         forget_all(s, w)
+    if w.mail >= 0:
+        open_channel(s.cells, w, seed)
     for attempt in range(2 * TRIES if w.search else 1):
         generate(s, w, attempt >= TRIES)
         if s.fault == 0 and w.search and not solvable(s, w):

@@ -13,6 +13,7 @@ import numpy as np
 
 from piase_gym.compiled import helper, hot, load, load64, store, store64
 from piase_gym.core.text_encoding import HINT_CODE
+from piase_gym.worlds.channel.kernels import may_say, write_heard
 from piase_gym.worlds.grid_world.cells import AGENT, CELLS, GOAL, UNSEEN
 from piase_gym.worlds.grid_world.levels.free_cells import ONE, fill, span
 from piase_gym.worlds.grid_world.rules.events import ILLEGAL
@@ -63,7 +64,9 @@ def sight_full(s, w, a, obs, p):
         store(obs, q + 2, s.role[a])
         store(obs, q + 3, min(255, s.num_food))
         q += STATUS
-    if w.channel:
+    if w.mail >= 0:
+        q = write_heard(s.cells, w, a, obs, q)
+    elif w.channel:
         for b in range(w.slots):
             store(obs, q + b, 0 if b == a else s.said[b])
         q += w.slots
@@ -143,8 +146,8 @@ def legal(s, w, a, masks, m):
             store(masks, m + i, 1)
         store(masks, m + INTERACTING, can)
         return
-    for symbol in range(w.num_actions // ACTIONS):
-        known = symbol <= w.symbols
+    for message in range(w.num_actions // ACTIONS):
+        known = may_say(w, a, message)
         for i in range(INTERACTING):
             store(masks, m + i, known)
         store(masks, m + INTERACTING, known and can)

@@ -13,6 +13,7 @@ import numpy as np
 
 from piase_gym.compiled import helper, hot, inline, load
 from piase_gym.compiled.stepping import ABSENT
+from piase_gym.worlds.channel.kernels import deliver, first_symbol, may_say, post
 from piase_gym.worlds.grid_world.cells import (
     AGENT,
     ARRIVES,
@@ -228,9 +229,11 @@ def tick(s, w, o, acts, rewards, terminated, truncated, events):
         grow_old(s, w)
     if s.t >= w.max_steps:
         run_out(s, w, o, truncated)
-        return 1
-    if w.latecomers:
+        notable = 1
+    elif w.latecomers:
         notable |= let_in(s, w, o, events)
+    if w.full and w.mail >= 0:
+        deliver(s.cells, w, s.t - 1, o, events, s.x, s.y)
     return notable
 
 
@@ -272,7 +275,7 @@ def act_all(s, w, full, o, acts, rewards, terminated, events):
                 said = index // ACTIONS if index > 0 else 0
                 index -= said * ACTIONS
             event = ILLEGAL
-            if not full or said <= w.symbols:
+            if not full or may_say(w, a, said):
                 event = act(s, w, full, a, index, o, rewards, events)
             if event == ILLEGAL:
                 said = 0
@@ -281,12 +284,16 @@ def act_all(s, w, full, o, acts, rewards, terminated, events):
         elif full and w.taggers and events[row] == CAUGHT:
             event = wrong(s, w, a, np.int64(acts[row]))
         if full:
-            s.said[a] = said
+            s.said[a] = first_symbol(w, said)
+            if w.mail >= 0:
+                post(s.cells, w, a, said, s.t)
         if not full or not w.taggers:
             events[row], rewards[row] = event, w.reward[event]
         elif event != NONE:
             events[row] = event
             rewards[row] += w.reward[event]
+        if full and said > 0 and w.say_cost > 0.0:
+            rewards[row] -= w.say_cost
     if ended:
         notable |= see_off(s, w, o, terminated, events)
     return notable
@@ -297,7 +304,7 @@ def wrong(s, w, a, index):
     """Return the event of a command that is illegal or cannot be read, else `NONE`."""
     if index < 0:
         return NONE if index == ABSENT else UNPARSABLE + (ABSENT - 1 - index)
-    if index // ACTIONS > w.symbols or (index % ACTIONS == INTERACTING and not s.can[a]):
+    if not may_say(w, a, index // ACTIONS) or (index % ACTIONS == INTERACTING and not s.can[a]):
         return ILLEGAL
     return NONE
 

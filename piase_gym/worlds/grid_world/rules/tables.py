@@ -9,6 +9,7 @@ from numpy.typing import NDArray
 
 from piase_gym.compiled.memory import record
 from piase_gym.core.text_encoding import HINT_CODE
+from piase_gym.worlds.channel.kernels import channel_fields, channel_size, fill_channel
 from piase_gym.worlds.grid_world import cells as kinds
 from piase_gym.worlds.grid_world.config import (
     DOORS,
@@ -53,6 +54,7 @@ TABLE: Final = record(
         ("shared", "<i4"),
         ("symbols", "<i4"),
         ("channel", "<i4"),  # 1 if vectors have a place for symbols
+        *channel_fields(),
         ("hazard_ends", "<i4"),
         ("energy", "<i4"),
         ("fruit_energy", "<i4"),
@@ -121,7 +123,9 @@ def new_table(
         if name in (TABLE.names or ()) and isinstance(value, int):
             table[name] = value
     _set_views(table, config, envelope)
-    table["memory"], cells = side * side, side * side + memory
+    table["memory"], mail = side * side, side * side + memory
+    fill_channel(table, config, envelope, mail)
+    cells = mail + channel_size(envelope)
     table["free"] = cells // 8
     for name, value in map_fields(side, margin, cells + 8 * side).items():
         table[name] = value
@@ -160,12 +164,12 @@ def _set_views(table: Any, config: GridWorldConfig, envelope: GridWorldEnvelope)
     rows, columns = frame_shape(config, envelope)
     table["frame_h"], table["frame_w"] = rows, columns
     table["length"] = rows * columns + 8 + HINT_CODE
-    table["length"] += 4 * envelope.status + (envelope.agents if envelope.symbols else 0)
+    table["length"] += 4 * envelope.status + envelope.message_bytes
     table["recall"], table["remembers"] = config.recall is not None, envelope.recall
     table["sight_w"], table["sight_h"] = envelope.width, envelope.height
     table["length"] += 2 * envelope.width * envelope.height * envelope.recall
     table["status"], table["channel"] = envelope.status, envelope.symbols > 0
-    table["num_actions"], table["slots"] = 6 * (1 + envelope.symbols), envelope.agents
+    table["num_actions"], table["slots"] = 6 * (1 + envelope.num_messages), envelope.agents
     table["full_grid"] = config.observe == "grid"
     table["occlude"] = not config.see_through_walls
 

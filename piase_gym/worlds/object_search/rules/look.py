@@ -191,7 +191,7 @@ def sees(s, w, a, b):
 @inline
 def hears(s, w, a, b):
     """Tell whether agent `a` gets what agent `b` has reported."""
-    if b == a or b >= w.agents or not s.told[ROOM * b]:
+    if b == a or b >= w.agents or not s.told[ROOM * b] or not np.int64(w.heard[b]) >> a & 1:
         return False
     far = max(abs(np.int64(s.x[a]) - s.x[b]), abs(np.int64(s.y[a]) - s.y[b]))
     if far > w.reach:

@@ -105,10 +105,18 @@ def see_objects(s, a, row):
 
 
 @helper
+def in_sight(s, a, other):
+    """Tell whether an agent is near enough to see another."""
+    b, c = s.objects + a, s.objects + other
+    dx, dy = s.table[c, 0] - s.table[b, 0], s.table[c, 1] - s.table[b, 1]
+    return dx * dx + dy * dy <= s.sight * s.sight
+
+
+@helper
 def see_agents(s, a, row):
     """Write the other agents that are in play."""
     for other in range(s.agents):
-        if other != a and s.playing[other]:
+        if other != a and s.playing[other] and in_sight(s, a, other):
             p = s.others_at + MET * other
             row[p] = 1
             sight(s, a, s.objects + other, row, p + 1)
@@ -172,6 +180,7 @@ class SensorSet:
         one = scene[0]
         one["shown"] = min(config.nearest, form.sizes.nearest, one["objects"])
         one["rays"], one["ray_span"] = config.rays, config.range - HULL
+        one["sight"] = 1e9 if config.sight is None else config.sight
         one["objects_at"], one["others_at"] = form.objects, form.others
         one["lidar_at"], one["touch_at"] = form.lidar, form.touch
         one["agents_at"] = form.touch + 2 + form.sizes.objects

@@ -15,9 +15,10 @@ from typing import Any, NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
-from piase_gym.core.mailbox import EVERYONE, Message
+from piase_gym.core.mailbox import Message
 from piase_gym.core.text_encoding import unescape
 from piase_gym.errors import TextParseError
+from piase_gym.worlds.channel.symbols import Earlier, Heard, heard_lines
 from piase_gym.worlds.physics_playground.config import PhysicsPlaygroundConfig
 from piase_gym.worlds.physics_playground.facts import (
     PLACES,
@@ -30,7 +31,6 @@ from piase_gym.worlds.physics_playground.facts import (
 )
 from piase_gym.worlds.physics_playground.levels.bodies import ROVER, SPHERE
 from piase_gym.worlds.physics_playground.levels.items import COLOURS, CRATE, KINDS
-from piase_gym.worlds.texts.letters import closing_lines
 
 
 def text_of(facts: PhysicsFacts, config: PhysicsPlaygroundConfig) -> str:
@@ -61,7 +61,7 @@ def text_of(facts: PhysicsFacts, config: PhysicsPlaygroundConfig) -> str:
         far = form.range
         rays = ["-" if reading == far else _m(reading) for reading in facts.lidar]
         lines.append(f"Lidar: {' '.join(rays)}.")
-    return "\n".join([*lines, *closing_lines(facts)])
+    return "\n".join([*lines, *heard_lines(facts.messages, facts.earlier, facts.hint)])
 
 
 RESTING = {body: round(100 * half) for body, half in (("rover", ROVER[2]), ("sphere", SPHERE))}
@@ -152,7 +152,6 @@ _PLACED = re.compile(r"Placed: (\d+) of (\d+)\.")
 _OBJECT = re.compile(rf"([A-Z][a-z]+ [a-z]+): {_SIGHT}(?:, ({'|'.join(PLACES[1:])}))?\.")
 _OTHER = re.compile(rf"([\w.-]+): {_SIGHT}\.")
 _LIDAR = re.compile(r"Lidar: ((?:-|\d+\.\d\d)(?: (?:-|\d+\.\d\d))*)\.")
-_SAYS = re.compile(r"([\w.-]+) says: (.*)")
 _HINT = re.compile(r"Hint: (.*)")
 
 
@@ -170,7 +169,7 @@ def parse(text: str, config: PhysicsPlaygroundConfig) -> PhysicsFacts:
     facts = PhysicsFacts(
         agent=head.group(1),
         **_read_head(head, config),
-        **_read_lines(lines[1:], config),
+        **_read_lines(lines[1:], head.group(1), config),
     )
     problem = _problem(facts, form, config)
     if problem is None and text_of(facts, config) != text:
@@ -193,11 +192,13 @@ def _read_head(head: re.Match[str], config: PhysicsPlaygroundConfig) -> dict[str
     }
 
 
-def _read_lines(lines: Sequence[str], config: PhysicsPlaygroundConfig) -> dict[str, Any]:
+def _read_lines(
+    lines: Sequence[str], agent: str, config: PhysicsPlaygroundConfig
+) -> dict[str, Any]:
     """Read the other lines; their order is checked by writing them again."""
     objects: list[Sighting] = []
     others: list[Sighting] = []
-    messages: list[Message] = []
+    heard = Heard(())
     found: dict[str, Any] = {"goal": None, "placed": (0, 0), "lidar": (), "hint": None}
     found |= {"holding": None, "touching": ()}
     far = round(100 * config.range)
@@ -225,12 +226,25 @@ def _read_lines(lines: Sequence[str], config: PhysicsPlaygroundConfig) -> dict[s
             )
         elif match := _OTHER.fullmatch(line):
             others.append(_read_sighting(match, match.group(1), RESTING[config.body], None))
-        elif match := _SAYS.fullmatch(line):
-            messages.append(Message(match.group(1), EVERYONE, _free(match.group(2))))
+        elif more := _hear(line, agent, heard, config):
+            heard = more
         else:
             raise TextParseError(f"PhysicsPlayground: cannot read the line {line[:80]!r}")
-    lists: dict[str, list[Any]] = {"objects": objects, "others": others, "messages": messages}
-    return {**found, **{name: tuple(part) for name, part in lists.items()}}
+    seen = {"objects": tuple(objects), "others": tuple(others)}
+    return {**found, **seen, "messages": heard.messages, "earlier": heard.earlier}
+
+
+def _hear(line: str, agent: str, heard: Heard, config: PhysicsPlaygroundConfig) -> Heard | None:
+    """Read a line of what was heard, or return ``None``."""
+
+    def require(fits: bool, line: str, allowed: str) -> None:
+        if not fits:
+            raise TextParseError(f"PhysicsPlayground: {line[:80]!r}: {allowed}")
+
+    try:
+        return layout_of(config).channel.take(line, agent, heard, require)
+    except (ValueError, OverflowError) as error:
+        raise TextParseError(f"PhysicsPlayground: bad escape in {line[:80]!r}: {error}") from None
 
 
 def _read_sighting(match: re.Match[str], name: str, resting: int, place: str | None) -> Sighting:
@@ -317,9 +331,11 @@ class Kept(NamedTuple):
     seat: int
     messages: tuple[Message, ...]
     hint: str | None
+    earlier: tuple[Earlier, ...] = ()
 
 
 def write_kept(config: PhysicsPlaygroundConfig, kept: Kept, _agent: int) -> str:
     """Write the text of an agent's row."""
     row = kept.table[kept.seat].tolist()
-    return text_of(facts_of(row, layout_of(config), kept.messages, kept.hint), config)
+    form = layout_of(config)
+    return text_of(facts_of(row, form, kept.messages, kept.hint, kept.earlier), config)

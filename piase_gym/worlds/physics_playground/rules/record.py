@@ -50,6 +50,7 @@ SCENE: Final = np.dtype(
         # -- where facts lie in rows, and how many objects an agent sees; see `facts.Layout`
         *fields_of("<i8", "shown rays objects_at others_at lidar_at touch_at agents_at"),
         ("ray_span", "<f8"),
+        ("sight", "<f8"),  # how far other agents are seen
         # -- what is now
         ("table", "<f8", (MAX_BODIES, 13)),  # position, quaternion, velocity, spin
         ("touch", "u1", (MAX_AGENTS, FELT)),

@@ -8,14 +8,14 @@ slows down towards its end, and ends at rest. It goes straight, around nothing.
 from __future__ import annotations
 
 import math
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from dataclasses import replace
 from typing import Any, Literal
 
 from pydantic import TypeAdapter
 from pydantic.dataclasses import dataclass
 
-from piase_gym.core.commands import Command, check_command
+from piase_gym.core.commands import Command, Verb, check_command
 from piase_gym.core.digest import canonical_json
 from piase_gym.core.last_step import LastStep
 from piase_gym.worlds.physics_playground.actions import GRAMMAR, WALK, Drive
@@ -59,7 +59,7 @@ class Stride:
     """
 
     verb: str
-    parameters: dict[str, str | float]
+    parameters: dict[str, str | int | float]
     start: list[float]
     ahead: list[float]
     turned: float
@@ -84,7 +84,7 @@ class Stride:
 _STRIDES = TypeAdapter(list[Stride | None])
 
 
-def read_strides(value: Any, agents: int) -> list[Stride | None]:
+def read_strides(value: Any, agents: int, grammar: Sequence[Verb] = GRAMMAR) -> list[Stride | None]:
     """Read the strides of a snapshot.
 
     Raises:
@@ -94,7 +94,7 @@ def read_strides(value: Any, agents: int) -> list[Stride | None]:
     if len(found) != agents:
         raise ValueError(f"it has not one stride for each of {agents} agents")
     for stride in (stride for stride in found if stride is not None):
-        command = check_command(stride.command, GRAMMAR)
+        command = check_command(stride.command, grammar)
         whole = isinstance(command, Command) and lasts(command) and stride.steps >= 0
         if not whole or (len(stride.start), len(stride.ahead)) != (2, 2):
             raise ValueError(f"a stride cannot be like that: {stride!r:.200}")

@@ -25,9 +25,9 @@ import numpy as np
 from gymnasium.spaces import Box
 from numpy.typing import NDArray
 
-from piase_gym.core.mailbox import Message
 from piase_gym.core.text_encoding import HINT_CODE, hash_text
 from piase_gym.core.world import Facts
+from piase_gym.worlds.channel.symbols import ChannelForm, Earlier, Heard
 from piase_gym.worlds.grids.codes import AGENT, HEADINGS, MAX_CODE, TURNS
 from piase_gym.worlds.grids.nouns import YOU
 from piase_gym.worlds.social_dilemma.commons.codes import NO_HEADING, NOWHERE, TABLE
@@ -71,6 +71,7 @@ class CommonsFacts(Facts):
         zaps: Zaps fired.
         zapped: Times zapped.
         reputation: With reputation, what each of the others has done.
+        earlier: With `message_history`, what was heard before.
     """
 
     game: str
@@ -86,6 +87,7 @@ class CommonsFacts(Facts):
     zaps: int
     zapped: int
     reputation: tuple[Deeds, ...] = ()
+    earlier: tuple[Earlier, ...] = ()
 
 
 class CommonsForm:
@@ -105,6 +107,7 @@ class CommonsForm:
         self.length = vector_length(envelope)
         self.area = envelope.window**2
         self.told = self.area + SCALARS
+        self.channel = ChannelForm(config, envelope)
         self.heard = self.told + TOLD * envelope.agents * envelope.reputation
         middle, half = self.columns // 2, config.window // 2
         columns = range(middle - half, middle + half + 1)
@@ -145,11 +148,12 @@ def facts_of(
     away = x == NOWHERE
     if rows and not away:
         rows[-1][form.columns // 2] = YOU
-    heard = form.heard - area
-    said = zip(form.names, values[heard:], strict=False)
+    start = form.heard - area
+    heard = form.channel.read(values[start:], form.names[agent])
     return CommonsFacts(
         agent=form.names[agent],
-        messages=tuple(Message(name, "all", str(symbol)) for name, symbol in said if symbol),
+        messages=heard.messages,
+        earlier=heard.earlier,
         hint=hint,
         game=COMMONS[game],
         size=(width, height),
@@ -163,7 +167,7 @@ def facts_of(
         cleaned=counts[3],
         zaps=counts[4],
         zapped=counts[5],
-        reputation=_reputation(values[SCALARS:heard], agent, form),
+        reputation=_reputation(values[SCALARS:start], agent, form),
     )
 
 
@@ -206,6 +210,5 @@ def vector_of(facts: CommonsFacts, form: CommonsForm) -> NDArray[np.uint8]:
     for deeds in facts.reputation:
         start = form.told + TOLD * form.names.index(deeds.agent)
         vector[start : start + TOLD] = _to_bytes(deeds[1:])
-    for letter in facts.messages:
-        vector[form.heard + form.names.index(letter.sender)] = int(letter.message)
+    form.channel.write(Heard(facts.messages, facts.earlier), vector, form.heard)
     return vector

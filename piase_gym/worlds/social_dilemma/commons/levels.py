@@ -11,6 +11,7 @@ from __future__ import annotations
 import numpy as np
 
 from piase_gym.compiled import helper, integer, store64, stream_key
+from piase_gym.worlds.channel.kernels import open_channel
 from piase_gym.worlds.grids.codes import FLOOR, OUTSIDE
 from piase_gym.worlds.grids.windows import cell_at, locate, paint_agent, paint_cells, put
 from piase_gym.worlds.social_dilemma.commons.codes import APPLE, NO_FREE_CELL, WASTE, WATER
@@ -31,6 +32,8 @@ def begin(s, w, seed):
         s.counters[stream] = 0
     s.width, s.height, s.agents = w.width, w.height, w.agents
     forget(s, w)
+    if w.mail >= 0:
+        open_channel(s.mail, w, seed)
     lay_out(s, w)
     paint_cells(s, w)
     if w.cleanup:

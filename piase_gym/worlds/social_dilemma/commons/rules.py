@@ -13,6 +13,7 @@ import numpy as np
 
 from piase_gym.compiled import happens, helper, hot, inline, integer
 from piase_gym.compiled.stepping import ABSENT
+from piase_gym.worlds.channel.kernels import deliver, first_symbol, may_say, post
 from piase_gym.worlds.grids.codes import AGENT, FLOOR, OUTSIDE
 from piase_gym.worlds.grids.windows import (
     advance,
@@ -322,11 +323,13 @@ def act(s, w, a, index):
     s.said[a] = 0
     if index < 0:
         return STAY if index == ABSENT else UNPARSABLE + (ABSENT - 1 - index)
-    symbol = index // np.int64(w.actions)
-    action = index - symbol * w.actions
-    if symbol > w.symbols or not legal_act(s, w, a, action):
+    message = index // np.int64(w.actions)
+    action = index - message * w.actions
+    if not may_say(w, a, message) or not legal_act(s, w, a, action):
         return ILLEGAL
-    s.said[a] = symbol
+    s.said[a] = first_symbol(w, message)
+    if w.mail >= 0:
+        post(s.mail, w, a, message, s.t)
     if action < MOVES and not w.agent_frame:
         return walk(s, w, a, HEADING_OF[action])
     if action < MOVES:
@@ -354,6 +357,8 @@ def tick(s, w, o, acts, rewards, terminated, truncated, events):
         event = act(s, w, a, np.int64(acts[row]))
         events[row] = event
         rewards[row] = w.apple if event == EAT else 0.0
+        if s.said[a] > 0 and w.say_cost > 0.0:
+            rewards[row] -= w.say_cost
         firing |= np.int64(s.beam[a])
         if event == EAT:
             notable |= mark(s, a, ATE)
@@ -369,6 +374,8 @@ def tick(s, w, o, acts, rewards, terminated, truncated, events):
         regrow(s, w)
     if w.shared:
         share(w, o, rewards)
+    if w.mail >= 0:
+        deliver(s.mail, w, s.t, o, events, s.x, s.y)
     s.t += 1
     return finish(s, w, o, terminated, truncated) | notable
 

@@ -10,6 +10,7 @@ import numpy as np
 from piase_gym.compiled import hot, inline, load64, store, store64
 from piase_gym.compiled.stepping import Rules, compile_kernels
 from piase_gym.core.text_encoding import HINT_CODE
+from piase_gym.worlds.channel.kernels import may_say, write_heard
 from piase_gym.worlds.grids.codes import AGENT, UNSEEN
 from piase_gym.worlds.grids.windows import blank_rim, window
 from piase_gym.worlds.social_dilemma.commons.codes import MOVES, NO_HEADING, NOWHERE, STAY, STAYING
@@ -61,7 +62,9 @@ def sight(s, w, a, obs, p):
             two_bytes(obs, q + TOLD * b + 2, s.cleaned[b] if told else 0)
             two_bytes(obs, q + TOLD * b + 4, s.zaps[b] if told else 0)
         q += TOLD * w.slots
-    if w.channel:
+    if w.mail >= 0:
+        write_heard(s.mail, w, a, obs, q)
+    elif w.channel:
         for b in range(w.slots):
             store(obs, q + b, s.said[b] if b != a and b < w.agents else 0)
 
@@ -78,8 +81,8 @@ def legal(s, w, a, masks, m):
     """Write the mask of agent `a` to ``masks[m:m + w.num_actions]``."""
     for i in range(w.actions):
         may = legal_act(s, w, a, i)
-        for symbol in range(np.int64(w.num_actions) // w.actions):
-            store(masks, m + symbol * w.actions + i, may and symbol <= w.symbols)
+        for message in range(np.int64(w.num_actions) // w.actions):
+            store(masks, m + message * w.actions + i, may and may_say(w, a, message))
 
 
 KERNELS = compile_kernels(

@@ -8,15 +8,23 @@ bit a column and a word a row; `maps`, `at` and `ripe` are derived.
 from __future__ import annotations
 
 import functools
+from collections.abc import Mapping
 from typing import Any, Final
 
 import numpy as np
 from numpy.typing import NDArray
 
+from piase_gym.compiled.decorators import CHECKED
 from piase_gym.compiled.memory import record as record_type
 from piase_gym.compiled.stepping import BOOKKEEPING, fields_of
 from piase_gym.compiled.stepping import single as single_type
 from piase_gym.core.text_encoding import HINT_CODE
+from piase_gym.worlds.channel.kernels import (
+    channel_fields,
+    channel_problem,
+    channel_size,
+    fill_channel,
+)
 from piase_gym.worlds.grids.codes import FLOOR, OUTSIDE
 from piase_gym.worlds.grids.windows import MAP_FIELDS, map_fields, maps_size
 from piase_gym.worlds.social_dilemma.commons.codes import APPLE, CLEANING, WASTE, WATER
@@ -43,34 +51,55 @@ def buckets(envelope: SocialDilemmaEnvelope) -> tuple[int, int, int]:
 
 
 @functools.cache
-def layout(side: int, margin: int, agents: int) -> np.dtype[Any]:
+def layout(side: int, margin: int, agents: int, mail: int = 0) -> np.dtype[Any]:
     """Return the record of an environment; the fields up to `cells` are the canonical state.
 
     ``when`` is the sum of the steps in which an agent ate, ``away`` how many it spent in time-out,
     ``out`` those of time-out that are left, and ``beam`` what it fired in this step (1: a zap, 2:
-    cleaning; for pictures). What grows in this step is ``grown``, and who is hit ``struck``.
+    cleaning; for pictures). What grows in this step is ``grown``, and who is hit ``struck``. The
+    channel, which is part of the state too, takes `mail` bytes at the end in memory.
     """
-    return record_type(
-        [
-            *fields_of("<u8", "keys counters", 2),
-            ("seed", "<u8"),
-            ("spots", "<u8", side),
-            ("when", "<i8", agents),
-            ("t", "<i4"),
-            *fields_of("<i4", "eaten cleaned zaps zapped away", agents),
-            *fields_of("<i2", "width height agents"),
-            *fields_of("<i2", "x y out", agents),
-            *fields_of("u1", "heading alive fate marks said beam order", agents),
-            ("hint", "u1", agents * HINT_CODE),
-            ("cells", "u1", side * side),
-            ("at", "<i4", (agents, 4)),  # where agents stand in the maps
-            *fields_of("<u8", "ripe grown", side),
-            ("waste", "<i4"),  # cells of waste
-            ("struck", "u1", agents),
-            ("maps", "u1", maps_size(side, margin)),
-            *BOOKKEEPING,
-        ]
-    )
+    derived = [
+        ("at", "<i4", (agents, 4)),  # where agents stand in the maps
+        *fields_of("<u8", "ripe grown", side),
+        ("waste", "<i4"),  # cells of waste
+        ("struck", "u1", agents),
+        ("maps", "u1", maps_size(side, margin)),
+        *BOOKKEEPING,
+    ]
+    canonical = [
+        *fields_of("<u8", "keys counters", 2),
+        ("seed", "<u8"),
+        ("spots", "<u8", side),
+        ("when", "<i8", agents),
+        ("t", "<i4"),
+        *fields_of("<i4", "eaten cleaned zaps zapped away", agents),
+        *fields_of("<i2", "width height agents"),
+        *fields_of("<i2", "x y out", agents),
+        *fields_of("u1", "heading alive fate marks said beam order", agents),
+        ("hint", "u1", agents * HINT_CODE),
+        ("cells", "u1", side * side),
+    ]
+    if mail:
+        canonical.append(("mail", "u1", mail))
+    return record_type([*derived, *canonical])[[field[0] for field in (*canonical, *derived)]]
+
+
+@functools.cache
+def kernel_type(records: np.dtype[Any]) -> np.dtype[Any]:
+    """Return the type as which kernels know records of a type, or batches of one.
+
+    It is one for channels of all sizes, also where there is none; tables say which.
+    """
+    if "state" in (records.names or ()):
+        agents = records["acts"].shape[0]
+        return single_type(kernel_type(records["state"]), records["table"], agents)
+    known: Mapping[str, Any] = records.fields or {}
+    if CHECKED and "mail" in known:
+        return records
+    side, maps, agents = (known[name][0].shape[0] for name in ("spots", "maps", "x"))
+    margin = next(m for m in (7, MAX_WINDOW) if maps_size(side, m) == maps)
+    return layout(side, margin, agents, 8)
 
 
 _FIELDS: Final = layout(16, 7, 8).names or ()
@@ -85,6 +114,7 @@ TABLE: Final = record_type(
         *fields_of("<f8", _WORTH),
         # agents in the outputs, length of vectors, actions with messages and without
         *fields_of("<i4", "slots length num_actions actions rounds shared cleanup"),
+        *channel_fields(),
         *fields_of("<i4", "channel known"),  # 1 if vectors have a place for symbols, reputations
         ("agent_frame", "<i4"),  # 1 if commands are to go forward and to turn
         *fields_of("<i4", "frame_w frame_h"),
@@ -99,12 +129,12 @@ TABLE: Final = record_type(
 
 def layout_for(envelope: SocialDilemmaEnvelope) -> np.dtype[Any]:
     """Return the record that holds an envelope."""
-    return layout(*buckets(envelope))
+    return layout(*buckets(envelope), channel_size(envelope))
 
 
 def vector_length(envelope: SocialDilemmaEnvelope) -> int:
     """Return the length of a vector."""
-    told = envelope.agents * (TOLD * envelope.reputation + (envelope.symbols > 0))
+    told = envelope.agents * TOLD * envelope.reputation + envelope.message_bytes
     return envelope.window**2 + SCALARS + told
 
 
@@ -124,7 +154,8 @@ def new_table(config: SocialDilemmaConfig, envelope: SocialDilemmaEnvelope) -> N
     table["slots"], table["length"] = envelope.agents, vector_length(envelope)
     table["rounds"], table["shared"] = config.length, config.shared_reward
     table["actions"] = num_silent(envelope)
-    table["num_actions"] = num_silent(envelope) * (1 + envelope.symbols)
+    table["num_actions"] = num_silent(envelope) * (1 + envelope.num_messages)
+    fill_channel(table, config, envelope, 0)
     table["channel"], table["known"] = envelope.symbols > 0, envelope.reputation
     table["frame_w"] = table["frame_h"] = envelope.window
     table["agent_frame"] = config.frame == "agent"
@@ -139,8 +170,7 @@ def new_table(config: SocialDilemmaConfig, envelope: SocialDilemmaEnvelope) -> N
 
 def new_single(config: SocialDilemmaConfig, envelope: SocialDilemmaEnvelope) -> NDArray[Any]:
     """Return a zeroed batch of one, with its table filled in."""
-    sizes = buckets(envelope)
-    one = np.zeros(1, single_type(layout(*sizes), TABLE, sizes[2]))
+    one = np.zeros(1, single_type(layout_for(envelope), TABLE, buckets(envelope)[2]))
     one["table"] = new_table(config, envelope)
     return one
 
@@ -173,7 +203,7 @@ def find_problem(record: Any, table: Any) -> str:
     for name in ("eaten", "cleaned", "zaps", "zapped", "away"):
         if ((record[name] < 0) | (record[name] > record["t"])).any():
             return f"{name!r} counts more than can have happened"
-    return _find_cell_problem(record, width, height, count)
+    return _find_cell_problem(record, width, height, count) or channel_problem(record, table)
 
 
 def _find_cell_problem(record: Any, width: int, height: int, count: int) -> str:

@@ -6,6 +6,7 @@ import re
 from typing import Any
 
 from piase_gym.core.world import HINT_TEXT
+from piase_gym.worlds.channel.symbols import heard_lines
 from piase_gym.worlds.grids.codes import FLOOR, HEADINGS
 from piase_gym.worlds.grids.words import (
     COMPASS,
@@ -26,7 +27,6 @@ from piase_gym.worlds.social_dilemma.config import SocialDilemmaConfig
 from piase_gym.worlds.social_dilemma.constants import MAX_ROUNDS, MAX_SIDE, MAX_TIMEOUT
 from piase_gym.worlds.social_dilemma.games import COMMONS
 from piase_gym.worlds.social_dilemma.line_reader import LineReader, times
-from piase_gym.worlds.texts.letters import closing_lines
 
 
 def text_of(facts: CommonsFacts, form: CommonsForm) -> str:
@@ -56,7 +56,7 @@ def _text(facts: CommonsFacts, form: CommonsForm, scene: str) -> str:
         f"{times(deeds.cleaned, 'cell')} and fired {times(deeds.zaps, 'zap')}."
         for deeds in facts.reputation
     ]
-    return "\n".join([*lines, *closing_lines(facts)])
+    return "\n".join([*lines, *heard_lines(facts.messages, facts.earlier, facts.hint)])
 
 
 def _deeds_text(facts: CommonsFacts, config: SocialDilemmaConfig) -> str:
@@ -104,6 +104,7 @@ def parse(text: str, config: SocialDilemmaConfig) -> CommonsFacts:
     cells = _read_cells(reader, form, position, heading, (width, height))
     counts = [int(count or 0) for count in reader.need(_SO_FAR).groups()]
     reader.require(max(counts) <= _MOST, f"nobody counts beyond {_MOST}")
+    reputation, heard = _read_reputation(reader, agent), reader.heard(agent, form.channel)
     found = CommonsFacts(
         agent=agent,
         game=game,
@@ -118,8 +119,9 @@ def parse(text: str, config: SocialDilemmaConfig) -> CommonsFacts:
         cleaned=counts[1],
         zaps=counts[2],
         zapped=counts[3],
-        reputation=_read_reputation(reader, agent),
-        messages=reader.messages(agent),
+        reputation=reputation,
+        messages=heard.messages,
+        earlier=heard.earlier,
         hint=reader.hint(),
     )
     reader.require_end()

@@ -12,6 +12,7 @@ an envelope of A agents and M rounds of memory:
 * with two agents the other's payoffs in the same order, else zeros, 4 numbers;
 * with reputation, how often each agent has cooperated, A numbers; -1 for oneself;
 * with symbols, what each agent said, A numbers;
+* with a coin, what it shows the first agent: 1 heads, 2 tails, else 0;
 * 8 bytes of hashed hint.
 """
 
@@ -24,15 +25,15 @@ import numpy as np
 from gymnasium.spaces import Box
 from numpy.typing import NDArray
 
-from piase_gym.core.mailbox import Message
 from piase_gym.core.text_encoding import HINT_CODE, hash_text
 from piase_gym.core.world import Facts
+from piase_gym.worlds.channel.symbols import ChannelForm, Earlier, Heard, highest
 from piase_gym.worlds.social_dilemma.config import (
     GAMES,
     SocialDilemmaConfig,
     SocialDilemmaEnvelope,
 )
-from piase_gym.worlds.social_dilemma.constants import MAX_AGENTS, MAX_ROUNDS, MAX_SYMBOLS, MAX_TALK
+from piase_gym.worlds.social_dilemma.constants import MAX_AGENTS, MAX_ROUNDS, MAX_TALK
 from piase_gym.worlds.social_dilemma.games import MAX_PAYOFF
 from piase_gym.worlds.social_dilemma.matrix.state import (
     HEAD,
@@ -43,6 +44,7 @@ from piase_gym.worlds.social_dilemma.matrix.state import (
     vector_length,
 )
 
+COIN_SIDES = (None, "heads", "tails")
 Table = tuple[tuple[float, ...], tuple[float, ...]]
 """Payoffs by own choice (0 cooperate, 1 defect) and number of others that cooperate."""
 
@@ -68,6 +70,8 @@ class MatrixFacts(Facts):
         unread: In these, whether the agent's choice could not be read, which counts as to defect,
             and how many of the others' could not.
         reputation: With reputation, each of the others and how often it has cooperated.
+        earlier: With `message_history`, what was heard before.
+        coin: ``heads`` or ``tails``, for the one who sees it.
     """
 
     game: str
@@ -84,6 +88,8 @@ class MatrixFacts(Facts):
     history: tuple[tuple[bool, int], ...]
     unread: tuple[tuple[bool, int], ...] = ()
     reputation: tuple[tuple[str, int], ...] = ()
+    earlier: tuple[Earlier, ...] = ()
+    coin: str | None = None
 
 
 class MatrixForm:
@@ -98,6 +104,7 @@ class MatrixForm:
         self.paid = PAST + 2 * envelope.memory
         self.recall = self.paid + payoff_length(envelope)
         self.heard = self.recall + (envelope.agents if envelope.reputation else 0)
+        self.channel = ChannelForm(config, envelope)
         self.profiles = config.profiles
 
     def tables(self, agent: int) -> tuple[Table, Table | tuple[()]]:
@@ -134,7 +141,8 @@ def vector_box(envelope: SocialDilemmaEnvelope) -> Box:
         *[(-1.0, 1.0 + UNREAD), (-1.0, float(MAX_AGENTS))] * envelope.memory,
         *[(-MAX_PAYOFF, MAX_PAYOFF)] * payoff_length(envelope),
         *[(-1.0, counts)] * (agents if envelope.reputation else 0),
-        *[(0.0, float(MAX_SYMBOLS))] * (agents if envelope.symbols else 0),
+        *((0.0, float(most)) for most in highest(envelope)),
+        *[(0.0, 2.0)] * envelope.coin,
         *[(0.0, 255.0)] * HINT_CODE,
     ]
     low, high = np.array(parts, np.float32).T
@@ -162,10 +170,12 @@ def facts_of(
     history = tuple((mine >= 1, int(rest)) for mine, rest in pairs)
     unread = tuple((mine % 1 > 0, round(rest % 1 / UNREAD)) for mine, rest in pairs)
     told = zip(form.names, values[form.recall : form.heard], strict=False)
-    said = zip(form.names, values[form.heard : -HINT_CODE], strict=False)
+    heard = form.channel.read(values[form.heard : -HINT_CODE], form.names[agent])
     return MatrixFacts(
         agent=form.names[agent],
-        messages=tuple(Message(name, "all", str(int(symbol))) for name, symbol in said if symbol),
+        messages=heard.messages,
+        earlier=heard.earlier,
+        coin=COIN_SIDES[int(values[-HINT_CODE - 1])] if form.envelope.coin else None,
         hint=hint,
         game=config.game,
         played=played,
@@ -207,7 +217,8 @@ def vector_of(facts: MatrixFacts, form: MatrixForm) -> NDArray[np.float32]:
     vector[form.recall : form.heard] = -1.0
     for name, count in facts.reputation:
         vector[form.recall + form.names.index(name)] = count
-    for letter in facts.messages:
-        vector[form.heard + form.names.index(letter.sender)] = int(letter.message)
+    form.channel.write(Heard(facts.messages, facts.earlier), vector, form.heard)
+    if envelope.coin:
+        vector[-HINT_CODE - 1] = COIN_SIDES.index(facts.coin)
     vector[-HINT_CODE:] = hash_text(facts.hint)
     return vector

@@ -17,16 +17,27 @@ from piase_gym.compiled import (
     hot,
     inline,
     load64,
+    mix64,
     store,
     store64,
     stream_key,
 )
+from piase_gym.compiled.draws import GOLDEN
 from piase_gym.compiled.stepping import ABSENT, Rules, compile_kernels
 from piase_gym.core.text_encoding import HINT_CODE
+from piase_gym.worlds.channel.kernels import (
+    deliver,
+    first_symbol,
+    may_say,
+    open_channel,
+    post,
+    write_heard,
+)
 from piase_gym.worlds.social_dilemma.constants import OUT_OF_TIME, PLAYED
 from piase_gym.worlds.social_dilemma.games import DEFECT, UNIT
 from piase_gym.worlds.social_dilemma.matrix.state import (
     CHOSE,
+    COIN,
     DYNAMICS,
     HEAD,
     ILLEGAL,
@@ -57,6 +68,17 @@ def begin(s, w, seed):
         s.fate[a], s.marks[a], s.said[a], s.order[a] = 0, 0, 0, a
     for i in range(len(s.hint)):
         s.hint[i] = 0
+    if w.mail >= 0:
+        open_channel(s.mail, w, seed)
+
+
+@inline
+def tails(s, w):
+    """Tell (as uint64) whether the coin of the next round shows tails."""
+    if w.coin == 0:
+        return _0
+    key = stream_key(np.uint64(s.seed), np.uint64(COIN))
+    return mix64(key + np.uint64(np.int64(s.played) + 1) * GOLDEN) >> np.uint64(63)
 
 
 @inline
@@ -74,10 +96,12 @@ def heard(s, w, a, index):
     event, choice = CHOSE, index & 1
     if index < 0:
         event, choice = CHOSE if index == ABSENT else UNPARSABLE + (ABSENT - 1 - index), DEFECT
-    symbol = index >> 1 if index > 0 else 0
-    if symbol > w.symbols:
-        event, symbol, choice = ILLEGAL, 0, DEFECT
-    s.said[a] = symbol
+    message = index >> 1 if index > 0 else 0
+    if not may_say(w, a, message):
+        event, message, choice = ILLEGAL, 0, DEFECT
+    s.said[a] = first_symbol(w, message)
+    if w.mail >= 0:
+        post(s.mail, w, a, message, s.t)
     return event, np.uint64(1 - choice)
 
 
@@ -103,6 +127,10 @@ def tick(s, w, o, acts, rewards, terminated, truncated, events):
     else:
         notable = play_round(s, w, n, o, chosen, unread, rewards)
         ended = s.played >= w.rounds if w.rounds > 0 else not happens(s, DYNAMICS, w.goes_on)
+    if w.say_cost > 0.0:
+        charge(s, w, o, rewards)
+    if w.mail >= 0:
+        deliver(s.mail, w, s.t, o, events, s.said, s.said)
     s.t += 1
     late = s.t >= w.max_steps and not ended
     for a in range(n):
@@ -114,6 +142,18 @@ def tick(s, w, o, acts, rewards, terminated, truncated, events):
             s.fate[a] = PLAYED if ended else OUT_OF_TIME
         return 1
     return notable
+
+
+@helper
+def charge(s, w, o, rewards):
+    """Let agents pay for what they have said, or all of them together if rewards are shared."""
+    said = 0
+    for a in range(w.agents):
+        said += s.said[a] > 0
+        if s.said[a] > 0 and not w.shared:
+            rewards[o + a] -= w.say_cost
+    for a in range(w.agents if w.shared else 0):
+        rewards[o + a] -= w.say_cost * said / w.agents
 
 
 @hot
@@ -130,11 +170,13 @@ def play_round(s, w, n, o, chosen, unread, rewards):
     together = _0
     for a in range(n):
         together += (chosen >> np.uint64(a)) & _1
-    notable, total = 0, 0.0
+    notable, total, turned = 0, 0.0, tails(s, w)
+    counted = np.uint64(n) - together if turned else together  # what the table takes them for
     outcome = np.int64(together == np.uint64(n)) << 2 | np.int64(together == _0) << 3
     for a in range(n):
         cooperates = (chosen >> np.uint64(a)) & _1
-        case = (np.uint64(2 * a + 1) - cooperates) * np.uint64(len(s.past)) + together - cooperates
+        own = cooperates ^ turned
+        case = (np.uint64(2 * a + 1) - own) * np.uint64(len(s.past)) + counted - own
         reward = w.payoff[case]
         total += reward
         rewards[np.uint64(o + a)] = reward
@@ -184,10 +226,15 @@ def sight(s, w, a, obs, p):
             told = w.reputation and b != a and b < n
             store(obs, q + b, s.cooperated[b] if told else -1)
         q += w.slots
-    if w.channel:
+    if w.mail >= 0:
+        q = write_heard(s.mail, w, a, obs, q)
+    elif w.channel:
         for b in range(w.slots):
             store(obs, q + b, s.said[b] if b != a and b < n else 0)
         q += w.slots
+    if w.shows_coin:
+        store(obs, q, 1 + np.int64(tails(s, w)) if w.coin and a == 0 and s.alive[a] else 0)
+        q += 1
     if load64(s.hint, a * HINT_CODE) == _0:  # there is hardly ever a hint
         for i in range(HINT_CODE // 2):
             store64(obs, q + 2 * i, _0)
@@ -238,9 +285,9 @@ def look_around(s, w, a, shown, obs, q):
 
 @hot
 def legal(s, w, a, masks, m):
-    """Write the mask of an agent in play: all but symbols that this config does not have."""
+    """Write the mask of an agent in play: all but messages that this config does not have."""
     for i in range(w.num_actions):
-        store(masks, m + i, (i >> 1) <= w.symbols)
+        store(masks, m + i, may_say(w, a, i >> 1))
 
 
 @inline

@@ -13,10 +13,17 @@ from typing import Any, Final
 import numpy as np
 from numpy.typing import NDArray
 
+from piase_gym.compiled.decorators import CHECKED
 from piase_gym.compiled.memory import record as record_type
 from piase_gym.compiled.stepping import BOOKKEEPING, fields_of
 from piase_gym.compiled.stepping import single as single_type
 from piase_gym.core.text_encoding import HINT_CODE
+from piase_gym.worlds.channel.kernels import (
+    channel_fields,
+    channel_problem,
+    channel_size,
+    fill_channel,
+)
 from piase_gym.worlds.social_dilemma.config import (
     GAMES,
     SocialDilemmaConfig,
@@ -28,6 +35,8 @@ from piase_gym.worlds.social_dilemma.constants import (
 )
 from piase_gym.worlds.social_dilemma.games import UNIT, in_32_bits
 
+COIN: Final = 3
+"""The number of the stream of coins, of which each round has its own draw."""
 DYNAMICS: Final = 0
 """The only random stream that these games draw from, as they lay nothing out."""
 
@@ -47,24 +56,41 @@ def capacity(agents: int) -> int:
 
 
 @functools.cache
-def layout(agents: int) -> np.dtype[Any]:
-    """Return the record of an environment; the fields up to `hint` are the canonical state."""
-    return record_type(
-        [
-            *fields_of("<u8", "keys counters", 1),
-            ("seed", "<u8"),
-            # steps, rounds that are over, steps of talk before the next choice
-            *fields_of("<i4", "t played talk agents"),
-            *fields_of("<u8", "past unread", agents),
-            ("score", "<i8", agents),
-            ("cooperated", "<i4", agents),
-            # said: the symbol uttered in this step, 0 for silence
-            *fields_of("u1", "alive fate marks said", agents),
-            ("hint", "u1", agents * HINT_CODE),
-            ("order", "u1", agents),
-            *BOOKKEEPING,
-        ]
-    )
+def layout(agents: int, mail: int = 0) -> np.dtype[Any]:
+    """Return the record of an environment; the fields up to `hint` are the canonical state.
+
+    So are those of the channel, `mail` bytes at its end in memory.
+    """
+    derived = [("order", "u1", agents), *BOOKKEEPING]
+    canonical = [
+        *fields_of("<u8", "keys counters", 1),
+        ("seed", "<u8"),
+        # steps, rounds that are over, steps of talk before the next choice
+        *fields_of("<i4", "t played talk agents"),
+        *fields_of("<u8", "past unread", agents),
+        ("score", "<i8", agents),
+        ("cooperated", "<i4", agents),
+        # said: the symbol uttered in this step, 0 for silence
+        *fields_of("u1", "alive fate marks said", agents),
+        ("hint", "u1", agents * HINT_CODE),
+    ]
+    if mail:
+        canonical.append(("mail", "u1", mail))
+    return record_type([*derived, *canonical])[[field[0] for field in (*canonical, *derived)]]
+
+
+@functools.cache
+def kernel_type(records: np.dtype[Any]) -> np.dtype[Any]:
+    """Return the type as which kernels know records of a type, or batches of one.
+
+    It is one for channels of all sizes, also where there is none; tables say which.
+    """
+    if "state" in (records.names or ()):
+        agents = records["acts"].shape[0]
+        return single_type(kernel_type(records["state"]), records["table"], agents)
+    if CHECKED and "mail" in (records.names or ()):
+        return records
+    return layout(records["past"].shape[0], 8)
 
 
 _FIELDS: Final = layout(2).names or ()
@@ -73,7 +99,7 @@ CANONICAL: Final = _FIELDS[: _FIELDS.index("hint") + 1]
 
 def layout_for(envelope: SocialDilemmaEnvelope) -> np.dtype[Any]:
     """Return the record that holds an envelope."""
-    return layout(capacity(envelope.agents))
+    return layout(capacity(envelope.agents), channel_size(envelope))
 
 
 # -- vectors ------------------------------------------------------------------------------
@@ -96,8 +122,8 @@ def payoff_length(envelope: SocialDilemmaEnvelope) -> int:
 
 def vector_length(envelope: SocialDilemmaEnvelope) -> int:
     """Return the length of a vector."""
-    told = envelope.agents * (envelope.reputation + (envelope.symbols > 0))
-    return PAST + 2 * envelope.memory + payoff_length(envelope) + told + HINT_CODE
+    told = envelope.agents * envelope.reputation + envelope.message_bytes
+    return PAST + 2 * envelope.memory + payoff_length(envelope) + told + envelope.coin + HINT_CODE
 
 
 def heads(config: SocialDilemmaConfig, envelope: SocialDilemmaEnvelope) -> NDArray[np.float32]:
@@ -133,7 +159,7 @@ def others_payoffs(profiles: NDArray[np.float64], agent: int) -> NDArray[np.floa
 # -- tables -------------------------------------------------------------------------------
 
 
-_OF_CONFIG: Final = "agents max_steps symbols memory talk reputation"
+_OF_CONFIG: Final = "agents max_steps symbols memory talk reputation coin"
 
 
 @functools.cache
@@ -144,6 +170,8 @@ def table_layout(agents: int) -> np.dtype[Any]:
             *fields_of("<i4", _OF_CONFIG),
             # agents in the outputs, length of vectors, actions, rounds that vectors have room for
             *fields_of("<i4", "slots length num_actions shown"),
+            ("shows_coin", "<i4"),  # 1 if vectors have room for it
+            *channel_fields(),
             *fields_of("<i4", "channel known"),  # 1 if vectors have room for symbols, reputations
             *fields_of("<i4", "shared rounds"),  # no rounds if the horizon is geometric
             *fields_of("<u4", "goes_on noise"),  # chances in 2**-32
@@ -163,8 +191,10 @@ def new_table(config: SocialDilemmaConfig, envelope: SocialDilemmaEnvelope) -> N
     for name in _OF_CONFIG.split():
         table[name] = getattr(config, name)
     table["slots"], table["length"] = envelope.agents, vector_length(envelope)
-    table["num_actions"] = 2 * (1 + envelope.symbols)
+    table["num_actions"] = 2 * (1 + envelope.num_messages)
+    fill_channel(table, config, envelope, 0)
     table["channel"], table["shown"] = envelope.symbols > 0, envelope.memory
+    table["shows_coin"] = envelope.coin
     table["known"], table["shared"] = envelope.reputation, config.shared_reward
     table["rounds"] = config.known_rounds or 0
     table["goes_on"], table["noise"] = in_32_bits(config.chance), in_32_bits(config.noise)
@@ -182,7 +212,7 @@ def new_table(config: SocialDilemmaConfig, envelope: SocialDilemmaEnvelope) -> N
 def new_single(config: SocialDilemmaConfig, envelope: SocialDilemmaEnvelope) -> NDArray[Any]:
     """Return a zeroed batch of one, with its table filled in."""
     agents = capacity(envelope.agents)
-    one = np.zeros(1, single_type(layout(agents), table_layout(agents), agents))
+    one = np.zeros(1, single_type(layout_for(envelope), table_layout(agents), agents))
     one["table"] = new_table(config, envelope)
     return one
 
@@ -205,4 +235,4 @@ def find_problem(record: Any, table: Any) -> str:
     told = record["cooperated"]
     if ((told < 0) | (told > record["played"])).any():
         return "'cooperated' must be in 0..played for every agent"
-    return ""
+    return channel_problem(record, table)

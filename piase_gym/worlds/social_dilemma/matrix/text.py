@@ -6,11 +6,11 @@ import re
 from typing import Any
 
 from piase_gym.core.world import HINT_TEXT
+from piase_gym.worlds.channel.symbols import heard_lines
 from piase_gym.worlds.social_dilemma.config import SocialDilemmaConfig
 from piase_gym.worlds.social_dilemma.constants import MAX_TALK
 from piase_gym.worlds.social_dilemma.line_reader import LineReader, times
 from piase_gym.worlds.social_dilemma.matrix.facts import MatrixFacts, MatrixForm, facts_of, form_of
-from piase_gym.worlds.texts.letters import closing_lines
 
 _PAIR = tuple((choice, others) for choice in (0, 1) for others in (1, 0))
 """The cases of a game of two: (own choice, whether the other cooperates)."""
@@ -33,6 +33,8 @@ def text_of(facts: MatrixFacts, config: SocialDilemmaConfig) -> str:
         lines.append(f"Talk now: you choose after {times(facts.talk, 'step')}.")
     else:
         lines.append(f"Choose now: {words[0]} or {words[1]}.")
+    if facts.coin:
+        lines.append(f"The coin shows {facts.coin}.")
     if facts.played:
         others = "the other" if two else "the others"
         lines.append(
@@ -45,7 +47,7 @@ def text_of(facts: MatrixFacts, config: SocialDilemmaConfig) -> str:
         past = "; ".join(_round(*row, words, two) for row in rounds)
         lines.append(f"Last rounds, newest first ({told}): {past}.")
     lines += [f"{name} chose {words[0]} {times(count)}." for name, count in facts.reputation]
-    return "\n".join([*lines, *closing_lines(facts)])
+    return "\n".join([*lines, *heard_lines(facts.messages, facts.earlier, facts.hint)])
 
 
 def _round(
@@ -97,6 +99,7 @@ _HEAD = re.compile(
     rf"You are (\S+)\. Rounds played: (\d+)(?: of (\d+))?\. Your score: ({_NUMBER})\."
 )
 _TALK = re.compile(r"Talk now: you choose after (\d+) steps?\.")
+_COIN = re.compile(r"The coin shows (heads|tails)\.")
 _CHOOSE = re.compile(r"Choose now: (\w+) or (\w+)\.")
 _SO_FAR = re.compile(r"You chose (\w+) (\d+) times?, the others? (\d+) times?\.")
 _LAST = re.compile(r"Last rounds, newest first \(.+?\): (.+)\.")
@@ -130,6 +133,8 @@ class _Reader(LineReader):
         self.require(talk is None or 1 <= steps <= MAX_TALK, f"talk takes 1 to {MAX_TALK} steps")
         if talk is None:
             self.require(self.need(_CHOOSE).groups() == config.words, "choices are others")
+        coin = self.next(_COIN)
+        self.require(coin is None or config.coin, "there is no coin under this config")
         counts = 0, 0
         if played:
             so_far = self.need(_SO_FAR)
@@ -137,7 +142,8 @@ class _Reader(LineReader):
             counts = int(so_far.group(2)), int(so_far.group(3))
             self.require(max(counts) < 2**31, "nobody counts so far")
         payoffs, theirs = form.tables(min(self.names.index(agent), config.agents - 1))
-        history = self.history()
+        history, reputation = self.history(), self.reputation(agent)
+        heard = self.heard(agent, form.channel)
         found = MatrixFacts(
             agent=agent,
             game=config.game,
@@ -153,8 +159,10 @@ class _Reader(LineReader):
             others_cooperated=counts[1],
             history=tuple(chosen for chosen, _ in history),
             unread=tuple(unread for _, unread in history),
-            reputation=self.reputation(agent),
-            messages=self.messages(agent),
+            reputation=reputation,
+            messages=heard.messages,
+            earlier=heard.earlier,
+            coin=coin and coin.group(1),
             hint=self.hint(),
         )
         self.require_end()

@@ -17,13 +17,14 @@ from piase_gym.core.last_step import LastStep
 from piase_gym.core.objects import Objects
 from piase_gym.core.script.observables import Observable
 from piase_gym.core.world import Manual
+from piase_gym.worlds.channel.config import SPOKEN
 from piase_gym.worlds.social_dilemma import objects, scripting
 from piase_gym.worlds.social_dilemma.config import SocialDilemmaConfig
 from piase_gym.worlds.social_dilemma.constants import RESULTS
 from piase_gym.worlds.social_dilemma.games import DEFECT, GAMES_BY_NAME, ROLES, UNIT
 from piase_gym.worlds.social_dilemma.manual import matrix_manual
 from piase_gym.worlds.social_dilemma.matrix import facts, pictures, state, text
-from piase_gym.worlds.social_dilemma.matrix.facts import MatrixFacts
+from piase_gym.worlds.social_dilemma.matrix.facts import COIN_SIDES, MatrixFacts
 from piase_gym.worlds.social_dilemma.matrix.rules import KERNELS
 from piase_gym.worlds.social_dilemma.metrics import matrix_measures
 from piase_gym.worlds.social_dilemma.world import Modules, SocialDilemma
@@ -65,7 +66,8 @@ class MatrixGames(SocialDilemma[MatrixFacts]):
         ]
         if message:
             symbol = replace(message[0], before="", optional=False)
-            verbs.append(Verb("say", "say a symbol, while it is time to talk", (symbol,)))
+            told = "say a symbol, while it is time to talk"
+            verbs.append(Verb("say", told, (symbol, *message[1:])))
         return tuple(verbs)
 
     def read(self, agent: int, line: object) -> Command | InvalidAction:
@@ -80,7 +82,7 @@ class MatrixGames(SocialDilemma[MatrixFacts]):
 
     def legal(self, agent: int, command: Command) -> bool:
         """Tell whether a command is legal now, under any of its names."""
-        named = (*self.config.words, "say")
+        named = () if "message" in command.parameters else (*self.config.words, "say")
         found = self._by_role(command) if command.verb in named else command
         return isinstance(found, Command) and super().legal(agent, found)
 
@@ -96,6 +98,8 @@ class MatrixGames(SocialDilemma[MatrixFacts]):
     def _by_role(self, found: Command | InvalidAction) -> Command | InvalidAction:
         """Return a command under its verb as data."""
         if not isinstance(found, Command):
+            return found
+        if "message" in found.parameters:  # it is said in words
             return found
         if found.verb == "say":
             fits = self._said(found.parameters)
@@ -118,7 +122,8 @@ class MatrixGames(SocialDilemma[MatrixFacts]):
     def _by_names(self, last: LastStep) -> LastStep:
         """Return the line of the last step in the words of the text."""
         line = last.command
-        if line and self.states["talk"][0] < self.config.talk:  # it was a step of talk
+        in_words = (line or "").startswith(SPOKEN)
+        if line and not in_words and self.states["talk"][0] < self.config.talk:  # a step of talk
             line = f"say {line.rpartition(' saying ')[2] if ' saying ' in line else 'nothing'}"
         reached = tuple(self._called(name) for name in last.milestones if line)
         return replace(last, command=line, milestones=reached)
@@ -207,7 +212,7 @@ class MatrixGames(SocialDilemma[MatrixFacts]):
 
         That is alive, fate, marks, symbol said, cooperations and score; then, by agent, whether it
         cooperated in each of the last rounds of the envelope's memory, newest first; then likewise
-        whether its choice could not be read.
+        whether its choice could not be read; then, with a coin, what it shows.
         """
         record, slots = self.states[0], len(self.agents)
         shifts = np.arange(self.envelope.memory, dtype=np.uint64)
@@ -218,8 +223,13 @@ class MatrixGames(SocialDilemma[MatrixFacts]):
             *(record[name][:slots] for name in _OF_AGENTS),
             self._scores(),
             past.ravel(),
+            self._coin(),
         ]
         return np.concatenate(parts).astype(np.float64)
+
+    def _coin(self) -> list[int]:
+        """Return what the coin shows, 1 for heads and 2 for tails, where there can be one."""
+        return [COIN_SIDES.index(self.facts(0).coin)] * self.envelope.coin
 
     @property
     def manual(self) -> Manual:

@@ -1,0 +1,286 @@
+"""Words between agents of array worlds: ``say`` and ``tell``, where the config has ``speech``.
+
+Words are letters of a `Mailbox`, which the environment keeps beside the record, so batches do not
+have them. Who speaks does nothing else in that step. A text has a line for each letter; a vector
+has at its end, for at most as many letters as there are agents, the sender's number from 1, whether it
+is to all, and 8 numbers of hashed words.
+"""
+
+from __future__ import annotations
+
+import functools
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass, replace
+from typing import Any, ClassVar, NamedTuple, cast
+
+import numpy as np
+from gymnasium.spaces import Box
+from numpy.typing import NDArray
+
+from piase_gym.core.commands import Command, InvalidAction, Param, Verb
+from piase_gym.core.digest import digest_json
+from piase_gym.core.mailbox import EVERYONE, ChannelRules, Mailbox, Message, charged
+from piase_gym.core.rng import Stream, StreamId
+from piase_gym.core.text_encoding import HINT_CODE, hash_text
+from piase_gym.core.world import Act, Facts, Manual, StepResult
+from piase_gym.errors import SnapshotError, UnsupportedError
+from piase_gym.worlds.array_world import ArrayWorld
+from piase_gym.worlds.channel.config import SPOKEN
+from piase_gym.worlds.channel.symbols import conditions_told, heard_lines
+
+LETTER_CODE = 2 + HINT_CODE
+LONGEST = 200
+"""Longest message in words, in characters; the rest is cut off."""
+_HINT = "\nHint: "
+
+
+class Kept(NamedTuple):
+    """What `World.capture` kept, and what an agent was told then."""
+
+    own: Any
+    letters: tuple[Message, ...]
+
+
+def with_words(text: str, letters: Sequence[Message]) -> str:
+    """Return a text with what was said in words, before its hint."""
+    text, mark, hint = text.partition(_HINT)
+    return "\n".join([text, *heard_lines(letters)]) + mark + hint
+
+
+@dataclass(frozen=True)
+class SpokenTextWriter:
+    """Writes the texts of a world, and in them what was said in words."""
+
+    own: Callable[[Any, int], str]
+    with_words: Callable[[str, Sequence[Message]], str]
+
+    def __call__(self, kept: Kept, agent: int) -> str:
+        """Write the text of the moment in which it was kept."""
+        return self.with_words(self.own(kept.own, agent), kept.letters)
+
+
+class Speaks(ArrayWorld[Any, Any]):
+    """An array world whose agents also speak in words; `speaking` makes its classes."""
+
+    mailboxes: Mailbox
+    words_stream: ClassVar[int] = StreamId.CHANNEL
+    longest_message: ClassVar[int] = LONGEST
+
+    def begin(self, seed: int) -> None:
+        """Start an episode with empty mailboxes."""
+        self.mailboxes, self._luck = self._new_mail(), Stream(seed, self.words_stream)
+        super().begin(seed)
+
+    def _new_mail(self) -> Mailbox:
+        """Return empty mailboxes, under the rules of the channel."""
+        config = self.config
+        rules = ChannelRules(config.message_delay, self.longest_message, config.message_loss)
+        return Mailbox(self.agents, rules, self._hears)
+
+    def _hears(self, sender: str, recipient: str) -> bool:
+        """Tell whether an agent is in play, may hear another, and is near enough."""
+        one, other = self.agents.index(sender), self.agents.index(recipient)
+        if not self._playing[other] or not self.config.hears(one, other):
+            return False
+        here, there = self.position(one), self.position(other)
+        return here is None or bool(self.config.reaches(here, there))
+
+    @property
+    def _playing(self) -> Sequence[bool]:
+        """Who takes part in this step: in play before or after it."""
+        return [bool(event) for event in self._event_view]
+
+    # -- commands -------------------------------------------------------------------------
+
+    @property
+    def grammar(self) -> tuple[Verb, ...]:
+        """The verbs of the world, and where there are several agents two to speak."""
+        if len(self.agents) < 2:
+            return super().grammar
+        words = Param("message", "text", description="what to say")
+        listener = Param("agent_id", choices=self.agents, description="name of an agent")
+        say = Verb("say", "stay and speak to everyone else", (words,))
+        return (
+            *super().grammar,
+            say,
+            Verb("tell", "stay and speak to one agent", (listener, words)),
+        )
+
+    def legal(self, agent: int, command: Command) -> bool:
+        """Tell whether a command is legal now: in play, all but to speak to oneself or nobody."""
+        if command.verb not in SPOKEN:
+            return super().legal(agent, command)
+        if not self.alive[agent] or not self.may_speak:
+            return False
+        to = command.parameters.get("agent_id")
+        return to is None or (to != self.agents[agent] and self.alive[self.agents.index(to)])
+
+    @property
+    def may_speak(self) -> bool:
+        """Whether there is a time for words now; in most worlds there always is."""
+        return True
+
+    def step(self, acts: Sequence[Act]) -> StepResult:
+        """Advance by one step; who speaks stays where it is."""
+        if self.one["coded"][0]:  # `ArrayWorld` has decoded the acts of this very step
+            return super().step(acts)
+        alive, given, said = self.alive, list(acts), list[tuple[int, Command]]()
+        for agent, act in enumerate(acts):
+            if alive[agent] and isinstance(act, Command) and act.verb in SPOKEN:
+                given[agent] = found = self.decode(agent, act)
+                if isinstance(found, Command):
+                    said.append((agent, found))
+                    given[agent] = self.noop
+        tick = super().step(given)
+        for agent, command in said:
+            to = command.parameters.get("agent_id", EVERYONE)
+            self.mailboxes.send(self.agents[agent], to, command.parameters["message"])
+        self.mailboxes.deliver(self._luck)
+        outcomes = [
+            act.outcome if isinstance(act, InvalidAction) else outcome
+            for act, outcome in zip(given, tick.outcomes, strict=True)
+        ]
+        playing = [agent for agent, plays in enumerate(alive) if plays]
+        speakers = [agent for agent, _ in said]
+        shared = self.config.shared_reward
+        rewards = charged(tick.rewards, speakers, playing, self.cost_of_words, shared)
+        found = tick._replace(outcomes=outcomes, rewards=rewards)
+        if said and isinstance(self._last, tuple):
+            done = [*self._last[0]]
+            for agent, command in said:
+                done[agent] = command
+            self._last = done, found
+        return found
+
+    @property
+    def cost_of_words(self) -> float:
+        """What it costs to speak once."""
+        return float(self.config.message_cost)
+
+    # -- views ----------------------------------------------------------------------------
+
+    def _letters(self) -> list[tuple[Message, ...]]:
+        """Return what each agent is told now."""
+        return [tuple(self.mailboxes.delivered[name]) for name in self.agents]
+
+    @property
+    def vector_space(self) -> Box:
+        """The world's own Box, longer by the letters."""
+        own = cast(Box, super().vector_space)
+        more = np.zeros(len(self.agents) * LETTER_CODE, own.low.dtype)
+        low, high = np.concatenate([own.low, more]), np.concatenate([own.high, more + 255])
+        return Box(low, high, dtype=self.vector_type)
+
+    def facts(self, agent: int) -> Any:
+        """Return what the agent may know now."""
+        facts = super().facts(agent)
+        return replace(facts, messages=(*facts.messages, *self._letters()[agent]))
+
+    @staticmethod
+    def apart(facts: Any) -> tuple[Any, tuple[Message, ...]]:
+        """Return facts without what was said in words, and that."""
+        return replace(facts, messages=()), facts.messages
+
+    def vector(self, facts: Facts) -> NDArray[Any]:
+        """Return the vector of the facts."""
+        rest, letters = self.apart(facts)
+        return self._with_letters(super().vector(rest), letters)
+
+    def _with_letters(self, own: NDArray[Any], letters: Sequence[Message]) -> NDArray[Any]:
+        """Return a vector with letters at its end."""
+        code = np.zeros((len(self.agents), LETTER_CODE), own.dtype)
+        for row, letter in zip(code, letters, strict=False):
+            row[:2] = 1 + self.agents.index(letter.sender), letter.recipient == EVERYONE
+            row[2:] = hash_text(letter.message)
+        return np.concatenate([own, code.ravel()])
+
+    def capture(self) -> Sequence[Any]:
+        """Keep what the world keeps, and what agents are told."""
+        return [Kept(*pair) for pair in zip(super().capture(), self._letters(), strict=True)]
+
+    def vectors(self, kept: Sequence[Any] | None = None) -> Sequence[NDArray[Any]]:
+        """Return the vector of every agent."""
+        kept = self.capture() if kept is None else kept
+        rows = super().vectors([entry.own for entry in kept])
+        return [
+            self._with_letters(own, entry.letters) for own, entry in zip(rows, kept, strict=True)
+        ]
+
+    @staticmethod
+    def with_words(text: str, letters: Sequence[Message]) -> str:
+        """Return a text with what was said in words."""
+        return with_words(text, letters)
+
+    def text_writer(self) -> Callable[[Any, int], str]:
+        """Return what writes texts of what `capture` returned."""
+        return SpokenTextWriter(super().text_writer(), type(self).with_words)
+
+    def words_told(self) -> str:
+        """Return what the prompt says of speaking."""
+        return " ".join(
+            [
+                "You can also stay and say something in words, to all others or to one.",
+                *conditions_told(self.config),
+            ]
+        )
+
+    @property
+    def manual(self) -> Manual:
+        """The words of the prompt, with a sentence about speaking."""
+        own = super().manual
+        return replace(own, rules=f"{own.rules} {self.words_told()}") if self.agents[1:] else own
+
+    # -- the state is a value -------------------------------------------------------------
+
+    def get_state(self) -> dict[str, Any]:
+        """Return the state of the world, with letters and luck."""
+        mail = {"mail": self.mailboxes.get_state(), "luck": self._luck.get_state()}
+        return {**super().get_state(), **mail}
+
+    def set_state(self, state: Mapping[str, Any]) -> None:
+        """Take up what `get_state` returned."""
+        mail, luck = self._new_mail(), Stream(0, self.words_stream)
+        try:
+            mail.set_state(state["mail"])
+            luck.set_state(state["luck"])
+        except (KeyError, TypeError, ValueError) as error:
+            raise SnapshotError(f"{self.name}: the letters do not fit: {error}") from None
+        super().set_state(state)
+        self.mailboxes, self._luck = mail, luck
+
+    def digest(self) -> str:
+        """Hash letters and luck with the rest."""
+        return digest_json(
+            [super().digest(), self.mailboxes.digest_state(), self._luck.get_state()]
+        )
+
+    def new_batch(self, count: int, configs: Sequence[Any]) -> Any:
+        """Say that kernels know no words."""
+        raise UnsupportedError(
+            f"{self.name}: batches have {self.wordless}, but no words; use parallel_env, or "
+            "speech=False"
+        )
+
+    wordless: ClassVar[str] = "symbols"
+
+
+@functools.cache
+def speaking(kind: type[Any], speaks: type[Speaks] = Speaks) -> type[Any]:
+    """Return a class of worlds whose agents also speak in words.
+
+    Args:
+        kind: The class of the world.
+        speaks: How its agents speak.
+    """
+
+    def to_text(facts: Any, config: Any) -> str:
+        rest, letters = speaks.apart(facts)
+        return speaks.with_words(kind.to_text(rest, config), letters)
+
+    members: dict[str, Any] = {
+        "to_text": staticmethod(to_text),
+        "capabilities": replace(kind.capabilities, batched=False, messages=True),
+        "made_of": kind,
+    }
+    members |= {name: getattr(kind, name) for name in ("__doc__", "__module__", "__qualname__")}
+    return type(kind.__name__, (speaks, kind), members)

@@ -1,0 +1,318 @@
+"""Messages of symbols, as commands, facts, texts and parts of vectors.
+
+A message is written as its symbols with spaces between them: ``"2"``, ``"2 3"``. Everything here is
+pure; `kernels` writes the same vectors, and reads the same numbers of messages.
+"""
+
+from __future__ import annotations
+
+import functools
+import itertools
+import re
+from collections.abc import Callable, Iterable, Sequence
+from typing import Any, Final, NamedTuple
+
+import numpy as np
+from numpy.typing import NDArray
+
+from piase_gym.core.commands import Command, Param
+from piase_gym.core.mailbox import EVERYONE, Message
+from piase_gym.core.text_encoding import one_line, unescape
+from piase_gym.worlds.channel.config import (
+    MAX_SYMBOLS,
+    ChannelEnvelope,
+    MessageConfig,
+    SymbolConfig,
+)
+
+SAYING: Final = r"(?: saying [\d ]+?(?: to \S+)?)?"
+"""What ends a line that says something, for patterns of synonyms."""
+
+
+class Earlier(NamedTuple):
+    """A message that was heard before.
+
+    Attributes:
+        letter: The message.
+        steps: How many steps ago it was heard.
+    """
+
+    letter: Message
+    steps: int
+
+
+class Heard(NamedTuple):
+    """What an agent has heard: now, and before."""
+
+    messages: tuple[Message, ...]
+    earlier: tuple[Earlier, ...] = ()
+
+
+@functools.cache
+def words_of(symbols: int, length: int) -> tuple[tuple[int, ...], ...]:
+    """Return all messages of up to so many symbols, by length and symbols.
+
+    Example:
+        >>> words_of(2, 2)
+        ((1,), (2,), (1, 1), (1, 2), (2, 1), (2, 2))
+    """
+    each = range(1, symbols + 1)
+    return tuple(w for n in range(1, length + 1) for w in itertools.product(each, repeat=n))
+
+
+@functools.lru_cache(maxsize=64)
+def sayings(envelope: ChannelEnvelope, names: tuple[str, ...]) -> tuple[dict[str, Any], ...]:
+    """Return the parameters of a command that each message adds, silence first."""
+    found: list[dict[str, Any]] = [{}]
+    for word in words_of(envelope.symbols, envelope.message_length):
+        said = {_name(place): symbol for place, symbol in enumerate(word)}
+        found.append(said)
+        if envelope.message_to:
+            found += [{**said, "agent_id": name} for name in names]
+    return tuple(found)
+
+
+def _name(place: int) -> str:
+    """Return the name of the parameter of a symbol in a message."""
+    return "symbol" if place == 0 else f"symbol_{place + 1}"
+
+
+@functools.lru_cache(maxsize=64)
+def message_params(envelope: ChannelEnvelope, names: tuple[str, ...]) -> tuple[Param, ...]:
+    """Return the parameters of what is said with a command: ``saying 2 3 to agent_1``."""
+    most = envelope.symbols
+    if not most:
+        return ()
+    found = [
+        Param(
+            _name(place),
+            kind="integer",
+            before="" if place else "saying",
+            minimum=1,
+            maximum=most,
+            optional=True,
+        )
+        for place in range(envelope.message_length)
+    ]
+    if envelope.message_to:
+        found.append(Param("agent_id", choices=names, before="to", optional=True))
+    return tuple(found)
+
+
+def said_with(
+    silent: Sequence[Command], envelope: ChannelEnvelope, names: tuple[str, ...]
+) -> tuple[Command, ...]:
+    """Return commands without a message, then the same with each message."""
+    return tuple(
+        Command(command.verb, {**command.parameters, **more})
+        for more in sayings(envelope, names)
+        for command in silent
+    )
+
+
+def why_unsayable(command: Command, agent: str, config: SymbolConfig) -> str | None:
+    """Say why a message of the envelope cannot be said under the config, if it is for that."""
+    said = command.parameters
+    to, symbols = said.get("agent_id"), [v for k, v in said.items() if k.startswith("symbol")]
+    if to is not None and not symbols:
+        return "Say what it is to be told."
+    if to is not None and not config.message_to:
+        return "Messages are for all here; leave out who it is for."
+    if to == agent:
+        return "You cannot say something to yourself."
+    if to is not None and to not in config.names():
+        return f"There is no {to} here."
+    if len(symbols) > config.message_length:
+        return f"A message has at most {config.message_length} symbols here."
+    if any(symbol > config.symbols for symbol in symbols):
+        return f"Symbols go from 1 to {config.symbols} here." if config.symbols else "Nobody hears."
+    return None
+
+
+def highest(envelope: ChannelEnvelope) -> list[int]:
+    """Return the largest of each of the numbers of a vector that tell what was heard."""
+    alone, dated = envelope.message_to, int(envelope.message_history > 0)
+    one = [MAX_SYMBOLS] * envelope.message_length + [1] * alone + [255] * dated
+    return one * (envelope.message_bytes // len(one))
+
+
+@functools.lru_cache(maxsize=64)
+def sayable(
+    config: SymbolConfig, envelope: ChannelEnvelope, names: tuple[str, ...]
+) -> NDArray[np.bool_]:
+    """Return which agent may say which message under a config, shape (agents, messages + 1)."""
+    commands = [Command("say", said) for said in sayings(envelope, names)]
+    rows = [[why_unsayable(c, name, config) is None for c in commands] for name in names]
+    return np.array(rows, np.bool_)
+
+
+class ChannelForm:
+    """How what is heard lies in vectors, and is told in texts, in one config's envelope.
+
+    Attributes:
+        length: How many numbers of a vector it takes.
+        high: The largest of each of them.
+    """
+
+    def __init__(self, config: SymbolConfig, envelope: ChannelEnvelope) -> None:
+        """Work out the places."""
+        self.names, self.words = config.names(envelope.agents), config.speech
+        self.symbols, self.most = envelope.symbols, config.symbols
+        self.word, self.kept = envelope.message_length, max(1, envelope.message_history)
+        self.alone, self.dated = bool(envelope.message_to), envelope.message_history > 0
+        self.length, self.high = envelope.message_bytes, highest(envelope)
+
+    def read(self, values: Sequence[float], agent: str) -> Heard:
+        """Read what an agent has heard from its part of a vector."""
+        now: list[Message] = []
+        before: list[Earlier] = []
+        size = self.word + self.alone + self.dated
+        for start in range(0, self.length, size):
+            symbols = [int(value) for value in values[start : start + self.word]]
+            if not symbols[0]:
+                continue
+            alone = self.alone and values[start + self.word]
+            steps = int(values[start + size - 1]) - 1 if self.dated else 0
+            sender = self.names[start // (size * self.kept)]
+            spoken = " ".join(str(symbol) for symbol in symbols if symbol)
+            letter = Message(sender, agent if alone else EVERYONE, spoken)
+            if steps:
+                before.append(Earlier(letter, steps))
+            else:
+                now.append(letter)
+        return Heard(tuple(now), tuple(before))
+
+    def write(self, heard: Heard, vector: NDArray[Any], start: int) -> None:
+        """Write what was heard into a vector that has zeros from `start` on; words are no part."""
+        if not self.length:
+            return
+        size, taken = self.word + self.alone + self.dated, dict.fromkeys(self.names, 0)
+        now = [Earlier(letter, 0) for letter in heard.messages]
+        for letter, steps in [*now, *heard.earlier]:
+            place = self.names.index(letter.sender) * self.kept + taken[letter.sender]
+            taken[letter.sender] += 1
+            symbols = [int(symbol) for symbol in letter.message.split()]
+            symbols += [0] * (self.word - len(symbols))
+            told = [letter.recipient != EVERYONE] * self.alone + [steps + 1] * self.dated
+            q = start + place * size
+            vector[q : q + size] = [*symbols, *told]
+
+    # -- text -----------------------------------------------------------------------------
+
+    def take(self, line: str, agent: str, heard: Heard, require: Require) -> Heard | None:
+        """Read a line of what was heard and add it; ``None`` if it is no such line.
+
+        Args:
+            line: The line.
+            agent: Whose text it is.
+            heard: What was read before.
+            require: ``require(whether, line, what is allowed)`` raises an error.
+        """
+        match = _LINE.fullmatch(line)
+        if match is None:
+            return None
+        sender, private, steps, message = match["who"], match["you"], match["steps"], match["said"]
+        others = [name for name in self.names if name != agent]
+        require(sender in others, line, f"others are {', '.join(others)}")
+        known = [str(symbol) for symbol in range(1, self.symbols + 1)]
+        words = message.split(" ")
+        if self.words:
+            message = unescape(message)
+        else:
+            fits = all(word in known for word in words)
+            require(fits, line, f"symbols are {', '.join(known) or 'none'}")
+            require(len(words) <= self.word, line, f"a message has at most {self.word} symbols")
+            require(self.alone or not private, line, "messages are for all")
+        ago = 0 if steps is None else int(steps)
+        require(not ago or self.dated, line, "what was said before is not told")
+        require(steps is None or 0 < ago < 255, line, "it was 1 to 254 steps ago")
+        letter = Message(sender, agent if private else EVERYONE, message)
+        if self.words:
+            return Heard((*heard.messages, letter), ())
+        count = sum(m.sender == sender for m in [*heard.messages, *(e[0] for e in heard.earlier)])
+        require(count < self.kept, line, "more is told of one agent than is kept")
+        if ago:
+            older = [e for e in heard.earlier if e.letter.sender == sender and e.steps >= ago]
+            require(not older, line, "what was heard before comes newest first")
+            return Heard(heard.messages, (*heard.earlier, Earlier(letter, ago)))
+        last = heard.messages[-1].sender if heard.messages else None
+        late = last is None or self.names.index(last) < self.names.index(sender)
+        require(late, line, "everybody speaks once, in the order of the agents")
+        return Heard((*heard.messages, letter), heard.earlier)
+
+
+Require = Callable[[bool, str, str], None]
+_LINE = re.compile(
+    r"(?P<who>\S+) (?:says|(?P<you>tells you|told you)|said)"
+    r"(?: (?P<steps>\d+) steps? ago)?: (?P<said>.*)"
+)
+
+
+def heard_lines(
+    messages: Iterable[Message], earlier: Iterable[Earlier] = (), hint: str | None = None
+) -> list[str]:
+    """Write what was heard, a line a message, and a hint."""
+    found = [
+        f"{letter.sender} {'says' if letter.recipient == EVERYONE else 'tells you'}: "
+        f"{one_line(letter.message)}"
+        for letter in messages
+    ]
+    for letter, steps in earlier:
+        told = "said" if letter.recipient == EVERYONE else "told you"
+        ago = f"{steps} step{'' if steps == 1 else 's'} ago"
+        found.append(f"{letter.sender} {told} {ago}: {letter.message}")
+    return found if hint is None else [*found, f"Hint: {one_line(hint)}"]
+
+
+def channel_rules_told(config: SymbolConfig, said_with_what: str = "each command") -> str:
+    """Return the sentences of a prompt about the channel; none if it is off.
+
+    Args:
+        config: The config.
+        said_with_what: With what a message can be said.
+    """
+    if not config.symbols:
+        return ""
+    least = f"a symbol from 1 to {config.symbols}"
+    if config.message_length > 1:
+        least = f"a message of 1 to {config.message_length} symbols from 1 to {config.symbols}"
+    to = ", or to one of them (saying 1 to NAME)" if config.message_to else ""
+    told = [f"With {said_with_what} you can say {least} to all others{to}."]
+    return " ".join([*told, *conditions_told(config)])
+
+
+def more_told(config: SymbolConfig) -> str:
+    """Return what there is to say of a channel beyond a symbol for all others; mostly nothing."""
+    told = conditions_told(config)
+    if config.message_to:
+        told.insert(0, "A symbol can be for one of them alone (saying 1 to NAME).")
+    if config.message_length > 1:
+        told.insert(0, f"A message has up to {config.message_length} symbols (saying 1 2).")
+    return " ".join(["", *told])
+
+
+def conditions_told(config: MessageConfig) -> list[str]:
+    """Return sentences about when and by whom messages are heard, and what they cost."""
+    told: list[str] = []
+    if config.message_delay:
+        steps = f"{config.message_delay} step{'' if config.message_delay == 1 else 's'}"
+        told.append(f"What is said is heard {steps} later.")
+    told += limits_told(config)
+    if config.message_loss:
+        told.append(f"A listener misses a message with a chance of {config.message_loss:g}.")
+    history = getattr(config, "message_history", 0)
+    if history:
+        told.append(f"You are shown the last {history} messages of each of the others.")
+    return told
+
+
+def limits_told(config: MessageConfig) -> list[str]:
+    """Return sentences about how far and by whom messages are heard, and what they cost."""
+    told: list[str] = []
+    if config.message_range is not None:
+        told.append(f"It is heard up to {config.message_range:g} {config.length_unit} away.")
+    if config.message_topology is not None:
+        told.append("Not everybody hears everybody.")
+    if config.message_cost:
+        told.append(f"Each message costs {config.message_cost:g}.")
+    return told

@@ -1,0 +1,35 @@
+"""The conformance kit on worlds whose agents talk, in symbols and in words."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import pytest
+
+from piase_gym.testing import check_world
+from tests.helpers.needs import need
+
+RICH: dict[str, Any] = {
+    "symbols": 2,
+    "message_length": 2,
+    "message_delay": 1,
+    "message_to": True,
+    "message_history": 2,
+    "message_loss": 0.25,
+    "message_cost": 0.5,
+}
+TALKING: dict[str, tuple[str, dict[str, Any]]] = {
+    "grid": ("GridWorld", {"agents": 3, "width": 5, "height": 5, **RICH, "message_range": 3}),
+    "grid, words": ("GridWorld", {"agents": 2, "width": 5, "height": 5, "speech": True}),
+    "matrix": ("SocialDilemma", {"game": "stag_hunt", "rounds": 9, "coin": True, **RICH}),
+    "matrix, words": ("SocialDilemma", {"rounds": 9, "talk": 1, "speech": True}),
+    "commons": ("SocialDilemma", {"game": "harvest", "agents": 2, "rounds": 30, **RICH}),
+    "physics": ("PhysicsPlayground", {"agents": 2, "max_steps": 30, **RICH, "sight": 2.0}),
+}
+
+
+@pytest.mark.parametrize("case", TALKING)
+def test_the_kit_passes_where_agents_talk(case: str) -> None:
+    world, fields = TALKING[case]
+    need(world)
+    check_world(world, **fields)
