@@ -180,6 +180,7 @@ LAYERS = (
     "runs",
     "simulation",
     "",
+    "jobs",
     "curricula",
     "wrappers",
     "adapters",

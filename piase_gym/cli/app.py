@@ -17,7 +17,7 @@ from piase_gym.cli.info import info
 from piase_gym.cli.play import play
 from piase_gym.cli.plugins import list_plugins
 from piase_gym.cli.worlds import worlds
-from piase_gym.errors import PiaseError
+from piase_gym.errors import PiaseError, StoppedError
 
 app = typer.Typer(
     no_args_is_help=True,
@@ -64,6 +64,9 @@ def main() -> None:
             stream.reconfigure(errors="replace")  # no encoding is a reason to crash
     try:
         app(prog_name="piase")
+    except StoppedError as error:
+        print_error(error)
+        sys.exit(130)
     except PiaseError as error:
         print_error(error)
         sys.exit(2)

@@ -197,7 +197,7 @@ def test_a_torn_line_is_played_again(tmp_path: Path) -> None:
     assert played == [whole.episodes[-1].seed]
     assert again.evidence() == whole.evidence()
     journal = Journal(path)
-    assert (len(journal.records), journal.damaged) == (5, 1)
+    assert (len(journal.records), journal.file.damaged) == (5, 1)
 
 
 def test_another_policy_of_the_same_name_is_not_taken_for_it(tmp_path: Path) -> None:

@@ -1,4 +1,4 @@
-"""Interrupts that end a training after its present update instead of in its midst."""
+"""Interrupts that end work at a good place instead of in its midst."""
 
 from __future__ import annotations
 
