@@ -186,6 +186,7 @@ LAYERS = (
     "adapters",
     "testing",
     "benchmarks",
+    "collection",
     "training",
     "examples",
     "cli",

@@ -10,6 +10,7 @@ import typer
 from piase_gym import __version__
 from piase_gym.cli import bench, curriculum, runs, scenarios, train
 from piase_gym.cli.check import check
+from piase_gym.cli.collect import collect
 from piase_gym.cli.console import console, print_error
 from piase_gym.cli.demo import demo
 from piase_gym.cli.explore import explore
@@ -46,7 +47,7 @@ def root(
     """Multi-agent worlds, each readable as a vector and as text."""
 
 
-for command in (worlds, info, play, check, *runs.COMMANDS, demo, scenarios.run, explore):
+for command in (worlds, info, play, check, *runs.COMMANDS, demo, scenarios.run, explore, collect):
     app.command()(command)
 app.command("plugins")(list_plugins)
 train.register(app)

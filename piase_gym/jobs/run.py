@@ -88,7 +88,7 @@ def run_jobs(
         attempts: How many workers a job may kill.
 
     Raises:
-        StoppedError: After Ctrl-C, if jobs are left.
+        StoppedError: After Ctrl-C, if jobs are left, or if it was pressed twice.
         ClusterError: If workers cannot do any job, such as those of another version.
 
     Example:
@@ -122,13 +122,12 @@ def run_jobs(
                         continue
                     done += 1
                     yield _outcome(task, name(task.job), answer)
+    except KeyboardInterrupt:
+        raise _stopped("stopped at once", done, len(todo) + len(under_way)) from None
     finally:
         backend.close()
     if todo:
-        raise StoppedError(
-            f"stopped: {done} of {done + len(todo)} jobs were finished and are kept; "
-            "give the same command again to go on"
-        )
+        raise _stopped("stopped", done, len(todo))
 
 
 def _again(task: _Task, parts: Sequence[Any], attempts: int) -> list[_Task]:
@@ -137,6 +136,12 @@ def _again(task: _Task, parts: Sequence[Any], attempts: int) -> list[_Task]:
         return [_Task(part) for part in parts]
     task.deaths += 1
     return [task] if task.deaths < attempts else []
+
+
+def _stopped(how: str, done: int, left: int) -> StoppedError:
+    """Return what is said after Ctrl-C."""
+    kept = f"{done} of {done + left} jobs were finished and are kept"
+    return StoppedError(f"{how}: {kept}; give the same command again to go on")
 
 
 def _outcome(task: _Task, name: str, answer: Answer) -> Outcome[Any]:
