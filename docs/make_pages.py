@@ -287,6 +287,7 @@ WRITERS: Mapping[str, Sequence[Callable[[str], str]]] = {
     "memory.md": (with_measured("memory", "memory"),),
     "intercode.md": (with_measured("sql_query", "sql_query"),),
     "runs.md": (with_measured("logging", "logs"),),
+    "scale.md": (with_measured("scale", "scale"),),
     "scenarios.md": (with_library,),
     "speed.md": (with_speed,),
     "training.md": (with_trainings,),

@@ -195,6 +195,7 @@ EXCEPTIONS = {
     ("piase_gym.agents.sb3_network", "adapters"): "a network over cells reads them as its learner",
     ("piase_gym.benchmarks.references.train", "training"): "the references are trained",
     ("piase_gym.benchmarks.speed.learning", "training"): "it measures trainings",
+    ("piase_gym.benchmarks.speed.scale", "collection"): "it measures collecting",
     ("piase_gym.benchmarks.speed.word_craft", "training"): "it measures a training",
     ("piase_gym.curricula.simulated_learner", "wrappers"): "it follows as learners do",
     ("piase_gym.examples.demo", "cli"): "the example is the command `demo`",

@@ -240,7 +240,7 @@ class _Run:
         self.found: dict[tuple[Any, ...], EpisodeRecord] = {}
         self.skipped: list[Problem] = []
         for setting, policy in product(settings, policies):
-            if lack := _missing_reason(setting, policy):
+            if lack := missing_reason(setting, policy):
                 self.skipped.append(Problem(setting.label, lack))
                 continue
             job = Job(setting, policy.at(setting), seeds[setting.label])
@@ -254,7 +254,7 @@ class _Run:
             self.jobs += [replace(job, seeds=tuple(part)) for part in parts]
 
 
-def _missing_reason(setting: Setting, policy: Policy) -> str | None:
+def missing_reason(setting: Setting, policy: Policy) -> str | None:
     """Say that a world has no such player, or a folder no model; that is not a policy's fault."""
     spec = world_spec(task_spec(setting.task).world)
     if isinstance(policy.source, ModelFolder):
@@ -303,4 +303,13 @@ def versions() -> dict[str, str]:
     return found
 
 
-__all__ = ["JOURNAL", "RESULTS", "Progress", "evaluate", "play_jobs", "singly", "versions"]
+__all__ = [
+    "JOURNAL",
+    "RESULTS",
+    "Progress",
+    "evaluate",
+    "missing_reason",
+    "play_jobs",
+    "singly",
+    "versions",
+]

@@ -6,16 +6,24 @@ from collections.abc import Callable, Mapping, Sequence
 from pathlib import Path
 from typing import Any
 
-from piase_gym.benchmarks.evaluation.evaluate import versions
+from piase_gym.benchmarks.evaluation.evaluate import missing_reason, versions
 from piase_gym.benchmarks.evaluation.policies import Policy, PolicyLike, read_policy
 from piase_gym.benchmarks.evaluation.rollout import make_world
 from piase_gym.benchmarks.evaluation.suites import Row, Setting, read_suite
-from piase_gym.collection.manifest import FORMAT, JOURNAL, MANIFEST
+from piase_gym.collection.manifest import FORMAT, JOURNAL, MANIFEST, read_manifest
 from piase_gym.collection.shard import KINDS, Players, Shard, make_shard
 from piase_gym.core.digest import digest_json
 from piase_gym.core.files import write_json
 from piase_gym.core.rng import check_seed
-from piase_gym.errors import ConfigError, JobError, StorageError, SuiteError, need, suggest
+from piase_gym.errors import (
+    ConfigError,
+    JobError,
+    StorageError,
+    SuiteError,
+    UnsupportedError,
+    need,
+    suggest,
+)
 from piase_gym.jobs import LineFile, Outcome, choose_backend, run_jobs
 from piase_gym.jobs.folders import out_folder
 
@@ -126,7 +134,7 @@ def collect(
         raise errors[0]
     manifest = {**plan, "shards": [known[k] for k in range(shards)]}
     write_json(folder / MANIFEST, manifest)
-    return manifest
+    return read_manifest(folder)
 
 
 def _setting_of(task: str, config: Mapping[str, Any]) -> Setting:
@@ -149,6 +157,9 @@ def _policies_of(
         if agent not in setting.agents:
             raise ConfigError(f"there is no agent {agent!r}; {suggest(agent, setting.agents)}")
     found = [read_policy(others.get(agent, policy)).at(setting) for agent in setting.agents]
+    for one in found:
+        if lack := missing_reason(setting, one):
+            raise UnsupportedError(lack)
     return tuple(found)
 
 

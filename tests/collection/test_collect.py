@@ -107,7 +107,7 @@ def test_columns_of_actions_are_played_again(tmp_path: Path) -> None:
     for shard in manifest["shards"]:
         report = runs.replay(tmp_path / shard["file"])
         assert report.ok
-        assert report.steps == 20
+        assert report.steps == 4 * 20
 
 
 def test_what_is_there_is_not_made_again(tmp_path: Path) -> None:
