@@ -11,6 +11,7 @@ from typing import Any
 
 import numpy as np
 import orjson
+from numpy.typing import NDArray
 
 from piase_gym.agents.base import Agent
 from piase_gym.benchmarks.evaluation.policies import Policy, check_fit
@@ -20,6 +21,7 @@ from piase_gym.collection.table import StepTable, flat_rows
 from piase_gym.core.commands import InvalidAction
 from piase_gym.core.digest import digest_json
 from piase_gym.core.files import replacing
+from piase_gym.core.rng import StreamId, stream_keys
 from piase_gym.core.world import World
 from piase_gym.envs.batch import BatchEnv
 from piase_gym.envs.runner import EpisodeRunner
@@ -130,10 +132,10 @@ def _play_batch(shard: Shard, players: Players, path: Path, columns: bool) -> tu
     steps = np.zeros(shard.num_envs, np.int64)
     draws = np.zeros((len(agents), shard.num_envs), np.uint64)
 
-    def begin(slots: Any, seeds: Any) -> None:
+    def begin(slots: NDArray[np.int64], seeds: NDArray[np.int64]) -> None:
         steps[slots] = 0
-        for slot in slots.tolist():
-            draws[:, slot] = [seat_seed(int(seeds[slot]), seat) for seat in range(len(agents))]
+        for seat in range(len(agents)):
+            draws[seat, slots] = stream_keys(seeds[slots], StreamId.PARTNER + seat)
 
     shown, infos = env.reset(seed=shard.seed)
     seeds, alive = env.seeds(), infos["alive"]

@@ -86,7 +86,6 @@ def test_what_cannot_be_sent_is_said() -> None:
         assert "cannot be sent" in str(outcome.error)
     (outcome,) = run_jobs(jobs[:1], own.unsendable, Processes(1))
     assert "the result cannot be sent" in str(outcome.error)
-    assert "cannot be sent" in str(outcome.error)
 
 
 def test_workers_end_when_nobody_waits_for_them(tmp_path: Path) -> None:
@@ -175,7 +174,8 @@ def wait_for(what: Any) -> None:
 
 def living(notes: Path) -> list[int]:
     """Return the processes that have begun jobs and are there still."""
-    pids = {int(path.read_text()) for path in notes.glob("begun-*")}
+    said = [path.read_text() for path in notes.glob("begun-*")]
+    pids = {int(pid) for pid in said if pid}  # a note may be there before its text is
     return [pid for pid in pids if Path(f"/proc/{pid}").exists()]
 
 
