@@ -96,8 +96,8 @@ class CentralDirector:
 
         Args:
             slot: The slot.
-            result: What its environment answered last; ``None`` if no episode is finished there. One
-                that was begun is then broken off.
+            result: What its environment answered last; ``None`` if no episode has ended there.
+                One that was begun is then broken off.
 
         Raises:
             ConfigError: If there is no such slot, or no episode was begun there.

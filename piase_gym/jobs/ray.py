@@ -145,7 +145,7 @@ def connect(ray: Any, address: str) -> None:
         raise ClusterError(
             f"there is no Ray cluster at {address!r}; start one with: ray start --head"
         ) from None
-    except (RuntimeError, ValueError, SystemExit) as error:  # such as another version
+    except (Exception, SystemExit) as error:  # such as another version, or a wrong token
         first = " ".join(str(error).split())
         raise ClusterError(f"the Ray cluster at {address!r} cannot be used: {first:.300}") from None
 
