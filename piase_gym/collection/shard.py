@@ -135,7 +135,9 @@ def _play_batch(shard: Shard, players: Players, path: Path, columns: bool) -> tu
     def begin(slots: NDArray[np.int64], seeds: NDArray[np.int64]) -> None:
         steps[slots] = 0
         for seat in range(len(agents)):
-            draws[seat, slots] = stream_keys(seeds[slots], StreamId.PARTNER + seat)
+            draws[seat, slots] = stream_keys(
+                seeds[slots].astype(np.uint64), StreamId.PARTNER + seat
+            )
 
     shown, infos = env.reset(seed=shard.seed)
     seeds, alive = env.seeds(), infos["alive"]
@@ -189,6 +191,7 @@ def _play_singly(shard: Shard, players: Players, path: Path) -> tuple[str, int]:
             for step in range(shard.steps):
                 if over:
                     runner.reset(shard.seed + number if step == 0 else None)
+                    assert runner.seed is not None
                     agents = players.seated()
                     for seat, agent in enumerate(agents):
                         agent.reset(seat_seed(runner.seed, seat))
