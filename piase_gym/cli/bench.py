@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import contextlib
 from collections.abc import Iterator, Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any
@@ -23,6 +24,7 @@ from piase_gym.cli.console import console, errors
 from piase_gym.cli.options import KeyEnv, Ray, import_modules
 from piase_gym.core.files import require_folder
 from piase_gym.errors import ConfigError
+from piase_gym.jobs import choose_backend
 
 if TYPE_CHECKING:
     from piase_gym.benchmarks.evaluation.protocol import EpisodeRecord
@@ -268,9 +270,12 @@ def references(
     if journal is not None:
         require_folder(journal)
     stored = read_references(target) if missing and target.is_file() else None
-    if train:
-        _tell(_train(measure.reference_suite(None, task or ()), (workers, ray), missing))
-    with _Bar() as bar:
+    with contextlib.ExitStack() as stack:
+        if ray is not None:  # one connection for all of it
+            stack.enter_context(contextlib.closing(choose_backend(ray=ray)))
+        if train:
+            _tell(_train(measure.reference_suite(None, task or ()), (workers, ray), missing))
+        bar = stack.enter_context(_Bar())
         found, problems = measure.measure_references(
             policies=read_choices(policy, ()),
             episodes=episodes,
@@ -334,7 +339,18 @@ def _run(
     usual: Sequence[str],
     module: Sequence[str] | None,
 ) -> None:
-    """Evaluate, film, report, and end with an exit code; `who` plays are processes or a cluster."""
+    """Evaluate, film, report, and end with an exit code.
+
+    Args:
+        name: The suite.
+        out: The folder of results.
+        who: Processes, and the Ray cluster that takes their place.
+        episodes: Seeds a task.
+        split: Which seeds.
+        policy: Who plays.
+        usual: Who plays if nobody is named.
+        module: Modules to import first.
+    """
     from piase_gym.benchmarks.evaluation.evaluate import evaluate
     from piase_gym.benchmarks.evaluation.suites import read_suite
 

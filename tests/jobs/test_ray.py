@@ -12,6 +12,7 @@ from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
 
+import numpy as np
 import pytest
 
 from piase_gym.benchmarks import evaluate
@@ -165,6 +166,57 @@ def test_a_worker_of_another_version_stops_the_run(
 def test_a_worker_without_a_module_stops_the_run(nodes: Nodes) -> None:
     with pytest.raises(ClusterError, match=r"cannot import a module.*only_on_the_driver"):
         list(run_jobs(JOBS, own.draw, RayCluster(nodes.whole(), ["only_on_the_driver"])))
+
+
+def test_collected_files_are_those_of_this_machine(nodes: Nodes, tmp_path: Path) -> None:
+    pytest.importorskip("pyarrow")
+    from piase_gym.collection import collect
+
+    task, small = "piase/GridWorld-Empty-5x5-v1", {"steps": 480, "num_envs": 8, "shards": 4}
+    here = collect(task, tmp_path / "here", **small)
+    there = collect(task, tmp_path / "there", **small, ray=nodes.whole())
+    assert here == there
+    for shard in here["shards"]:
+        name = shard["file"]
+        assert (tmp_path / "here" / name).read_bytes() == (tmp_path / "there" / name).read_bytes()
+
+
+def test_one_director_decides_for_environments_on_all_nodes(nodes: Nodes) -> None:
+    from piase_gym.curricula.central import follow, start_director
+    from piase_gym.jobs.ray import connect
+    from tests.curricula import test_central as central
+
+    class Player:
+        """Plays one slot."""
+
+        def __init__(self, slot: int) -> None:
+            self.env = follow("director", slot)
+            self.env.reset()
+            self.dice = np.random.default_rng(slot)
+
+        def play(self, episodes: int) -> str:
+            for _ in range(episodes):
+                central.play(self.env, self.dice)
+                self.env.reset()
+            return str(ray.get_runtime_context().get_node_id())
+
+    connect(ray, nodes.whole())
+    try:
+        director = start_director("director", "GridWorld", central.PLAN, slots=3, seed=7)
+        make = ray.remote(Player).options(num_cpus=0.5, scheduling_strategy="SPREAD")
+        players = []
+        for slot in range(3):
+            players.append(make.remote(slot))
+            ray.get(players[-1].play.remote(0))  # they begin in this order
+        used = set(ray.get([player.play.remote(8) for player in players]))
+        told = ray.get(director.report.remote())
+    finally:
+        ray.shutdown()
+    assert len(used) == 2
+    order = [slot for slot, *_ in told["arrivals"]]
+    assert sorted(order) == [0] * 8 + [1] * 8 + [2] * 8
+    assert len(told["decisions"]) >= 2
+    assert central.run(order, apart=False).report() == told
 
 
 # -- without a cluster --------------------------------------------------------------------
