@@ -86,7 +86,7 @@ def small_cluster() -> Iterator[Any]:
         MissingExtraError: If Ray is not installed.
     """
     ray = need("ray", "measuring Ray", "ray")
-    ray.init(num_cpus=2, log_to_driver=False, logging_level="ERROR")
+    ray.init("local", num_cpus=2, log_to_driver=False, logging_level="ERROR")
     try:
         yield lambda workers: RayCluster("auto", num_cpus=2 / workers)
     finally:
