@@ -47,7 +47,13 @@ class Answer:
 
 
 class Backend(Protocol):
-    """Does jobs, several at a time."""
+    """Does jobs, several at a time.
+
+    Attributes:
+        attempts: How often a job is handed to it whose worker has died each time.
+    """
+
+    attempts: int
 
     def slots(self) -> int:
         """Return how many jobs may be under way now."""

@@ -31,6 +31,8 @@ READY = b"ready"
 class Here:
     """Does one job after the other in this process."""
 
+    attempts = 1
+
     def __init__(self) -> None:
         self._done: list[tuple[int, Answer]] = []
 
@@ -57,6 +59,8 @@ class Threads:
     Args:
         count: How many at once.
     """
+
+    attempts = 1
 
     def __init__(self, count: int) -> None:
         self._count = count
@@ -139,6 +143,8 @@ class Processes:
         modules: Modules that each imports first, such as those that register worlds.
         timeout: Seconds that a job may take, or what tells them of a job.
     """
+
+    attempts = 2
 
     def __init__(
         self,

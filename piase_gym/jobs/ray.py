@@ -46,6 +46,8 @@ class RayCluster:
         ClusterError: If there is no such cluster, or it is of another version.
     """
 
+    attempts = 1  # Ray itself has tried again
+
     def __init__(
         self,
         address: str = "auto",

@@ -16,8 +16,6 @@ from piase_gym.jobs.local import Here
 
 J = TypeVar("J")
 
-ATTEMPTS = 2
-"""How many workers a job may kill before it is given up."""
 TICK = 0.2
 """Seconds after which it is seen whether the user wants to stop."""
 
@@ -70,7 +68,6 @@ def run_jobs(
     *,
     name: Callable[[J], str] = short_name,
     parts: Callable[[J], Sequence[J]] = no_parts,
-    attempts: int = ATTEMPTS,
 ) -> Iterator[Outcome[J]]:
     """Do jobs, and yield what came of each when it is finished.
 
@@ -85,7 +82,6 @@ def run_jobs(
         name: What a job is called.
         parts: Smaller jobs that a job is divided into when its worker has died, so that only the
             part that killed it is given up.
-        attempts: How many workers a job may kill.
 
     Raises:
         StoppedError: After Ctrl-C, if jobs are left, or if it was pressed twice.
@@ -117,7 +113,7 @@ def run_jobs(
                     task = under_way.pop(finished)
                     if answer.useless:
                         raise ClusterError(f"{answer.error}; what is finished is kept")
-                    if answer.died and (smaller := _again(task, parts(task.job), attempts)):
+                    if answer.died and (smaller := _again(task, parts(task.job), backend.attempts)):
                         todo.extend(smaller)
                         continue
                     done += 1
@@ -148,6 +144,6 @@ def _outcome(task: _Task, name: str, answer: Answer) -> Outcome[Any]:
     """Return what a user is told of a job."""
     error = None
     if answer.error is not None:
-        times = f", {task.deaths} times in this job" if answer.died and task.deaths else ""
+        times = f", {task.deaths} times in this job" if answer.died and task.deaths > 1 else ""
         error = JobError(name, answer.error + times, answer.trace)
     return Outcome(task.job, name, answer.value, error, answer.seconds, answer.host)
