@@ -11,6 +11,7 @@ PIP := $(BIN)/python -m pip install --disable-pip-version-check -c constraints.t
 comma := ,
 STAMP := $(VENV)/.installed-$(subst $(comma),-,$(EXTRAS))
 DOCS_STAMP := $(VENV)/.installed-docs
+RAY_STAMP := $(VENV)/.installed-ray
 NEEDS_TORCH := $(filter all semantic train,$(subst $(comma), ,$(EXTRAS)))
 
 # ray[rllib] pins another gymnasium than the tested set.
@@ -28,7 +29,7 @@ NEEDS_minari := 'minari[hdf5]' sb3-contrib stable-baselines3
 
 PEERS := .venv-peers
 
-.PHONY: install demo test test-rliable test-rllib test-clients lint types bench speed peers docs
+.PHONY: install demo test test-ray test-rliable test-rllib test-clients lint types bench speed peers docs
 
 install: $(STAMP)
 
@@ -40,6 +41,10 @@ JOBS ?= 2
 
 test: $(STAMP)
 	$(BIN)/python -m pytest -n $(JOBS) --dist loadfile
+
+# Starts Ray clusters of two nodes on this machine, and kills one of them.
+test-ray: $(RAY_STAMP)
+	PIASE_RAY=1 $(BIN)/python -m pytest tests/jobs/test_ray.py
 
 test-rllib: $(RLLIB)/.installed
 	$(RLLIB)/bin/python -m pytest tests/adapters/test_rllib.py tests/adapters/test_learners.py
@@ -94,6 +99,10 @@ $(STAMP): pyproject.toml constraints.txt | $(BIN)/pip
 
 $(DOCS_STAMP): $(STAMP)
 	$(PIP) -e '.[docs]'
+	@touch $@
+
+$(RAY_STAMP): $(STAMP)
+	$(PIP) -e '.[ray]'
 	@touch $@
 
 $(RLLIB)/.installed: pyproject.toml constraints.txt

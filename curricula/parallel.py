@@ -94,6 +94,10 @@ class SlotController(CurriculumController):
         for slot, config in zip(slots, self.next_configs(slots), strict=True):
             self._configs[slot] = config
 
+    def forget_config(self, slot: int) -> None:
+        """Send a slot its config again: its environment is a new one."""
+        self._sent_configs[slot] = None
+
     def reset_commands(self, seed: Any, step: int) -> list[SlotCommand]:
         """Let an episode begin in every slot; those that go on are broken off."""
         seeds, everyone = spread_seeds(seed, self.slots), range(self.slots)

@@ -19,6 +19,7 @@ from piase_gym.curricula.metrics import EpisodeRecord, MetricInputs
 from piase_gym.envs.single import GymEnv
 from piase_gym.errors import ClosedError
 
+ELSEWHERE = "elsewhere"
 NOTHING: Mapping[str, Any] = {}
 PRELOADED = ["numba", "piase_gym.curricula.slot_workers"]
 
@@ -83,7 +84,7 @@ class SlotResult(NamedTuple):
     error: Exception | None = None
 
 
-class _SlotEnv:
+class SlotEnv:
     """One environment and its episode collector."""
 
     def __init__(self, spec: EnvSpec) -> None:
@@ -138,7 +139,7 @@ class SlotWorker:
 
     def __init__(self, spec: EnvSpec, slots: Sequence[int]) -> None:
         """Make the environments."""
-        self._slots = {slot: _SlotEnv(spec) for slot in slots}
+        self._slots = {slot: SlotEnv(spec) for slot in slots}
 
     def execute(self, commands: Sequence[SlotCommand]) -> list[SlotResult]:
         """Let slots do what they are told, and report.
@@ -184,18 +185,22 @@ class WorkerPool:
         spec: How to make an environment.
         slots: How many slots there are; slot s is hosted by worker ``s % workers``.
         workers: How many processes; 0 hosts all slots in this one.
-        context: How processes are started: ``forkserver``, ``spawn`` or ``fork``.
+        context: How processes are started: ``forkserver``, ``spawn`` or ``fork``; or
+            ``elsewhere``, if others make the environments and hand in what becomes of them.
     """
 
     def __init__(
         self, spec: EnvSpec, slots: int, workers: int, context: str = "forkserver"
     ) -> None:
         """Start the workers."""
-        self.workers = workers
-        self._local = SlotWorker(spec, range(slots)) if workers == 0 else None
+        self.spec, self.workers = spec, workers
+        here = () if context == ELSEWHERE else range(slots)
+        self._local = SlotWorker(spec, here) if workers == 0 else None
         self._pipes: list[Any] = []
         self._processes: list[Any] = []
         self._ready: list[SlotResult] = []
+        if workers == 0:
+            return
         starter = multiprocessing.get_context(context)
         if context == "forkserver":
             starter.set_forkserver_preload(PRELOADED)

@@ -293,6 +293,7 @@ WRITERS: Mapping[str, Sequence[Callable[[str], str]]] = {
         with_measured("sql_query_learning", "sql_query_learning"),
     ),
     "runs.md": (with_measured("logging", "logs"),),
+    "scale.md": (with_measured("scale", "scale"),),
     "scenarios.md": (with_library,),
     "speed.md": (with_speed,),
     "training.md": (with_trainings,),

@@ -167,6 +167,33 @@ class StorageError(PiaseError, OSError):
     """Results that could not be written; the message says where, why and what is kept."""
 
 
+class JobError(PiaseError, RuntimeError):
+    """A job that raised, or that killed every worker that tried it.
+
+    Attributes:
+        job: Its name.
+        reason: What went wrong, in one sentence.
+        trace: The traceback of what it raised, if it could.
+    """
+
+    def __init__(self, job: str, reason: str, trace: str = "") -> None:
+        """Name the job."""
+        super().__init__(f"{job}: {reason}")
+        self.job, self.reason, self.trace = job, reason, trace
+
+    def __reduce__(self) -> tuple[Any, ...]:
+        """Be pickled with all that it was made of."""
+        return type(self), (self.job, self.reason, self.trace)
+
+
+class StoppedError(PiaseError, RuntimeError):
+    """Jobs that the user has stopped; the message says how many are finished."""
+
+
+class ClusterError(PiaseError, RuntimeError):
+    """A cluster that cannot be found, or whose workers cannot give equal results."""
+
+
 class MissingExtraError(PiaseError, ImportError):
     """An optional dependency that is not installed."""
 

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import importlib
+import pickle
 import platform
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import replace
@@ -17,9 +18,8 @@ from piase_gym.benchmarks.evaluation.levels import seeds_in, stored_counts
 from piase_gym.benchmarks.evaluation.policies import Policy, PolicyLike, read_policies
 from piase_gym.benchmarks.evaluation.protocol import PROTOCOL, SEEDS, EpisodeRecord, split_seeds
 from piase_gym.benchmarks.evaluation.results import Results, TaskResult, summarise
-from piase_gym.benchmarks.evaluation.rollout import Job, make_world, play, play_at_once
+from piase_gym.benchmarks.evaluation.rollout import Job, make_world, play
 from piase_gym.benchmarks.evaluation.suites import Problem, Row, Setting, Suite, read_suite
-from piase_gym.benchmarks.evaluation.workers import WorkerPool
 from piase_gym.benchmarks.references.models import ModelFolder
 from piase_gym.benchmarks.references.references import (
     References,
@@ -27,7 +27,8 @@ from piase_gym.benchmarks.references.references import (
     score_range_of,
     shipped,
 )
-from piase_gym.errors import ConfigError, StorageError, SuiteError
+from piase_gym.errors import ConfigError, PolicyError, StorageError, SuiteError
+from piase_gym.jobs import Backend, Threads, choose_backend, run_jobs
 from piase_gym.registry import task_spec, world_spec
 
 CHUNK = 10
@@ -56,6 +57,7 @@ def evaluate(
     references: str | Path | References | None = None,
     timeout: float | None = None,
     progress: Progress | None = None,
+    ray: str | None = None,
 ) -> Results:
     """Play a policy on a suite.
 
@@ -79,6 +81,8 @@ def evaluate(
         references: Other references than those that ship: a path, or the contents.
         timeout: Seconds that an episode may take, if there are several workers.
         progress: Called after every episode.
+        ray: The address of a Ray cluster that takes the place of the processes: ``auto`` or a
+            host. Language models are asked from here all the same, for they wait.
 
     Returns:
         The results.
@@ -88,6 +92,8 @@ def evaluate(
         PolicyError: If the policy is nothing that chooses actions.
         SuiteError: If the suite cannot be read, or nothing in it can be played.
         ProtocolError: If `out` holds episodes of another protocol version.
+        StoppedError: After Ctrl-C, when the jobs that were under way are finished.
+        ClusterError: If there is no such Ray cluster, or its workers have other versions.
 
     Example:
         >>> results = evaluate("random", "piase/GridWorld-Empty-5x5-v1", episodes=3)
@@ -96,10 +102,10 @@ def evaluate(
     """
     for module in modules:
         importlib.import_module(module)
-    if type(workers) is not int or workers < 1:
-        raise ConfigError(f"workers must be a positive integer, not {workers!r}")
     if type(concurrency) is not int or concurrency < 1:
         raise ConfigError(f"concurrency must be a positive integer, not {concurrency!r}")
+    if type(workers) is not int or workers < 1:
+        raise ConfigError(f"workers must be a positive integer, not {workers!r}")
     chosen, policies = read_suite(suite), read_policies(policy, name)
     split = chosen.split if split is None else split
     first = tuple(split_seeds(split, chosen.episodes if episodes is None else episodes))
@@ -118,16 +124,20 @@ def evaluate(
         raise SuiteError(f"nothing can be played: {run.skipped[0].what}")
     waiting = [job for job in run.jobs if job.policy.waits]
     others = [job for job in run.jobs if not job.policy.waits]
-    pool = WorkerPool(workers, modules, timeout)
-    played = pool.run(others) if workers > 1 else chain.from_iterable(map(play, others))
-    for record in chain(played, play_at_once(waiting, concurrency)):
+    if workers > 1 or ray is not None:
+        _require_sendable(job.policy for job in others)
+    limit = None if timeout is None else lambda job: timeout * len(job.seeds)
+    backend = choose_backend(workers, ray if others else None, modules=modules, timeout=limit)
+    singles = chain.from_iterable(map(singly, waiting))
+    for record in chain(play_jobs(others, backend), play_jobs(singles, Threads(concurrency))):
         run.found[_place(record)] = record
         if journal is not None:
             journal.add(record)
         if progress is not None:
             progress(record, len(run.found), len(run.wanted))
-    if journal is not None and not journal.flush():
-        unsaved = f"{journal.error}; {journal.unsaved} lines are not on disk. These results are "
+    if journal is not None and not journal.file.flush():
+        file = journal.file
+        unsaved = f"{file.error}; {file.unsaved} lines are not on disk. These results are "
         unsaved += "whole; make room and evaluate again with the same folder to store them"
         problems.append(Problem("storage", unsaved))
     if references is None:
@@ -150,6 +160,26 @@ def evaluate(
         except StorageError as error:
             results = replace(results, problems=(*problems, Problem("storage", str(error))))
     return results
+
+
+def play_jobs(jobs: Iterable[Job], backend: Backend) -> Iterator[EpisodeRecord]:
+    """Play jobs, and yield their episodes; a job that failed yields episodes with a fault."""
+    for outcome in run_jobs(jobs, play_all, backend, name=str, parts=singly):
+        if outcome.error is None:
+            yield from outcome.value
+        else:
+            job, fault = outcome.job, outcome.error.reason
+            yield from (replace(job.blank(seed), fault=fault) for seed in job.seeds)
+
+
+def play_all(job: Job) -> list[EpisodeRecord]:
+    """Play a job to its end."""
+    return list(play(job))
+
+
+def singly(job: Job) -> list[Job]:
+    """Return a job for each of a job's episodes."""
+    return [replace(job, seeds=(seed,)) for seed in job.seeds]
 
 
 def _rows(
@@ -210,7 +240,7 @@ class _Run:
         self.found: dict[tuple[Any, ...], EpisodeRecord] = {}
         self.skipped: list[Problem] = []
         for setting, policy in product(settings, policies):
-            if lack := _missing_reason(setting, policy):
+            if lack := missing_reason(setting, policy):
                 self.skipped.append(Problem(setting.label, lack))
                 continue
             job = Job(setting, policy.at(setting), seeds[setting.label])
@@ -224,7 +254,7 @@ class _Run:
             self.jobs += [replace(job, seeds=tuple(part)) for part in parts]
 
 
-def _missing_reason(setting: Setting, policy: Policy) -> str | None:
+def missing_reason(setting: Setting, policy: Policy) -> str | None:
     """Say that a world has no such player, or a folder no model; that is not a policy's fault."""
     spec = world_spec(task_spec(setting.task).world)
     if isinstance(policy.source, ModelFolder):
@@ -236,6 +266,18 @@ def _missing_reason(setting: Setting, policy: Policy) -> str | None:
     if policy.source == "scripted" and spec.scripted is None:
         return f"{spec.name} has no script"
     return None
+
+
+def _require_sendable(policies: Iterable[Policy]) -> None:
+    """Raise `PolicyError` for a policy that only this process has."""
+    for policy in {id(policy): policy for policy in policies}.values():
+        try:
+            pickle.dumps(policy)
+        except Exception as error:  # pickling can fail in any way
+            raise PolicyError(
+                f"policy {policy.name!r} cannot be sent to worker processes ({error}); "
+                "define it at the top of a module, or use workers=1"
+            ) from None
 
 
 def _place(record: EpisodeRecord) -> tuple[Any, ...]:
@@ -261,4 +303,13 @@ def versions() -> dict[str, str]:
     return found
 
 
-__all__ = ["JOURNAL", "RESULTS", "Progress", "evaluate", "versions"]
+__all__ = [
+    "JOURNAL",
+    "RESULTS",
+    "Progress",
+    "evaluate",
+    "missing_reason",
+    "play_jobs",
+    "singly",
+    "versions",
+]

@@ -92,6 +92,8 @@ def evaluate_model(
     beside: Sequence[str] = BESIDE,
     budget: Budget | None = None,
     progress: Progress | None = None,
+    workers: int = 1,
+    ray: str | None = None,
 ) -> Results:
     """Play a suite with a language model, and with those it is compared with.
 
@@ -106,6 +108,8 @@ def evaluate_model(
         beside: Policies that play the same episodes once.
         budget: What all calls together may take; replies that are there already cost nothing.
         progress: Called after every episode.
+        workers: Processes that play the others; the model is asked from this one.
+        ray: The address of a Ray cluster that plays the others.
 
     Returns:
         The results. What there was no reply for is among their faults, and is played by the next
@@ -131,6 +135,8 @@ def evaluate_model(
         out=out,
         concurrency=concurrency,
         progress=progress,
+        workers=workers,
+        ray=ray,
     )
     replies.offline = True  # what follows asks nothing
     settings, _ = chosen.settings(results.split)

@@ -18,7 +18,7 @@ from piase_gym.benchmarks.evaluation import plots, tables
 from piase_gym.benchmarks.evaluation.cross_play import cross_tables
 from piase_gym.benchmarks.evaluation.policies import Policy, read_policies
 from piase_gym.benchmarks.evaluation.protocol import PROTOCOL
-from piase_gym.benchmarks.evaluation.results import Results, read_sections
+from piase_gym.benchmarks.evaluation.results import Results, read_sections, timings_beside
 from piase_gym.benchmarks.evaluation.rollout import Job, Table, make_world, play_one
 from piase_gym.benchmarks.evaluation.suites import Setting, slug
 from piase_gym.core.files import write_whole
@@ -141,20 +141,20 @@ def write_report(out: Path) -> list[Path]:
     if out.is_file():
         raise StorageError(f"{out} is a file; name a folder")
     path = out / "results.json"
-    data = read_sections(path)
-    if not data:
+    data, timings = read_sections(path), read_sections(timings_beside(path))
+    if not data and "throughput" not in timings:
         raise ProtocolError(
             f"{path} holds no results of protocol {PROTOCOL}; make them with: "
             f"piase bench smoke --out {out}"
         )
     parts: list[Section] = []
     if "rows" in data:
-        results = Results.from_json(data, str(path))
+        results = Results.from_json(data, str(path), timings)
         parts += result_parts(results, out)
     if "llm" in data:
         parts += model_parts(data["llm"])
-    if "throughput" in data:
-        parts += throughput_parts(data["throughput"], out)
+    if throughput := {**data, **timings}.get("throughput"):
+        parts += throughput_parts(throughput, out)
     write_whole(out / "report.md", _markdown(parts, out).encode())
     write_whole(out / "report.html", _html(parts).encode())
     return [out / "report.md", out / "report.html"]

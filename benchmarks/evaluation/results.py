@@ -6,7 +6,7 @@ import functools
 import json
 from collections import Counter
 from collections.abc import Callable, Iterable, Mapping, Sequence
-from dataclasses import asdict, dataclass, field
+from dataclasses import asdict, dataclass, field, replace
 from itertools import groupby
 from pathlib import Path
 from typing import Any
@@ -173,11 +173,13 @@ def _mean(values: Sequence[float]) -> float:
 
 
 def row_to_json(row: TaskResult) -> dict[str, Any]:
-    """Return a row as JSON-able values."""
+    """Return a row as JSON-able values, without its time."""
     intervals = {name: getattr(row, name) for name in INTERVALS}
     gap = {**asdict(row.gap), "anchors": row.gap.anchors and list(row.gap.anchors)}
     told = {name: one and one._asdict() for name, one in intervals.items()}
-    return {**asdict(row), **told, "gap": gap}
+    found = {**asdict(row), **told, "gap": gap}
+    del found["seconds"]
+    return found
 
 
 def row_from_json(data: Mapping[str, Any]) -> TaskResult:
@@ -305,19 +307,26 @@ class Results:
         return [record.evidence() for record in self.episodes]
 
     def to_json(self) -> dict[str, Any]:
-        """Return the results as JSON-able values."""
+        """Return the results as JSON-able values, the same whoever played them wherever."""
         return {
             "protocol": PROTOCOL,
-            **{name: getattr(self, name) for name in ("suite", "split", "versions")},
+            **{name: getattr(self, name) for name in ("suite", "split")},
             "rows": [row_to_json(row) for row in self.rows],
-            "episodes": [record.to_json() for record in self.episodes],
+            "episodes": self.evidence(),
             "problems": [asdict(problem) for problem in self.problems],
             "skipped": [asdict(problem) for problem in self.skipped],
         }
 
+    def timings(self) -> dict[str, Any]:
+        """Return what another machine would tell otherwise: versions, and seconds of episodes."""
+        seconds = [record.seconds for record in self.episodes]
+        return {"protocol": PROTOCOL, "versions": self.versions, "seconds": seconds}
+
     @classmethod
-    def from_json(cls, data: Any, where: str = "these results") -> Results:
-        """Read what `to_json` wrote.
+    def from_json(
+        cls, data: Any, where: str = "these results", timings: Mapping[str, Any] | None = None
+    ) -> Results:
+        """Read what `to_json` wrote, and `timings`.
 
         Raises:
             ProtocolError: If they are of another protocol version, or damaged.
@@ -329,10 +338,12 @@ class Results:
                 "different protocols cannot be compared; evaluate anew"
             )
         try:
+            episodes = _timed(data["episodes"], timings or {})
             return cls(
-                **{name: data[name] for name in ("suite", "split", "versions")},
-                rows=tuple(row_from_json(row) for row in data["rows"]),
-                episodes=tuple(EpisodeRecord.from_json(item) for item in data["episodes"]),
+                **{name: data[name] for name in ("suite", "split")},
+                versions=data.get("versions") or (timings or {}).get("versions", {}),
+                rows=tuple(_row_with_time(row, episodes) for row in data["rows"]),
+                episodes=episodes,
                 problems=tuple(Problem(**item) for item in data["problems"]),
                 skipped=tuple(Problem(**item) for item in data["skipped"]),
             )
@@ -340,14 +351,17 @@ class Results:
             raise ProtocolError(f"{where} are damaged: {error!r}") from None
 
     def save(self, path: str | Path) -> None:
-        """Write the results to a JSON file, atomically; other sections in it are kept.
+        """Write the results to a JSON file, and timings to one beside it, each atomically.
+
+        Other sections in them are kept.
 
         Raises:
             StorageError: If that fails; the old file is as it was.
         """
-        kept = read_sections(Path(path))
-        extra = {name: kept[name] for name in ("throughput", "llm") if name in kept}
+        beside, kept = timings_beside(Path(path)), read_sections(Path(path))
+        extra = {"llm": kept["llm"]} if "llm" in kept else {}
         write_json(Path(path), {**self.to_json(), **extra})
+        write_json(beside, {**read_sections(beside), **self.timings()})
 
     @classmethod
     def load(cls, path: str | Path) -> Results:
@@ -360,13 +374,38 @@ class Results:
             data = json.loads(Path(path).read_text("utf-8"))
         except (OSError, ValueError) as error:
             raise ProtocolError(f"{path}: the results cannot be read: {error}") from None
-        return cls.from_json(data, str(path))
+        return cls.from_json(data, str(path), read_sections(timings_beside(Path(path))))
 
     def __str__(self) -> str:
         """Return a table for people."""
         from piase_gym.benchmarks.evaluation.tables import plain_table
 
         return plain_table(self)
+
+
+def timings_beside(path: Path) -> Path:
+    """Return the file that has the timings of results: ``timings.json`` of ``results.json``."""
+    stem = path.stem
+    return path.with_name("timings.json" if stem == "results" else f"{stem}.timings.json")
+
+
+def _timed(
+    episodes: Sequence[Mapping[str, Any]], timings: Mapping[str, Any]
+) -> tuple[EpisodeRecord, ...]:
+    """Return stored episodes with their seconds, as far as they are known."""
+    seconds = timings.get("seconds", ())
+    if len(seconds) != len(episodes):  # those of other results
+        seconds = [0.0] * len(episodes)
+    pairs = zip(episodes, seconds, strict=True)
+    return tuple(EpisodeRecord.from_json({"seconds": took, **one}) for one, took in pairs)
+
+
+def _row_with_time(data: Mapping[str, Any], episodes: Iterable[EpisodeRecord]) -> TaskResult:
+    """Read a row; its time is that of its episodes."""
+    row = row_from_json({"seconds": 0.0, **data})
+    place = (row.setting, row.policy)
+    own = (e for e in episodes if (e.setting, e.policy) == place and e.fault is None)
+    return replace(row, seconds=float(sum(record.seconds for record in own)))
 
 
 def read_sections(path: Path) -> dict[str, Any]:

@@ -10,8 +10,7 @@ from __future__ import annotations
 import functools
 import time
 from collections import Counter
-from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
-from concurrent.futures import ThreadPoolExecutor, as_completed
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 from typing import Any
 
@@ -40,6 +39,12 @@ class Job:
     setting: Setting
     policy: Policy
     seeds: tuple[int, ...]
+
+    def __str__(self) -> str:
+        """Name the setting, the policy and the seeds."""
+        first, last = self.seeds[0], self.seeds[-1]
+        seeds = f"seed {first}" if first == last else f"seeds {first} to {last}"
+        return f"{self.setting.label}, {self.policy.name}, {seeds}"
 
     def blank(self, seed: int) -> EpisodeRecord:
         """Return the record of an episode before it is played."""
@@ -407,24 +412,12 @@ def play(job: Job) -> Iterator[EpisodeRecord]:
         world.close()
 
 
-def play_at_once(jobs: Iterable[Job], count: int) -> Iterator[EpisodeRecord]:
-    """Play the episodes of jobs in threads, for policies that wait; yield those that are over."""
-    single = [replace(job, seeds=(seed,)) for job in jobs for seed in job.seeds]
-    pool = ThreadPoolExecutor(count, "episode")
-    try:
-        for future in as_completed([pool.submit(lambda job: [*play(job)], job) for job in single]):
-            yield from future.result()
-    finally:
-        pool.shutdown(wait=False, cancel_futures=True)
-
-
 __all__ = [
     "Job",
     "Table",
     "describe",
     "make_world",
     "play",
-    "play_at_once",
     "play_batch",
     "play_one",
     "seat_seed",

@@ -36,6 +36,7 @@ def measure_references(
     suites: Sequence[Suite] | None = None,
     tasks: Sequence[str] = (),
     workers: int = 1,
+    ray: str | None = None,
     out: str | Path | None = None,
     modules: Sequence[str] = (),
     progress: Progress | None = None,
@@ -53,6 +54,7 @@ def measure_references(
         suites: Default: smoke and standard.
         tasks: Only rows whose task or label fits one of these patterns; default all.
         workers: Processes.
+        ray: The address of a Ray cluster, which takes the place of processes.
         out: Folder of the journals.
         modules: Modules to import first.
         progress: Called after every episode.
@@ -74,6 +76,7 @@ def measure_references(
             problems += [*unknown, *suite.missing(split)]
         seen |= {setting.label for setting in settings}
         options: dict[str, Any] = {"episodes": episodes, "split": split, "workers": workers}
+        options["ray"] = ray
         options |= {"modules": modules, "references": {}, "progress": progress}
         options["out"] = None if out is None else Path(out) / split
         pairs = [(row, _settings(row, split)) for row in suite.rows]

@@ -8,13 +8,12 @@ learned anything a policy plays at random, which wins some tasks more often than
 
 from __future__ import annotations
 
+import functools
 import io
 import json
-import multiprocessing
 import tempfile
 import zipfile
 from collections.abc import Callable, Mapping, Sequence
-from concurrent.futures import ProcessPoolExecutor, as_completed
 from pathlib import Path
 from typing import Any
 
@@ -24,7 +23,7 @@ from piase_gym.agents.sb3_archive import CARD
 from piase_gym.benchmarks.evaluation.suites import Problem, Setting
 from piase_gym.benchmarks.references.models import ModelFolder, read_card
 from piase_gym.core.files import write_whole
-from piase_gym.errors import PiaseError
+from piase_gym.jobs import choose_backend, run_jobs
 from piase_gym.training.checkpoints import Folder
 from piase_gym.training.train import TrainSettings, train
 
@@ -54,6 +53,7 @@ def train_models(
     models: ModelFolder,
     *,
     workers: int = 1,
+    ray: str | None = None,
     recipe: Mapping[str, Any] = RECIPE,
     report: Callable[[str, Mapping[str, Any]], None] = lambda name, result: None,
 ) -> list[Problem]:
@@ -63,6 +63,7 @@ def train_models(
         settings: The tasks; those that differ only in partners share a model.
         models: Where the models go.
         workers: Processes.
+        ray: The address of a Ray cluster, which takes the place of processes.
         recipe: Settings of the training.
         report: Told the name of each task that is finished, and what came of it.
 
@@ -71,18 +72,16 @@ def train_models(
     """
     todo = {setting.name: setting for setting in settings}
     problems: dict[str, Problem] = {}
-    context = multiprocessing.get_context("spawn")
-    with ProcessPoolExecutor(workers, mp_context=context) as pool:
-        tasks = {
-            pool.submit(train_model, setting, models, dict(recipe)): name
-            for name, setting in todo.items()
-        }
-        for task in as_completed(tasks):
-            name = tasks[task]
-            try:
-                report(name, task.result())
-            except (PiaseError, OSError, RuntimeError) as error:
-                problems[name] = Problem(name, f"PPO could not be trained: {error}")
+    perform = functools.partial(trained, recipe=dict(recipe))
+    backend = choose_backend(workers, ray)
+    for outcome in run_jobs(todo.values(), perform, backend, name=lambda setting: setting.name):
+        if outcome.error is None:
+            told, content = outcome.value
+            write_whole(models.path(outcome.job), content)
+            report(outcome.name, told)
+        else:
+            what = f"PPO could not be trained: {outcome.error.reason}"
+            problems[outcome.name] = Problem(outcome.name, what)
     return [problems[name] for name in todo if name in problems]
 
 
@@ -90,8 +89,19 @@ def train_model(setting: Setting, models: ModelFolder, recipe: Mapping[str, Any]
     """Train the model of one task, and put it into a folder.
 
     Returns:
+        What `trained` tells.
+    """
+    told, content = trained(setting, recipe)
+    write_whole(models.path(setting), content)
+    return told
+
+
+def trained(setting: Setting, recipe: Mapping[str, Any]) -> tuple[dict[str, Any], bytes]:
+    """Train the model of one task.
+
+    Returns:
         ``steps``, ``dev`` (success on the development seeds at the end), ``cpu_seconds`` and
-        ``bytes``.
+        ``bytes``; and the model's archive.
     """
     own = TrainSettings(task=setting.task, config=dict(setting.config), **recipe)
     with tempfile.TemporaryDirectory() as folder:
@@ -100,9 +110,8 @@ def train_model(setting: Setting, models: ModelFolder, recipe: Mapping[str, Any]
         kept = Path(folder, "run", "checkpoints")
         last, first = (kept / f"{steps:012d}.zip" for steps in (result.steps, 0))
         content = slim(last, first)
-    write_whole(models.path(setting), content)
     told = {"steps": result.steps, "dev": dev, "cpu_seconds": result.cpu_seconds}
-    return {**told, "bytes": len(content)}
+    return {**told, "bytes": len(content)}, content
 
 
 def slim(trained: Path, first: Path) -> bytes:

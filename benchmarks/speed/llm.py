@@ -22,12 +22,14 @@ from typing import Any
 from piase_gym.agents import Agent, LLMAgent
 from piase_gym.agents.llm import Reply
 from piase_gym.agents.llm.client import Client
+from piase_gym.benchmarks.evaluation.evaluate import play_jobs, singly
 from piase_gym.benchmarks.evaluation.policies import read_policy
-from piase_gym.benchmarks.evaluation.rollout import Job, Table, make_world, play_at_once, play_one
+from piase_gym.benchmarks.evaluation.rollout import Job, Table, make_world, play_one
 from piase_gym.benchmarks.evaluation.suites import Row, Setting, read_suite
 from piase_gym.benchmarks.speed.shown import Section, about, described
 from piase_gym.benchmarks.speed.shown import Table as Shown
 from piase_gym.errors import need
+from piase_gym.jobs import Threads
 
 FILE = OUT = Path(__file__).parents[1] / "measured" / "llm.json"
 EPISODES = 64
@@ -121,7 +123,7 @@ def at_once(url: str, task: str, first_seed: int) -> tuple[float, float]:
     seeds = range(first_seed, first_seed + EPISODES)
     job = Job(setting, read_policy(agent), tuple(seeds))
     clock = Clock()
-    records = list(play_at_once([job], EPISODES))
+    records = list(play_jobs(singly(job), Threads(EPISODES)))
     faults = [record.fault for record in records if record.fault]
     if faults:
         raise RuntimeError(faults[0])

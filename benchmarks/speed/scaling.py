@@ -110,6 +110,6 @@ def _scaled(axis: str, size: int) -> Row:
 
 
 def store_throughput(found: dict[str, Any], out: Path) -> None:
-    """Put a throughput into ``results.json``; an evaluation in it is kept."""
-    path = out / "results.json"
+    """Put a throughput into ``timings.json``; what else is in it is kept."""
+    path = out / "timings.json"
     write_json(path, {"protocol": PROTOCOL, **read_sections(path), "throughput": found})

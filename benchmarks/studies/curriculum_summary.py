@@ -22,7 +22,7 @@ from typing import Any
 from piase_gym.benchmarks.evaluation.evaluate import versions
 from piase_gym.benchmarks.evaluation.protocol import SEEDS
 from piase_gym.benchmarks.studies.evidence.train import examine as examine_step
-from piase_gym.benchmarks.studies.jobs import do_all
+from piase_gym.benchmarks.studies.jobs import add_backend, do_all
 from piase_gym.core.digest import digest_json
 from piase_gym.curricula import load
 from piase_gym.curricula.learning_path import PATH, SUCCESS, read_paths, read_rows
@@ -175,7 +175,7 @@ def parsed(arguments: Sequence[str] | None = None) -> argparse.Namespace:
     parser.add_argument("--num-envs", type=int, default=usual.num_envs)
     parser.add_argument("--episodes", type=int, default=200, help="that test each step")
     parser.add_argument("--folder", type=Path, default=Path("runs", "curriculum"), help="of runs")
-    parser.add_argument("--workers", type=int, default=1, help="processes side by side")
+    add_backend(parser)
     parser.add_argument("--out", type=Path, required=True, help="a .jsonl file of results")
     given = parser.parse_args(arguments)
     if not 1 <= given.episodes <= len(SEEDS["held_out"]):
@@ -199,7 +199,7 @@ def main(arguments: Sequence[str] | None = None) -> None:
     """Read the command line, and do what is not done yet."""
     given = parsed(arguments)
     try:
-        do_all(given.jobs, perform, given.out, told, given.workers)
+        do_all(given.jobs, perform, given.out, told, given.workers, given.ray)
     except PiaseError as error:
         given.error(str(error))
 

@@ -6,16 +6,17 @@ one key the first counts.
 
 from __future__ import annotations
 
+import argparse
 import json
-import multiprocessing
-from collections.abc import Callable, Iterator, Mapping, Sequence
-from contextlib import ExitStack
+from collections.abc import Callable, Mapping, Sequence
 from pathlib import Path
 from typing import Any
 
 from rich.console import Console
 
 from piase_gym.errors import StorageError
+from piase_gym.jobs import Outcome, choose_backend
+from piase_gym.jobs import do_all as do_missing
 
 Line = Mapping[str, Any]
 
@@ -60,37 +61,39 @@ def do_all(
     out: Path,
     told: Callable[[Line], str],
     workers: int = 1,
+    ray: str | None = None,
 ) -> None:
     """Do those jobs that have no line in a file yet, and add their lines as they are finished.
 
     Args:
         jobs: All of them; each has a `key` of everything that its result depends on.
-        perform: Does one and returns its line. With several workers each job has a process of its
-            own; `perform` and the jobs must then be such as can be pickled.
+        perform: Does one and returns its line. With several workers, `perform` and the jobs must
+            be such as can be pickled.
         out: The file.
         told: Says in words what came of a job.
         workers: Processes side by side.
+        ray: The address of a Ray cluster, which takes the place of processes.
 
     Raises:
-        StorageError: If the file is damaged.
+        JobError, StoppedError, StorageError: See `piase_gym.jobs.do_all`.
     """
-    out.parent.mkdir(parents=True, exist_ok=True)
-    written = out.read_bytes() if out.exists() else b""
-    if written and not written.endswith(b"\n"):  # the last line was cut off
-        out.write_bytes(written[: written.rfind(b"\n") + 1])
     console, done = Console(), {line.get("key") for line in read_lines(out)}
     todo = [job for job in jobs if job.key not in done]
     console.print(f"{len(jobs) - len(todo)} of {len(jobs)} results are there already")
-    with ExitStack() as stack:
-        found: Iterator[dict[str, Any]] = map(perform, todo)
-        if workers > 1:
-            context = multiprocessing.get_context("spawn")
-            pool = stack.enter_context(context.Pool(workers, maxtasksperchild=1))
-            found = pool.imap_unordered(perform, todo)
-        for number, line in enumerate(found, start=1):
-            with out.open("a", encoding="utf-8") as file:
-                file.write(json.dumps(line) + "\n")
-            console.print(f"{number}/{len(todo)} {told(line)}", soft_wrap=True)
+
+    def tell(outcome: Outcome[Any], number: int, whole: int) -> None:
+        words = told(outcome.value) if outcome.error is None else f"failed: {outcome.error}"
+        console.print(f"{number}/{whole} {words}", soft_wrap=True, markup=False)
+
+    do_missing(todo, perform, out, choose_backend(workers, ray), progress=tell)
 
 
-__all__ = ["do_all", "read_lines", "read_once"]
+def add_backend(parser: argparse.ArgumentParser) -> None:
+    """Let a command say who does its jobs: ``--workers`` and ``--ray``."""
+    parser.add_argument("--workers", type=int, default=1, help="processes side by side")
+    parser.add_argument(
+        "--ray", metavar="auto|HOST", help="the Ray cluster that takes the place of processes"
+    )
+
+
+__all__ = ["add_backend", "do_all", "read_lines", "read_once"]

@@ -68,12 +68,12 @@ class RandomAgent(SeededAgent):
 
     def act_batch(self, batch: BatchPercept) -> NDArray[np.int64]:
         """Draw for every environment at once."""
-        draws = draws_at(batch.seeds, batch.steps)
-        counts = batch.masks.sum(axis=1).astype(np.uint64)
-        wanted = ((draws * counts) >> np.uint64(32)).astype(np.int64)
-        ranks = batch.masks.cumsum(axis=1) - 1
-        chosen = (ranks == wanted[:, None]) & (batch.masks != 0)
-        return np.asarray(chosen.argmax(axis=1), np.int64)
+        from piase_gym.compiled.choices import draw_legal  # batches have loaded numba already
+
+        chosen = np.zeros(len(batch.masks), np.int64)
+        seeds, steps = (np.ascontiguousarray(part) for part in (batch.seeds, batch.steps))
+        draw_legal(np.ascontiguousarray(batch.masks), seeds, steps, chosen)
+        return chosen
 
 
 class NoopAgent(Agent):

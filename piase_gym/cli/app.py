@@ -10,6 +10,7 @@ import typer
 from piase_gym import __version__
 from piase_gym.cli import bench, curriculum, runs, scenarios, train
 from piase_gym.cli.check import check
+from piase_gym.cli.collect import collect
 from piase_gym.cli.console import console, print_error
 from piase_gym.cli.demo import demo
 from piase_gym.cli.explore import explore
@@ -17,7 +18,7 @@ from piase_gym.cli.info import info
 from piase_gym.cli.play import play
 from piase_gym.cli.plugins import list_plugins
 from piase_gym.cli.worlds import worlds
-from piase_gym.errors import PiaseError
+from piase_gym.errors import PiaseError, StoppedError
 
 app = typer.Typer(
     no_args_is_help=True,
@@ -46,7 +47,7 @@ def root(
     """Multi-agent worlds, each readable as a vector and as text."""
 
 
-for command in (worlds, info, play, check, *runs.COMMANDS, demo, scenarios.run, explore):
+for command in (worlds, info, play, check, *runs.COMMANDS, demo, scenarios.run, explore, collect):
     app.command()(command)
 app.command("plugins")(list_plugins)
 train.register(app)
@@ -64,6 +65,9 @@ def main() -> None:
             stream.reconfigure(errors="replace")  # no encoding is a reason to crash
     try:
         app(prog_name="piase")
+    except StoppedError as error:
+        print_error(error)
+        sys.exit(130)
     except PiaseError as error:
         print_error(error)
         sys.exit(2)

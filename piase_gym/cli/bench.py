@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import contextlib
 from collections.abc import Iterator, Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any
@@ -20,9 +21,10 @@ from rich.table import Table
 from rich.text import Text
 
 from piase_gym.cli.console import console, errors
-from piase_gym.cli.options import KeyEnv, import_modules
+from piase_gym.cli.options import KeyEnv, Ray, import_modules
 from piase_gym.core.files import require_folder
 from piase_gym.errors import ConfigError
+from piase_gym.jobs import choose_backend
 
 if TYPE_CHECKING:
     from piase_gym.benchmarks.evaluation.protocol import EpisodeRecord
@@ -64,19 +66,21 @@ def register(app: typer.Typer) -> None:
 def smoke(
     out: Out = DEFAULT_OUT,
     workers: Workers = 2,
+    ray: Ray = None,
     episodes: Episodes = None,
     policy: Policies = None,
     key_env: KeyEnv = None,
     module: Modules = None,
 ) -> None:
     """Play every world that exists for a short while."""
-    _run("smoke", out, workers, episodes, None, policy, SMOKE, module)
+    _run("smoke", out, (workers, ray), episodes, None, policy, SMOKE, module)
 
 
 @bench.command()
 def standard(
     out: Out = DEFAULT_OUT,
     workers: Workers = 2,
+    ray: Ray = None,
     episodes: Episodes = None,
     policy: Policies = None,
     key_env: KeyEnv = None,
@@ -84,7 +88,7 @@ def standard(
     split: Annotated[str, typer.Option(help="train, dev, held_out or new_levels.")] = "held_out",
 ) -> None:
     """Play the suite that papers report, on held-out seeds, scenarios and partners."""
-    _run("standard", out, workers, episodes, split, policy, STANDARD, module)
+    _run("standard", out, (workers, ray), episodes, split, policy, STANDARD, module)
 
 
 @bench.command()
@@ -92,6 +96,7 @@ def suite(
     suite: Annotated[str, typer.Argument(help="A suite, a task, or a manifest's path.")],
     out: Out = DEFAULT_OUT,
     workers: Workers = 2,
+    ray: Ray = None,
     episodes: Episodes = None,
     policy: Policies = None,
     key_env: KeyEnv = None,
@@ -99,7 +104,7 @@ def suite(
     split: Annotated[str | None, typer.Option(help="train, dev, held_out or new_levels.")] = None,
 ) -> None:
     """Play any suite, task or manifest."""
-    _run(suite, out, workers, episodes, split, policy, STANDARD, module)
+    _run(suite, out, (workers, ray), episodes, split, policy, STANDARD, module)
 
 
 @bench.command("llm")
@@ -148,6 +153,8 @@ def language_model(
             metavar="POLICY", help="Who is compared; default random, scripted and oracle."
         ),
     ] = None,
+    workers: Workers = 1,
+    ray: Ray = None,
     key_env: KeyEnv = None,
     module: Modules = None,
 ) -> None:
@@ -181,6 +188,8 @@ def language_model(
             concurrency=concurrency,
             beside=beside or BESIDE,
             progress=bar.show,
+            workers=workers,
+            ray=ray,
         )
     show_results(results)
     console.print(f"prompt {agent.prompt.id}; {agent.budget.usage}", soft_wrap=True)
@@ -230,6 +239,7 @@ def references(
         Path | None, typer.Option(metavar="FILE", help="Where to write; default: the package's.")
     ] = None,
     workers: Workers = 2,
+    ray: Ray = None,
     episodes: Annotated[int, typer.Option("--episodes", "-n", min=2, help="Seeds a task.")] = 100,
     policy: Policies = None,
     journal: Annotated[
@@ -260,14 +270,18 @@ def references(
     if journal is not None:
         require_folder(journal)
     stored = read_references(target) if missing and target.is_file() else None
-    if train:
-        _tell(_train(measure.reference_suite(None, task or ()), workers, missing))
-    with _Bar() as bar:
+    with contextlib.ExitStack() as stack:
+        if ray is not None:  # one connection for all of it
+            stack.enter_context(contextlib.closing(choose_backend(ray=ray)))
+        if train:
+            _tell(_train(measure.reference_suite(None, task or ()), (workers, ray), missing))
+        bar = stack.enter_context(_Bar())
         found, problems = measure.measure_references(
             policies=read_choices(policy, ()),
             episodes=episodes,
             tasks=task or (),
             workers=workers,
+            ray=ray,
             out=journal,
             modules=tuple(module or ()),
             progress=bar.show,
@@ -280,7 +294,7 @@ def references(
     _tell(problems)
 
 
-def _train(suite: Suite, workers: int, missing: bool) -> list[Problem]:
+def _train(suite: Suite, who: tuple[int, str | None], missing: bool) -> list[Problem]:
     """Train the PPO models of a suite's tasks, and tell of each what came of it.
 
     With `missing` only those are trained that are not there yet.
@@ -296,7 +310,7 @@ def _train(suite: Suite, workers: int, missing: bool) -> list[Problem]:
     models, settings = shipped_models()["ppo"], settings_of(suite)
     if missing:
         settings = [setting for setting in settings if not models.path(setting).exists()]
-    return train_models(settings, models, workers=workers, report=told)
+    return train_models(settings, models, workers=who[0], ray=who[1], report=told)
 
 
 def read_choices(policies: Sequence[str] | None, usual: Sequence[str]) -> dict[str, Any]:
@@ -318,14 +332,25 @@ def read_choices(policies: Sequence[str] | None, usual: Sequence[str]) -> dict[s
 def _run(
     name: str,
     out: Path,
-    workers: int,
+    who: tuple[int, str | None],
     episodes: int | None,
     split: str | None,
     policy: Sequence[str] | None,
     usual: Sequence[str],
     module: Sequence[str] | None,
 ) -> None:
-    """Evaluate, film, report, and end with an exit code."""
+    """Evaluate, film, report, and end with an exit code.
+
+    Args:
+        name: The suite.
+        out: The folder of results.
+        who: Processes, and the Ray cluster that takes their place.
+        episodes: Seeds a task.
+        split: Which seeds.
+        policy: Who plays.
+        usual: Who plays if nobody is named.
+        module: Modules to import first.
+    """
     from piase_gym.benchmarks.evaluation.evaluate import evaluate
     from piase_gym.benchmarks.evaluation.suites import read_suite
 
@@ -337,7 +362,8 @@ def _run(
             suite,
             episodes=episodes,
             split=split,
-            workers=workers,
+            workers=who[0],
+            ray=who[1],
             out=out,
             modules=tuple(module or ()),
             progress=bar.show,

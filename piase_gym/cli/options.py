@@ -152,6 +152,17 @@ Modules = Annotated[
 ]
 
 
+Ray = Annotated[
+    str | None,
+    typer.Option(
+        "--ray",
+        metavar="auto|HOST",
+        help="A Ray cluster that does the work in place of processes: the one that this machine "
+        "is part of, or the one of a host.",
+    ),
+]
+
+
 def set_key_env(name: str | None) -> str | None:
     """Let keys of language models come from an environment variable, in workers too.
 

@@ -2,16 +2,17 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 from rich.table import Table
 
-from piase_gym.cli.console import StepBar, console, errors, say
+from piase_gym.cli.console import StepBar, console, errors, print_error, say
 from piase_gym.cli.options import (
     Modules,
+    Ray,
     Settings,
     WorldName,
     import_modules,
@@ -19,9 +20,10 @@ from piase_gym.cli.options import (
     read_value,
     split_pair,
 )
-from piase_gym.errors import ConfigError, suggest
+from piase_gym.errors import ConfigError, JobError, suggest
 
 if TYPE_CHECKING:
+    from piase_gym.jobs import Backend
     from piase_gym.training.settings import Progress, TrainResult, TrainSettings
 
 
@@ -57,6 +59,16 @@ def train(
     resume: Annotated[
         bool, typer.Option("--resume", help="Go on with the run in the folder.")
     ] = False,
+    seeds: Annotated[
+        str | None,
+        typer.Option(
+            "--seeds", metavar="0-4", help="Train once for each of these seeds, such as 0-4 or 1,7."
+        ),
+    ] = None,
+    workers: Annotated[
+        int, typer.Option(metavar="N", min=1, help="Seeds side by side, in processes.")
+    ] = 1,
+    ray: Ray = None,
     module: Modules = None,
 ) -> None:
     """Train a policy; Ctrl-C ends after a checkpoint, --resume goes on."""
@@ -73,6 +85,17 @@ def train(
     if partner:
         wrong = "{!r} is no partner; write agent=policy, as in agent_1=oracle"
         given["partners"] = dict(split_pair(text, wrong) for text in partner)
+    if seeds is not None:
+        if seed is not None:
+            raise ConfigError("--seed and --seeds are given; one of them is enough")
+        train_side_by_side(
+            task, given, read_seeds(seeds), out, resume, choose(workers, ray, module)
+        )
+        return
+    if workers > 1 or ray is not None:
+        raise ConfigError(
+            "--workers and --ray do several seeds side by side; name them: --seeds 0-4"
+        )
     folder = out or default_folder(task, given)
     base = read_settings_of(folder).model_dump() if resume else {}
     settings = TrainSettings(**{**base, "task": task, **given})
@@ -83,6 +106,68 @@ def train(
         report = report_to(bar, settings.steps)
         result = train(settings, folder, resume=resume, report=report)
     show(result, folder)
+
+
+def choose(workers: int, ray: str | None, modules: Sequence[str] | None) -> Backend:
+    """Return who does jobs."""
+    from piase_gym.jobs import choose_backend
+
+    return choose_backend(workers, ray, modules=tuple(modules or ()))
+
+
+def read_seeds(text: str) -> list[int]:
+    """Read seeds such as ``0-4`` or ``1,7,20-22``.
+
+    Raises:
+        ConfigError: If they are no seeds, or one is named twice.
+    """
+    found: list[int] = []
+    for part in text.split(","):
+        first, dash, last = part.strip().partition("-")
+        if not first.isdecimal() or (dash and not last.isdecimal()):
+            raise ConfigError(f"--seeds takes seeds such as 0-4 or 1,7, not {text!r}")
+        found += range(int(first), int(last if dash else first) + 1)
+    if not found or len(set(found)) != len(found):
+        raise ConfigError(f"--seeds {text!r} names {'a seed twice' if found else 'no seed'}")
+    return found
+
+
+def train_side_by_side(
+    task: str,
+    given: dict[str, Any],
+    seeds: Sequence[int],
+    out: Path | None,
+    resume: bool,
+    backend: Backend,
+) -> None:
+    """Train once for every seed, and print what came of each as it is finished.
+
+    Raises:
+        JobError: At the end, if trainings failed.
+    """
+    from piase_gym.training.seeds import train_seeds
+    from piase_gym.training.settings import TrainSettings
+
+    runs = {}
+    for seed in seeds:
+        own = {**given, "seed": seed}
+        usual = default_folder(task, own)
+        folder = usual if out is None else out / usual.name
+        runs[seed] = TrainSettings(**{"task": task, **own}), folder
+    failed: list[JobError] = []
+
+    def report(seed: int, result: TrainResult | JobError) -> None:
+        if isinstance(result, JobError):
+            failed.append(result)
+            print_error(result)
+        else:
+            say(f"seed {seed}: {result.reason}, {result.dev:.1%} won; {result.policy}")
+        bar.advance(bar.task_ids[0])
+
+    with StepBar("seeds", len(runs)) as bar:
+        train_seeds(runs, backend, resume=resume, report=report)
+    if failed:
+        raise failed[0]
 
 
 def default_folder(task: str, given: dict[str, Any]) -> Path:

@@ -1,15 +1,16 @@
-"""Interrupts from the keyboard (SIGINT) that wait until what is being done is whole.
+"""Interrupts that end work at a good place instead of in its midst.
 
 Python raises `KeyboardInterrupt` between any two instructions, and a step that is logged by half
 makes the whole log invalid. So while a log is open, an interrupt within ``with whole:`` is raised
-at the end of that block. A second one is raised at once.
+at the end of that block. Long work asks for `on_first_interrupt` instead. In both, a second
+interrupt comes at once.
 """
 
 from __future__ import annotations
 
 import signal
 import threading
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from types import FrameType
 
@@ -74,3 +75,30 @@ class Whole:
 
 
 whole = Whole()
+
+
+@contextmanager
+def on_first_interrupt(notice: Callable[[], None]) -> Iterator[None]:
+    """Call `notice` at the first SIGINT or SIGTERM; the second does what it always does.
+
+    In a thread other than the main one, where Python hears no signals, nothing is changed.
+    """
+    if threading.current_thread() is not threading.main_thread():
+        yield
+        return
+    before = {number: signal.getsignal(number) for number in (signal.SIGINT, signal.SIGTERM)}
+
+    def put_back() -> None:
+        for number, handler in before.items():
+            signal.signal(number, handler)
+
+    def heard(_number: int, _frame: object) -> None:
+        notice()
+        put_back()
+
+    for number in before:
+        signal.signal(number, heard)
+    try:
+        yield
+    finally:
+        put_back()

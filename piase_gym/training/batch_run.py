@@ -21,10 +21,10 @@ from piase_gym.agents.sb3_network import require_finite
 from piase_gym.benchmarks.evaluation.protocol import split_seeds
 from piase_gym.benchmarks.evaluation.statistics import wilson
 from piase_gym.core.files import write_json, write_whole
+from piase_gym.core.interrupts import on_first_interrupt
 from piase_gym.errors import PolicyError, StorageError, TrainingError
 from piase_gym.training import ppo
 from piase_gym.training.checkpoints import Folder
-from piase_gym.training.interrupts import on_first_interrupt
 from piase_gym.training.networks import Policy
 from piase_gym.training.settings import Progress, TrainResult, TrainSettings, partners_of
 

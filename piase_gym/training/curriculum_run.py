@@ -21,6 +21,7 @@ from typing import Any
 import numpy as np
 
 from piase_gym.core.files import write_json, write_whole
+from piase_gym.core.interrupts import on_first_interrupt
 from piase_gym.curricula import ProgressStore, load
 from piase_gym.curricula.attempts import EpisodeCounts
 from piase_gym.curricula.directors import director_name
@@ -47,7 +48,6 @@ from piase_gym.training.curriculum_settings import (
     load_policy,
     read_settings_of,
 )
-from piase_gym.training.interrupts import on_first_interrupt
 
 SAVED = 20.0
 """Seconds between two checkpoints."""

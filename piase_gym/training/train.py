@@ -22,11 +22,11 @@ from piase_gym.agents.sb3_network import Network, require_finite
 from piase_gym.benchmarks.evaluation.protocol import split_seeds
 from piase_gym.benchmarks.evaluation.statistics import wilson
 from piase_gym.core.files import write_json, write_whole
+from piase_gym.core.interrupts import on_first_interrupt
 from piase_gym.errors import MissingExtraError, PolicyError, StorageError, TrainingError
 from piase_gym.training.batch_run import BatchRun
 from piase_gym.training.checkpoints import STATE, Folder, pack, restore_state, state_of
 from piase_gym.training.evaluation import success
-from piase_gym.training.interrupts import on_first_interrupt
 from piase_gym.training.models import check_metadata, make_model, make_policy, make_vec, metadata_of
 from piase_gym.training.settings import (
     ALGORITHMS,

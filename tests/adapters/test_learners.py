@@ -40,6 +40,9 @@ def missing(code: str) -> list[str]:
     """Return the libraries and checkouts that a block uses and that are not there."""
     names = set(re.findall(r"^(?:from|import) (\w+)", code, re.M))
     lacking = [name for name in names if importlib.util.find_spec(name) is None]
+    if {"rllib", "tune"} & set(re.findall(r"^from ray(?: import |\.)(\w+)", code, re.M)):
+        names |= {"tree", "tensorboardX"}  # Ray Core alone has the packages, but not what they need
+        lacking = [name for name in names if importlib.util.find_spec(name) is None]
     checkouts = set(re.findall(r'os\.environ\["(\w+)"\](?! =)', code)) - os.environ.keys()
     return sorted(lacking) + [f"a checkout named by {name}" for name in sorted(checkouts)]
 

@@ -148,6 +148,25 @@ def test_workers_do_not_change_results() -> None:
     ]
 
 
+def test_results_json_is_equal_byte_for_byte_from_any_workers_and_after_a_break(
+    tmp_path: Path,
+) -> None:
+    policies = {"random": "random", "restless": own.restless}
+    folders = {name: tmp_path / name for name in ("one", "two", "broken")}
+    evaluate(policies, [EMPTY, DOOR], episodes=12, out=folders["one"])
+    evaluate(policies, [EMPTY, DOOR], episodes=12, out=folders["two"], workers=2)
+    evaluate(policies, [EMPTY, DOOR], episodes=5, out=folders["broken"])
+    evaluate(policies, [EMPTY, DOOR], episodes=12, out=folders["broken"])
+    written = {(folder / "results.json").read_bytes() for folder in folders.values()}
+    assert len(written) == 1
+    results = Results.load(folders["two"] / "results.json")
+    timings = json.loads((folders["two"] / "timings.json").read_text())
+    assert timings["seconds"] == [record.seconds for record in results.episodes]
+    assert min(timings["seconds"]) > 0.0
+    assert results.versions == timings["versions"] != {}
+    assert b"seconds" not in written.pop()
+
+
 SCRIPT = """
 import sys, time
 sys.path.insert(0, {root!r})
@@ -197,7 +216,7 @@ def test_a_torn_line_is_played_again(tmp_path: Path) -> None:
     assert played == [whole.episodes[-1].seed]
     assert again.evidence() == whole.evidence()
     journal = Journal(path)
-    assert (len(journal.records), journal.damaged) == (5, 1)
+    assert (len(journal.records), journal.file.damaged) == (5, 1)
 
 
 def test_another_policy_of_the_same_name_is_not_taken_for_it(tmp_path: Path) -> None:

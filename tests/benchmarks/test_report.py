@@ -152,13 +152,28 @@ def test_throughput_names_what_is_missing_and_what_fails(
         Results.load(tmp_path / "results.json")
 
 
-def test_throughput_and_evaluation_share_a_file(tmp_path: Path) -> None:
-    path = tmp_path / "results.json"
+def test_throughput_is_kept_beside_an_evaluation_and_not_in_its_results(tmp_path: Path) -> None:
+    path = tmp_path / "timings.json"
     path.write_text('{"protocol": 1, "throughput": {"kept": true}}')
     evaluate("noop", EMPTY, episodes=2, out=tmp_path)
     data = json.loads(path.read_text("utf-8"))
     assert data["throughput"] == {"kept": True}
-    assert len(Results.load(path).episodes) == 2
+    assert len(data["seconds"]) == 2
+    assert "throughput" not in json.loads((tmp_path / "results.json").read_text("utf-8"))
+    assert len(Results.load(tmp_path / "results.json").episodes) == 2
+
+
+def test_results_with_times_inside_are_still_read(tmp_path: Path) -> None:
+    results = evaluate("noop", EMPTY, episodes=2, out=tmp_path)
+    path = tmp_path / "results.json"
+    data = json.loads(path.read_text("utf-8"))
+    for episode in data["episodes"]:
+        episode["seconds"] = 2.0
+    path.write_text(json.dumps({**data, "versions": {"numpy": "1"}, "throughput": {}}))
+    (tmp_path / "timings.json").unlink()
+    found = Results.load(path)
+    assert (found.rows[0].seconds, found.versions) == (4.0, {"numpy": "1"})
+    assert found.evidence() == results.evidence()
 
 
 # -- command line -------------------------------------------------------------------------

@@ -28,9 +28,9 @@ from numpy.typing import NDArray
 from piase_gym.agents.base import Action, Agent, BatchPercept
 from piase_gym.benchmarks.evaluation.evaluate import versions
 from piase_gym.benchmarks.studies.dilemmas.measure import commons_episodes, shares_against
-from piase_gym.benchmarks.studies.jobs import do_all
+from piase_gym.benchmarks.studies.jobs import add_backend, do_all
 from piase_gym.core.digest import digest_json
-from piase_gym.errors import StorageError, UnsupportedError
+from piase_gym.errors import PiaseError, UnsupportedError
 from piase_gym.training.networks import Policy
 from piase_gym.training.ppo import Settings, Trainer
 
@@ -186,7 +186,7 @@ def main(arguments: Sequence[str] | None = None) -> None:
     parser.add_argument("--seeds", nargs="+", type=int, default=SEEDS)
     parser.add_argument("--episodes", type=int, help="played to judge a policy")
     parser.add_argument("--steps", type=int, help="environment steps of each run")
-    parser.add_argument("--workers", type=int, default=1, help="processes side by side")
+    add_backend(parser)
     parser.add_argument("--out", type=Path, help="default: where the stored results are")
     given = parser.parse_args(arguments)
     if given.out is None and (given.steps or given.episodes):
@@ -201,8 +201,8 @@ def main(arguments: Sequence[str] | None = None) -> None:
         return f"{given.what}, {line.get('rule') or 'seed ' + str(line['seed'])}; see {out}"
 
     try:
-        do_all(every, perform, out, told, given.workers)
-    except StorageError as error:
+        do_all(every, perform, out, told, given.workers, given.ray)
+    except PiaseError as error:
         parser.error(str(error))
 
 

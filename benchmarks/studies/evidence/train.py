@@ -21,7 +21,7 @@ from numpy.typing import NDArray
 
 from piase_gym.benchmarks.evaluation.evaluate import versions
 from piase_gym.benchmarks.evaluation.protocol import SEEDS
-from piase_gym.benchmarks.studies.jobs import do_all
+from piase_gym.benchmarks.studies.jobs import add_backend, do_all
 from piase_gym.core.digest import digest_json
 from piase_gym.curricula import load
 from piase_gym.curricula.directors import (
@@ -32,7 +32,7 @@ from piase_gym.curricula.directors import (
     Threshold,
 )
 from piase_gym.envs.single import GymEnv
-from piase_gym.errors import ConfigError, StorageError, suggest
+from piase_gym.errors import ConfigError, PiaseError, suggest
 from piase_gym.training.curriculum_env import SlotBatch, controller_of, make_curriculum_env
 from piase_gym.training.curriculum_settings import APART, PPO, import_ppo
 
@@ -217,7 +217,7 @@ def main(arguments: Sequence[str] | None = None) -> None:
     """Read the command line, and do what is not done yet."""
     parser = argparse.ArgumentParser(description=str(__doc__).split("\n")[0])
     parser.add_argument("--out", type=Path, default=OUT, help="the file of results")
-    parser.add_argument("--workers", type=int, default=1, help="processes side by side")
+    add_backend(parser)
     parser.add_argument("--only", action="append", default=[], metavar="ARM/TARGET")
     parser.add_argument("--smoke", action="store_true", help="tiny trainings, to see that it runs")
     options = parser.parse_args(arguments)
@@ -227,8 +227,8 @@ def main(arguments: Sequence[str] | None = None) -> None:
         parser.error("--smoke makes no results; name another file with --out")
     try:
         every = jobs(SMOKE if options.smoke else Scale(), options.only)
-        do_all(every, perform, options.out, told, options.workers)
-    except (ConfigError, StorageError) as error:
+        do_all(every, perform, options.out, told, options.workers, options.ray)
+    except PiaseError as error:
         parser.error(str(error))
 
 

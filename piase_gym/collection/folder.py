@@ -1,0 +1,185 @@
+"""Hands shards to workers, and writes the manifest when all are there."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping, Sequence
+from pathlib import Path
+from typing import Any
+
+from piase_gym.benchmarks.evaluation.evaluate import missing_reason, versions
+from piase_gym.benchmarks.evaluation.policies import Policy, PolicyLike, read_policy
+from piase_gym.benchmarks.evaluation.rollout import make_world
+from piase_gym.benchmarks.evaluation.suites import Row, Setting, read_suite
+from piase_gym.collection.manifest import FORMAT, JOURNAL, MANIFEST, read_manifest
+from piase_gym.collection.shard import KINDS, Players, Shard, make_shard
+from piase_gym.core.digest import digest_json
+from piase_gym.core.files import write_json
+from piase_gym.core.rng import check_seed
+from piase_gym.errors import (
+    ConfigError,
+    JobError,
+    StorageError,
+    SuiteError,
+    UnsupportedError,
+    need,
+    suggest,
+)
+from piase_gym.jobs import LineFile, Outcome, choose_backend, run_jobs
+from piase_gym.jobs.folders import out_folder
+
+Progress = Callable[[Outcome[Shard], int, int], None]
+
+
+def collect(
+    task: str,
+    out: str | Path,
+    *,
+    policy: PolicyLike = "random",
+    others: Mapping[str, PolicyLike] | None = None,
+    config: Mapping[str, Any] | None = None,
+    steps: int = 100_000,
+    num_envs: int = 64,
+    shards: int = 1,
+    keep: str = "observations",
+    seed: int = 0,
+    workers: int = 1,
+    ray: str | None = None,
+    modules: Sequence[str] = (),
+    progress: Progress = lambda outcome, done, whole: None,
+) -> dict[str, Any]:
+    """Let policies play, and write what they saw and did as sharded files.
+
+    Environment i of shard k begins with the seed ``seed + k * num_envs + i`` and goes on from
+    episode to episode, as any environment does that is reset without a seed. The files depend on
+    the arguments alone, not on who wrote them in which order. A shard that is there is not made
+    again, so a call that was broken off goes on.
+
+    Args:
+        task: An id.
+        out: The folder.
+        policy: Who plays; see `piase_gym.benchmarks.evaluation.policies`.
+        others: Other policies by agent.
+        config: Fields of the config.
+        steps: Steps of environments, of all shards together; rounded up to whole shards.
+        num_envs: Environments in a shard.
+        shards: How many files.
+        keep: ``actions`` keeps what determines a run (of array worlds as columns, which
+            `piase_gym.runs.replay` plays again), ``observations`` also vectors, ``text`` also
+            texts.
+        seed: Of the first environment.
+        workers: Processes.
+        ray: The address of a Ray cluster, which takes the place of processes.
+        modules: Modules that workers import first.
+        progress: Told of every shard.
+
+    Returns:
+        The manifest.
+
+    Raises:
+        ConfigError: If an argument is not allowed, or the folder holds other episodes.
+        PolicyError, UnsupportedError: If a policy does not exist or does not fit.
+        JobError: At the end, if shards could not be made; the others are kept.
+        StorageError: If the folder cannot be written to.
+        StoppedError, ClusterError: See `piase_gym.jobs.run_jobs`.
+    """
+    need("pyarrow", "collecting episodes")
+    for name, value in {"steps": steps, "num_envs": num_envs, "shards": shards}.items():
+        if type(value) is not int or value < 1:
+            raise ConfigError(f"{name} is a positive integer, not {value!r:.60}")
+    if keep not in KINDS:
+        raise ConfigError(f"unknown kind of episodes {keep!r}; {suggest(keep, KINDS)}")
+    setting = _setting_of(task, config or {})
+    policies = _policies_of(setting, policy, others or {})
+    world = make_world(setting)
+    try:
+        Players(world, policies)  # sees that they fit, before anything is begun
+    finally:
+        world.close()
+    each = -(-steps // (shards * num_envs))
+    plan = {
+        "format": FORMAT,
+        "task": setting.task,
+        "version": setting.version,
+        "config": dict(setting.config),
+        "config_hash": setting.config_hash,
+        "agents": list(setting.agents),
+        "policies": [{"name": p.name, "fingerprint": p.fingerprint} for p in policies],
+        "keep": keep,
+        "seed": check_seed(seed),
+        "num_envs": num_envs,
+        "steps": each * num_envs * shards,
+        "versions": versions(),
+    }
+    folder = Path(out)
+    with out_folder(folder) as offered:
+        journal = LineFile(folder / JOURNAL)
+        known = _known(journal, digest_json([plan, shards]), folder)
+        jobs = [
+            Shard(k, setting, policies, seed + k * num_envs, num_envs, each, keep, offered)
+            for k in range(shards)
+            if k not in known
+        ]
+        errors: list[JobError] = []
+        backend = choose_backend(workers, ray if jobs else None, modules=modules)
+        for number, outcome in enumerate(run_jobs(jobs, make_shard, backend, name=str), start=1):
+            if outcome.error is None:
+                entry, files = outcome.value
+                offered.take(files)
+                known[outcome.job.number] = entry
+                journal.add({"shard": outcome.job.number, **entry})
+            else:
+                errors.append(outcome.error)
+            progress(outcome, number, len(jobs))
+    if errors:
+        raise errors[0]
+    manifest = {**plan, "shards": [known[k] for k in range(shards)]}
+    write_json(folder / MANIFEST, manifest)
+    return read_manifest(folder)
+
+
+def _setting_of(task: str, config: Mapping[str, Any]) -> Setting:
+    """Return a task as benchmarks have it.
+
+    Raises:
+        SuiteError: If it cannot be played.
+    """
+    settings, problems = read_suite(Row(task=task, config=dict(config))).settings("train")
+    if not settings:
+        raise SuiteError(f"{task} cannot be played: {problems[0].what if problems else 'no id'}")
+    return settings[0]
+
+
+def _policies_of(
+    setting: Setting, policy: PolicyLike, others: Mapping[str, PolicyLike]
+) -> tuple[Policy, ...]:
+    """Return who plays each agent."""
+    for agent in others:
+        if agent not in setting.agents:
+            raise ConfigError(f"there is no agent {agent!r}; {suggest(agent, setting.agents)}")
+    found = [read_policy(others.get(agent, policy)).at(setting) for agent in setting.agents]
+    for one in found:
+        if lack := missing_reason(setting, one):
+            raise UnsupportedError(lack)
+    return tuple(found)
+
+
+def _known(journal: LineFile, plan: str, folder: Path) -> dict[int, dict[str, Any]]:
+    """Return the entries of shards that are there whole, by their numbers.
+
+    Raises:
+        ConfigError: If the folder holds other episodes.
+        StorageError: If the journal cannot be written.
+    """
+    plans = {line["plan"] for line in journal.found if "plan" in line}
+    if plans - {plan}:
+        raise ConfigError(f"{folder} holds episodes of another call; name another folder")
+    if not plans and not journal.add({"plan": plan}):
+        raise StorageError(str(journal.error))
+    found = {}
+    for line in journal.found:
+        entry = dict(line)
+        if "shard" in entry:
+            number, path = entry.pop("shard"), folder / line["file"]
+            if path.is_file() and path.stat().st_size == line["bytes"]:
+                found[number] = entry
+    return found

@@ -1,0 +1,79 @@
+"""Trainings that differ in their seed, side by side: ``piase train --seeds 0-4``."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass, replace
+from pathlib import Path
+
+from piase_gym.errors import JobError
+from piase_gym.jobs import Backend, run_jobs
+from piase_gym.jobs.folders import Files, OutFolder, out_folder
+from piase_gym.training.checkpoints import Folder
+from piase_gym.training.settings import TrainResult, TrainSettings, check_run_folder
+
+
+@dataclass(frozen=True)
+class SeedRun:
+    """The training of one seed.
+
+    Attributes:
+        settings: What is trained.
+        name: Of its folder, in the folder of all.
+        out: The folder of all.
+    """
+
+    settings: TrainSettings
+    name: str
+    out: OutFolder
+
+    def __str__(self) -> str:
+        """Name task and seed."""
+        return f"{self.settings.task}, seed {self.settings.seed}"
+
+
+def train_one(run: SeedRun) -> tuple[TrainResult, Files]:
+    """Train one seed, or go on with what its folder has."""
+    from piase_gym.training.train import train
+
+    with run.out.work() as (place, files):
+        folder = place / run.name
+        result = train(run.settings, folder, resume=Folder(folder).settings.exists())
+        if result.reason == "interrupted":  # by a signal that this process was sent
+            raise KeyboardInterrupt
+        policy = run.out.path / run.name / result.policy.relative_to(folder)
+        return replace(result, policy=policy), files()
+
+
+def train_seeds(
+    runs: Mapping[int, tuple[TrainSettings, Path]],
+    backend: Backend,
+    *,
+    resume: bool = False,
+    report: Callable[[int, TrainResult | JobError], None],
+) -> None:
+    """Train once for every seed.
+
+    Args:
+        runs: Settings and folder of each seed; the folders are in one folder.
+        backend: Who trains.
+        resume: Whether to go on with the runs that are there.
+        report: Told what came of each seed.
+
+    Raises:
+        ConfigError: If a folder holds a run already, or, with `resume`, another one.
+        StoppedError: After Ctrl-C.
+    """
+    for settings, folder in runs.values():
+        known = Folder(folder).settings.exists()
+        check_run_folder(Folder(folder), settings, resume and known)
+    (parent,) = {folder.parent for _, folder in runs.values()}
+    with out_folder(parent) as out:
+        jobs = [SeedRun(settings, folder.name, out) for settings, folder in runs.values()]
+        for outcome in run_jobs(jobs, train_one, backend, name=str):
+            if outcome.error is None:
+                result, files = outcome.value
+                out.take(files)
+                report(outcome.job.settings.seed, result)
+            else:
+                report(outcome.job.settings.seed, outcome.error)

@@ -1,0 +1,122 @@
+"""One director for environments elsewhere: decisions fall in the order of arrivals alone."""
+
+from __future__ import annotations
+
+import copy
+import pickle
+from collections.abc import Sequence
+from typing import Any
+
+import numpy as np
+import pytest
+
+from piase_gym.curricula import DevelopmentalCurriculum
+from piase_gym.curricula.central import CentralDirector, FollowingEnv
+from piase_gym.curricula.slot_workers import SlotResult
+from piase_gym.errors import ConfigError
+
+PLAN = DevelopmentalCurriculum(
+    name="two rooms",
+    steps=[
+        {
+            "order": order,
+            "name": f"room {order}",
+            "max_interactions": 12,
+            "episodes_per_attempt": 4,
+            "max_attempts": 100,
+            "completion_criteria": [{"metric": "success_rate", "operator": ">=", "value": wanted}],
+            "environment_config_overrides": {"width": 4 + order, "height": 4 + order},
+        }
+        for order, wanted in ((1, 0.25), (2, 0.9))
+    ],
+)
+
+
+def by_pickle(director: CentralDirector, slot: int) -> FollowingEnv:
+    """Return a follower that shares nothing with its director, as one in another process."""
+
+    def ask(slot: int, result: SlotResult | None) -> Any:
+        return copy.copy(pickle.loads(pickle.dumps(director.next(slot, _sent(result)))))
+
+    return FollowingEnv(pickle.loads(pickle.dumps(director.spec())), slot, ask)
+
+
+def _sent(result: SlotResult | None) -> SlotResult | None:
+    found: SlotResult | None = pickle.loads(pickle.dumps(result))
+    return found
+
+
+def play(env: FollowingEnv, dice: np.random.Generator) -> None:
+    """Play an episode at random."""
+    over = False
+    while not over:
+        legal = np.flatnonzero(env._slot_env.env.action_masks())
+        _, _, terminated, truncated, _ = env.step(int(dice.choice(legal)))
+        over = terminated or truncated
+
+
+def run(order: Sequence[int], apart: bool, **options: Any) -> CentralDirector:
+    """Play episodes that arrive in this order; all slots have begun before the first arrives."""
+    director = CentralDirector("GridWorld", PLAN, slots=3, seed=7, **options)
+    make = (lambda slot: by_pickle(director, slot)) if apart else director.follower
+    envs = [make(slot) for slot in range(3)]
+    dice = [np.random.default_rng(slot) for slot in range(3)]
+    for env in envs:
+        env.reset()
+    for slot in order:
+        play(envs[slot], dice[slot])
+        envs[slot].reset()
+    return director
+
+
+def arrivals(seed: int) -> list[int]:
+    """Return an order in which 24 episodes arrive."""
+    return [int(n) for n in np.random.default_rng(seed).integers(0, 3, 24)]
+
+
+@pytest.mark.parametrize("seed", [0, 1])
+def test_equal_arrivals_have_equal_decisions_wherever_environments_are(seed: int) -> None:
+    order = arrivals(seed)
+    here, apart = (run(order, apart=apart).report() for apart in (False, True))
+    assert here == apart
+    assert [arrival[0] for arrival in here["arrivals"]] == order
+    assert len(here["decisions"]) >= 2
+
+
+def test_another_order_is_another_run() -> None:
+    assert run(arrivals(0), False).report() != run(arrivals(1), False).report()
+
+
+def test_staleness_is_what_fell_meanwhile_and_is_bounded() -> None:
+    # The attempt is the four that begin first; slots 2 and 0 began others before it was decided.
+    order = [1, 2, 0, 1, 2, 0]
+    free = run(order, False)
+    assert [one.staleness for one in free.arrivals] == [0, 0, 0, 0, 1, 1]
+    assert all(one.counted for one in free.arrivals)
+    bound = run(order, False, max_staleness=0)
+    assert [one.counted for one in bound.arrivals] == [True] * 4 + [False] * 2
+    assert free.decisions == bound.decisions == 1
+
+
+def test_a_slot_that_begins_again_breaks_its_episode_off() -> None:
+    director = CentralDirector("GridWorld", PLAN, slots=1)
+    first = director.next(0)
+    again = director.next(0)  # its machine has died, and another took its place
+    assert again.config is not None
+    assert (first.seed, again.seed) == (0, None)
+    assert director.arrivals == []
+
+
+@pytest.mark.parametrize(
+    "call",
+    [
+        lambda: CentralDirector("GridWorld", PLAN, slots=2).next(2),
+        lambda: CentralDirector("GridWorld", PLAN, slots=2).next(True),
+        lambda: CentralDirector("GridWorld", PLAN, slots=2).next(0, SlotResult(0)),
+        lambda: CentralDirector("GridWorld", PLAN, slots=2, max_staleness=-1),
+        lambda: CentralDirector("GridWorld", PLAN, slots=0),
+    ],
+)
+def test_what_makes_no_sense_is_refused(call: Any) -> None:
+    with pytest.raises(ConfigError):
+        call()

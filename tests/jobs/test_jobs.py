@@ -1,0 +1,252 @@
+"""Jobs on this machine: the same results everywhere, and nothing lost but the job that failed."""
+
+from __future__ import annotations
+
+import json
+import os
+import resource
+import signal
+import subprocess
+import sys
+import threading
+import time
+from collections.abc import Iterator
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from piase_gym.errors import ConfigError, JobError, MissingExtraError, StorageError
+from piase_gym.jobs import Here, LineFile, Processes, Threads, choose_backend, do_all, run_jobs
+from tests.jobs import jobs_to_do as own
+from tests.jobs.jobs_to_do import Draw
+from tests.paths import ROOT
+
+JOBS = [Draw(number) for number in range(6)]
+TRUTH = [own.draw(job) for job in JOBS]
+
+
+def results(perform: Any, backend: Any, jobs: Any = JOBS) -> list[Any]:
+    """Return outcomes in the order of the jobs."""
+    found = list(run_jobs(jobs, perform, backend))
+    assert len(found) == len(jobs)
+    return sorted(found, key=lambda outcome: jobs.index(outcome.job))
+
+
+@pytest.mark.parametrize("make", [Here, lambda: Threads(3), lambda: Processes(2)])
+def test_results_are_the_same_from_every_backend(make: Any) -> None:
+    assert [outcome.value for outcome in results(own.draw, make())] == TRUTH
+
+
+@pytest.mark.parametrize("make", [Here, lambda: Threads(2), lambda: Processes(2)])
+def test_a_job_that_raises_is_named_and_the_others_are_done(make: Any) -> None:
+    found = results(own.draw_or_raise, make())
+    failed = found.pop(2)
+    assert isinstance(failed.error, JobError)
+    assert "number=2" in str(failed.error)
+    assert "ZeroDivisionError: lost my way" in str(failed.error)
+    assert "in draw_or_raise" in failed.error.trace
+    assert [outcome.value for outcome in found] == TRUTH[:2] + TRUTH[3:]
+
+
+def test_a_worker_that_is_killed_loses_its_job_only(tmp_path: Path) -> None:
+    jobs = [Draw(number, notes=str(tmp_path)) for number in range(6)]
+    found = results(own.draw_or_die, Processes(2), jobs)
+    failed = found.pop(2)
+    assert "SIGKILL, 2 times in this job" in str(failed.error)
+    assert len(list(tmp_path.glob("died-2-*"))) == 2
+    assert [outcome.value for outcome in found] == TRUTH[:2] + TRUTH[3:]
+    assert len(list(tmp_path.glob("begun-*"))) == 5  # none of the others was begun twice
+
+
+def test_a_worker_that_is_killed_once_costs_nothing(tmp_path: Path) -> None:
+    jobs = [Draw(number, notes=str(tmp_path)) for number in range(6)]
+    found = results(own.draw_or_die_once, Processes(2), jobs)
+    assert [outcome.value for outcome in found] == TRUTH
+
+
+def test_of_a_job_with_parts_only_the_part_that_kills_is_given_up() -> None:
+    jobs = [(1, 2), (3, 13, 4), (5,)]
+    found = list(run_jobs(jobs, own.sums_of, Processes(1), parts=lambda job: [(n,) for n in job]))
+    assert {o.job: o.value for o in found if not o.error} == {(1, 2): 3, (3,): 3, (4,): 4, (5,): 5}
+    assert [outcome.job for outcome in found if outcome.error] == [(13,)]
+
+
+def test_a_job_that_takes_too_long_is_given_up() -> None:
+    jobs = [Draw(0), Draw(1, seconds=60.0), Draw(2)]
+    found = results(own.draw, Processes(2, timeout=1.0), jobs)
+    assert "took longer than 1 s, 2 times" in str(found[1].error)
+    assert [found[0].value, found[2].value] == [TRUTH[0], TRUTH[2]]
+
+
+def test_what_cannot_be_sent_is_said() -> None:
+    lock = threading.Lock()
+    jobs = [Draw(1), Draw(2)]
+    for outcome in run_jobs(jobs, lambda job: lock.locked(), Processes(1)):
+        assert "cannot be sent" in str(outcome.error)
+    (outcome,) = run_jobs(jobs[:1], own.unsendable, Processes(1))
+    assert "the result cannot be sent" in str(outcome.error)
+
+
+def test_workers_end_when_nobody_waits_for_them(tmp_path: Path) -> None:
+    jobs = [Draw(number, 60.0 * (number > 0), str(tmp_path)) for number in range(3)]
+    found = run_jobs(jobs, own.draw, Processes(2))
+    next(found)
+    wait_for(lambda: len(list(tmp_path.glob("begun-*"))) == 2)
+    assert living(tmp_path)
+    found.close()
+    assert not living(tmp_path)
+
+
+@pytest.mark.parametrize("workers", [0, -1, 1.5, True])
+def test_workers_are_counted(workers: Any) -> None:
+    with pytest.raises(ConfigError, match="workers must be a positive integer"):
+        choose_backend(workers)
+
+
+# -- files of results ---------------------------------------------------------------------
+
+
+def test_only_what_is_missing_is_done(tmp_path: Path) -> None:
+    path, told = tmp_path / "out" / "lines.jsonl", []
+    do_all(JOBS[:2], own.draw, path)
+    with path.open("ab") as file:
+        file.write(b'{"key": "draw-2", "dra')  # it was cut off
+    do_all(JOBS, own.draw, path, progress=lambda o, done, whole: told.append((o.job, done, whole)))
+    assert told == [(job, number, 4) for number, job in enumerate(JOBS[2:], start=1)]
+    assert LineFile(path).found == TRUTH
+    assert LineFile(path).damaged == 1
+
+
+def test_jobs_that_fail_are_told_at_the_end(tmp_path: Path) -> None:
+    with pytest.raises(JobError, match=r"number=2.*lost my way"):
+        do_all(JOBS, own.draw_or_raise, tmp_path / "lines.jsonl")
+    assert LineFile(tmp_path / "lines.jsonl").found == TRUTH[:2] + TRUTH[3:]
+
+
+@pytest.fixture
+def small_files() -> Iterator[None]:
+    """Let no file grow beyond 200 bytes."""
+    before = resource.getrlimit(resource.RLIMIT_FSIZE)
+    resource.setrlimit(resource.RLIMIT_FSIZE, (200, before[1]))
+    yield
+    resource.setrlimit(resource.RLIMIT_FSIZE, before)
+
+
+def test_a_full_disk_is_told_and_costs_what_was_not_written(
+    tmp_path: Path, small_files: None
+) -> None:
+    path = tmp_path / "lines.jsonl"
+    with pytest.raises(StorageError, match="results are not on disk"):
+        do_all(JOBS, own.draw, path)
+    resource.setrlimit(resource.RLIMIT_FSIZE, (-1, resource.getrlimit(resource.RLIMIT_FSIZE)[1]))
+    assert 1 <= len(LineFile(path).found) < len(JOBS)
+    do_all(JOBS, own.draw, path)
+    assert sorted(LineFile(path).found, key=json.dumps) == sorted(TRUTH, key=json.dumps)
+
+
+# -- Ctrl-C, and a driver that dies -------------------------------------------------------
+
+SCRIPT = """
+import sys
+from pathlib import Path
+sys.path.insert(0, {root!r})
+from piase_gym.errors import PiaseError
+from piase_gym.jobs import do_all, Processes
+from tests.jobs.jobs_to_do import Draw, draw
+
+if __name__ == "__main__":
+    jobs = [Draw(number, {seconds}, {notes!r}) for number in range(6)]
+    try:
+        do_all(jobs, draw, Path({out!r}), Processes(2))
+    except PiaseError as error:
+        sys.exit(f"{{type(error).__name__}}: {{error}}")
+"""
+
+
+def wait_for(what: Any) -> None:
+    """Wait until something is so."""
+    end = time.monotonic() + 60.0
+    while not what():
+        assert time.monotonic() < end
+        time.sleep(0.02)
+
+
+def living(notes: Path) -> list[int]:
+    """Return the processes that have begun jobs and are there still."""
+    said = [path.read_text() for path in notes.glob("begun-*")]
+    pids = {int(pid) for pid in said if pid}  # a note may be there before its text is
+    return [pid for pid in pids if Path(f"/proc/{pid}").exists()]
+
+
+class Driver:
+    """A process that does six jobs in two workers."""
+
+    def __init__(self, folder: Path, seconds: float) -> None:
+        self.notes, self.out = folder / "notes", folder / "lines.jsonl"
+        self.notes.mkdir(exist_ok=True)
+        words = {"root": str(ROOT), "seconds": seconds, "notes": str(self.notes)}
+        script = folder / "driver.py"
+        script.write_text(SCRIPT.format(out=str(self.out), **words))
+        command = [sys.executable, str(script)]
+        self.process = subprocess.Popen(command, stderr=subprocess.PIPE, text=True)
+
+    def wait_for_jobs(self, count: int) -> None:
+        """Wait until so many jobs were begun."""
+        wait_for(lambda: len(list(self.notes.glob("begun-*"))) >= count)
+
+    def end(self) -> str:
+        """Return what was said."""
+        return self.process.communicate(timeout=60)[1]
+
+
+def test_ctrl_c_lets_the_jobs_under_way_finish(tmp_path: Path) -> None:
+    driver = Driver(tmp_path, 1.5)
+    driver.wait_for_jobs(2)
+    driver.process.send_signal(signal.SIGINT)
+    said = driver.end()
+    assert "Ctrl-C again stops at once" in said
+    assert "StoppedError: stopped: 2 of 6 jobs were finished" in said
+    assert sorted(LineFile(driver.out).found, key=json.dumps) == TRUTH[:2]
+    assert len(list(driver.notes.glob("begun-*"))) == 2
+    again = Driver(tmp_path, 0.0)
+    assert again.end() == ""
+    assert len(LineFile(again.out).found) == 6
+    assert len(list(again.notes.glob("begun-*"))) == 6
+
+
+def test_ctrl_c_twice_ends_at_once(tmp_path: Path) -> None:
+    driver = Driver(tmp_path, 60.0)
+    driver.wait_for_jobs(2)
+    driver.process.send_signal(signal.SIGINT)
+    assert driver.process.stderr is not None
+    assert "Ctrl-C again" in driver.process.stderr.readline()
+    driver.process.send_signal(signal.SIGINT)
+    assert "StoppedError: stopped at once: 0 of 6 jobs were finished" in driver.end()
+    wait_for(lambda: not living(driver.notes))
+    assert LineFile(driver.out).found == []
+
+
+def test_a_driver_that_is_killed_leaves_no_worker_and_loses_nothing(tmp_path: Path) -> None:
+    driver = Driver(tmp_path, 0.5)
+    driver.wait_for_jobs(4)
+    os.kill(driver.process.pid, signal.SIGKILL)
+    driver.end()
+    wait_for(lambda: not living(driver.notes))
+    kept = LineFile(driver.out)
+    assert 1 <= len(kept.found) < 6
+    do_all(JOBS, own.draw, driver.out)
+    assert sorted(LineFile(driver.out).found, key=json.dumps) == sorted(TRUTH, key=json.dumps)
+
+
+def test_without_ray_the_extra_is_named() -> None:
+    code = (
+        "import sys; sys.modules['ray'] = None\n"
+        "from piase_gym.errors import MissingExtraError\n"
+        "from piase_gym.jobs import choose_backend\n"
+        "try: choose_backend(ray='auto')\n"
+        "except MissingExtraError as error: print(error)"
+    )
+    done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True)
+    assert "pip install 'piase-gym[ray]'" in done.stdout
+    assert issubclass(MissingExtraError, ImportError)

@@ -1,0 +1,238 @@
+"""Ray itself, unmodified: a cluster of two nodes on this machine; ``make test-ray``.
+
+Without a cluster only what needs none is tested here.
+"""
+
+from __future__ import annotations
+
+import json
+import os
+import time
+from collections.abc import Iterator
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import pytest
+
+from piase_gym.benchmarks import evaluate
+from piase_gym.benchmarks.evaluation.suites import Row, Suite
+from piase_gym.errors import ClusterError
+from piase_gym.jobs import LineFile, Processes, RayCluster, do_all, run_jobs
+from tests.jobs import jobs_to_do as own
+from tests.jobs.jobs_to_do import Draw
+
+ray = pytest.importorskip("ray")
+JOBS = [Draw(number) for number in range(8)]
+TRUTH = [own.draw(job) for job in JOBS]
+
+
+class Nodes:
+    """Two raylets, each with a CPU, and the address of their cluster."""
+
+    def __init__(self) -> None:
+        from ray.cluster_utils import Cluster
+
+        size = {"num_cpus": 1, "object_store_memory": 100_000_000}
+        self.cluster = Cluster(initialize_head=True, head_node_args=size)
+        self.size = size
+        self.second: Any = self.cluster.add_node(**size)
+        self.address: str = self.cluster.address
+
+    def kill_second(self) -> None:
+        """Kill the node that is not the head, as a power cut would."""
+        self.cluster.remove_node(self.second, allow_graceful=False)
+        self.second = None
+
+    def whole(self) -> str:
+        """Return the address of two nodes."""
+        if self.second is None:
+            self.second = self.cluster.add_node(**self.size)
+        self.cluster.wait_for_nodes()
+        return self.address
+
+
+@pytest.fixture(scope="module")
+def nodes() -> Iterator[Nodes]:
+    if "PIASE_RAY" not in os.environ:
+        pytest.skip("clusters are started by `make test-ray`")
+    found = Nodes()
+    yield found
+    ray.shutdown()
+    found.cluster.shutdown()
+
+
+def values(perform: Any, backend: Any, jobs: Any = JOBS) -> list[Any]:
+    """Return values in the order of the jobs."""
+    found = sorted(run_jobs(jobs, perform, backend), key=lambda outcome: jobs.index(outcome.job))
+    assert [str(outcome.error) for outcome in found if outcome.error] == []
+    return [outcome.value for outcome in found]
+
+
+def test_results_are_those_of_this_process(nodes: Nodes) -> None:
+    assert values(own.draw, RayCluster(nodes.whole())) == TRUTH
+
+
+def test_both_nodes_work(nodes: Nodes) -> None:
+    def where(_job: int) -> str:
+        time.sleep(1.0)
+        return str(ray.get_runtime_context().get_node_id())
+
+    assert len(set(values(where, RayCluster(nodes.whole()), [1, 2, 3, 4]))) == 2
+
+
+def test_results_json_is_byte_for_byte_that_of_this_machine(nodes: Nodes, tmp_path: Path) -> None:
+    suite = Suite(
+        name="three",
+        rows=(
+            Row(task="piase/GridWorld-Empty-5x5-v1"),
+            Row(task="piase/TextRoom-Quest-Easy-v*"),
+            Row(task="piase/SocialDilemma-PrisonersDilemma-v*"),
+        ),
+    )
+    policies = {"random": "random", "noop": "noop", "scripted": "scripted"}
+    for name, who in (("local", {"workers": 2}), ("ray", {"ray": nodes.whole()})):
+        results = evaluate(policies, suite, episodes=12, out=tmp_path / name, **who)
+        assert results.complete, [row.faults for row in results.rows]
+    one, other = (tmp_path / name / "results.json" for name in ("local", "ray"))
+    assert one.read_bytes() == other.read_bytes()
+    assert len(json.loads(one.read_bytes())["episodes"]) == 8 * 12  # no script for the quest
+    assert sum(json.loads((tmp_path / "ray" / "timings.json").read_bytes())["seconds"]) > 0.0
+
+
+def test_a_killed_node_costs_at_most_the_jobs_it_held(nodes: Nodes, tmp_path: Path) -> None:
+    notes, lines = tmp_path / "notes", tmp_path / "lines.jsonl"
+    notes.mkdir()
+    jobs = [Draw(number, 1.0, str(notes)) for number in range(10)]
+    backend, finished = RayCluster(nodes.whole()), list[str]()
+
+    def kill(outcome: Any, done: int, whole: int) -> None:
+        finished.append(outcome.name)
+        if done == 3:
+            nodes.kill_second()
+
+    do_all(jobs, own.draw, lines, backend, progress=kill)
+    assert nodes.second is None
+    found = sorted(LineFile(lines).found, key=json.dumps)
+    assert found == sorted((own.draw(Draw(n)) for n in range(10)), key=json.dumps)
+    begun = [len(list(notes.glob(f"begun-{number}-*"))) for number in range(10)]
+    assert sum(begun) <= 10 + 2  # the job under way there, and one that Ray had sent ahead
+    assert sum(begun) >= 10
+
+
+def test_a_job_that_kills_its_worker_is_named(nodes: Nodes) -> None:
+    backend = RayCluster(nodes.whole())
+    found = {outcome.job: outcome for outcome in run_jobs(JOBS, own.draw_or_die, backend)}
+    assert "number=2" in str(found[JOBS[2]].error)
+    assert "the worker died" in str(found[JOBS[2]].error)
+    assert [found[job].value for job in JOBS if job.number != 2] == TRUTH[:2] + TRUTH[3:]
+
+
+@pytest.mark.parametrize(
+    ("perform", "said"),
+    [
+        (own.draw_or_raise, "on node .*ZeroDivisionError: lost my way"),
+        (own.draw_or_fill_the_disk, "on node .*No space left on device"),
+        (own.unsendable, "on node .*cannot be sent"),
+    ],
+)
+def test_what_fails_on_a_node_names_job_and_node(nodes: Nodes, perform: Any, said: str) -> None:
+    backend = RayCluster(nodes.whole())
+    failed = [outcome.error for outcome in run_jobs(JOBS[1:3], perform, backend) if outcome.error]
+    assert failed
+    with pytest.raises(type(failed[-1]), match=f"number=2.*{said}"):
+        raise next(error for error in failed if "number=2" in str(error))
+
+
+def test_a_job_that_never_ends_is_given_up(nodes: Nodes) -> None:
+    jobs = [Draw(0), Draw(1, seconds=600.0)]
+    backend = RayCluster(nodes.whole(), timeout=1.0)
+    found = {outcome.job: outcome for outcome in run_jobs(jobs, own.draw, backend)}
+    assert found[jobs[0]].value == TRUTH[0]
+    assert "the worker died" in str(found[jobs[1]].error)
+
+
+def test_a_worker_of_another_version_stops_the_run(
+    nodes: Nodes, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    import piase_gym.jobs.ray as module
+
+    facts = {**module.code_facts(), "numpy": "1.0"}
+    monkeypatch.setattr(module, "code_facts", lambda: facts)
+    with pytest.raises(ClusterError, match=r"numpy .* instead of 1.0.*install the same"):
+        list(run_jobs(JOBS, own.draw, RayCluster(nodes.whole())))
+
+
+def test_a_worker_without_a_module_stops_the_run(nodes: Nodes) -> None:
+    with pytest.raises(ClusterError, match=r"cannot import a module.*only_on_the_driver"):
+        list(run_jobs(JOBS, own.draw, RayCluster(nodes.whole(), ["only_on_the_driver"])))
+
+
+def test_collected_files_are_those_of_this_machine(nodes: Nodes, tmp_path: Path) -> None:
+    pytest.importorskip("pyarrow")
+    from piase_gym.collection import collect
+
+    task, small = "piase/GridWorld-Empty-5x5-v1", {"steps": 480, "num_envs": 8, "shards": 4}
+    here = collect(task, tmp_path / "here", **small)
+    there = collect(task, tmp_path / "there", **small, ray=nodes.whole())
+    assert here == there
+    for shard in here["shards"]:
+        name = shard["file"]
+        assert (tmp_path / "here" / name).read_bytes() == (tmp_path / "there" / name).read_bytes()
+
+
+def test_one_director_decides_for_environments_on_all_nodes(nodes: Nodes) -> None:
+    from piase_gym.curricula.central import follow, start_director
+    from piase_gym.jobs.ray import connect
+    from tests.curricula import test_central as central
+
+    class Player:
+        """Plays one slot."""
+
+        def __init__(self, slot: int) -> None:
+            self.env = follow("director", slot)
+            self.env.reset()
+            self.dice = np.random.default_rng(slot)
+
+        def play(self, episodes: int) -> str:
+            for _ in range(episodes):
+                central.play(self.env, self.dice)
+                self.env.reset()
+            return str(ray.get_runtime_context().get_node_id())
+
+    connect(ray, nodes.whole())
+    try:
+        director = start_director("director", "GridWorld", central.PLAN, slots=3, seed=7)
+        make = ray.remote(Player).options(num_cpus=0.5, scheduling_strategy="SPREAD")
+        players = []
+        for slot in range(3):
+            players.append(make.remote(slot))
+            ray.get(players[-1].play.remote(0))  # they begin in this order
+        used = set(ray.get([player.play.remote(8) for player in players]))
+        told = ray.get(director.report.remote())
+    finally:
+        ray.shutdown()
+    assert len(used) == 2
+    order = [slot for slot, *_ in told["arrivals"]]
+    assert sorted(order) == [0] * 8 + [1] * 8 + [2] * 8
+    assert len(told["decisions"]) >= 2
+    assert central.run(order, apart=False).report() == told
+
+
+# -- without a cluster --------------------------------------------------------------------
+
+
+@pytest.mark.parametrize("address", ["127.0.0.1:1", "127.0.0.1:no", "127.0.0.1:99999"])
+def test_no_cluster_is_a_sentence(address: str) -> None:
+    start = time.monotonic()
+    with pytest.raises(ClusterError, match=f"there is no Ray cluster at {address}"):
+        RayCluster(address)
+    assert time.monotonic() - start < 60.0  # Ray itself takes minutes
+    assert values(own.draw, Processes(1), JOBS[:2]) == TRUTH[:2]  # this process lives on
+
+
+def test_no_cluster_here_is_a_sentence() -> None:
+    if "PIASE_RAY" in os.environ:
+        pytest.skip("there is one")
+    with pytest.raises(ClusterError, match="ray start --head"):
+        RayCluster("auto")

@@ -1,0 +1,139 @@
+"""Trainings of several seeds side by side are those of one after the other."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import Any
+
+import pytest
+from typer.testing import CliRunner
+
+from piase_gym.cli.train import read_seeds
+from piase_gym.errors import ConfigError, JobError
+from piase_gym.jobs import Here, Processes
+from piase_gym.jobs.folders import OutFolder
+
+torch = pytest.importorskip("torch")
+pytest.importorskip("stable_baselines3")
+
+from piase_gym.training.seeds import SeedRun, train_one, train_seeds  # noqa: E402
+from piase_gym.training.settings import TrainResult, TrainSettings  # noqa: E402
+from piase_gym.training.train import train  # noqa: E402
+
+FIELDS: dict[str, Any] = {
+    "task": "piase/GridWorld-Empty-5x5-v1",
+    "algo": "batch_ppo",
+    "steps": 512,
+    "num_envs": 8,
+    "num_steps": 32,
+    "minibatch": 128,
+    "eval_every": 256,
+    "eval_episodes": 5,
+}
+
+
+def runs(folder: Path, seeds: tuple[int, ...] = (0, 1)) -> dict[int, tuple[TrainSettings, Path]]:
+    """Return settings and folders of seeds."""
+    return {seed: (TrainSettings(**FIELDS, seed=seed), folder / f"run-{seed}") for seed in seeds}
+
+
+def told(result: TrainResult) -> tuple[Any, ...]:
+    """Return what is equal wherever it was trained: numbers, and the policy's bytes."""
+    weights = tensors(torch.load(result.policy, weights_only=False))
+    assert sum(map(len, weights)) > 1000
+    return result.steps, result.reason, result.dev, result.best_steps, weights
+
+
+def tensors(value: Any) -> list[list[float]]:
+    """Return the numbers of all tensors in a value."""
+    if isinstance(value, torch.Tensor):
+        return [value.flatten().tolist()]
+    if not isinstance(value, dict | list | tuple):
+        return []
+    parts = value.values() if isinstance(value, dict) else value
+    return [one for part in parts for one in tensors(part)]
+
+
+@pytest.fixture(scope="module")
+def alone(tmp_path_factory: pytest.TempPathFactory) -> dict[int, tuple[Any, ...]]:
+    """What `train` makes of each seed."""
+    folder = tmp_path_factory.mktemp("alone")
+    return {seed: told(train(*run)) for seed, run in runs(folder).items()}
+
+
+def test_processes_train_what_this_one_does(
+    tmp_path: Path, alone: dict[int, tuple[Any, ...]]
+) -> None:
+    found: dict[int, Any] = {}
+    train_seeds(
+        runs(tmp_path), Processes(2), report=lambda seed, result: found.update({seed: result})
+    )
+    assert {seed: told(result) for seed, result in found.items()} == alone
+    assert {path.name for path in tmp_path.iterdir()} == {"run-0", "run-1"}
+    again: dict[int, Any] = {}
+    with pytest.raises(ConfigError, match="holds a run already"):
+        train_seeds(runs(tmp_path), Here(), report=lambda *_: None)
+    train_seeds(
+        runs(tmp_path),
+        Here(),
+        resume=True,
+        report=lambda seed, result: again.update({seed: result}),
+    )
+    assert {seed: told(result) for seed, result in again.items()} == alone
+
+
+def test_a_worker_that_does_not_see_the_folder_sends_its_files(
+    tmp_path: Path, alone: dict[int, tuple[Any, ...]]
+) -> None:
+    (settings, folder) = runs(tmp_path)[1]
+    out = OutFolder(tmp_path, ".not-here")
+    result, files = train_one(SeedRun(settings, folder.name, out))
+    assert not folder.exists()
+    out.take(files)
+    assert told(result) == alone[1]
+
+
+def test_a_training_that_fails_does_not_keep_the_others_from_ending(
+    tmp_path: Path, alone: dict[int, tuple[Any, ...]], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    import piase_gym.training.train as module
+
+    whole = module.train
+
+    def fails(settings: TrainSettings, *args: Any, **kwargs: Any) -> TrainResult:
+        if settings.seed == 0:
+            raise ZeroDivisionError("lost my way")
+        return whole(settings, *args, **kwargs)
+
+    monkeypatch.setattr(module, "train", fails)
+    found: dict[int, Any] = {}
+    train_seeds(runs(tmp_path), Here(), report=lambda seed, result: found.update({seed: result}))
+    assert isinstance(found[0], JobError)
+    assert "seed 0: ZeroDivisionError: lost my way" in str(found[0])
+    assert told(found[1]) == alone[1]
+
+
+@pytest.mark.parametrize(
+    ("text", "seeds"), [("0-3", [0, 1, 2, 3]), ("7", [7]), ("1, 5-6", [1, 5, 6])]
+)
+def test_seeds_are_read(text: str, seeds: list[int]) -> None:
+    assert read_seeds(text) == seeds
+
+
+@pytest.mark.parametrize("text", ["", "a", "3-1", "1,1", "-1", "1-", "0-2,2"])
+def test_what_is_no_seeds_is_refused(text: str) -> None:
+    with pytest.raises(ConfigError, match="--seeds"):
+        read_seeds(text)
+
+
+@pytest.mark.parametrize(
+    "words", [["--seeds", "0-1", "--seed", "3"], ["--workers", "2"], ["--ray", "auto"]]
+)
+def test_options_that_do_not_go_together_are_refused(tmp_path: Path, words: list[str]) -> None:
+    from piase_gym.cli.app import app
+
+    given = ["train", FIELDS["task"], "--out", str(tmp_path / "out"), *words]
+    result = CliRunner().invoke(app, given)
+    assert isinstance(result.exception, ConfigError)
+    assert "--seeds" in str(result.exception)
+    assert not (tmp_path / "out").exists()
