@@ -95,10 +95,9 @@ class Examiner:
             plain = make_config(spec, controller.curricula[agent].steps[-1].fields).rewards
             config = config.changed({"rewards": plain.model_dump()})
         self.config, self.batched = config, not isinstance(env, SlotBatch)
-        seeds = SPLITS["new_levels" if part == "held_out" else "dev"]
         world = load(spec.world, spec)(config)
         try:
-            self.seeds = levels.seeds_in(world, part, seeds, count)
+            self.seeds = levels.seeds_in(world, part, SPLITS["new_levels"], count)
         finally:
             world.close()
 

@@ -9,6 +9,8 @@ from __future__ import annotations
 from collections.abc import Sequence
 from typing import Any
 
+import numpy as np
+
 from piase_gym.curricula.directors import SamplingDirector
 from piase_gym.errors import MissingExtraError
 from piase_gym.runs.history import Episode
@@ -26,11 +28,14 @@ class SyllabusLearningProgress(SamplingDirector):
 
     def __init__(self) -> None:
         """Find the package."""
+        errors = np.geterr()  # on import it lets NumPy raise at every underflow, whoever's it is
         try:
             from syllabus.curricula.online_learning_progress import OnlineLearningProgress
             from syllabus.task_space import DiscreteTaskSpace
         except ImportError as error:
             raise MissingExtraError("the arm syllabus", "syllabus-rl") from error
+        finally:
+            np.seterr(**errors)
         self._make = lambda count: OnlineLearningProgress(
             DiscreteTaskSpace(count), update_interval=EVERY
         )
