@@ -17,7 +17,7 @@ from tests.curricula.helpers import Table, curriculum
 
 
 def failed_after(made: Any, shares: Sequence[Any]) -> int | None:
-    """Return the attempt at which a curriculum fails whose attempts go so; `None` if it does not."""
+    """Return the attempt at which a curriculum fails whose attempts go so, if it does."""
     manager, table = CurriculumManager(), Table()
     manager.start("a", made)
     progress, module = manager.progress("a"), AdaptationDecisionModule(table)

@@ -1,8 +1,8 @@
 """What the trainings of the second plan say, by the plan's own rules: see `plan`.
 
 ``python -m piase_gym.benchmarks.studies.evidence.verdict`` prints what `docs/evidence_teachers.md`
-promises to report; ``docs/make_pages.py`` writes the same into the page. Everything is computed from
-the lines of finished trainings. A seed of a target is complete when all arms have it, and only
+promises to report; ``docs/make_pages.py`` writes the same into the page. Everything is computed
+from the lines of finished trainings. A seed of a target is complete when all arms have it, and only
 complete seeds are compared.
 """
 
