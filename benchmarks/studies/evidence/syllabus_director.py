@@ -36,9 +36,8 @@ class SyllabusLearningProgress(SamplingDirector):
             raise MissingExtraError("the arm syllabus", "syllabus-rl") from error
         finally:
             np.seterr(**errors)
-        self._make = lambda count: OnlineLearningProgress(
-            DiscreteTaskSpace(count), update_interval=EVERY
-        )
+        curriculum: Any = OnlineLearningProgress
+        self._make = lambda count: curriculum(DiscreteTaskSpace(count), update_interval=EVERY)
         self._theirs: dict[str, Any] = {}
 
     def _of(self, agent: str) -> Any:

@@ -125,14 +125,14 @@ class Evidence:
         seeds = set.intersection(*(set(self.complete(target)) for target in TARGETS))
         if len(seeds) < 2:
             return None
-        means = [
+        ours, theirs = (
             [
                 fmean(value(self.of(arm, target)[seed]) for target in TARGETS)
                 for seed in sorted(seeds)
             ]
             for arm in (mine, other)
-        ]
-        return statistics.paired_difference(*means)
+        )
+        return statistics.paired_difference(ours, theirs)
 
     def middle(self, arm: str, targets: Sequence[str]) -> Interval:
         """Return the interquartile mean of an arm over targets, with its interval."""
