@@ -75,11 +75,13 @@ class EpisodeCounts:
         won: Order of a step -> how many of those were won.
         uncounted: Episodes that counted for no attempt, because theirs had all of its episodes
             already or was over.
+        steps: Order of a step -> steps of all of these episodes, counted or not.
     """
 
     counted: Counter[int] = field(default_factory=Counter)
     won: Counter[int] = field(default_factory=Counter)
     uncounted: int = 0
+    steps: Counter[int] = field(default_factory=Counter)
 
     def add(self, order: int, won: bool) -> None:
         """Count an episode for an attempt at a step."""
@@ -89,11 +91,14 @@ class EpisodeCounts:
     def since(self, before: EpisodeCounts) -> EpisodeCounts:
         """Return what was counted since `before`."""
         counted, won = self.counted - before.counted, self.won - before.won
-        return EpisodeCounts(counted, won, self.uncounted - before.uncounted)
+        steps = self.steps - before.steps
+        return EpisodeCounts(counted, won, self.uncounted - before.uncounted, steps)
 
     def copy(self) -> EpisodeCounts:
         """Return the counts as they are now."""
-        return EpisodeCounts(self.counted.copy(), self.won.copy(), self.uncounted)
+        return EpisodeCounts(
+            self.counted.copy(), self.won.copy(), self.uncounted, self.steps.copy()
+        )
 
 
 @dataclass(frozen=True)

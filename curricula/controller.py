@@ -486,6 +486,7 @@ class CurriculumController:
             if counts and tried is not None:
                 tried.begun -= 1
             return []
+        self.counts[agent].steps[participation.step.order] += record.episode.length
         if not counts:
             self.counts[agent].uncounted += 1
             return []

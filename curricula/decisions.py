@@ -7,8 +7,9 @@ metrics have; it names every value that it read.
 from __future__ import annotations
 
 import operator
-from collections.abc import Callable, Collection, Mapping
+from collections.abc import Callable, Collection, Iterable, Mapping, Sequence
 from dataclasses import asdict, dataclass, field, replace
+from statistics import fmean
 from typing import Any
 
 from pydantic import ConfigDict
@@ -90,6 +91,8 @@ class _Reader:
     ) -> None:
         self.avt, self.agent, self.step = avt, agent, step
         self.attempt = attempt
+        self.before: Sequence[Decision] = ()
+        """What was decided after earlier attempts at the step."""
         self.values: dict[str, Value] = {}
         self._asked: dict[Need, Value] = {}
 
@@ -102,9 +105,12 @@ class _Reader:
             if need not in self._asked:
                 self._asked[need] = self._ask(need)
             value = self._asked[need]
-        label = name if window is None else f"{name} over {_window(window)}"
-        self.values[label] = value
+        self.values[_label(name, window)] = value
         return value
+
+    def stalled(self) -> bool:
+        """Tell whether the attempts of the step's patience were no better than those before."""
+        return stalled(self.step, [*(made.values for made in self.before), self.values])
 
     def _ask(self, need: Need) -> Value:
         """Ask the interface; interfaces without windows are asked only for attempts."""
@@ -114,10 +120,12 @@ class _Reader:
         return plain_value(self.avt.get_performance_metric(self.agent, need.metric, window))
 
 
-def _window(window: Mapping[str, int]) -> str:
-    """Return words for a window."""
+def _label(name: str, window: Mapping[str, int] | None) -> str:
+    """Return the name of a value, with its window."""
+    if window is None:
+        return name
     ((kind, count),) = window.items()
-    return f"{count} {kind}"
+    return f"{name} over {count} {kind}"
 
 
 def _shown(value: Value) -> str:
@@ -176,6 +184,7 @@ class AdaptationDecisionModule:
         stages: Collection[str] = (),
         env_steps: int = 0,
         episodes: int = 0,
+        before: Iterable[Decision] = (),
     ) -> Decision:
         """Decide after an attempt.
 
@@ -187,11 +196,13 @@ class AdaptationDecisionModule:
             stages: The developmental stages that it has reached.
             env_steps: Environment steps of the attempt, for the records.
             episodes: Episodes of the attempt, for the records.
+            before: What was decided on the agent so far, for the step's `patience`.
 
         Returns:
             The decision; the same values always give the same.
         """
         reader = _Reader(self.avt_interface, agent_id, step, attempts)
+        reader.before = [made for made in before if made.step == step.order]
         complete, told = self._completion(reader)
         rule: str | None = None
         if complete:
@@ -250,17 +261,61 @@ class AdaptationDecisionModule:
                 notes.append(f"rule {number} cannot be evaluated: {verdict.problem}")
             elif verdict.holds:
                 notes.append(f"rule {number} leads to a step whose stage is not reached")
-        action, why = default_action(reader.step, reader.attempt)
+        action, why = default_action(reader.step, reader.attempt, reader.stalled())
         return action, None, "; ".join([why, *notes])
 
 
-def default_action(step: CurriculumStep, attempt: int) -> tuple[Action, str]:
-    """Return what is decided if a step is not complete and no rule holds, and why."""
-    used_up = step.max_attempts is not None and attempt >= step.max_attempts
-    if step.on_no_rule == "REPEAT_STEP" and used_up:
-        told = f"no rule holds and all {step.max_attempts} attempts are used up"
-        return actions.plain("FAIL_CURRICULUM"), told
+def default_action(
+    step: CurriculumStep, attempt: int, is_stalled: bool = True
+) -> tuple[Action, str]:
+    """Return what is decided if a step is not complete and no rule holds, and why.
+
+    Args:
+        step: The step.
+        attempt: Number of the attempt, from 1.
+        is_stalled: Whether the attempts of its `patience` were no better than those before.
+    """
+    why = None
+    if step.max_attempts is not None and attempt >= step.max_attempts:
+        why = f"all {step.max_attempts} attempts are used up"
+    elif step.patience is not None and attempt >= step.patience and is_stalled:
+        why = f"the last {step.patience} attempts were no better than those before"
+    if step.on_no_rule == "REPEAT_STEP" and why is not None:
+        return actions.plain("FAIL_CURRICULUM"), f"no rule holds and {why}"
     return actions.plain(step.on_no_rule), "no rule holds"
+
+
+def stalled(step: CurriculumStep, attempts: Sequence[Mapping[str, Value]]) -> bool:
+    """Tell whether a step was tried as often as its `patience` says without getting better.
+
+    One attempt is a matter of luck, so stretches of a quarter of the patience are compared, by
+    their means, with how near each criterion was. The step is stalled when the best stretch began
+    `patience` attempts ago or earlier; while it is a later one for any criterion, the agent learns.
+
+    Args:
+        step: The step.
+        attempts: The values that were read after each attempt at it, the present one last.
+    """
+    if step.patience is None or len(attempts) < step.patience:
+        return False
+    width = max(1, step.patience // 4)
+    for criterion in step.completion_criteria:
+        label = _label(criterion.metric, criterion.window)
+        near = _nearness(criterion, [values.get(label) for values in attempts])
+        means = [fmean(near[at : at + width]) for at in range(len(near) - width + 1)]
+        if len(near) - means.index(max(means)) < step.patience:
+            return False
+    return True
+
+
+def _nearness(criterion: Criterion, values: Sequence[Value]) -> list[float]:
+    """Return how near values are to meeting a criterion: more is nearer; no value is farthest."""
+    sign = {">": 1.0, ">=": 1.0, "<": -1.0, "<=": -1.0}.get(criterion.operator)
+    if sign is None:
+        return [float(meets(criterion, value)) for value in values]
+    known = [sign * value if isinstance(value, int | float) else None for value in values]
+    farthest = min((value for value in known if value is not None), default=0.0)
+    return [farthest if value is None else value for value in known]
 
 
 def follow(

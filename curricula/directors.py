@@ -208,6 +208,7 @@ class ScriptedDirector(Director):
             stages=self.manager.progress(tried.agent).stages,
             env_steps=tried.env_steps,
             episodes=tried.episodes,
+            before=self.manager.progress(tried.agent).decisions,
         )
 
 

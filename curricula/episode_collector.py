@@ -18,6 +18,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from piase_gym.core.commands import OUTCOMES as ALL_OUTCOMES
+from piase_gym.core.commands import RESULTS
 from piase_gym.core.world import StepResult
 from piase_gym.curricula.metrics import EpisodeRecord, MetricInputs
 from piase_gym.runs.history import Episode
@@ -38,12 +39,6 @@ OUTCOME_NAMES = [str(outcome) for outcome in ALL_OUTCOMES]
 """The outcome of each code in a batch."""
 
 
-def _record_result(episode: Episode, world: Any, number: int) -> None:
-    """Write down how an episode ended for agent number `number`."""
-    episode.result = str(world.result(number))
-    episode.measures = dict(world.measured(number))
-
-
 def _finish(
     episode: Episode,
     length: int,
@@ -55,7 +50,7 @@ def _finish(
     """Return an episode with what is known once it is over; who has not ended was broken off.
 
     Args:
-        episode: The episode, as `_record_result` left it, or as it began.
+        episode: The episode, as its end left it, or as it began.
         length: Steps of the agent.
         end: Steps of the run at its end; so are milestones and arrival.
         attempts: For each agent, the number of the attempt for which the episode counts.
@@ -197,7 +192,8 @@ class EpisodeCollector:
             if ended and agent in self._entered and agent not in self._ends:
                 self._ends[agent] = taken
                 episode = self._episodes[agent] = self._episode(agent)
-                _record_result(episode, world, number)
+                episode.result = str(world.result(number))
+                episode.measures = dict(world.measured(number))
         if self.targets:
             self._record_arrivals()
         return not self.runner.live
@@ -275,6 +271,7 @@ class BatchEpisodeCollector:
         self.batch, self.agents, self.inputs = batch, tuple(agents), inputs
         self.numbers = {agent: batch.world.agents.index(agent) for agent in agents}
         self.targets = Targets()
+        self._measures = bool(batch.world.measure_names)
         self.step = 0
         shape = (batch.num_envs, len(batch.world.agents))
         self._totals = np.zeros(shape)
@@ -357,11 +354,12 @@ class BatchEpisodeCollector:
 
     def _record_ends(self, slot: int, ended: NDArray[np.bool_]) -> None:
         """Record how agents of a slot ended."""
-        world = self.batch.at(slot)
         for agent, number in self.numbers.items():
             if ended[number]:
                 episode = self._episode(slot, agent)
-                _record_result(episode, world, number)
+                episode.result = str(RESULTS[self.batch.results[slot, number]])
+                if self._measures:  # to look at a slot as at a world takes long
+                    episode.measures = dict(self.batch.at(slot).measured(number))
                 episode.end = self.step
                 self._episodes[slot][agent] = episode
 

@@ -176,7 +176,7 @@ def _reachability(
     elif END not in reached:
         others = sorted(reached - {step.order})
         missing = "" if step.completion_criteria else "completion_criteria, "
-        remedy = f"give it {missing}max_attempts, or a rule that leads on"
+        remedy = f"give it {missing}max_attempts or patience, or a rule that leads on"
         where = f"it leads only to the steps {others}" if others else remedy
         yield "error", (), f"there is no way out, whatever the agent does; {where}"
 
@@ -194,7 +194,7 @@ def _exits(step: CurriculumStep, found: Analysis) -> Iterator[_Found]:
         if isinstance(n, int)
     ]
     if stays and not any(leaves):
-        told = "an agent that never completes it stays in it; max_attempts or a rule would end that"
+        told = "an agent that never completes it stays in it; patience or a rule would end that"
         yield "note", (), told
 
 

@@ -36,6 +36,7 @@ class Recheck:
         self._module = AdaptationDecisionModule(Metrics(history))
         self._curricula: dict[str, DevelopmentalCurriculum] = {}
         self._stages: dict[str, list[str]] = {}
+        self._made: dict[str, list[Decision]] = {}
 
     def expect(
         self, event_type: str, agent: str | None, data: Mapping[str, Any]
@@ -70,6 +71,7 @@ class Recheck:
                 f"{data.get('sha256')!r:.80}"
             )
         self._curricula[agent], self._stages[agent] = curriculum, []
+        self._made[agent] = []
 
     def _decide(self, agent: str, data: Mapping[str, Any]) -> Mapping[str, Any]:
         """Return a decision as it has to be."""
@@ -86,9 +88,11 @@ class Recheck:
                 stages=stages,
                 env_steps=data["env_steps"],
                 episodes=data["episodes"],
+                before=self._made[agent],
             )
         except UnknownNameError:
             return data  # a metric of the user's own
+        self._made[agent].append(found)
         stage = step.developmental_stage_reached
         if found.completed and stage and stage not in stages:
             stages.append(stage)

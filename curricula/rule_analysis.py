@@ -195,7 +195,7 @@ def _points(step: CurriculumStep, need: Need, constants: list[float]) -> list[Va
 
 def _attempts(step: CurriculumStep, constants: list[float]) -> list[int]:
     """Return the numbers of attempts to try: those near what they are compared with."""
-    ends = [1, *constants, *([step.max_attempts] if step.max_attempts else [])]
+    ends = [1, *constants, *filter(None, (step.max_attempts, step.patience))]
     near = {math.floor(end) + distance for end in ends for distance in (-1, 0, 1, 2)}
     return sorted(number for number in near if number >= 1)
 

@@ -212,6 +212,11 @@ class CurriculumStep(CurriculumModel):
     max_attempts: Count | None = Field(
         None, description="after so many, if no rule holds, the curriculum has failed; default none"
     )
+    patience: Count | None = Field(
+        None,
+        description="after so many attempts that were no better than those before, if no rule "
+        "holds, the curriculum has failed; default none",
+    )
     completion_criteria: tuple[Criterion, ...] = Field(
         (), max_length=MOST_RULES, description="all must hold; an empty list never completes"
     )
@@ -463,6 +468,9 @@ class DevelopmentalCurriculum(CurriculumModel):
         if self.director is None:
             del value["director"]
         value["steps"] = [step.model_dump(mode="json", exclude=prose) for step in self.steps]
+        for step in value["steps"]:
+            if step["patience"] is None:
+                del step["patience"]
         return hashlib.sha256(json.dumps(value, sort_keys=True).encode()).hexdigest()
 
     def base(self, world: object = None) -> WorldConfig:

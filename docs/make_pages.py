@@ -271,6 +271,29 @@ def write_evidence(path: Path) -> None:
     path.write_text(text, encoding="utf-8")
 
 
+def with_teachers(text: str) -> str:
+    """Return the page about the second plan with its arms and what its trainings say.
+
+    Raises:
+        MissingExtraError: If the extras are not installed with which it is trained and reckoned.
+    """
+    from piase_gym.benchmarks.studies.evidence import verdict
+
+    for name, part in (("arms", verdict.arms()), ("teachers", verdict.stored())):
+        before, rest = text.split(f"<!-- {name} -->\n")
+        text = f"{before}<!-- {name} -->\n{part}<!-- end -->" + rest.split("<!-- end -->", 1)[1]
+    return text
+
+
+def write_teachers(path: Path) -> None:
+    """Write the page about the second plan; without the extras it stays."""
+    try:
+        text = with_teachers(path.read_text("utf-8"))
+    except (MissingExtraError, ModuleNotFoundError):
+        return
+    path.write_text(text, encoding="utf-8")
+
+
 def with_measured(kind: str, name: str) -> Callable[[str], str]:
     """Return what puts the tables of a stored measurement into a page."""
     return lambda text: with_sections(text, kind, measured(name))
@@ -322,6 +345,7 @@ def main() -> None:
         path.write_text(text, encoding="utf-8")
     FOLDER.with_name("transcripts.md").write_text(transcripts().page(), encoding="utf-8")
     write_evidence(FOLDER.with_name("evidence_curricula.md"))
+    write_teachers(FOLDER.with_name("evidence_teachers.md"))
 
 
 if __name__ == "__main__":

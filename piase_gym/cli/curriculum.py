@@ -18,6 +18,8 @@ from piase_gym.cli.options import (
     complete_from,
     complete_worlds,
     read_settings,
+    read_value,
+    split_pair,
     write_file,
 )
 from piase_gym.errors import ConfigError, CurriculumError, MissingExtraError
@@ -185,6 +187,12 @@ def run(
         int | None,
         typer.Option(metavar="N", help="Steps in each between two updates. Default: 64."),
     ] = None,
+    option: Annotated[
+        list[str] | None,
+        typer.Option(
+            "--set", metavar="KEY=VALUE", help="A setting of the PPO, such as minibatch=4096."
+        ),
+    ] = None,
     whole: Annotated[
         bool,
         typer.Option("--whole", help="Use up the budget even after the curriculum is over."),
@@ -216,6 +224,10 @@ def run(
     given |= {"num_envs": num_envs, "num_steps": num_steps}
     given = {key: value for key, value in given.items() if value is not None}
     given |= {key: True for key, value in (("whole", whole), ("log", log)) if value}
+    if option:
+        wrong = "{!r} is no setting; write key=value, such as epochs=4"
+        pairs = [split_pair(text, wrong) for text in option]
+        given["ppo"] = {key: read_value(value) for key, value in pairs}
     folder = out or default_folder(name, director_name(given.get("director"), load(name)), seed)
     if config:
         given["config"] = read_settings(world_of(load(name), world), config)

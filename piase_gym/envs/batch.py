@@ -49,6 +49,8 @@ from piase_gym.worlds.scripted_batch import BatchScripts, scripts_of
 
 AUTORESET = {"disabled": 0, "next_step": 1, "same_step": 2}
 BEFORE_FIRST = np.uint64(2**64 - 1)
+MOST_SHOWN = 32
+"""Of so many configs worlds are kept to look at slots with, for a config takes long to take."""
 """The number of an episode after which the next is number 0, that of the given seed itself."""
 """How kernels know the modes of autoreset."""
 Infos = dict[str, Any]
@@ -127,8 +129,7 @@ class BatchEnv:
         self._outcomes = np.array([OUTCOMES.index(o) for o in world.outcome_of], np.uint8)
         self.ready, self._all_ready = np.zeros(self.num_envs, np.bool_), False
         self._hints: Hints = {}
-        self._shown_world: ArrayWorld[Any, Any] | None = None
-        self._shown_config = 0
+        self._shown_worlds: dict[int, ArrayWorld[Any, Any]] = {}
         self._closed = False
 
     # -- episodes -------------------------------------------------------------------------
@@ -362,12 +363,15 @@ class BatchEnv:
     # -- single environments --------------------------------------------------------------
 
     def at(self, slot: int) -> ArrayWorld[Any, Any]:
-        """Return a world in the state of one slot; it is the same object each time."""
+        """Return a world in the state of one slot; it is the same object for one config."""
         number = int(self.batch.states["config"][slot])
-        world = self._shown_world = self._shown_world or type(self.world)(self.world.config)
-        if number != self._shown_config:
-            world.take_config(self.configs[number])
-            self._shown_config = number
+        world = self._shown_worlds.get(number)
+        if world is None:
+            if len(self._shown_worlds) >= MOST_SHOWN:
+                self._shown_worlds.clear()
+            world = self._shown_worlds[number] = type(self.world)(self.world.config)
+            if number:
+                world.take_config(self.configs[number])
         world.one["state"] = self.batch.states[slot]
         world.one["table"] = self.batch.tables[number]
         world.one["state"]["config"] = 0

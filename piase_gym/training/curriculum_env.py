@@ -90,6 +90,7 @@ def make_curriculum_env(
     seed: int = 0,
     progress: Path | ProgressStore | None = None,
     log: Path | None = None,
+    part: str | None = None,
 ) -> Any:
     """Return environments that follow a curriculum and step as a batch with same-step autoreset.
 
@@ -104,12 +105,15 @@ def make_curriculum_env(
         seed: Of the director's draws.
         progress: Where progress is kept.
         log: Where everything is logged.
+        part: The part of the levels that is played, such as ``train``; by default all. See
+            `piase_gym.benchmarks.evaluation.levels.keep_to`; only array worlds are held to it.
 
     Raises:
         ConfigError: If there is no world, or something is not allowed in it.
         PolicyError: If a partner is a model that cannot be loaded without trust: who wrote the
             curriculum named it.
     """
+    from piase_gym.benchmarks.evaluation.levels import keep_to
     from piase_gym.curricula.parallel import ParallelCurricula
     from piase_gym.registry import find
     from piase_gym.registry import load as load_part
@@ -139,6 +143,8 @@ def make_curriculum_env(
         partners=dict(curriculum.partners) or None,
         **fields,
     )
+    if part is not None:  # before the curriculum hears that an episode begins
+        keep_to(batch, part)
     agent = agent_of(curriculum, batch.agents)
     inner = batch if log is None else AvtLogger(batch, log, level="actions")
     return CurriculumWrapper(inner, {agent: curriculum}, **options)

@@ -150,13 +150,18 @@ class CurriculumTraining:
             ConfigError: If it does not know one.
         """
         settings = self.settings
-        own = {f.name for f in dataclasses.fields(ppo.Settings)} - {*ppo.OPTIONS}
+        usual = {f.name: f.default for f in dataclasses.fields(ppo.Settings)}
+        own = usual.keys() - {*ppo.OPTIONS}
         given = {"num_envs": settings.num_envs, "num_steps": settings.num_steps}
         given |= {"total_steps": settings.steps, **PPO, **settings.ppo}
         if strange := set(given) - own:
             raise ConfigError(
                 f"unknown setting {min(strange)!r}; allowed: {', '.join(sorted(own))}"
             )
+        for name, value in given.items():
+            kinds = (int, float) if isinstance(usual[name], float) else (int,)
+            if type(value) not in kinds:
+                raise ConfigError(f"{name} is a number such as {usual[name]}, not {value!r:.80}")
         return ppo.Settings(**given)
 
     def _begin(self) -> None:

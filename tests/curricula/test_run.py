@@ -233,6 +233,32 @@ def run_of(tmp_path: Path, **changes: Any) -> Any:
     return CurriculumTraining(settings, tmp_path, resume)
 
 
+@pytest.mark.parametrize(
+    ("ppo", "match"),
+    [
+        ({"nothing": 3}, "unknown setting 'nothing'; allowed: clip, entropy"),
+        ({"minibatch": "abc"}, "minibatch is a number such as 4096, not 'abc'"),
+        ({"minibatch": True}, "minibatch is a number such as 4096, not True"),
+        ({"epochs": 1.5}, "epochs is a number such as 2, not 1.5"),
+        ({"learning_rate": None}, "learning_rate is a number such as 0.001, not None"),
+        ({"minibatch": 0}, "minibatch is 0; allowed: 1 or more"),
+    ],
+)
+def test_wrong_settings_of_the_ppo_are_named_and_leave_nothing(
+    ppo: dict[str, Any], match: str, tmp_path: Path
+) -> None:
+    with pytest.raises(ConfigError, match=match):
+        run_of(tmp_path / "run", ppo=ppo)
+    assert not (tmp_path / "run" / "settings.json").exists()
+
+
+def test_settings_of_the_ppo_reach_it(tmp_path: Path) -> None:
+    run = run_of(tmp_path, ppo={"minibatch": 48, "learning_rate": 1})
+    settings = run.trainer.settings
+    assert (settings.minibatch, settings.learning_rate, settings.epochs) == (48, 1, 3)
+    run.close()
+
+
 def test_a_run_leaves_its_path_and_is_the_same_for_the_same_seed(tmp_path: Path) -> None:
     runs = []
     for name in "ab":

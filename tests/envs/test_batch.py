@@ -641,3 +641,19 @@ def test_partners_play_on_when_the_callers_agents_have_ended(name: str, mode: st
                 env.reset()
             assert batch.digest(slot) == env.digest()
     assert (waited > 0) == (name != "commons")
+
+
+def test_slots_of_many_configs_are_shown_each_as_it_is() -> None:
+    """More of them than worlds are kept for, looked at in two orders."""
+    env = piase_gym.batch_env("GridWorld", num_envs=40, width=6, height=6)
+    base = env.configs[0]
+    for slot in range(40):
+        size = {"width": 3 + slot % 4, "max_steps": 10 + slot}
+        env.batch.states["next_config"][slot] = env.add_config(base.changed(size))
+    env.reset(seed=3)
+    for slot in [*range(40), *reversed(range(40))]:
+        world, alone = env.single(slot), piase_gym.parallel_env(env.config_of(slot))
+        alone.reset(seed=3 + slot)
+        assert (world.config.width, world.config.max_steps) == (3 + slot % 4, 10 + slot)
+        assert world.facts(0) == alone.unwrapped.world.facts(0)
+        assert world.level() == alone.unwrapped.world.level()

@@ -21,9 +21,9 @@ from numpy.typing import NDArray
 
 from piase_gym.benchmarks.evaluation.evaluate import versions
 from piase_gym.benchmarks.evaluation.protocol import SEEDS
+from piase_gym.benchmarks.studies.evidence.plan import curriculum
 from piase_gym.benchmarks.studies.jobs import add_backend, do_all
 from piase_gym.core.digest import digest_json
-from piase_gym.curricula import load
 from piase_gym.curricula.directors import (
     Director,
     LearningProgress,
@@ -40,7 +40,7 @@ PLAN = 1
 """Version of the plan; lines of another one are not counted."""
 OUT = Path("benchmarks", "measured", "evidence_curricula.jsonl")
 TARGETS: Mapping[str, str] = {"door_key": "door_key", "rooms": "rooms", "quest": "text_quest"}
-"""Target -> the curriculum whose last step it is."""
+"""Target -> the curriculum whose last step it is, as it was when the plan was written."""
 ARMS: Mapping[str, Callable[[int], Director]] = {
     "target_only": lambda target: Randomisation({target: 1.0}),
     "uniform": lambda _target: Randomisation(),
@@ -86,10 +86,10 @@ class Job:
     @property
     def key(self) -> str:
         """What identifies it: everything that its result depends on."""
-        curriculum = load(TARGETS[self.target])
+        sha256 = curriculum(TARGETS[self.target]).sha256
         scale = {**vars(self.scale), "held_out": list(self.scale.held_out)[:1], "seeds": None}
         scale["tests"] = len(self.scale.held_out)
-        parts = [PLAN, self.arm, self.target, self.seed, curriculum.sha256, scale, dict(PPO)]
+        parts = [PLAN, self.arm, self.target, self.seed, sha256, scale, dict(PPO)]
         return digest_json(parts)
 
 
@@ -133,11 +133,11 @@ def choice(words: str) -> tuple[str, str]:
 
 def perform(job: Job) -> dict[str, Any]:
     """Train and test once; returns a JSON-able line."""
-    ppo, curriculum = import_ppo(), load(TARGETS[job.target])
-    scale, target = job.scale, curriculum.steps[-1].order
+    ppo, stages = import_ppo(), curriculum(TARGETS[job.target])
+    scale, target = job.scale, stages.steps[-1].order
     started = time.process_time()
     director = ARMS[job.arm](target)
-    env = make_curriculum_env(curriculum, num_envs=scale.num_envs, director=director, seed=job.seed)
+    env = make_curriculum_env(stages, num_envs=scale.num_envs, director=director, seed=job.seed)
     sizes = {"num_envs": scale.num_envs, "num_steps": scale.num_steps}
     settings = ppo.Settings(**sizes, total_steps=scale.steps, **PPO)
     trainer = ppo.Trainer(env, settings, APART * job.seed)
@@ -155,7 +155,7 @@ def perform(job: Job) -> dict[str, Any]:
         "arm": job.arm,
         "target": job.target,
         "seed": job.seed,
-        "curriculum": {"name": curriculum.name, "sha256": curriculum.sha256},
+        "curriculum": {"name": stages.name, "sha256": stages.sha256},
         "settings": settings.told(),
         "steps": trainer.steps,
         "held_out": [scale.held_out.start, scale.held_out.stop],
@@ -164,7 +164,7 @@ def perform(job: Job) -> dict[str, Any]:
         "outcome": progress.outcome,
         "current_step": progress.current_step_order,
         "completed": list(progress.completed_steps),
-        "episodes": {str(step.order): counted.get(step.order, 0) for step in curriculum.steps},
+        "episodes": {str(step.order): counted.get(step.order, 0) for step in stages.steps},
         "hints": sum(decision.hint is not None for decision in progress.decisions),
         "cpu_seconds": {"training": round(trained, 1), "test": round(tested, 1)},
         "versions": versions(),

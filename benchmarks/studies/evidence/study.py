@@ -1,0 +1,309 @@
+"""Trains what the second plan of the evidence on curricula asks for: `plan`.
+
+    python -m piase_gym.benchmarks.studies.evidence.study --out FILE
+
+does the calibration first, then the trainings, seed by seed: each finished seed is a fair part of
+the whole. Every training is a line of the file; what is there is not done again, so the command may
+be broken off and given again at any time. ``docs/evidence_teachers.md`` tells what came of it.
+"""
+
+from __future__ import annotations
+
+import argparse
+import time
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import dataclass
+from itertools import product
+from pathlib import Path
+from statistics import fmean
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+import piase_gym
+from piase_gym.benchmarks.evaluation import levels
+from piase_gym.benchmarks.evaluation.evaluate import versions
+from piase_gym.benchmarks.evaluation.protocol import SEEDS as SPLITS
+from piase_gym.benchmarks.studies.evidence import plan
+from piase_gym.benchmarks.studies.evidence.plan import ARMS, TARGETS
+from piase_gym.benchmarks.studies.jobs import do_all, read_lines
+from piase_gym.core.digest import digest_json
+from piase_gym.curricula.directors import director_name
+from piase_gym.envs.single import GymEnv
+from piase_gym.errors import ConfigError, StorageError
+from piase_gym.registry import find, load, make_config
+from piase_gym.training.curriculum_env import SlotBatch, controller_of, make_curriculum_env
+from piase_gym.training.curriculum_settings import APART, import_ppo
+from piase_gym.training.rewards import training_config
+
+OUT = Path(__file__).parents[1] / "measured" / "evidence_teachers.jsonl"
+"""The results that ship."""
+
+
+@dataclass(frozen=True)
+class Job:
+    """One training: an arm on a target with a seed and a budget.
+
+    Attributes:
+        arm: The arm.
+        target: The target.
+        seed: The seed.
+        steps: The budget, in steps of environments.
+        tests: Held-out levels at the end.
+        looks: Levels at each mark.
+        marks: How many marks.
+    """
+
+    arm: str
+    target: str
+    seed: int
+    steps: int
+    tests: int = plan.TESTS
+    looks: int = plan.LOOKS
+    marks: int = plan.MARKS
+
+    @property
+    def key(self) -> str:
+        """What identifies it: everything that its result depends on."""
+        target, arm = TARGETS[self.target], ARMS[self.arm]
+        curriculum = plan.curriculum(self.target, arm.rules)
+        parts = [plan.PLAN, vars(self), curriculum.sha256, dict(target.learner), target.rewards]
+        return digest_json([*parts, {name: list(ends) for name, ends in target.settings.items()}])
+
+
+# -- one training --------------------------------------------------------------------------------
+
+
+class Examiner:
+    """Plays the target as it is, on levels that training never meets.
+
+    Args:
+        env: The environments of a training.
+        part: The part of the levels: ``dev`` or ``held_out``.
+        count: How many.
+    """
+
+    def __init__(self, env: Any, part: str, count: int) -> None:
+        """Find the levels."""
+        controller = controller_of(env)
+        (agent,) = controller.curricula
+        order = controller.curricula[agent].steps[-1].order
+        config = controller.setup.config({agent: order})
+        spec = find(config.world)[0]
+        if "rewards" in type(config).model_fields:  # those of training are for training alone
+            plain = make_config(spec, controller.curricula[agent].steps[-1].fields).rewards
+            config = config.changed({"rewards": plain.model_dump()})
+        self.config, self.batched = config, not isinstance(env, SlotBatch)
+        world = load(spec.world, spec)(config)
+        try:
+            self.seeds = levels.seeds_in(world, part, SPLITS["new_levels"], count)
+        finally:
+            world.close()
+
+    def examine(self, policy: Any) -> tuple[NDArray[np.bool_], NDArray[np.float64]]:
+        """Return who won, and the returns, in an episode of each level; actions are drawn."""
+        import torch
+
+        generator = torch.Generator().manual_seed(self.seeds[0])
+
+        def choose(shown: NDArray[Any], masks: NDArray[Any]) -> NDArray[np.int64]:
+            hidden, _ = policy.read(torch.as_tensor(shown), None)
+            probs = policy.judge(hidden, torch.as_tensor(masks))[0].probs
+            drawn: NDArray[np.int64] = torch.multinomial(probs, 1, generator=generator).numpy()
+            return drawn[:, 0]
+
+        with torch.no_grad():
+            return self._in_a_batch(choose) if self.batched else self._one_by_one(choose)
+
+    def _in_a_batch(self, choose: Any) -> tuple[NDArray[np.bool_], NDArray[np.float64]]:
+        """Play all levels in one batch."""
+        count = len(self.seeds)
+        env = piase_gym.batch_env(self.config, num_envs=count, autoreset="disabled")
+        shown, infos = env.reset(self.seeds)
+        returns = np.zeros(count)
+        while infos["alive"].any():
+            acts = choose(shown[:, 0], infos["action_mask"][:, 0])
+            shown, rewards, _, _, infos = env.step(acts[:, None])
+            returns += rewards[:, 0]
+        won = [env.single(slot).result(0) == "won" for slot in range(count)]
+        env.close()
+        return np.array(won), returns
+
+    def _one_by_one(self, choose: Any) -> tuple[NDArray[np.bool_], NDArray[np.float64]]:
+        """Play all levels side by side, in an environment each."""
+        envs = [GymEnv(self.config) for _ in self.seeds]
+        views = [env.reset(seed=seed) for env, seed in zip(envs, self.seeds, strict=True)]
+        shown = np.stack([view for view, _ in views])
+        masks = np.stack([info["action_mask"] for _, info in views])
+        won, alive = np.zeros(len(envs), np.bool_), np.ones(len(envs), np.bool_)
+        returns = np.zeros(len(envs))
+        while alive.any():
+            acts = choose(shown, masks)
+            for slot in np.flatnonzero(alive).tolist():
+                view, reward, terminated, truncated, info = envs[slot].step(int(acts[slot]))
+                shown[slot], masks[slot] = view, info["action_mask"]
+                returns[slot] += float(reward)
+                if terminated or truncated:
+                    alive[slot], won[slot] = False, info["result"] == "won"
+                    masks[slot] = 1
+        for env in envs:
+            env.close()
+        return won, returns
+
+
+def perform(job: Job) -> dict[str, Any]:
+    """Train and test once; returns a JSON-able line."""
+    ppo, target = import_ppo(), TARGETS[job.target]
+    curriculum, director = ARMS[job.arm].make(target)
+    assert curriculum.world is not None
+    env = make_curriculum_env(
+        curriculum,
+        num_envs=target.learner["num_envs"],
+        config=training_config(curriculum.world, {}, target.rewards),
+        director=director,
+        seed=job.seed,
+        part="train",
+    )
+    controller = controller_of(env)
+    (agent,) = controller.curricula
+    looks = Examiner(env, "dev", job.looks)
+    settings = ppo.Settings(**target.learner, total_steps=job.steps)
+    started, looked = time.process_time(), 0.0
+    trainer = ppo.Trainer(env, settings, APART * job.seed)
+    curve: list[dict[str, Any]] = []
+
+    def tell_director(rollout: Any) -> None:
+        shape = settings.num_steps, settings.num_envs, -1
+        if controller.director.reads_advantages:
+            advantages = rollout.advantages.view(shape)[:, :, 0].numpy()
+            controller.report_advantages(agent, advantages)
+        learn = controller.learning_mask(agent, settings.num_steps)
+        rollout.alive.view(shape)[~learn] = False
+
+    def mark(steps: int, trained_on: float) -> None:
+        nonlocal looked
+        if steps < (len(curve) + 1) * job.steps / job.marks:
+            return
+        at = time.process_time()
+        won, returns = looks.examine(trainer.policy)
+        counts = controller.counts[agent]
+        curve.append(
+            {
+                "steps": steps,
+                "won": round(float(won.mean()), 4),
+                "return": round(float(returns.mean()), 4),
+                "training_won": round(trained_on, 4),
+                "step": controller.progress[agent].current_step_order,
+                "steps_by_step": _by_order(counts.steps),
+            }
+        )
+        looked += time.process_time() - at
+
+    trainer.after_rollout = tell_director
+    trainer.train(mark)
+    trained = time.process_time() - started - looked
+    examiner = Examiner(env, "held_out", job.tests)
+    won, returns = examiner.examine(trainer.policy)
+    progress, counts = controller.progress[agent], controller.counts[agent]
+    env.close()
+    return {
+        "plan": plan.PLAN,
+        "key": job.key,
+        **vars(job),
+        "trained": trainer.steps,
+        "director": director_name(director, curriculum)
+        if isinstance(director, str)
+        else type(director).__name__,
+        "curriculum": {"name": curriculum.name, "sha256": curriculum.sha256},
+        "settings": settings.told(),
+        "levels": examiner.seeds,
+        "won": "".join("1" if one else "0" for one in won),
+        "returns": [round(float(one), 4) for one in returns],
+        "curve": curve,
+        "outcome": progress.outcome,
+        "current_step": progress.current_step_order,
+        "completed": list(progress.completed_steps),
+        "attempts": _by_order(progress.step_attempts),
+        "episodes": _by_order(counts.counted),
+        "steps_by_step": _by_order(counts.steps),
+        "decisions": [
+            [made.step, made.attempt, made.decision, made.values.get("success_rate")]
+            for made in progress.decisions
+        ],
+        "cpu_seconds": {"training": round(trained, 1), "looks": round(looked, 1)},
+        "versions": versions(),
+    }
+
+
+def _by_order(counts: Mapping[int, int]) -> dict[str, int]:
+    """Return counts by order of a step, as JSON has them."""
+    return {str(order): int(count) for order, count in sorted(counts.items())}
+
+
+# -- all of them ---------------------------------------------------------------------------------
+
+
+def shares(lines: Sequence[Mapping[str, Any]], target: str) -> dict[int, list[float]]:
+    """Return what the calibration of a target has won so far, by budget."""
+    found: dict[int, list[float]] = {}
+    for line in lines:
+        mine = line.get("plan") == plan.PLAN and line["seed"] in plan.TRIED
+        if mine and line["target"] == target:
+            won = fmean(int(sign) for sign in line["won"])
+            found.setdefault(line["steps"], []).append(won)
+    return found
+
+
+def calibration(out: Path) -> Iterator[Job]:
+    """Yield the trainings that say the budgets, one by one, as those before ask for them."""
+    for name, target in TARGETS.items():
+        for steps, seed in product(target.budgets, plan.TRIED):
+            if plan.budget(target, shares(read_lines(out), name)) is None:
+                yield Job("target_only", name, seed, steps)
+
+
+def budgets(out: Path) -> dict[str, int]:
+    """Return the budgets that the calibration in a file says; targets without one are left out."""
+    lines = read_lines(out)
+    found = {name: plan.budget(target, shares(lines, name)) for name, target in TARGETS.items()}
+    return {name: steps for name, steps in found.items() if steps is not None}
+
+
+def jobs(steps: Mapping[str, int], arms: Sequence[str] = tuple(ARMS)) -> list[Job]:
+    """Return the trainings, seed by seed, so that a part of them is a fair part."""
+    return [
+        Job(arm, target, seed, steps[target])
+        for seed, target, arm in product(plan.SEEDS, TARGETS, ARMS)
+        if target in steps and arm in arms
+    ]
+
+
+def main(arguments: Sequence[str] | None = None) -> None:
+    """Read the command line, and do what is not done yet."""
+    parser = argparse.ArgumentParser(description=str(__doc__).split("\n")[0])
+    parser.add_argument("--out", type=Path, default=OUT, help="the file of results")
+    parser.add_argument("--workers", type=int, default=1, help="processes side by side")
+    parser.add_argument("--calibration", action="store_true", help="nothing but the calibration")
+    options = parser.parse_args(arguments)
+    if options.workers < 1:
+        parser.error("--workers is 1 or more")
+    try:
+        for job in calibration(options.out):
+            do_all([job], perform, options.out, told)
+        if not options.calibration:
+            every = jobs(budgets(options.out), plan.available())
+            do_all(every, perform, options.out, told, options.workers)
+    except (ConfigError, StorageError) as error:
+        parser.error(str(error))
+
+
+def told(line: Mapping[str, Any]) -> str:
+    """Say what came of a training."""
+    won = fmean(int(sign) for sign in line["won"])
+    cost = f"{line['trained']:,} steps, {line['cpu_seconds']['training']:.0f} CPU-seconds"
+    return f"{line['arm']} on {line['target']}, seed {line['seed']}: {won:.1%} held out, {cost}"
+
+
+if __name__ == "__main__":
+    main()

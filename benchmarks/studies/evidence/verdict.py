@@ -1,0 +1,245 @@
+"""What the trainings of the second plan say, by the plan's own rules: see `plan`.
+
+``python -m piase_gym.benchmarks.studies.evidence.verdict`` prints what `docs/evidence_teachers.md`
+promises to report; ``docs/make_pages.py`` writes the same into the page. Everything is computed
+from the lines of finished trainings. A seed of a target is complete when all arms have it, and only
+complete seeds are compared.
+"""
+
+from __future__ import annotations
+
+import argparse
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass
+from pathlib import Path
+from statistics import fmean
+from typing import Any
+
+from jinja2 import Environment, FileSystemLoader, StrictUndefined
+from rich.console import Console
+
+from piase_gym.benchmarks.evaluation import statistics
+from piase_gym.benchmarks.evaluation.statistics import Interval
+from piase_gym.benchmarks.evaluation.tables import percent, rounded
+from piase_gym.benchmarks.studies.evidence import plan, study
+from piase_gym.benchmarks.studies.evidence.plan import ABLATIONS, ARMS, RIVALS, TARGETS
+from piase_gym.benchmarks.studies.evidence.report import points
+from piase_gym.benchmarks.studies.jobs import read_lines
+from piase_gym.errors import PiaseError
+
+Line = Mapping[str, Any]
+Value = Callable[[Line], float]
+CORRECTED = 1.0 - 0.05 / len(TARGETS)
+"""The level of the intervals on single targets."""
+
+
+def success(line: Line) -> float:
+    """Return the share of the held-out levels that a training has won."""
+    return fmean(int(sign) for sign in line["won"])
+
+
+def to_threshold(line: Line) -> float:
+    """Return the share of its budget after which a training wins half of a look, at most 1."""
+    reached = [look["steps"] for look in line["curve"] if look["won"] >= plan.THRESHOLD]
+    return min(1.0, reached[0] / line["steps"]) if reached else 1.0
+
+
+def verdict(gap: Interval | None) -> str:
+    """Return what the plan calls a difference of shares."""
+    if gap is None:
+        return "one pair only"
+    if gap.low > 0.0 and gap.estimate >= plan.SMALLEST:
+        return "better"
+    if gap.high < 0.0 and gap.estimate <= -plan.SMALLEST:
+        return "worse"
+    return "no difference shown"
+
+
+@dataclass(frozen=True)
+class Evidence:
+    """The trainings that are there, each once.
+
+    Attributes:
+        lines: Those of the plan.
+        budgets: Steps of a training on each target that has a calibration.
+        tried: For each target and budget what `target_only` has won in the calibration.
+        strange: How many lines belong to another plan, curriculum or budget.
+    """
+
+    lines: Sequence[Line]
+    budgets: Mapping[str, int]
+    tried: Mapping[str, Mapping[int, Sequence[float]]]
+    strange: int
+
+    @classmethod
+    def read(cls, path: Path = study.OUT) -> Evidence:
+        """Read a file of results; one that is missing has none.
+
+        Raises:
+            StorageError: If it is damaged.
+        """
+        every, budgets = read_lines(path), study.budgets(path)
+        keys = {job.key for job in study.jobs(budgets)}
+        own = {line["key"]: line for line in every if line.get("key") in keys}
+        tried = {target: study.shares(every, target) for target in TARGETS}
+        counted = len(own) + sum(len(won) for shares in tried.values() for won in shares.values())
+        return cls(list(own.values()), budgets, tried, len(every) - counted)
+
+    @property
+    def planned(self) -> int:
+        """How many trainings the plan has."""
+        return len(plan.SEEDS) * len(TARGETS) * len(ARMS)
+
+    @property
+    def arms(self) -> list[str]:
+        """The arms that are compared: all but those of missing packages."""
+        there = {line["arm"] for line in self.lines}
+        return [name for name in ARMS if name not in plan.OPTIONAL or name in there]
+
+    def of(self, arm: str, target: str) -> dict[int, Line]:
+        """Return the trainings of an arm on a target, by seed."""
+        mine = [x for x in self.lines if (x["arm"], x["target"]) == (arm, target)]
+        return {line["seed"]: line for line in mine}
+
+    def complete(self, target: str) -> list[int]:
+        """Return the seeds of a target that all arms have."""
+        return sorted(set.intersection(*(set(self.of(arm, target)) for arm in self.arms)))
+
+    @property
+    def compared(self) -> list[str]:
+        """The targets that have a complete seed."""
+        return [target for target in TARGETS if self.complete(target)]
+
+    def values(self, arm: str, target: str, value: Value = success) -> list[float]:
+        """Return a value of each complete training."""
+        mine = self.of(arm, target)
+        return [value(mine[seed]) for seed in self.complete(target)]
+
+    def gap(self, mine: str, other: str, target: str, value: Value = success) -> Interval | None:
+        """Return the mean difference of two arms on a target, with the corrected interval."""
+        pairs = self.values(mine, target, value), self.values(other, target, value)
+        return statistics.paired_difference(*pairs, CORRECTED) if len(pairs[0]) > 1 else None
+
+    def everywhere(self, mine: str, other: str, value: Value = success) -> Interval | None:
+        """Return the difference of two arms over all targets, averaged within each seed."""
+        seeds = set.intersection(*(set(self.complete(target)) for target in TARGETS))
+        if len(seeds) < 2:
+            return None
+        ours, theirs = (
+            [
+                fmean(value(self.of(arm, target)[seed]) for target in TARGETS)
+                for seed in sorted(seeds)
+            ]
+            for arm in (mine, other)
+        )
+        return statistics.paired_difference(ours, theirs)
+
+    def middle(self, arm: str, targets: Sequence[str]) -> Interval:
+        """Return the interquartile mean of an arm over targets, with its interval."""
+        runs = [
+            [
+                [float(sign) for sign in self.of(arm, target)[seed]["won"]]
+                for seed in self.complete(target)
+            ]
+            for target in targets
+        ]
+        return statistics.aggregate(runs)
+
+    def learnt(self, target: str) -> bool:
+        """Tell whether any arm wins enough on a target that it tells something."""
+        return any(fmean(self.values(arm, target)) >= plan.SMALLEST for arm in self.arms)
+
+    def verdicts(self, rival: str) -> dict[str, str]:
+        """Return what `dse` against a rival is on each target that is compared."""
+        return {
+            target: verdict(self.gap("dse", rival, target))
+            if self.learnt(target)
+            else "nothing learnt"
+            for target in self.compared
+        }
+
+    def conclusion(self, rival: str) -> str:
+        """Return whether the DSE ``helps`` or ``hurts`` against a rival; empty for neither."""
+        found = list(self.verdicts(rival).values())
+        better, worse = found.count("better"), found.count("worse")
+        return (
+            "helps" if better >= 2 and not worse else "hurts" if worse >= 2 and not better else ""
+        )
+
+    @property
+    def helps(self) -> bool:
+        """Whether it is said that the DSE helps: it does against both rivals."""
+        return all(self.conclusion(rival) == "helps" for rival in RIVALS)
+
+    def failed(self, arm: str, target: str) -> int:
+        """Return how many complete trainings of an arm ended in FAIL."""
+        mine = self.of(arm, target)
+        return sum(mine[seed]["outcome"] == "failed" for seed in self.complete(target))
+
+    @property
+    def hard_enough(self) -> int:
+        """On how many targets `target_only` came above the least share in the calibration."""
+        return sum(
+            fmean(self.tried[target][steps]) > plan.SMALLEST
+            for target, steps in self.budgets.items()
+        )
+
+    @property
+    def hours(self) -> float:
+        """CPU-hours of all trainings that are there."""
+        return sum(sum(line["cpu_seconds"].values()) for line in self.lines) / 3600
+
+
+def share(interval: Interval, runs: int) -> str:
+    """Write a share with its interval, if there are several trainings."""
+    if runs < 2:
+        return percent(interval.estimate)
+    return f"{percent(interval.estimate)} ({percent(interval.low)} to {percent(interval.high)})"
+
+
+def report(evidence: Evidence) -> str:
+    """Return the whole report, as Markdown."""
+    folder = FileSystemLoader(Path(__file__).parent)
+    pages = Environment(loader=folder, undefined=StrictUndefined, keep_trailing_newline=True)
+    return pages.get_template("verdict.md.jinja").render(
+        evidence=evidence,
+        plan=plan,
+        targets=TARGETS,
+        rivals=RIVALS,
+        ablations=ABLATIONS,
+        fmean=fmean,
+        percent=percent,
+        points=points,
+        rounded=rounded,
+        share=share,
+        success=success,
+        to_threshold=to_threshold,
+        verdict=verdict,
+        corrected=CORRECTED,
+    )
+
+
+def arms() -> str:
+    """Return the table of arms, for the page."""
+    return "".join(f"| `{name}` | {arm.what} |\n" for name, arm in ARMS.items())
+
+
+def stored() -> str:
+    """Return the report of the results that ship, for the page."""
+    return report(Evidence.read())
+
+
+def main(arguments: Sequence[str] | None = None) -> None:
+    """Print the report."""
+    parser = argparse.ArgumentParser(description=str(__doc__).split("\n")[0])
+    parser.add_argument("--results", type=Path, default=study.OUT, help="the file of results")
+    options = parser.parse_args(arguments)
+    try:
+        text = report(Evidence.read(options.results))
+    except PiaseError as error:
+        parser.error(str(error))
+    Console(soft_wrap=True).print(text, markup=False, highlight=False)
+
+
+if __name__ == "__main__":
+    main()

@@ -1,0 +1,261 @@
+"""The second plan of the evidence on curricula: its runner, and what it says of stored lines."""
+
+from __future__ import annotations
+
+import dataclasses
+import itertools
+import json
+import re
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+pytest.importorskip("torch")
+pytest.importorskip("scipy")
+pytest.importorskip("jinja2")
+
+from scipy import stats
+
+from piase_gym import curricula
+from piase_gym.benchmarks.studies.evidence import plan, study, verdict
+from piase_gym.benchmarks.studies.jobs import read_lines
+from piase_gym.errors import MissingExtraError
+from piase_gym.training.curriculum_settings import import_ppo
+from tests.paths import DOCS
+
+PAGE = (DOCS / "evidence_teachers.md").read_text("utf-8")
+NAMES = list(plan.TARGETS)
+
+
+def test_the_plan_is_what_the_page_says() -> None:
+    text = " ".join(PAGE.split("## Results")[0].split())
+    settings = import_ppo().Settings()
+    fast, slow = plan.TARGETS["rooms"].learner, plan.TARGETS["text_quest"].learner
+    assert f"{fast['num_envs']} environments, {fast['num_steps']} steps between updates" in text
+    assert f"minibatches of {fast['minibatch']:,}, {fast['epochs']} epochs" in text
+    assert (
+        "TextRoom: {num_envs} environments, {num_steps} steps, {minibatch}, {epochs}".format(**slow)
+        in text
+    )
+    assert f"learning rate {settings.learning_rate}" in text
+    assert "the seeds 1000 and 1001" in text
+    assert list(plan.TRIED) == [1000, 1001]
+    assert f"tested on {plan.TESTS} levels of the part `held_out`" in text
+    assert f"looked at {plan.MARKS} times on the way, on {plan.LOOKS} levels" in text
+    assert "1 − 0.05/5" in text
+    assert pytest.approx(1 - 0.05 / 5) == verdict.CORRECTED
+    assert re.findall(r"^\| `(\w+)` \| [A-Z]\w+ \|", PAGE, re.M) == NAMES
+    assert len({curricula.load(name).world for name in NAMES}) >= 4
+    every = study.jobs(dict.fromkeys(NAMES, 1))
+    assert len(every) == len({job.key for job in every}) == 600
+    assert {job.seed for job in every[:60]} == {0}  # a finished seed is a fair part
+    assert not {job.seed for job in every} & set(plan.TRIED)
+    assert verdict.arms() in PAGE
+
+
+def test_arms_differ_in_what_they_are_named_for_alone() -> None:
+    for name in NAMES:
+        old, new = plan.curriculum(name), plan.curriculum(name, "repaired")
+        assert new.sha256 == curricula.load(name).sha256
+        flat, bare = plan.curriculum(name, "unbranched"), plan.curriculum(name, "order")
+        for steps in zip(old.steps, new.steps, flat.steps, bare.steps, strict=True):
+            assert len({str(s.completion_criteria) + str(s.fields) for s in steps}) == 1
+            was, now, unbranched, ordered = steps
+            assert was.max_attempts == now.patience == unbranched.patience
+            assert was.patience is now.max_attempts is ordered.patience is None
+            assert was.adaptation_rules == now.adaptation_rules
+            kept = [r for r in now.adaptation_rules if "BRANCH" not in r[1]]
+            assert list(unbranched.adaptation_rules) == kept
+            assert (ordered.adaptation_rules, ordered.max_attempts) == ((), None)
+    target = plan.TARGETS["door_key"]
+    made = {name: plan.ARMS[name].make(target)[1] for name in plan.ARMS if name != "syllabus"}
+    assert made["target_only"]._weights == {5: 1.0}
+    assert (made["sequential"].share, made["domain_randomisation"].random) == (0.8, 1.0)
+    assert made["alp_gmm"].random < 1.0
+
+
+@pytest.mark.parametrize(
+    ("shares", "expected"),
+    [
+        ({}, None),
+        ({10: [0.1]}, None),
+        ({10: [0.05, 0.05]}, None),  # 5 % is not above
+        ({10: [0.0, 0.2]}, 10),
+        ({10: [0.0, 0.0], 20: [0.04, 0.08]}, 20),
+        ({10: [0.0, 0.0], 20: [0.0, 0.0]}, 20),
+    ],
+)
+def test_budgets_follow_from_the_calibration(shares: Any, expected: int | None) -> None:
+    target = dataclasses.replace(plan.TARGETS["rooms"], budgets=(10, 20))
+    assert plan.budget(target, shares) == expected
+
+
+SMALL = {"num_envs": 4, "num_steps": 32, "minibatch": 64, "epochs": 1}
+
+
+def test_what_is_there_is_not_done_again_and_the_rest_comes_out_the_same(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    tiny = dataclasses.replace(plan.TARGETS["door_key"], budgets=(256,), learner=SMALL)
+    monkeypatch.setattr(study, "TARGETS", {"door_key": tiny})
+    arms = {name: plan.ARMS[name] for name in ("target_only", "dse", "plr")}
+    for where in (plan, study):
+        monkeypatch.setattr(where, "ARMS", arms)
+    monkeypatch.setattr(plan, "SEEDS", range(1))
+    monkeypatch.setattr(study.Job.__init__, "__defaults__", (6, 4, 2))
+    out = tmp_path / "lines.jsonl"
+    study.main(["--out", str(out)])
+    first = out.read_text("utf-8").splitlines()
+    lines = read_lines(out)
+    assert [(x["arm"], x["seed"]) for x in lines[:2]] == [("target_only", s) for s in plan.TRIED]
+    assert [(x["arm"], x["seed"]) for x in lines[2:]] == [(arm, 0) for arm in arms]
+    for line in lines:
+        assert len(line["won"]) == len(line["returns"]) == len(line["levels"]) == 6
+        assert [look["steps"] for look in line["curve"]] == [128, 256]
+        assert sum(line["steps_by_step"].values()) <= line["trained"] == 256
+    assert set(lines[2]["steps_by_step"]) <= {"5"}
+    assert set(lines[3]["steps_by_step"]) <= {"1"}
+    out.write_text("\n".join([*first[:3], first[3][:90]]), "utf-8")  # broken off in mid-line
+    study.main(["--out", str(out)])
+    again = [{**line, "cpu_seconds": 0} for line in read_lines(out)]
+    assert again == [{**line, "cpu_seconds": 0} for line in lines]
+
+
+# -- the verdict ---------------------------------------------------------------------------------
+
+
+def write(path: Path, won: Any, seeds: range = plan.SEEDS, arms: Any = None) -> verdict.Evidence:
+    """Write lines of trainings: `won(arm, target, seed)` of 200 tests; the budget is 1,000,000."""
+    lines: list[Any] = []
+    for target, seed in itertools.product(NAMES, plan.TRIED):
+        steps = plan.TARGETS[target].budgets[0]
+        lines.append(line_of(study.Job("target_only", target, seed, steps), 20))
+    budgets = {name: target.budgets[0] for name, target in plan.TARGETS.items()}
+    for job in study.jobs(budgets):
+        if job.seed in seeds and (arms is None or job.arm in arms):
+            lines.append(line_of(job, won(job.arm, job.target, job.seed)))
+    path.write_text("".join(json.dumps(line) + "\n" for line in lines), "utf-8")
+    return verdict.Evidence.read(path)
+
+
+def line_of(job: study.Job, won: int) -> dict[str, Any]:
+    """Return a line of a training that has reached half of a look when its share of wins says."""
+    looks = [(n + 1) * job.steps // 10 for n in range(10)]
+    curve = [{"steps": at, "won": won / 200 * (n + 1) / 5} for n, at in enumerate(looks)]
+    return {
+        "plan": plan.PLAN,
+        "key": job.key,
+        **vars(job),
+        "won": "1" * won + "0" * (200 - won),
+        "curve": curve,
+        "outcome": "running",
+        "cpu_seconds": {"training": 36.0, "looks": 0.0},
+    }
+
+
+def better_by(points: int, arm: str = "dse", spread: int = 3) -> Any:
+    """Return wins where an arm is so much better than all others."""
+    return lambda a, target, seed: 60 + seed % spread + (2 * points if a == arm else seed % 2)
+
+
+def test_the_verdict_goes_by_the_plans_rule(tmp_path: Path) -> None:
+    found = write(tmp_path / "a", better_by(10))
+    assert found.helps
+    assert set(found.verdicts("uniform").values()) == {"better"}
+    assert "**The DSE helps" not in (text := verdict.report(found))
+    assert "**the DSE helps: against `uniform` it helps" in text
+    assert "600 of the 600 planned trainings are in" in text
+    small = write(tmp_path / "b", better_by(4))  # certain, and smaller than what counts
+    assert small.conclusion("uniform") == ""
+    gap = small.gap("dse", "uniform", "rooms")
+    assert gap is not None
+    assert gap.low > 0
+    worse = write(tmp_path / "c", better_by(10, "sequential"))
+    assert (worse.conclusion("uniform"), worse.conclusion("sequential")) == ("", "hurts")
+    assert "against `sequential` it hurts" in verdict.report(worse)
+    mixed = write(
+        tmp_path / "d",
+        lambda a, t, s: 60 + s % 3 + (a == "dse") * (-20 if t == "rooms" else 20),
+    )
+    assert mixed.verdicts("uniform")["rooms"] == "worse"
+    assert mixed.conclusion("uniform") == ""
+    nothing = write(tmp_path / "e", lambda a, t, s: (40 if a == "dse" else 8) * (t == "rooms"))
+    assert list(nothing.verdicts("uniform").values()).count("nothing learnt") == 4
+    assert nothing.conclusion("uniform") == ""
+
+
+def test_intervals_are_students_at_the_corrected_level(tmp_path: Path) -> None:
+    def won(arm: str, target: str, seed: int) -> int:
+        return 80 + 3 * seed if arm == "dse" else 80 + (seed * seed) % 7
+
+    found = write(tmp_path / "a", won)
+    gaps = [(won("dse", "", s) - won("plr", "", s)) / 200 for s in plan.SEEDS]
+    for level, gap in (
+        (0.99, found.gap("dse", "plr", "rooms")),
+        (0.95, found.everywhere("dse", "plr")),
+    ):
+        theirs = stats.ttest_1samp(gaps, 0).confidence_interval(level)
+        assert gap is not None
+        assert (gap.low, gap.high) == pytest.approx((theirs.low, theirs.high))
+    assert found.middle("dse", ["rooms"]).estimate == pytest.approx(
+        stats.trim_mean([won("dse", "", s) / 200 for s in plan.SEEDS], 0.25)
+    )
+
+
+def test_steps_to_threshold_are_a_share_of_the_budget(tmp_path: Path) -> None:
+    found = write(tmp_path / "a", lambda arm, target, seed: 200 if arm == "dse" else 50)
+    assert set(found.values("dse", "rooms", verdict.to_threshold)) == {0.3}
+    assert set(found.values("plr", "rooms", verdict.to_threshold)) == {1.0}
+    early = found.gap("dse", "plr", "rooms", verdict.to_threshold)
+    assert early is not None
+    assert early.estimate == pytest.approx(-0.7)
+
+
+def test_what_is_not_complete_is_not_compared_and_said(tmp_path: Path) -> None:
+    def without_the_last(arm: str, target: str, seed: int) -> int:
+        return better_by(10)(arm, target, seed)  # type: ignore[no-any-return]
+
+    part = write(tmp_path / "a", without_the_last, range(3))
+    lines = read_lines(tmp_path / "a")
+    last = next(x for x in reversed(lines) if (x["arm"], x["target"]) == ("plr", "explore"))
+    (tmp_path / "a").write_text(
+        "".join(json.dumps(x) + "\n" for x in lines if x["key"] != last["key"]), "utf-8"
+    )
+    cut = verdict.Evidence.read(tmp_path / "a")
+    assert (part.complete("explore"), cut.complete("explore")) == ([0, 1, 2], [0, 1])
+    assert len(cut.values("dse", "explore")) == 2
+    text = verdict.report(cut)
+    assert "179 of the 600 planned trainings are in" in text
+    assert "**Preliminary: " in text
+    assert "`explore` 2 of 10 seeds" in text
+    ours = [name for name in plan.ARMS if name != "syllabus"]
+    lacking = write(tmp_path / "b", better_by(10), range(2), ours)
+    assert "The arm `syllabus` is left out" in verdict.report(lacking)
+    assert lacking.complete("rooms") == [0, 1]
+    empty = verdict.Evidence.read(tmp_path / "none")
+    assert "0 of 600 planned trainings" in verdict.report(empty)
+
+
+def test_lines_of_other_plans_and_budgets_are_not_counted(tmp_path: Path) -> None:
+    write(tmp_path / "a", better_by(10), range(1))
+    strange = [
+        line_of(study.Job("dse", "rooms", 0, 123), 200),
+        {**line_of(study.Job("dse", "rooms", 0, 1_000_000), 200), "key": "other", "plan": 1},
+    ]
+    with (tmp_path / "a").open("a", encoding="utf-8") as file:
+        file.writelines(json.dumps(line) + "\n" for line in strange)
+    found = verdict.Evidence.read(tmp_path / "a")
+    assert (found.strange, len(found.lines)) == (2, 60)
+
+
+def test_the_page_says_what_the_stored_lines_say() -> None:
+    results = PAGE.split("<!-- teachers -->\n")[1].split("<!-- end -->")[0]
+    assert results == verdict.stored()
+
+
+def test_the_arm_of_others_is_named_where_their_package_is_missing() -> None:
+    if "syllabus" in plan.available():
+        pytest.skip("it is there")
+    with pytest.raises(MissingExtraError, match="syllabus-rl"):
+        plan.ARMS["syllabus"].make(plan.TARGETS["rooms"])
