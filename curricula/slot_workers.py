@@ -139,6 +139,7 @@ class SlotWorker:
     def __init__(self, spec: EnvSpec, slots: Sequence[int]) -> None:
         """Make the environments."""
         self._slots = {slot: _SlotEnv(spec) for slot in slots}
+        self.runners = [slot.env.runner for slot in self._slots.values()]
 
     def execute(self, commands: Sequence[SlotCommand]) -> list[SlotResult]:
         """Let slots do what they are told, and report.
@@ -193,6 +194,8 @@ class WorkerPool:
         """Start the workers."""
         self.workers = workers
         self._local = SlotWorker(spec, range(slots)) if workers == 0 else None
+        self.runners = [] if self._local is None else self._local.runners
+        """The runners of slots that are hosted in this process."""
         self._pipes: list[Any] = []
         self._processes: list[Any] = []
         self._ready: list[SlotResult] = []

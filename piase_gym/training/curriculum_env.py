@@ -12,6 +12,7 @@ from numpy.typing import NDArray
 
 import piase_gym
 from piase_gym.agents import make_agent
+from piase_gym.benchmarks.evaluation.levels import train_apart
 from piase_gym.curricula import ProgressStore
 from piase_gym.curricula.schema import DevelopmentalCurriculum
 from piase_gym.curricula.simulated_learner import agent_of, base_fields, world_of
@@ -131,6 +132,8 @@ def make_curriculum_env(
         slots = ParallelCurricula(
             name, curriculum, slots=num_envs, workers=0, **options, **seats, **fields
         )
+        for runner in slots.controller.workers.runners:
+            train_apart(runner)
         return SlotBatch(slots, slots.controller.agent)
     batch = piase_gym.batch_env(
         name,
@@ -139,6 +142,7 @@ def make_curriculum_env(
         partners=dict(curriculum.partners) or None,
         **fields,
     )
+    train_apart(batch)
     agent = agent_of(curriculum, batch.agents)
     inner = batch if log is None else AvtLogger(batch, log, level="actions")
     return CurriculumWrapper(inner, {agent: curriculum}, **options)

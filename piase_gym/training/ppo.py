@@ -43,6 +43,7 @@ from rich.console import Console
 from torch import Tensor, nn
 
 import piase_gym
+from piase_gym.benchmarks.evaluation.levels import train_apart
 from piase_gym.benchmarks.evaluation.statistics import wilson
 from piase_gym.core.files import write_json
 from piase_gym.errors import ConfigError
@@ -366,6 +367,7 @@ class Trainer:
             self.env = piase_gym.batch_env(
                 task, num_envs=settings.num_envs, autoreset=mode, **config
             )
+            train_apart(self.env)
         elif settings.training_reward != "own":
             raise ConfigError("training rewards need the name of a task")
         self.learners = [Learner(settings, self.env, seats) for seats in self._roles()]
@@ -544,7 +546,6 @@ def evaluate(
     return float(play(policy, task, HELD_OUT, greedy, **config).mean())
 
 
-@torch.no_grad()
 def play(
     policy: Policy | Sequence[Policy],
     task: Any,
@@ -553,6 +554,21 @@ def play(
     **config: Any,
 ) -> NDArray[np.bool_]:
     """Play one episode of each seed; return who won, shape (seeds, agents).
+
+    `play_returns` tells what everybody got as well; both take the same arguments.
+    """
+    return play_returns(policy, task, seeds, greedy, **config)[0]
+
+
+@torch.no_grad()
+def play_returns(
+    policy: Policy | Sequence[Policy],
+    task: Any,
+    seeds: range,
+    greedy: bool = False,
+    **config: Any,
+) -> tuple[NDArray[np.bool_], NDArray[np.float64]]:
+    """Play one episode of each seed; return who won and the returns, shapes (seeds, agents).
 
     Args:
         policy: Of all agents, or one for each (`Trainer.policies`).
@@ -569,7 +585,7 @@ def play(
     groups = [(one, [a for a in range(shape[1]) if policies[a] is one]) for one in {*policies}]
     groups.sort(key=lambda group: group[1])
     memories = [one.blank(shape[0] * len(seats)) for one, seats in groups]
-    acts = np.zeros(shape, np.int64)
+    acts, returns = np.zeros(shape, np.int64), np.zeros(shape)
     while infos["alive"].any():
         for k, (one, seats) in enumerate(groups):
             seen = torch.as_tensor(shown[:, seats]).flatten(0, 1)
@@ -579,10 +595,12 @@ def play(
             drawn = torch.multinomial(probs, 1, generator=generator)
             actions = probs.argmax(-1) if greedy else drawn
             acts[:, seats] = actions.numpy().reshape(shape[0], -1)
-        shown, _, _, _, infos = env.step(acts)
+        shown, rewards, _, _, infos = env.step(acts)
+        returns += rewards
     seats = [env.world.agents.index(name) for name in env.agents]
     worlds = map(env.single, range(len(seeds)))  # who was terminated may also have lost
-    return np.array([[world.result(seat) == "won" for seat in seats] for world in worlds])
+    won = np.array([[world.result(seat) == "won" for seat in seats] for world in worlds])
+    return won, returns
 
 
 def run(task: str, settings: Settings, seed: int, console: Console) -> dict[str, Any]:

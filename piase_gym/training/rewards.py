@@ -51,6 +51,11 @@ COSTS: Final[Mapping[str, tuple[str, ...]]] = {
 """What acting costs in each world, by the names in its table of rewards."""
 
 
+def usual_reward(world: str) -> str:
+    """Return what references are trained with: small costs where acting costs anything."""
+    return "small_costs" if world in COSTS else "own"
+
+
 NO_FIELDS: Final = ("partners", "configs", "copy", "scenario", "envelope")
 """Arguments of `batch_env` beside the fields of configs."""
 
