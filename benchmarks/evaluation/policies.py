@@ -203,7 +203,8 @@ class Policy:
         """
         if not isinstance(self.source, ModelFolder):
             return self
-        return _read_file("sb3", self.source.path(setting), self.name, self.run)
+        path = self.source.path(setting)
+        return _read_file(KINDS[path.suffix], path, self.name, self.run)
 
     def make(self) -> Agent:
         """Return a new agent.

@@ -34,6 +34,7 @@ from piase_gym.benchmarks.evaluation.suites import (
     expand,
     ids_of,
 )
+from piase_gym.benchmarks.references.references import BLIND
 from piase_gym.core.files import write_json
 from piase_gym.errors import PiaseError, TrainingError
 from piase_gym.registry import list_tasks, missing, task_spec
@@ -55,8 +56,15 @@ SLOW: Mapping[str, Any] = {
     "eval_episodes": 20,
 }
 """What differs from the defaults of `TrainSettings` where no kernel steps the world."""
-FAST: Mapping[str, Any] = {"algo": "batch_ppo", "num_steps": 32, "epochs": 2, "eval_episodes": 50}
+FAST: Mapping[str, Any] = {
+    "algo": "batch_ppo",
+    "num_steps": 32,
+    "epochs": 2,
+    "width": 64,
+    "eval_episodes": 50,
+}
 """What differs from them where one does."""
+WIDE: Mapping[str, Any] = {"width": 128}
 SLOTS = 1024
 """Agents of all environments together, where a kernel steps them."""
 
@@ -92,12 +100,12 @@ PASSES = (
         {},
         unsolved_only=False,
     ),
-    Pass("long", {"GridWorld": 16_000_000, "WordCraft": 8_000_000, "ObjectSearch": 8_000_000}, {}),
-    Pass("shaped", {"GridWorld": 16_000_000}, {"training_reward": "shaped"}),
+    Pass("long", {"GridWorld": 16_000_000, "WordCraft": 8_000_000, "ObjectSearch": 8_000_000}, WIDE),
+    Pass("shaped", {"GridWorld": 16_000_000}, {**WIDE, "training_reward": "shaped"}),
     Pass(
         "memory",
         {"GridWorld": 16_000_000, "WordCraft": 8_000_000, "ObjectSearch": 8_000_000},
-        {"memory": 128},
+        {**WIDE, "memory": 128},
     ),
     Pass(
         "slow",
@@ -219,7 +227,7 @@ def play_rows(result: TrainResult, rows: Sequence[Row]) -> dict[str, Any]:
     """Return the split that a policy played, and values and wins of its episodes by label."""
     count = stored_counts().get(rows[0].task)
     split = "held_out" if count is not None and count.fixed else "new_levels"
-    players = {"trained": str(result.policy), "random": "random"}
+    players = {"trained": str(result.policy), **{name: name for name in BLIND}}
     options: dict[str, Any] = {"episodes": EPISODES, "split": split, "references": {}}
     results = evaluate(players, Suite(name="played", rows=tuple(rows)), **options)
     told: dict[str, Any] = {}
@@ -312,7 +320,8 @@ def _collected(runs: Sequence[Mapping[str, Any]]) -> dict[str, Any]:
             for key in ("values", "won")
             if key in own[0]["trained"]
         }
-        labels[label]["random"] = {k: _rounded(v) for k, v in own[0]["random"].items()}
+        for name in BLIND:
+            labels[label][name] = {k: _rounded(v) for k, v in own[0][name].items()}
     return {
         **{key: runs[0][key] for key in same},
         "steps": [run["steps"] for run in runs],

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any
 
@@ -22,7 +22,7 @@ from rich.text import Text
 from piase_gym.cli.console import console, errors
 from piase_gym.cli.options import KeyEnv, import_modules
 from piase_gym.core.files import require_folder
-from piase_gym.errors import ConfigError
+from piase_gym.errors import ConfigError, UnknownNameError
 
 if TYPE_CHECKING:
     from piase_gym.benchmarks.evaluation.protocol import EpisodeRecord
@@ -278,6 +278,39 @@ def references(
     measure.write_references(target, found)
     console.print(f"{len(found['settings'])} tasks are in {target}")
     _tell(problems)
+
+
+@bench.command()
+def learners(
+    folder: Annotated[Path, typer.Argument(help="Where trainings are kept, and go on.")],
+    seeds: Annotated[int, typer.Option(min=1, help="Trainings of a task.")] = 5,
+    task: Annotated[
+        list[str] | None, typer.Option("--task", metavar="PATTERN", help="Only these ids.")
+    ] = None,
+    store: Annotated[
+        bool,
+        typer.Option("--store", help="Train nothing; keep what is there in the package."),
+    ] = False,
+) -> None:
+    """Train learners on every id, or store what they came to as references."""
+    from piase_gym.benchmarks.references.learners import tasks, train_all
+    from piase_gym.benchmarks.references.store import store_learners
+
+    rows = tasks(task or ())
+    if not rows:
+        raise UnknownNameError("task", str(task), tasks())
+    if store:
+        for line in store_learners(folder, rows):
+            console.print(line, soft_wrap=True)
+        return
+
+    def told(name: str, played: Mapping[str, Any]) -> None:
+        steps, seconds = played["steps"], played["cpu_seconds"]
+        line = f"{name}: {played['reason']} after {steps:,} steps, {seconds:.0f} CPU-seconds"
+        console.print(line, soft_wrap=True)
+
+    require_folder(folder)
+    _tell(train_all(folder, rows, seeds=seeds, report=told))
 
 
 def _train(suite: Suite, workers: int, missing: bool) -> list[Problem]:
