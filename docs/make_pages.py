@@ -18,6 +18,11 @@ import piase_gym
 from piase_gym import names, registry, scenarios
 from piase_gym.benchmarks.evaluation.levels import stored_counts
 from piase_gym.benchmarks.evaluation.tables import exploitability_table, reference_table
+from piase_gym.benchmarks.references.learned import (
+    learners_table,
+    open_problems_table,
+    trainings_table,
+)
 from piase_gym.benchmarks.references.references import shipped
 from piase_gym.benchmarks.speed.measure import stored_sections as measured
 from piase_gym.benchmarks.studies import curriculum_report, physics_reach, training_report
@@ -197,7 +202,8 @@ def kinds(name: str) -> str:
 def readme(text: str) -> str:
     """Return the README with its table written anew."""
     before, rest = text.split(START)
-    return before + START + films_table() + "\n" + worlds_table() + END + rest.split(END)[1]
+    text = before + START + films_table() + "\n" + worlds_table() + END + rest.split(END)[1]
+    return with_learners(text)
 
 
 def with_references(text: str) -> str:
@@ -205,6 +211,13 @@ def with_references(text: str) -> str:
     before, rest = text.split("<!-- references -->\n")
     after = rest.split("<!-- end -->", 1)[1]
     return f"{before}<!-- references -->\n{reference_table(shipped())}<!-- end -->{after}"
+
+
+def with_learners(text: str) -> str:
+    """Return a page with what learners came to, at those of the places that it has."""
+    shown = {"open": open_problems_table, "worlds": learners_table, "trainings": trainings_table}
+    here = {name: table() for name, table in shown.items() if f"<!-- learners: {name} -->" in text}
+    return with_sections(text, "learners", here)
 
 
 def with_exploitability(text: str) -> str:
@@ -284,6 +297,7 @@ WRITERS: Mapping[str, Sequence[Callable[[str], str]]] = {
     "exploring.md": (with_measured("object_search", "object_search"),),
     "following_curricula.md": (with_measured("cost", "curriculum"),),
     "language_models.md": (with_measured("llm", "llm"),),
+    "open_problems.md": (with_learners,),
     "memory.md": (with_measured("memory", "memory"),),
     "intercode.md": (with_measured("sql_query", "sql_query"),),
     "runs.md": (with_measured("logging", "logs"),),

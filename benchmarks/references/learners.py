@@ -65,6 +65,8 @@ FAST: Mapping[str, Any] = {
 }
 """What differs from them where one does."""
 WIDE: Mapping[str, Any] = {"width": 128}
+PAYOFFS = ("SocialDilemma",)
+"""Worlds in which nothing is won."""
 SLOTS = 1024
 """Agents of all environments together, where a kernel steps them."""
 
@@ -163,7 +165,7 @@ def settings_for(setting: Setting, attempt: Pass, seed: int) -> TrainSettings | 
         looks = {"eval_every": steps // 3, "save_every": steps}
         return TrainSettings(**{**told, **looks, **SLOW, "stop_at": SOLVED, **attempt.options})
     reward = {"training_reward": usual_reward(spec.world)}
-    looks = {"eval_every": steps // 8, "save_every": 4_000_000, "stop_at": SOLVED}
+    looks = {"eval_every": steps // 4, "save_every": 4_000_000, "stop_at": SOLVED}
     envs = {"num_envs": max(32, SLOTS // len(setting.agents))}
     return TrainSettings(**{**told, **looks, **FAST, **envs, **reward, **attempt.options})
 
@@ -199,8 +201,14 @@ def train_all(
 
 
 def train_one(place: Path, settings: TrainSettings, rows: Sequence[Row]) -> dict[str, Any]:
-    """Train one policy, or go on with it; let it play, and return what is kept of both."""
+    """Train one policy, or go on with it; let it play, and return what is kept of both.
+
+    Raises:
+        KeyboardInterrupt: If a signal ended the training, which can go on.
+    """
     result = train(settings, place, resume=(place / "settings.json").exists())
+    if result.reason == "interrupted":
+        raise KeyboardInterrupt
     curve = [[line["steps"], line["dev"], line.get("return")] for line in Folder(place).history()]
     found: dict[str, Any] = {
         "task": settings.task,
@@ -236,9 +244,9 @@ def play_rows(result: TrainResult, rows: Sequence[Row]) -> dict[str, Any]:
         for name in players:
             row, records = results.row(label, name), results.of(label, name)
             if row.faults:
-                raise TrainingError(f"{label}: {row.faults[0]}")
+                raise TrainingError(f"{label}, {name}: {next(iter(row.faults))}")
             told[label][name] = {"values": by_run(records)[0]}
-            if row.success is not None:
+            if task_spec(rows[0].task).world not in PAYOFFS:
                 told[label][name]["won"] = by_run(records, lambda record: record.won)[0]
     return {"split": split, "episodes": EPISODES, "labels": told}
 

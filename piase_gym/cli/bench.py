@@ -82,8 +82,15 @@ def standard(
     key_env: KeyEnv = None,
     module: Modules = None,
     split: Annotated[str, typer.Option(help="train, dev, held_out or new_levels.")] = "held_out",
+    references: Annotated[
+        bool,
+        typer.Option("--references", help="Play nothing; show what is stored of learners."),
+    ] = False,
 ) -> None:
     """Play the suite that papers report, on held-out seeds, scenarios and partners."""
+    if references:
+        _show_learned()
+        return
     _run("standard", out, workers, episodes, split, policy, STANDARD, module)
 
 
@@ -311,6 +318,29 @@ def learners(
 
     require_folder(folder)
     _tell(train_all(folder, rows, seeds=seeds, report=told))
+
+
+def _show_learned() -> None:
+    """Show of every setting of the standard suite what the best learner came to."""
+    from piase_gym.benchmarks.evaluation.suites import standard
+    from piase_gym.benchmarks.references.learned import best, learned
+
+    known, table = learned(), Table("task", "learner", box=None)
+    for title in ("runs", "gets", "wins", "random wins", ""):
+        table.add_column(title, justify="right")
+    labels = [s.label for split in ("held_out", "dev") for s in standard().settings(split)[0]]
+    for label in dict.fromkeys(labels):
+        if label not in known:
+            table.add_row(label, "none", "", "", "", "", "not trained")
+            continue
+        row = best(known[label])
+        won = "" if row.success is None else f"{row.success.estimate:.0%}"
+        random = "" if row.random_success is None else f"{row.random_success:.0%}"
+        mark = "open" if row.at_random_level else ""
+        cells = (row.learner, str(row.runs), f"{row.value.estimate:.2f}", won, random, mark)
+        table.add_row(label, *cells)
+    console.print(table, soft_wrap=True)
+    console.print("open: the best learner is at random level; see docs/open_problems.md")
 
 
 def _train(suite: Suite, workers: int, missing: bool) -> list[Problem]:

@@ -278,7 +278,7 @@ def test_a_training_through_a_curriculum_meets_none_either(
     met = Met(monkeypatch)
     for world, fields in (
         ("GridWorld", {"layout": "door_key", "width": 6, "height": 6, "max_steps": 4}),
-        ("TextRoom", {"quest": "easy", "max_steps": 4}),
+        ("TextRoom", {"rooms": 4, "depth": 2, "max_steps": 4}),
     ):
         before = len(met.levels)
         won = {"metric": "task_success", "operator": "==", "value": True}
