@@ -102,7 +102,9 @@ PASSES = (
         {},
         unsolved_only=False,
     ),
-    Pass("long", {"GridWorld": 16_000_000, "WordCraft": 8_000_000, "ObjectSearch": 8_000_000}, WIDE),
+    Pass(
+        "long", {"GridWorld": 16_000_000, "WordCraft": 8_000_000, "ObjectSearch": 8_000_000}, WIDE
+    ),
     Pass("shaped", {"GridWorld": 16_000_000}, {**WIDE, "training_reward": "shaped"}),
     Pass(
         "memory",

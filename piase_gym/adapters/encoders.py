@@ -28,6 +28,7 @@ else:
     except ModuleNotFoundError as error:
         raise MissingExtraError("CellFeatures", "train") from error
 
+
 class CellEncoder(nn.Module):
     """Encodes vectors of whole numbers, each of which is a symbol.
 

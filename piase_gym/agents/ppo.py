@@ -19,8 +19,8 @@ from numpy.typing import NDArray
 
 from piase_gym.agents.base import Action, BatchPercept
 from piase_gym.agents.sb3_archive import LARGEST, require_file
-from piase_gym.agents.space_data import read_space, symbol_starts
 from piase_gym.agents.simple import SeededAgent, draw_at, draws_at, percept_of
+from piase_gym.agents.space_data import read_space, symbol_starts
 from piase_gym.errors import MissingExtraError, PolicyError, SnapshotError
 
 if TYPE_CHECKING:
@@ -121,8 +121,10 @@ class Checkpoint:
         self.observation_space, self.action_space = seen, acts
         self.seats: dict[str, int] = dict(self.card["seats"])
         self.actors = [Actor(state, seen) for state in found["policies"]]
-        scores = [actor.step(np.zeros((1, *seen.shape)), np.zeros((1, actor.length)))[0]
-                  for actor in self.actors]
+        scores = [
+            actor.step(np.zeros((1, *seen.shape)), np.zeros((1, actor.length)))[0]
+            for actor in self.actors
+        ]
         if not set(self.seats.values()) <= set(range(len(scores))) or not scores:
             raise PolicyError("its seats name policies that are not in it")
         if any(row.shape != (1, acts.n) for row in scores):

@@ -97,8 +97,8 @@ class BatchRun:
             if kept["looked_at"] < 0 or since >= self.settings.eval_every or (ending and since):
                 self._look()
             stop = self.settings.stop_at
-            trained = stop is not None and steps > 0 and self.reason == "finished"
-            if trained and kept["dev"] >= stop:
+            trained = kept["looked_at"] > 0 and self.reason == "finished"
+            if stop is not None and trained and kept["dev"] >= stop:
                 self.reason, ending = "solved", True
             if ending or steps - kept["saved_at"] >= self.settings.save_every:
                 self._save()

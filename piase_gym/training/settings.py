@@ -161,7 +161,7 @@ class TrainResult:
     """What came of a run.
 
     Attributes:
-        policy: The file of the best policy; ``sb3:<policy>`` plays it.
+        policy: The file of the best policy; `name` plays it.
         steps: Agent steps done.
         reason: ``finished``, ``solved`` (early) or ``interrupted``.
         dev: Success of the best policy on the dev seeds.
@@ -177,6 +177,11 @@ class TrainResult:
     wilson95: tuple[float, float]
     best_steps: int
     cpu_seconds: float
+
+    @property
+    def name(self) -> str:
+        """The name of the best policy, as `make_agent` takes it."""
+        return f"{'sb3' if self.policy.suffix == '.zip' else 'ppo'}:{self.policy}"
 
 
 def partners_of(settings: TrainSettings, agents: Sequence[str]) -> dict[str, str]:

@@ -578,7 +578,9 @@ class ArrayWorld(World[C, F]):
     def levels(self, states: NDArray[Any], which: NDArray[np.int64]) -> NDArray[np.uint64]:
         """Return what `level` returns, as numbers, of some of many environments."""
         found = np.zeros(len(which), np.uint64)
-        hash_rows(bytes_of(states), _drawn_parts(states.dtype, tuple(self.state_fields)), which, found)
+        hash_rows(
+            bytes_of(states), _drawn_parts(states.dtype, tuple(self.state_fields)), which, found
+        )
         return found
 
     @staticmethod

@@ -122,8 +122,14 @@ def test_memory_matters_is_forgotten_at_the_reset_and_is_a_value(files: dict[str
     other = pickle.loads(pickle.dumps(agent))
     other.set_state(kept)
     assert played(other, range(30, 60), None) == after
-    scores = {tuple(agent.checkpoint.actor("agent_1").step(
-        env.world.vectors()[1][None], np.full((1, 8), value))[0][0]) for value in (-0.9, 0.0, 0.9)}
+    scores = {
+        tuple(
+            agent.checkpoint.actor("agent_1").step(
+                env.world.vectors()[1][None], np.full((1, 8), value)
+            )[0][0]
+        )
+        for value in (-0.9, 0.0, 0.9)
+    }
     assert len(scores) == 3
     with pytest.raises(SnapshotError, match="memory"):
         other.set_state({**kept, "memory": [0.0]})
@@ -206,9 +212,11 @@ def test_strange_files_are_refused(files: dict[str, Path], tmp_path: Path, case:
 def test_what_it_was_not_trained_for_is_refused(files: dict[str, Path], tmp_path: Path) -> None:
     with pytest.raises(PolicyError, match="there is no model"):
         make_agent(f"ppo:{tmp_path}/none.pt")
-    env = piase_gym.parallel_env("GridWorld", partners={"agent_1": f"ppo:{files['payoffs']}"}, agents=2)
+    env = piase_gym.parallel_env(
+        "GridWorld", partners={"agent_1": f"ppo:{files['payoffs']}"}, agents=2
+    )
+    env.reset(seed=0)
     with pytest.raises(PolicyError, match="was trained for observations"):
-        env.reset(seed=0)
         env.step({"agent_0": 0})
     agent = make_agent(f"ppo:{files['pair']}")
     agent.set_id("somebody")

@@ -22,7 +22,7 @@ pytest.importorskip("stable_baselines3")
 from piase_gym.benchmarks.references import learners, store  # noqa: E402  # needs the extra
 from piase_gym.training.train import TrainSettings, train  # noqa: E402
 
-EASY, WIDE = "piase/GridWorld-Empty-5x5-v1", "piase/GridWorld-Empty-Random-8x8-v1"
+EASY, HARD = "piase/GridWorld-Empty-5x5-v1", "piase/GridWorld-DoorKey-8x8-v1"
 
 
 # -- what is open --------------------------------------------------------------------------
@@ -65,7 +65,10 @@ def test_a_better_learner_closes_a_task(monkeypatch: pytest.MonkeyPatch) -> None
     table = learned.open_problems_table(references)
     assert "| task | ppo, 0 M steps, 1 run | 0.25" in table
     assert table.strip().endswith("| oracle | 9.00 |")
-    episodes = {"values": [[5.0, 5.1], [5.2, 5.0]], **{b: {"values": [0.0, 1.0]} for b in ("noop", "random")}}
+    episodes = {
+        "values": [[5.0, 5.1], [5.2, 5.0]],
+        **{b: {"values": [0.0, 1.0]} for b in ("noop", "random")},
+    }
     row = {"algo": "batch_ppo", "reward": "own", "memory": 8, "budget": 2_000_000}
     row |= {"split": "held_out", "labels": {"task": episodes}}
     monkeypatch.setattr(learned, "stored_learners", lambda: {"task": row})
@@ -75,7 +78,9 @@ def test_a_better_learner_closes_a_task(monkeypatch: pytest.MonkeyPatch) -> None
 
 def test_the_page_of_open_problems_has_them_all_and_no_other() -> None:
     page = (ROOT / "docs" / "open_problems.md").read_text("utf-8")
-    shown = {line.split("|")[1].strip() for line in page.splitlines() if line.startswith("| piase/")}
+    shown = {
+        line.split("|")[1].strip() for line in page.splitlines() if line.startswith("| piase/")
+    }
     assert shown == set(learned.open_problems())
     result = piase("bench", "standard", "--references")
     assert result.exit_code == 0
@@ -121,7 +126,7 @@ def test_a_folder_goes_on_where_it_stopped(tmp_path: Path, monkeypatch: pytest.M
     second = replace(small(4096), name="long", unsolved_only=True)
     monkeypatch.setattr(learners, "PASSES", (small(2048), second))
     monkeypatch.setattr(learners, "EPISODES", 10)
-    rows, done = learners.tasks([WIDE]), []
+    rows, done = learners.tasks([HARD]), []
 
     def report(name: str, played: Any) -> None:
         done.append(name)
@@ -130,7 +135,7 @@ def test_a_folder_goes_on_where_it_stopped(tmp_path: Path, monkeypatch: pytest.M
 
     with pytest.raises(KeyboardInterrupt):
         learners.train_all(tmp_path, rows, seeds=2, report=report)
-    name = "GridWorld-Empty-Random-8x8-v1"
+    name = "GridWorld-DoorKey-8x8-v1"
     assert done == [f"short {name} 0", f"short {name} 1"]
     done.append("")
     assert learners.train_all(tmp_path, rows, seeds=2, report=report) == []
@@ -141,10 +146,10 @@ def test_a_folder_goes_on_where_it_stopped(tmp_path: Path, monkeypatch: pytest.M
     assert (run["split"], run["budget"], run["steps"]) == ("new_levels", 2048, 2048)
     assert run["curve"][0][0] == 0
     assert run["curve"][-1][0] == 2048
-    suite = Suite(name="one", rows=(Row(task=WIDE),))
+    suite = Suite(name="one", rows=(Row(task=HARD),))
     policy = str(Path(run["folder"]) / run["policy"])
     again = evaluate({"x": policy}, suite, episodes=10, split="new_levels", references={})
-    assert [record.value for record in again.episodes] == run["labels"][WIDE]["trained"]["values"]
+    assert [record.value for record in again.episodes] == run["labels"][HARD]["trained"]["values"]
 
 
 def test_the_best_pass_and_its_median_run_are_kept(tmp_path: Path) -> None:
