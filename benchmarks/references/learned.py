@@ -20,7 +20,7 @@ import numpy as np
 from piase_gym.benchmarks.evaluation.statistics import Interval, mean_interval, share_interval
 from piase_gym.benchmarks.references.references import BLIND, References, shipped
 
-FILE = "learners.json"
+FILE, DILEMMAS = "learners.json", "dilemmas.json"
 MODEL = "ppo"
 
 
@@ -58,6 +58,13 @@ class Learned:
 def stored_learners() -> Mapping[str, Any]:
     """Return the stored trainings by the name of their model."""
     file = resources.files("piase_gym.benchmarks.references") / FILE
+    found: dict[str, Any] = json.loads(file.read_text("utf-8")) if file.is_file() else {}
+    return found
+
+
+def stored_dilemmas() -> Mapping[str, Any]:
+    """Return what is stored of social dilemmas, by the names of models."""
+    file = resources.files("piase_gym.benchmarks.references") / DILEMMAS
     found: dict[str, Any] = json.loads(file.read_text("utf-8")) if file.is_file() else {}
     return found
 
@@ -199,6 +206,22 @@ def trainings_table() -> str:
             random = "–" if row.random_success is None else f"{row.random_success:.0%}"
             cells = [label, row.learner, str(row.runs), steps, cpu, levels, _told(row.value)]
             lines.append(f"| {' | '.join([*cells, _share(row.success), random])} |")
+    return "\n".join(lines) + "\n"
+
+
+def dilemmas_table() -> str:
+    """Return what learners come to in social dilemmas, as Markdown."""
+    lines = [
+        "| task | runs | self-play | with strangers | prosocial | exploitability, at least |",
+        "| --- |" + " --- |" * 5,
+    ]
+    for _, found in sorted(stored_dilemmas().items()):
+        cells = [found["task"], str(len(found["self_play"]))]
+        for kind in ("self_play", "strangers", "prosocial"):
+            cells.append(_told(mean_interval(found[kind])) if kind in found else "–")
+        ((best,), (own,)) = found["best_response"], found["in_its_place"]
+        gain = mean_interval([(np.array(best) - np.array(own)).tolist()])
+        lines.append(f"| {' | '.join([*cells, _told(gain)])} |")
     return "\n".join(lines) + "\n"
 
 

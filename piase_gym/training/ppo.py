@@ -226,6 +226,9 @@ class Trainer:
     def __init__(self, task: Any, settings: Settings, seed: int, **config: Any) -> None:
         torch.set_num_threads(1)
         torch.manual_seed(seed)
+        # glibc keeps memory as large as this once it was freed, instead of fetching it anew for
+        # every minibatch: without it, learning takes 15 to 25 % longer.
+        torch.empty(31 << 20, dtype=torch.uint8)
         self.settings, self.env = settings, task
         # What comes after an episode's last step must be seen as it is, not as the next begins.
         whole = settings.central or settings.training_reward == "shaped"
@@ -349,6 +352,8 @@ class Trainer:
             if self.shaping is not None:
                 left = 1.0 - self.steps / (settings.shaping_until * settings.total_steps)
                 self.shaping.add(rewards, terminated, max(0.0, left))
+            if settings.training_reward == "prosocial":
+                rewards = np.broadcast_to(rewards.mean(1, keepdims=True), rewards.shape).copy()
             rewards *= settings.reward_scale
             final = self.infos.get("final_obs", self.shown)
             ended = self.infos.get("_final_obs", np.False_) | ~alive.any(1)

@@ -206,3 +206,36 @@ def test_models_that_ship_are_small() -> None:
     files = [path for path in folder.iterdir() if path.suffix in (".pt", ".zip")]
     assert sum(path.stat().st_size for path in files) < store.LARGEST
     assert len({path.stem for path in files}) == len(files)  # one for each task
+
+
+# -- dilemmas ------------------------------------------------------------------------------
+
+
+def test_a_best_response_exploits_who_always_gives_in(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    from piase_gym.benchmarks.references import dilemmas
+
+    task = "piase/SocialDilemma-Chicken-v1"
+    tiny = {"num_envs": 64, "num_steps": 16, "minibatch": 256, "width": 16, "eval_episodes": 2}
+    attempt = learners.Pass("short", {"SocialDilemma": 40_000}, tiny, unsolved_only=False)
+    for module in (learners, dilemmas):
+        monkeypatch.setattr(module, "PASSES", (attempt,))
+    monkeypatch.setattr(learners, "EPISODES", 4)
+    monkeypatch.setattr(dilemmas, "EPISODES", 6)
+    monkeypatch.setattr(dilemmas, "SEEDS", 1)
+    (name,) = rows = learners.tasks([task])
+    assert learners.train_all(tmp_path, rows, seeds=2) == []
+    for run in learners.runs_of(tmp_path, name, "short"):  # now they always swerve, whatever comes
+        path = Path(run["folder"]) / run["policy"]
+        state = torch.load(path, weights_only=True)
+        state["policies"][0]["actor.weight"].zero_()
+        state["policies"][0]["actor.bias"][:] = torch.tensor([20.0, 0.0])
+        torch.save(state, path)
+    found = dilemmas.measure(tmp_path, name, rows[name][0])
+    assert found is not None
+    both = np.mean(found["self_play"])
+    assert np.ptp(found["self_play"]) == 0.0
+    assert np.mean(found["strangers"]) == np.mean(found["in_its_place"]) == both
+    assert np.mean(found["best_response"]) > both + 1.0
+    assert {len(found[kind]) for kind in ("self_play", "strangers")} == {2}
