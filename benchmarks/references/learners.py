@@ -162,14 +162,14 @@ def settings_for(setting: Setting, attempt: Pass, seed: int) -> TrainSettings | 
     config = dict(setting.config)
     if config.get("tasks") == "test":
         config["tasks"] = "train"
-    told = {"task": setting.task, "config": config, "steps": steps, "seed": seed}
+    told: dict[str, Any] = {"task": setting.task, "config": config, "steps": steps, "seed": seed}
     if attempt.slow:
         looks = {"eval_every": steps // 3, "save_every": steps}
         return TrainSettings(**{**told, **looks, **SLOW, "stop_at": SOLVED, **attempt.options})
     reward = {"training_reward": usual_reward(spec.world)}
-    looks = {"eval_every": steps // 4, "save_every": 4_000_000, "stop_at": SOLVED}
+    told |= {"eval_every": steps // 4, "save_every": 4_000_000, "stop_at": SOLVED}
     envs = {"num_envs": max(32, SLOTS // len(setting.agents))}
-    return TrainSettings(**{**told, **looks, **FAST, **envs, **reward, **attempt.options})
+    return TrainSettings(**{**told, **FAST, **envs, **reward, **attempt.options})
 
 
 def train_all(
@@ -288,19 +288,19 @@ def value_of(run: Mapping[str, Any]) -> float:
 
 
 def best_runs(folder: Path, name: str) -> list[dict[str, Any]]:
-    """Return the runs of the best pass of a task: by the median of successes, then of values.
+    """Return the runs of the best pass of a task: by the median of what its looks at dev seeds saw.
 
-    A pass that has fewer runs than another is judged by those that it has.
+    A pass that has fewer runs than another is judged by those that it has. What is reported, the
+    episodes on held-out levels, has no part in it.
     """
-    tried = [{"pass": a.name, "runs": runs_of(folder, name, a.name)} for a in PASSES]
+    tried = {attempt.name: runs_of(folder, name, attempt.name) for attempt in PASSES}
 
-    def worth(one: dict[str, Any]) -> tuple[float, float]:
-        shares = [success_of(run) or 0.0 for run in one["runs"]]
-        return median(shares), median(map(value_of, one["runs"]))
+    def worth(attempt: str) -> tuple[float, float]:
+        looks = [max((dev, got or 0.0) for _, dev, got in run["curve"]) for run in tried[attempt]]
+        return median(dev for dev, _ in looks), median(got for _, got in looks)
 
-    tried = [one for one in tried if one["runs"]]
-    best = max(tried, key=worth, default={"runs": []})
-    return [{**run, "pass": best["pass"]} for run in best["runs"]]
+    best = max((name for name, runs in tried.items() if runs), key=worth, default="")
+    return [{**run, "pass": best} for run in tried.get(best, [])]
 
 
 def median_run(runs: Sequence[Mapping[str, Any]]) -> Mapping[str, Any]:

@@ -51,7 +51,8 @@ def read_card(path: Path) -> dict[str, Any]:
     if path.suffix == ".pt":
         from piase_gym.agents.ppo import load_checkpoint
 
-        return load_checkpoint(path).card
+        made: dict[str, Any] = load_checkpoint(path).card
+        return made
     with zipfile.ZipFile(path) as archive:
         found: dict[str, Any] = json.loads(archive.read(CARD))
         return found

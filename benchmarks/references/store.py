@@ -7,6 +7,7 @@ no worse so; where the model that ships already is better on the held-out seeds,
 
 from __future__ import annotations
 
+import copy
 import io
 import zipfile
 from collections.abc import Iterator, Mapping, Sequence
@@ -24,7 +25,7 @@ from piase_gym.benchmarks.references.learners import best_runs, collect, median_
 from piase_gym.benchmarks.references.measure import write_references
 from piase_gym.benchmarks.references.models import ModelFolder, shipped_models
 from piase_gym.benchmarks.references.references import FILE as REFERENCES
-from piase_gym.benchmarks.references.references import read_references
+from piase_gym.benchmarks.references.references import References, read_references
 from piase_gym.core.files import write_whole
 from piase_gym.errors import StorageError
 
@@ -52,12 +53,13 @@ def store_learners(folder: Path, rows: Mapping[str, Sequence[Row]]) -> Iterator[
         for name in sorted(found)
     )
     write_whole(here / FILE, b"{\n" + lines + b"\n}\n")
-    models, references = shipped_models()["ppo"], read_references(here / REFERENCES)
+    models = shipped_models()["ppo"]
+    references = copy.deepcopy(dict(read_references(here / REFERENCES)))
     for name, own in rows.items():
         runs = [run for run in best_runs(folder, name) if run["algo"] == "batch_ppo"]
         if runs:
             run = median_run(runs)
-            told = _ship(Path(run["folder"]) / run["policy"], models, own)
+            told = _ship(Path(run["folder"]) / run["policy"], models, own, references)
             if told.startswith("replaced"):
                 labels = {s.label for row in own for s in expand(row, "held_out")}
                 labels |= {s.label for row in own for s in expand(row, "dev")}
@@ -71,26 +73,27 @@ def store_learners(folder: Path, rows: Mapping[str, Sequence[Row]]) -> Iterator[
     yield f"{size:,} bytes of models; play the new ones with: piase bench references --missing"
 
 
-def _ship(policy: Path, models: ModelFolder, rows: Sequence[Row]) -> str:
+def _ship(policy: Path, models: ModelFolder, rows: Sequence[Row], references: References) -> str:
     """Put a policy into the folder of models if it is the best there is; say what was done."""
     setting = setting_of(rows[0])
     small = policy.with_name("small.pt")
     write_whole(small, slim(policy))
-    players: dict[str, Any] = {"whole": str(policy), "small": str(small)}
-    old = models.path(setting)
-    if old.is_file():
-        players["old"] = str(old)
-    options: dict[str, Any] = {"episodes": 100, "split": "held_out", "references": {}}
+    players = {"whole": str(policy), "small": str(small)}
+    options: dict[str, Any] = {"episodes": 50, "split": "held_out", "references": {}}
     results = evaluate(players, Suite(name="ship", rows=tuple(rows[:1])), **options)
     label = results.settings[0]
     value = {name: fmean(r.value or 0.0 for r in results.of(label, name)) for name in players}
     won = {name: fmean(r.won for r in results.of(label, name)) for name in players}
+    old = models.path(setting)
+    entry = references["settings"].get(label, {}).get("policies", {}).get("ppo")
+    if old.is_file() and entry is not None:
+        value["old"], won["old"] = fmean(entry["values"][:50]), entry["success"] or 0.0
     if won["small"] < won["whole"] - WORSE or (
         value["small"] < value["whole"] - WORSE * abs(value["whole"])
     ):
         write_whole(small, slim(policy, half=False))
         value["small"], won["small"] = value["whole"], won["whole"]
-    if "old" in players and (won["old"], value["old"]) >= (won["small"], value["small"]):
+    if "old" in won and (won["old"], value["old"]) > (won["small"], value["small"]):
         return f"the model that ships is as good ({value['old']:.3g}, here {value['small']:.3g})"
     content = small.read_bytes()
     if old.is_file():

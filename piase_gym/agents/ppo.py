@@ -254,7 +254,7 @@ class PpoAgent(SeededAgent):
         memory = self._remembered(batch, actor.length)
         scores, self._memories = actor.step(batch.vectors, memory)
         self._episodes = batch.seeds.copy()
-        absent = ~batch.vectors.any(axis=1)
+        absent: NDArray[np.bool_] = np.asarray(~batch.vectors.any(axis=1))
         if actor.length and absent.any():  # who has yet to enter remembers nothing
             self._memories = np.where(absent[:, None], 0.0, self._memories)
         return self._choose(scores, batch.masks, draws_at(batch.seeds, batch.steps))

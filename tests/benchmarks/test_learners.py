@@ -158,7 +158,8 @@ def test_the_best_pass_and_its_median_run_are_kept(tmp_path: Path) -> None:
         place.mkdir(parents=True)
         episodes = {"values": [value] * len(won), "won": won}
         played = {"trained": episodes, "random": episodes, "noop": episodes}
-        told = {"labels": {"task": played}, "steps": seed, "cpu_seconds": 1.0, "curve": []}
+        curve = [[0, 0.0, -1.0], [seed, sum(won) / len(won), value]]
+        told = {"labels": {"task": played}, "steps": seed, "cpu_seconds": 1.0, "curve": curve}
         told |= dict.fromkeys(("task", "algo", "reward", "split"), "x")
         told |= dict.fromkeys(("version", "memory", "budget", "episodes"), 1)
         (place / learners.PLAYED).write_text(json.dumps(told))
