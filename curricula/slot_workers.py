@@ -140,6 +140,7 @@ class SlotWorker:
     def __init__(self, spec: EnvSpec, slots: Sequence[int]) -> None:
         """Make the environments."""
         self._slots = {slot: SlotEnv(spec) for slot in slots}
+        self.runners = [slot.env.runner for slot in self._slots.values()]
 
     def execute(self, commands: Sequence[SlotCommand]) -> list[SlotResult]:
         """Let slots do what they are told, and report.
@@ -196,6 +197,8 @@ class WorkerPool:
         self.spec, self.workers = spec, workers
         here = () if context == ELSEWHERE else range(slots)
         self._local = SlotWorker(spec, here) if workers == 0 else None
+        self.runners = [] if self._local is None else self._local.runners
+        """The runners of slots that are hosted in this process."""
         self._pipes: list[Any] = []
         self._processes: list[Any] = []
         self._ready: list[SlotResult] = []

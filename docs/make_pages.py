@@ -18,9 +18,20 @@ import piase_gym
 from piase_gym import names, registry, scenarios
 from piase_gym.benchmarks.evaluation.levels import stored_counts
 from piase_gym.benchmarks.evaluation.tables import exploitability_table, reference_table
+from piase_gym.benchmarks.references.learned import (
+    dilemmas_table,
+    learners_table,
+    open_problems_table,
+    trainings_table,
+)
 from piase_gym.benchmarks.references.references import shipped
 from piase_gym.benchmarks.speed.measure import stored_sections as measured
-from piase_gym.benchmarks.studies import curriculum_report, physics_reach, training_report
+from piase_gym.benchmarks.studies import (
+    curriculum_report,
+    physics_reach,
+    sample_efficiency,
+    training_report,
+)
 from piase_gym.benchmarks.studies.dilemmas import report as dilemma_report
 from piase_gym.core.script.observables import COMMON
 from piase_gym.core.world import World
@@ -197,7 +208,8 @@ def kinds(name: str) -> str:
 def readme(text: str) -> str:
     """Return the README with its table written anew."""
     before, rest = text.split(START)
-    return before + START + films_table() + "\n" + worlds_table() + END + rest.split(END)[1]
+    text = before + START + films_table() + "\n" + worlds_table() + END + rest.split(END)[1]
+    return with_learners(text)
 
 
 def with_references(text: str) -> str:
@@ -205,6 +217,18 @@ def with_references(text: str) -> str:
     before, rest = text.split("<!-- references -->\n")
     after = rest.split("<!-- end -->", 1)[1]
     return f"{before}<!-- references -->\n{reference_table(shipped())}<!-- end -->{after}"
+
+
+def with_learners(text: str) -> str:
+    """Return a page with what learners came to, at those of the places that it has."""
+    shown = {
+        "open": open_problems_table,
+        "worlds": learners_table,
+        "trainings": trainings_table,
+        "dilemmas": dilemmas_table,
+    }
+    here = {name: table() for name, table in shown.items() if f"<!-- learners: {name} -->" in text}
+    return with_sections(text, "learners", here)
 
 
 def with_exploitability(text: str) -> str:
@@ -232,7 +256,8 @@ def with_courses(text: str) -> str:
 
 def with_trainings(text: str) -> str:
     """Return the page about training with what it costs."""
-    text = with_sections(text, "training", training_report.stored_sections())
+    trainings = {**training_report.stored_sections(), **sample_efficiency.stored_sections()}
+    text = with_sections(text, "training", trainings)
     return with_sections(text, "learning", measured("learning"))
 
 
@@ -301,7 +326,7 @@ def with_measured(kind: str, name: str) -> Callable[[str], str]:
 
 WRITERS: Mapping[str, Sequence[Callable[[str], str]]] = {
     "alfworld.md": (with_measured("household", "household"),),
-    "benchmarks.md": (with_references, with_exploitability, with_dilemmas),
+    "benchmarks.md": (with_references, with_exploitability, with_dilemmas, with_learners),
     "cameras_and_windows.md": (with_measured("pictures", "pictures"),),
     "curricula.md": (with_courses,),
     "exploring.md": (with_measured("object_search", "object_search"),),
@@ -310,6 +335,7 @@ WRITERS: Mapping[str, Sequence[Callable[[str], str]]] = {
         with_measured("llm", "llm"),
         with_measured("text_lengths", "text_lengths"),
     ),
+    "open_problems.md": (with_learners,),
     "memory.md": (with_measured("memory", "memory"),),
     "intercode.md": (
         with_measured("sql_query", "sql_query"),

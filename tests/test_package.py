@@ -193,6 +193,8 @@ LAYERS = (
 )
 EXCEPTIONS = {
     ("piase_gym.agents.sb3_network", "adapters"): "a network over cells reads them as its learner",
+    ("piase_gym.benchmarks.references.dilemmas", "training"): "best responses are trained",
+    ("piase_gym.benchmarks.references.learners", "training"): "the references are trained",
     ("piase_gym.benchmarks.references.train", "training"): "the references are trained",
     ("piase_gym.benchmarks.speed.learning", "training"): "it measures trainings",
     ("piase_gym.benchmarks.speed.scale", "collection"): "it measures collecting",

@@ -24,12 +24,13 @@ from pathlib import Path
 from typing import Any
 
 import numpy as np
+from numpy.typing import NDArray
 
-from piase_gym.compiled.stepping import CONTINUE
 from piase_gym.core.files import write_whole
 from piase_gym.core.world import World
 from piase_gym.envs.batch import BatchEnv
-from piase_gym.errors import GenerationError, SuiteError, suggest
+from piase_gym.envs.runner import EpisodeRunner
+from piase_gym.errors import SuiteError, suggest
 from piase_gym.names import task_fields
 from piase_gym.registry import list_tasks, load, make_config, missing, task_spec, world_spec
 from piase_gym.worlds.array_world import steps_in_batches
@@ -81,41 +82,85 @@ def seeds_in(world: World[Any, Any], part: str, seeds: Iterable[int], count: int
     return found
 
 
-def keep_to(env: BatchEnv, part: str = "train") -> Callable[[], None]:
-    """Let a batch play levels of one part only: others are drawn again before they are seen.
+def keep_to(
+    env: BatchEnv | EpisodeRunner, part: str = "train", *, spare_fixed: bool = False
+) -> Callable[[], None]:
+    """Let environments play levels of one part only: others are drawn again before they are seen.
 
     Call it before the first reset. An episode that is drawn again takes the next number of its
     slot, so `reset(seed=...)` with an episode's effective seed still gives that very episode.
+
+    Args:
+        env: A batch, or the runner of a single environment.
+        part: ``train``, ``dev`` or ``held_out``.
+        spare_fixed: Whether configs with few levels keep all of them; see `is_fixed`.
 
     Returns:
         What ends it.
 
     Raises:
         SuiteError: If there is no such part.
-        GenerationError: If a hundred draws in a row give no level of it: the id has too few.
+        GenerationError: At a reset, if a hundred draws in a row give no level of the part.
     """
     if part not in PARTS:
         raise SuiteError(f"unknown part {part!r} of the levels; {suggest(part, PARTS)}")
+    known: dict[int, tuple[Any, bool]] = {}  # by the identity of configs, which are kept alive
 
-    def look(event: Any) -> None:
-        slots = list(event.data["slots"])
-        for _ in range(100):
-            slots = [slot for slot in slots if part_of(env.single(slot).level()) != part]
-            if not slots:
-                return
-            draw_again(env, slots)
-        raise GenerationError(
-            f"slot {slots[0]}: a hundred draws gave no level of the part {part!r}; the id has too "
-            "few levels to keep some apart"
+    def spared(kind: type[World[Any, Any]], config: Any) -> bool:
+        if spare_fixed and id(config) not in known:
+            known[id(config)] = config, _is_fixed(kind, config)
+        return spare_fixed and known[id(config)][1]
+
+    if isinstance(env, BatchEnv):
+        tenths = np.array(PARTS[part], np.uint64)
+
+        def admits(slots: NDArray[np.int64]) -> NDArray[np.bool_]:
+            states = env.batch.states
+            found = np.isin(env.world.levels(states, slots) % np.uint64(10), tenths)
+            numbers = states["config"][slots]
+            for number in np.unique(numbers[~found]).tolist():
+                found[(numbers == number) & spared(type(env.world), env.configs[number])] = True
+            return found
+
+        env.admits = admits
+    else:
+        env.admits = lambda world: (
+            part_of(world.level()) == part or spared(type(world), world.config)
         )
+    return lambda: setattr(env, "admits", None)
 
-    return env.events.subscribe(look, ("batch_begun",))
+
+def train_apart(env: BatchEnv | EpisodeRunner) -> None:
+    """Let a trainer's environments play levels for training only, fixed tasks all that they have.
+
+    Every trainer of `piase_gym.training` calls this, so what is held out was never met.
+    """
+    keep_to(env, "train", spare_fixed=True)
 
 
-def draw_again(env: BatchEnv, slots: list[int]) -> None:
-    """Start the next episodes of some slots in place of those that have just begun."""
-    if env.world.reset_batch(env.batch, np.array(slots, np.int64), CONTINUE):
-        raise env.fault()
+def is_fixed(world: World[Any, Any]) -> bool:
+    """Tell whether there are fewer than `FEW` levels, which training must have all.
+
+    Of so few, four times as many draws leave hardly one out.
+
+    Args:
+        world: It is reset.
+    """
+    seen: set[str] = set()
+    for seed in range(4 * FEW):
+        seen.add(level_of(world, seed))
+        if len(seen) == FEW:
+            return False
+    return True
+
+
+def _is_fixed(kind: type[World[Any, Any]], config: Any) -> bool:
+    """Tell whether a config has few levels, on a world of its own."""
+    world = kind(config)
+    try:
+        return is_fixed(world)
+    finally:
+        world.close()
 
 
 # -- how many there are -------------------------------------------------------------------

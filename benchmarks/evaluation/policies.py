@@ -1,7 +1,8 @@
 """Policies as the protocol takes them: a name, a fingerprint, and how to make a fresh agent.
 
 Anything that chooses actions will do: a name of `piase_gym.agents`, the path of a model of
-Stable-Baselines3 (``sb3:PATH``, or ``sb3-greedy:PATH`` for its most probable actions), a folder
+Stable-Baselines3 (``sb3:PATH``, or ``sb3-greedy:PATH`` for its most probable actions) or of the
+fast learner (``ppo:PATH``, ``ppo-greedy:PATH``), a folder
 with a model for each task (see `references.models`; ``ppo`` is the one that ships),
 a language model (``llm:MODEL@URL``), ``module:attribute``, an `Agent` (object or class), a model
 with ``predict``, or a function of a `Percept`.
@@ -101,6 +102,8 @@ def _tensors(value: Any) -> Any:
     return repr(value)
 
 
+KINDS = {".zip": "sb3", ".pt": "ppo"}
+"""The family of a model's file by its ending."""
 PolicyLike = Any
 """See the module's text."""
 
@@ -200,7 +203,8 @@ class Policy:
         """
         if not isinstance(self.source, ModelFolder):
             return self
-        return _read_file("sb3", self.source.path(setting), self.name, self.run)
+        path = self.source.path(setting)
+        return _read_file(KINDS[path.suffix], path, self.name, self.run)
 
     def make(self) -> Agent:
         """Return a new agent.
@@ -280,8 +284,8 @@ def _read_named(policy: str | Path, name: str | None, run: int) -> Policy:
     models = ModelFolder(path.resolve()) if path.is_dir() else shipped_models().get(text)
     if models is not None:
         return Policy(name or path.name, f"shelf:{models.folder}", models, run)
-    if path.suffix == ".zip" or path.is_file():
-        return _read_file("sb3", path, name, run)
+    if path.suffix in KINDS or path.is_file():
+        return _read_file(KINDS.get(path.suffix, "sb3"), path, name, run)
     if not colon:
         known = (*policies(), *shipped_models(), *(f"{p}:PATH" for p in families()))
         raise UnknownNameError("policy", text, known)

@@ -151,12 +151,13 @@ def reference_table(found: References) -> str:
         "intervals hold how episodes vary and how uncertain 0 and 100 points are, and nothing "
         "about another training."
     )
-    for run in sorted({tuple(part["training"].items()) for part in parts if "training" in part}):
-        told = dict(run)
-        words += (
-            f" PPO: one run a task of {told['steps']:,} agent steps, all with the same settings "
-            f"(`{told['algo']}`, seed {told['seed']})."
-        )
+    budgets: dict[str, set[int]] = {}
+    for part in parts:
+        if made := part.get("training"):
+            budgets.setdefault(made["algo"], set()).add(made["steps"])
+    for algo, steps in sorted(budgets.items()):
+        told = " to ".join(f"{count:,}" for count in sorted({min(steps), max(steps)}))
+        words += f" PPO by `{algo}`: one model a task, with a budget of {told} agent steps."
     declared = rows_by_label()
     rows = [_reference_row(label, entry, declared.get(label)) for label, entry in entries.items()]
     return f"{words}\n\n{markdown(head, rows)}"

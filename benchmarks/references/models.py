@@ -1,6 +1,7 @@
 """Folders with a trained model for each task, which play together as one policy.
 
-The model of a task is the file ``NAME.zip``, where NAME is `Setting.name`: the id without its
+The model of a task is the file ``NAME.zip`` (of Stable-Baselines3) or ``NAME.pt`` (of the fast
+learner, ``--algo batch_ppo``), where NAME is `Setting.name`: the id without its
 namespace, followed by what a row changes in its config, such as
 ``GridWorld-FourRooms-8x8-v1-agents-4.zip``.
 """
@@ -30,7 +31,8 @@ class ModelFolder:
 
     def path(self, setting: Setting) -> Path:
         """Return where the model of a setting is, or would be."""
-        return self.folder / f"{setting.name}.zip"
+        fast = self.folder / f"{setting.name}.pt"
+        return fast if fast.is_file() else self.folder / f"{setting.name}.zip"
 
     def card(self, setting: Setting) -> dict[str, Any]:
         """Return what the model of a setting says of itself: its settings and its network."""
@@ -46,6 +48,11 @@ class ModelFolder:
 
 def read_card(path: Path) -> dict[str, Any]:
     """Return what a model's file says of itself."""
+    if path.suffix == ".pt":
+        from piase_gym.agents.ppo import load_checkpoint
+
+        made: dict[str, Any] = load_checkpoint(path).card
+        return made
     with zipfile.ZipFile(path) as archive:
         found: dict[str, Any] = json.loads(archive.read(CARD))
         return found

@@ -32,7 +32,7 @@ def solve(settings: TrainSettings, folder: Path) -> dict[str, Any]:
     """Train in a folder and return what came of it on the held-out seeds, JSON-able."""
     result = train(settings, folder)
     seeds = SEEDS["held_out"]
-    agent = make_agent(f"sb3:{result.policy}")
+    agent = make_agent(result.name)
     won, played = success(agent, settings.make_world(), dict(settings.partners), seeds)
     interval = wilson(won, played)
     return {

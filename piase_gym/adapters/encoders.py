@@ -11,8 +11,9 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 from gymnasium import spaces
-from numpy.typing import ArrayLike, NDArray
+from numpy.typing import ArrayLike
 
+from piase_gym.agents.space_data import symbol_starts
 from piase_gym.errors import ConfigError, MissingExtraError
 
 if TYPE_CHECKING:
@@ -26,27 +27,6 @@ else:
         from torch import Tensor, nn
     except ModuleNotFoundError as error:
         raise MissingExtraError("CellFeatures", "train") from error
-
-MAX_SYMBOLS = 1 << 18
-"""Most embeddings in a table; vectors of bytes stay far below."""
-
-
-def symbol_starts(high: ArrayLike) -> NDArray[np.int64]:
-    """Return where the symbols of each place begin if all are counted on, and how many there are.
-
-    Args:
-        high: The largest value at each place; the smallest is 0.
-
-    Raises:
-        ConfigError: If there are so many symbols that the numbers must be quantities.
-    """
-    starts = np.append(0, (np.asarray(high).reshape(-1).astype(np.int64) + 1).cumsum())
-    if starts[-1] > MAX_SYMBOLS:
-        raise ConfigError(
-            f"observations with {starts[-1]:,} different values are no symbols; allowed: "
-            f"up to {MAX_SYMBOLS:,}, as in vectors of bytes"
-        )
-    return starts
 
 
 class CellEncoder(nn.Module):

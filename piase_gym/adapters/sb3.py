@@ -20,6 +20,7 @@ from piase_gym.envs.batch import BatchEnv
 from piase_gym.envs.batch_checks import check_singles
 from piase_gym.envs.parallel import WorldParallelEnv, parallel_env
 from piase_gym.envs.partners import Partners, read_partners
+from piase_gym.envs.runner import EpisodeRunner
 from piase_gym.errors import ConfigError, PiaseError, SnapshotError
 from piase_gym.registry import load
 from piase_gym.worlds.array_world import steps_in_batches
@@ -38,6 +39,11 @@ class BatchVecEnv(AgentVecEnv):
         agents = len(batch.agents)
         seen, acts = batch.observation_space, batch.action_space
         super().__init__(batch.num_envs, agents, seen, acts, render_mode, infos)
+
+    @property
+    def runners(self) -> list[BatchEnv | EpisodeRunner]:
+        """What runs the episodes."""
+        return [self.batch]
 
     def _reset_all(self, seed: int | None) -> tuple[NDArray[Any], NDArray[np.bool_], list[int]]:
         shown, _ = self.batch.reset(seed)
@@ -96,6 +102,11 @@ class ParallelVecEnv(AgentVecEnv):
         if self._discrete:
             size = (self._envs, self._agents, int(acts.n))  # type: ignore[attr-defined]
             self._bits = np.zeros(size, np.int8)
+
+    @property
+    def runners(self) -> list[BatchEnv | EpisodeRunner]:
+        """What runs the episodes."""
+        return [env.runner for env in self.envs]
 
     def _reset_all(self, seed: int | None) -> tuple[NDArray[Any], NDArray[np.bool_], list[int]]:
         for number, env in enumerate(self.envs):

@@ -12,7 +12,9 @@ from numpy.typing import NDArray
 
 from piase_gym.core.snapshot import DAMAGE
 from piase_gym.envs.actions import to_indices
+from piase_gym.envs.batch import BatchEnv
 from piase_gym.envs.observations import ObservationStyle
+from piase_gym.envs.runner import EpisodeRunner
 from piase_gym.envs.window import Window
 from piase_gym.errors import (
     ActionError,
@@ -101,6 +103,11 @@ class AgentVecEnv(VecEnv):
         self._playing = np.zeros(self.num_envs, np.bool_)
 
     # -- what the two kinds do in their own way -------------------------------------------
+
+    @property
+    def runners(self) -> Sequence[BatchEnv | EpisodeRunner]:
+        """What runs the episodes: a batch, or a runner for each environment."""
+        raise NotImplementedError
 
     def _reset_all(self, seed: int | None) -> tuple[NDArray[Any], NDArray[np.bool_], list[int]]:
         """Start all episodes; return observations, who is in play, and the effective seeds."""

@@ -43,8 +43,9 @@ def register_family(prefix: str, make: Callable[[str], Agent]) -> None:
 
 MODELS = ("llm",)
 """The families whose members are language models elsewhere."""
-FILES = ("sb3", "sb3-greedy")
-"""The families whose members are files that may run code when they are loaded."""
+FILES = ("ppo", "ppo-greedy", "sb3", "sb3-greedy")
+"""The families whose members are files, which only who names them himself has agreed to load: those
+of Stable-Baselines3 may run code when they are loaded."""
 
 
 def names_file(policy: str) -> bool:
@@ -96,7 +97,8 @@ def make_agent(policy: str | Agent, *, trusted: bool = True) -> Agent:
     Names are those of `policies`, ``best_response:STRATEGY`` (to a strategy of a matrix game),
     ``population:NAME,NAME,...`` (one of these in each episode, by chance), ``sb3:PATH`` (a model of
     Stable-Baselines3, whose actions are drawn from its policy), ``sb3-greedy:PATH`` (its most
-    probable actions) and ``llm:MODEL@URL`` (a language model; see `LLMAgent`).
+    probable actions), ``ppo:PATH`` and ``ppo-greedy:PATH`` (likewise of ``--algo batch_ppo``) and
+    ``llm:MODEL@URL`` (a language model; see `LLMAgent`).
 
     Args:
         policy: The name, or an agent.
@@ -185,6 +187,14 @@ def _sb3(path: str, greedy: bool = False, trusted: bool = True) -> Agent:
     return Sb3Agent(path, greedy=greedy, trusted=trusted)
 
 
+def _ppo(path: str, greedy: bool = False, trusted: bool = True) -> Agent:
+    """Make an agent that plays policies of ``batch_ppo``; nothing in such a file is ever run."""
+    require_file(Path(path))
+    from piase_gym.agents.ppo import PpoAgent
+
+    return PpoAgent(path, greedy=greedy)
+
+
 def _llm(name: str, trusted: bool = True, check: bool = True) -> Agent:
     """Make an agent that asks a language model; `openai` is imported when it is asked.
 
@@ -211,5 +221,7 @@ for _name in (*STRATEGIES, "random"):
     register_policy(f"best_response:{_name}", functools.partial(BestResponseAgent, _name))
 register_family(POPULATION, _population)
 register_family("llm", _llm)
+register_family("ppo", _ppo)
+register_family("ppo-greedy", functools.partial(_ppo, greedy=True))
 register_family("sb3", _sb3)
 register_family("sb3-greedy", functools.partial(_sb3, greedy=True))

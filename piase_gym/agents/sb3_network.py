@@ -17,6 +17,7 @@ from gymnasium import spaces
 from numpy.typing import NDArray
 
 from piase_gym.agents.sb3_archive import Archive, Foreign, require_file
+from piase_gym.agents.space_data import read_space
 from piase_gym.errors import MissingExtraError, PolicyError
 
 if TYPE_CHECKING:
@@ -228,21 +229,3 @@ def network_of(plan: Mapping[str, Any]) -> tuple[Any, dict[str, Any]]:
         kwargs["features_extractor_class"] = CellFeatures
         kwargs["features_extractor_kwargs"] = {"features_dim": plan["width"]}
     return kind, kwargs
-
-
-def write_space(space: spaces.Space[Any]) -> dict[str, Any]:
-    """Return a Box or Discrete space as JSON-able data."""
-    if isinstance(space, spaces.Discrete):
-        return {"n": int(space.n)}
-    assert isinstance(space, spaces.Box)
-    bounds = {"low": space.low.tolist(), "high": space.high.tolist()}
-    return {"dtype": str(space.dtype), "shape": list(space.shape), **bounds}
-
-
-def read_space(data: Mapping[str, Any]) -> spaces.Space[Any]:
-    """Return the space that `write_space` wrote."""
-    if "n" in data:
-        return spaces.Discrete(int(data["n"]))
-    dtype = np.dtype(data["dtype"]).type
-    low, high = np.array(data["low"], dtype), np.array(data["high"], dtype)
-    return spaces.Box(low, high, tuple(data["shape"]), dtype)

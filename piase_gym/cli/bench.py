@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import contextlib
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any
 
@@ -23,7 +23,7 @@ from rich.text import Text
 from piase_gym.cli.console import console, errors
 from piase_gym.cli.options import KeyEnv, Ray, import_modules
 from piase_gym.core.files import require_folder
-from piase_gym.errors import ConfigError
+from piase_gym.errors import ConfigError, UnknownNameError
 from piase_gym.jobs import choose_backend
 
 if TYPE_CHECKING:
@@ -86,8 +86,15 @@ def standard(
     key_env: KeyEnv = None,
     module: Modules = None,
     split: Annotated[str, typer.Option(help="train, dev, held_out or new_levels.")] = "held_out",
+    references: Annotated[
+        bool,
+        typer.Option("--references", help="Play nothing; show what is stored of learners."),
+    ] = False,
 ) -> None:
     """Play the suite that papers report, on held-out seeds, scenarios and partners."""
+    if references:
+        _show_learned()
+        return
     _run("standard", out, (workers, ray), episodes, split, policy, STANDARD, module)
 
 
@@ -292,6 +299,62 @@ def references(
     measure.write_references(target, found)
     console.print(f"{len(found['settings'])} tasks are in {target}")
     _tell(problems)
+
+
+@bench.command()
+def learners(
+    folder: Annotated[Path, typer.Argument(help="Where trainings are kept, and go on.")],
+    seeds: Annotated[int, typer.Option(min=1, help="Trainings of a task.")] = 5,
+    task: Annotated[
+        list[str] | None, typer.Option("--task", metavar="PATTERN", help="Only these ids.")
+    ] = None,
+    store: Annotated[
+        bool,
+        typer.Option("--store", help="Train nothing; keep what is there in the package."),
+    ] = False,
+) -> None:
+    """Train learners on every id, or store what they came to as references."""
+    from piase_gym.benchmarks.references.learners import tasks, train_all
+    from piase_gym.benchmarks.references.store import store_learners
+
+    rows = tasks(task or ())
+    if not rows:
+        raise UnknownNameError("task", str(task), tasks())
+    if store:
+        for line in store_learners(folder, rows):
+            console.print(line, soft_wrap=True)
+        return
+
+    def told(name: str, played: Mapping[str, Any]) -> None:
+        steps, seconds = played["steps"], played["cpu_seconds"]
+        line = f"{name}: {played['reason']} after {steps:,} steps, {seconds:.0f} CPU-seconds"
+        console.print(line, soft_wrap=True)
+
+    require_folder(folder)
+    _tell(train_all(folder, rows, seeds=seeds, report=told))
+
+
+def _show_learned() -> None:
+    """Show of every setting of the standard suite what the best learner came to."""
+    from piase_gym.benchmarks.evaluation.suites import standard
+    from piase_gym.benchmarks.references.learned import best, learned
+
+    known, table = learned(), Table("task", "learner", box=None)
+    for title in ("runs", "gets", "wins", "random wins", ""):
+        table.add_column(title, justify="right")
+    labels = [s.label for split in ("held_out", "dev") for s in standard().settings(split)[0]]
+    for label in dict.fromkeys(labels):
+        if label not in known:
+            table.add_row(label, "none", "", "", "", "", "not trained")
+            continue
+        row = best(known[label])
+        won = "" if row.success is None else f"{row.success.estimate:.0%}"
+        random = "" if row.random_success is None else f"{row.random_success:.0%}"
+        mark = "open" if row.at_random_level else ""
+        cells = (row.learner, str(row.runs), f"{row.value.estimate:.2f}", won, random, mark)
+        table.add_row(label, *cells)
+    console.print(table, soft_wrap=True)
+    console.print("open: the best learner is at random level; see docs/open_problems.md")
 
 
 def _train(suite: Suite, who: tuple[int, str | None], missing: bool) -> list[Problem]:

@@ -39,8 +39,9 @@ def play(
         list[str] | None,
         typer.Option(
             metavar="POLICY|AGENT=POLICY",
-            help="Who plays the other agents: random, oracle, noop, sb3:PATH, llm:MODEL@URL or "
-            "another policy, for all or for one; may be repeated. Default: the id's own partners.",
+            help="Who plays the other agents: random, oracle, noop, sb3:PATH, ppo:PATH, "
+            "llm:MODEL@URL or another policy, for all or for one; may be repeated. Default: the "
+            "id's own partners.",
             autocompletion=complete_policies,
         ),
     ] = None,

@@ -218,8 +218,7 @@ def show(result: TrainResult, folder: Path) -> None:
     table.add_row("won on the dev seeds", f"{result.dev:.1%} ({low:.1%} to {high:.1%})")
     table.add_row("found after", f"{result.best_steps:,} steps")
     table.add_row("CPU-seconds", f"{result.cpu_seconds:,.0f}")
-    stored = str(result.policy)
-    table.add_row("policy", f"sb3:{stored}" if stored.endswith(".zip") else stored)
+    table.add_row("policy", result.name)
     console.print(table)
     if result.reason == "interrupted":
         console.print(f"Go on with: piase train ... --out {folder} --resume", soft_wrap=True)

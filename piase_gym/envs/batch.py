@@ -11,7 +11,7 @@ from gymnasium import spaces
 from numpy.typing import NDArray
 
 from piase_gym.agents.base import Agent
-from piase_gym.compiled.stepping import REBUILD
+from piase_gym.compiled.stepping import CONTINUE, REBUILD
 from piase_gym.core.commands import OUTCOMES
 from piase_gym.core.config import larger
 from piase_gym.core.digest import digest_bytes
@@ -32,6 +32,7 @@ from piase_gym.envs.batch_checks import (
 from piase_gym.envs.live import Modified, modify_slots
 from piase_gym.envs.observations import ObservationStyle
 from piase_gym.envs.partners import BatchPartners, Partners, agent_number, read_partners
+from piase_gym.envs.runner import MOST_DRAWS
 from piase_gym.errors import (
     ActionError,
     ClosedError,
@@ -103,6 +104,8 @@ class BatchEnv:
         self._style.check()
         self.copy = copy
         self.events = Events()
+        self.admits: Callable[[NDArray[np.int64]], NDArray[np.bool_]] | None = None
+        """Tells which slots may keep the levels that they have just drawn; others draw again."""
         self.world = world
         self.configs = list(configs) or [world.config]
         self._mode, self.focal = AUTORESET[autoreset], focal
@@ -214,7 +217,8 @@ class BatchEnv:
         acts = self._take(actions)
         if not self._everybody:
             self._asker.ask(acts, self.batch, self.at)
-        if self.events.active or self._mode == AUTORESET["same_step"]:
+        watched = self.events.active or self.admits is not None
+        if watched or self._mode == AUTORESET["same_step"]:
             with whole:
                 found = self._step_and_post(acts)
         else:
@@ -333,9 +337,29 @@ class BatchEnv:
 
     def _post_resets(self, slots: NDArray[np.int64]) -> None:
         """Post that episodes begin, and then, that everybody has heard of it."""
+        if self.admits is not None:
+            self._draw_admitted(slots)
         if self.events.active:
             self.events.post("batch_reset", slots=slots.tolist())
             self.events.post("batch_begun", slots=slots.tolist())
+
+    def _draw_admitted(self, slots: NDArray[np.int64]) -> None:
+        """Go on to the next episode in slots whose levels are not admitted, until they are.
+
+        Raises:
+            GenerationError: If a hundred draws in a row give none.
+        """
+        assert self.admits is not None
+        for _ in range(MOST_DRAWS):
+            slots = slots[~self.admits(slots)]
+            if not slots.size:
+                return
+            if self.world.reset_batch(self.batch, slots, CONTINUE):
+                raise self.fault()
+        raise GenerationError(
+            f"slot {slots[0]}: {MOST_DRAWS} draws gave no level that is admitted; the id has too "
+            "few levels to keep some apart"
+        )
 
     def _note_results(self) -> None:
         """Keep how episodes ended in a step that was just taken, before others begin."""
@@ -603,7 +627,7 @@ class BatchEnv:
             EnvelopeError: If there was a reset already, or a size is not allowed.
         """
         self._require_open()
-        old, events = self.world, self.events
+        old, events, admits = self.world, self.events, self.admits
         config = larger(self.configs[0], old.envelope, envelope)
         if self.ready.any():
             raise EnvelopeError(f"this batch of {old.name} was reset, so its spaces are fixed")
@@ -623,7 +647,7 @@ class BatchEnv:
             infos=self._style.infos,
             dtype=self._style.dtype,
         )
-        self.events = events
+        self.events, self.admits = events, admits
         self.events.post("rebuild")
 
     @property

@@ -7,7 +7,7 @@ from __future__ import annotations
 
 import copy
 import warnings
-from collections.abc import Collection, Mapping, Sequence
+from collections.abc import Callable, Collection, Mapping, Sequence
 from typing import Any
 
 from piase_gym.agents.base import Agent, Feedback, Percept, ask
@@ -31,12 +31,15 @@ from piase_gym.errors import (
     ClosedError,
     ConfigError,
     EnvelopeError,
+    GenerationError,
     ResetNeededError,
     SnapshotError,
 )
 from piase_gym.registry import WorldSpec, make_config
 
 KNOWN_OPTIONS = ("config",)
+MOST_DRAWS = 100
+"""Draws of a level in a row, where some are not admitted."""
 
 
 class EpisodeRunner:
@@ -78,6 +81,8 @@ class EpisodeRunner:
         """The limit of a `TimeLimit` around the environment; no config may have a longer one."""
         self.stepwise = False
         """Whether `play` takes one step: then the caller asks who is to go on."""
+        self.admits: Callable[[World[Any, Any]], bool] | None = None
+        """Tells whether a level that was just drawn may be played; if not, the next is drawn."""
         self._letters = 0
         self._order: list[int] = []
         """In which order agents act, as far as it was set."""
@@ -136,8 +141,7 @@ class EpisodeRunner:
             config, self.next_config = self.next_config, None
             self.world.configure(config)
         self._next_seed = None
-        effective = episode_seed(base, episode)
-        self.world.reset(effective)
+        effective, episode = self._draw_level(base, episode)
         self._base, self._episode = base, episode
         self.seed, self.steps, self._letters = effective, 0, 0
         self._order = list(range(len(self.world.agents)))
@@ -147,6 +151,18 @@ class EpisodeRunner:
         if self.events.active:
             self.events.post("reset", seed=effective, episode=self._episode)
             self.events.post("begun")  # everybody has heard, and nobody has seen anything yet
+
+    def _draw_level(self, base: int, episode: int) -> tuple[int, int]:
+        """Reset the world; return the effective seed, and the number of the episode it is of."""
+        for number in range(episode, episode + (1 if self.admits is None else MOST_DRAWS)):
+            effective = episode_seed(base, number)
+            self.world.reset(effective)
+            if self.admits is None or self.admits(self.world):
+                return effective, number
+        raise GenerationError(
+            f"{MOST_DRAWS} draws gave no level that is admitted; {self.world.name} has too few "
+            "levels to keep some apart"
+        )
 
     def set_next_seed(self, seed: int) -> None:
         """Let the next reset without a seed start the episode of this one; later ones follow it.

@@ -17,7 +17,9 @@ from typing import Any
 import torch
 
 from piase_gym import __version__
+from piase_gym.agents.ppo import FORMAT
 from piase_gym.agents.sb3_network import require_finite
+from piase_gym.agents.space_data import write_space
 from piase_gym.benchmarks.evaluation.protocol import split_seeds
 from piase_gym.benchmarks.evaluation.statistics import wilson
 from piase_gym.core.files import write_json, write_whole
@@ -95,7 +97,8 @@ class BatchRun:
             if kept["looked_at"] < 0 or since >= self.settings.eval_every or (ending and since):
                 self._look()
             stop = self.settings.stop_at
-            if stop is not None and kept["dev"] >= stop and self.reason == "finished":
+            trained = kept["looked_at"] > 0 and self.reason == "finished"
+            if stop is not None and trained and kept["dev"] >= stop:
                 self.reason, ending = "solved", True
             if ending or steps - kept["saved_at"] >= self.settings.save_every:
                 self._save()
@@ -125,10 +128,12 @@ class BatchRun:
         """Play the dev seeds on the task as it is, and keep the policies if none were better."""
         seeds = split_seeds("dev", self.settings.eval_episodes)
         held = range(seeds.start, seeds.stop)
-        won = ppo.play(self.trainer.policies, self.settings.task, held, **self.config)
+        policies, task = self.trainer.policies, self.settings.task
+        won, returns = ppo.play_returns(policies, task, held, **self.config)
         kept, steps = self.kept, self.steps
         kept["dev"] = float(won.mean())
-        line = {"steps": steps, "dev": kept["dev"], "cpu_seconds": round(self.cpu_seconds, 1)}
+        line = {"steps": steps, "dev": kept["dev"], "return": round(float(returns.mean()), 4)}
+        line["cpu_seconds"] = round(self.cpu_seconds, 1)
         self.folder.note(line, after=int(kept["looked_at"]))
         if kept["dev"] >= kept["best"]:
             kept |= {"best": kept["dev"], "best_steps": steps}
@@ -163,11 +168,21 @@ class BatchRun:
 def save_policies(path: Path, trainer: ppo.Trainer, settings: TrainSettings) -> None:
     """Write the policies of a run, one for each role, and what they are for.
 
-    ``torch.load(path, weights_only=True)["policies"]`` are their parameters by name.
+    ``torch.load(path, weights_only=True)["policies"]`` are their parameters by name;
+    ``ppo:<path>`` plays them.
     """
-    card = {"piase_gym": __version__, "settings": settings.model_dump(mode="json")}
-    policies = [learner.policy.state_dict() for learner in trainer.learners]
-    _write(path, {"card": card, "policies": policies})
+    env, learners = trainer.env, trainer.learners
+    card = {
+        "format": FORMAT,
+        "piase_gym": __version__,
+        "world": env.world.name,
+        "version": env.world.version,
+        "settings": settings.model_dump(mode="json"),
+        "observation_space": write_space(env.observation_space),
+        "action_space": write_space(env.action_space),
+        "seats": {env.agents[a]: k for k, one in enumerate(learners) for a in one.columns},
+    }
+    _write(path, {"card": card, "policies": [one.policy.state_dict() for one in learners]})
 
 
 def load_policies(path: str | Path) -> list[Policy]:

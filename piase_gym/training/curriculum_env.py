@@ -12,6 +12,7 @@ from numpy.typing import NDArray
 
 import piase_gym
 from piase_gym.agents import make_agent
+from piase_gym.benchmarks.evaluation.levels import keep_to, train_apart
 from piase_gym.curricula import ProgressStore
 from piase_gym.curricula.schema import DevelopmentalCurriculum
 from piase_gym.curricula.simulated_learner import agent_of, base_fields, world_of
@@ -105,21 +106,26 @@ def make_curriculum_env(
         seed: Of the director's draws.
         progress: Where progress is kept.
         log: Where everything is logged.
-        part: The part of the levels that is played, such as ``train``; by default all. See
-            `piase_gym.benchmarks.evaluation.levels.keep_to`; only array worlds are held to it.
+        part: The part of the levels that is played; by default those for training, and all of a
+            task that has few. See `piase_gym.benchmarks.evaluation.levels`.
 
     Raises:
         ConfigError: If there is no world, or something is not allowed in it.
         PolicyError: If a partner is a model that cannot be loaded without trust: who wrote the
             curriculum named it.
     """
-    from piase_gym.benchmarks.evaluation.levels import keep_to
     from piase_gym.curricula.parallel import ParallelCurricula
     from piase_gym.registry import find
     from piase_gym.registry import load as load_part
     from piase_gym.worlds.array_world import ArrayWorld
     from piase_gym.wrappers.avt_log import AvtLogger
     from piase_gym.wrappers.curriculum import CurriculumWrapper
+
+    def keep(env: Any) -> None:
+        if part is None:
+            train_apart(env)
+        else:
+            keep_to(env, part)
 
     for policy in curriculum.partners.values():
         make_agent(policy, trusted=False)
@@ -135,6 +141,8 @@ def make_curriculum_env(
         slots = ParallelCurricula(
             name, curriculum, slots=num_envs, workers=0, **options, **seats, **fields
         )
+        for runner in slots.controller.workers.runners:
+            keep(runner)
         return SlotBatch(slots, slots.controller.agent)
     batch = piase_gym.batch_env(
         name,
@@ -143,8 +151,7 @@ def make_curriculum_env(
         partners=dict(curriculum.partners) or None,
         **fields,
     )
-    if part is not None:  # before the curriculum hears that an episode begins
-        keep_to(batch, part)
+    keep(batch)  # before the curriculum hears that an episode begins
     agent = agent_of(curriculum, batch.agents)
     inner = batch if log is None else AvtLogger(batch, log, level="actions")
     return CurriculumWrapper(inner, {agent: curriculum}, **options)

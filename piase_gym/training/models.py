@@ -9,7 +9,9 @@ from typing import TYPE_CHECKING, Any
 from piase_gym import __version__
 from piase_gym.adapters.encoders import holds_symbols
 from piase_gym.adapters.sb3 import vec_of
-from piase_gym.agents.sb3_network import FORMAT, network_of, write_space
+from piase_gym.agents.sb3_network import FORMAT, network_of
+from piase_gym.agents.space_data import write_space
+from piase_gym.benchmarks.evaluation.levels import train_apart
 from piase_gym.core.world import World
 from piase_gym.errors import TrainingError
 from piase_gym.training.settings import TrainSettings
@@ -28,6 +30,8 @@ def make_vec(
     seats = [i for i, name in enumerate(world.agents) if name not in partners]
     focal = seats[0] if len(seats) == 1 else -1
     vec = vec_of(settings.make_world(), settings.num_envs, partners, focal)
+    for env in vec.runners:
+        train_apart(env)
     if settings.normalize_rewards:
         return VecNormalize(vec, norm_obs=False, norm_reward=True, gamma=settings.gamma)
     return vec

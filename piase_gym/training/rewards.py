@@ -12,6 +12,9 @@
     Russell 1999), not even while the weight falls (Devlin and Kudenko 2012); ``phi`` is 0 after the
     end. The steps are those of the planner's estimate: the way to the nearest goal as if all
     doors were open, by way of a key where a locked door is between. For `GridWorld`.
+``prosocial``
+    The mean of the task's own rewards over the agents that learn, for each of them (Peysakhovich
+    and Lerer 2018). It is another task: what is best for all together, whoever pays for it.
 """
 
 # Kernels are typed by numba, not by annotations.
@@ -39,7 +42,7 @@ from piase_gym.worlds.grid_world.cells import (
     SAFE,
 )
 
-REWARDS: Final = ("own", "small_costs", "shaped")
+REWARDS: Final = ("own", "small_costs", "shaped", "prosocial")
 SMALL: Final = -0.02
 COSTS: Final[Mapping[str, tuple[str, ...]]] = {
     "GridWorld": ("move", "blocked", "stay", "interact", "locked", "illegal", "heavy"),
@@ -49,6 +52,11 @@ COSTS: Final[Mapping[str, tuple[str, ...]]] = {
     "TextRoom": ("step", "failed", "illegal"),
 }
 """What acting costs in each world, by the names in its table of rewards."""
+
+
+def usual_reward(world: str) -> str:
+    """Return what references are trained with: small costs where acting costs anything."""
+    return "small_costs" if world in COSTS else "own"
 
 
 NO_FIELDS: Final = ("partners", "configs", "copy", "scenario", "envelope")

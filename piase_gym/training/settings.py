@@ -63,8 +63,9 @@ class TrainSettings(BaseModel):
     width: int = Field(128, ge=1, description="length of the encoding of symbols")
     layers: tuple[int, ...] = Field((128,), description="widths of the hidden layers")
     reward_scale: float = Field(0.1, gt=0, description="factor of rewards")
-    training_reward: Literal["own", "small_costs", "shaped"] = Field(
-        "own", description="own, small_costs or shaped: what is learned from, never tested with"
+    training_reward: Literal["own", "small_costs", "shaped", "prosocial"] = Field(
+        "own",
+        description="own, small_costs, shaped or prosocial: what is learned from, not tested with",
     )
     memory: int = Field(0, ge=0, description="length of a recurrent state; 0: none")
     roles: tuple[int, ...] = Field((), description="number of each agent's policy; default one")
@@ -161,7 +162,7 @@ class TrainResult:
     """What came of a run.
 
     Attributes:
-        policy: The file of the best policy; ``sb3:<policy>`` plays it.
+        policy: The file of the best policy; `name` plays it.
         steps: Agent steps done.
         reason: ``finished``, ``solved`` (early) or ``interrupted``.
         dev: Success of the best policy on the dev seeds.
@@ -177,6 +178,11 @@ class TrainResult:
     wilson95: tuple[float, float]
     best_steps: int
     cpu_seconds: float
+
+    @property
+    def name(self) -> str:
+        """The name of the best policy, as `make_agent` takes it."""
+        return f"{'sb3' if self.policy.suffix == '.zip' else 'ppo'}:{self.policy}"
 
 
 def partners_of(settings: TrainSettings, agents: Sequence[str]) -> dict[str, str]:

@@ -21,7 +21,7 @@ import torch
 from numpy.typing import ArrayLike
 from torch import Tensor, nn
 
-from piase_gym.adapters.encoders import symbol_starts
+from piase_gym.agents.space_data import symbol_starts
 from piase_gym.compiled import inline, kernel
 
 CHUNK = 128

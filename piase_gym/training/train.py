@@ -154,7 +154,7 @@ class Run:
     def _solved(self) -> bool:
         """Tell whether the success to stop at has been reached."""
         wanted = self.settings.stop_at
-        return wanted is not None and self.looked_at >= 0 and self.dev >= wanted
+        return wanted is not None and self.looked_at > 0 and self.dev >= wanted
 
     def _look(self, steps: int) -> None:
         """Play the dev seeds, and keep the policy if none was better."""

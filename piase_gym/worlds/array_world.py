@@ -18,6 +18,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from piase_gym.compiled import readable
+from piase_gym.compiled.level_hash import hash_rows
 from piase_gym.compiled.stepping import (
     ABSENT,
     BEGIN,
@@ -43,6 +44,7 @@ from piase_gym.core.script.run import ScriptRun, Turn
 from piase_gym.core.script.single import carry_out
 from piase_gym.core.text_encoding import HINT_CODE, hash_text
 from piase_gym.core.world import (
+    RANDOM_PARTS,
     Act,
     Capabilities,
     DecodedAction,
@@ -579,10 +581,29 @@ class ArrayWorld(World[C, F]):
         """Hash the canonical bytes of the record."""
         return self.digest_with(digest_bytes(self._canonical), self.script)
 
+    def level(self) -> str:
+        """Hash what the reset drew: the canonical bytes without seeds and random streams."""
+        return f"{int(self.levels(self.states, np.zeros(1, np.int64))[0]):016x}"
+
+    def levels(self, states: NDArray[Any], which: NDArray[np.int64]) -> NDArray[np.uint64]:
+        """Return what `level` returns, as numbers, of some of many environments."""
+        found = np.zeros(len(which), np.uint64)
+        hash_rows(
+            bytes_of(states), _drawn_parts(states.dtype, tuple(self.state_fields)), which, found
+        )
+        return found
+
     @staticmethod
     def digest_with(found: str, run: ScriptRun | None, env: int = 0) -> str:
         """Return a digest that also stands for what the script does in an environment."""
         return found if run is None else digest_json([found, run.digest(env)])
+
+
+@functools.lru_cache(maxsize=64)
+def _drawn_parts(record: np.dtype[Any], names: tuple[str, ...]) -> NDArray[np.int64]:
+    """Return where the fields of a record lie that are no seeds or random streams."""
+    places = [place_of(record, (name,)) for name in names if name not in RANDOM_PARTS]
+    return np.array([(place.start, place.stop) for place in places], np.int64)
 
 
 def steps_in_batches(world: World[Any, Any]) -> TypeGuard[ArrayWorld[Any, Any]]:

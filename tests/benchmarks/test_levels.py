@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import itertools
 import math
+from pathlib import Path
 from typing import Any
 
 import numpy as np
@@ -15,6 +16,9 @@ from piase_gym.benchmarks.evaluation import levels
 from piase_gym.benchmarks.evaluation.rollout import make_world
 from piase_gym.benchmarks.evaluation.suites import Row, Setting, Suite
 from piase_gym.benchmarks.evaluation.tables import HEAD, ONE_RUN, plain_table, result_rows
+from piase_gym.curricula import DevelopmentalCurriculum
+from piase_gym.envs.batch import BatchEnv
+from piase_gym.envs.runner import EpisodeRunner
 from piase_gym.errors import GenerationError, SuiteError
 from tests.helpers.needs import each, here
 
@@ -166,6 +170,128 @@ def test_who_trains_on_one_part_never_meets_the_other(mode: str) -> None:
     assert met == {level for level in every if levels.part_of(level) == "train"}
 
 
+@pytest.mark.parametrize("world", ["GridWorld", "SocialDilemma", "ObjectSearch", "WordCraft"])
+def test_a_batch_hashes_as_single_worlds_do(world: str) -> None:
+    task = {
+        "GridWorld": "piase/GridWorld-Orchard-12x12-4p-v1",
+        "SocialDilemma": "piase/SocialDilemma-Harvest-4p-v1",
+        "ObjectSearch": "piase/ObjectSearch-House-4p-v1",
+        "WordCraft": "piase/WordCraft-Depth2-v1",
+    }[world]
+    env, one = piase_gym.batch_env(task, num_envs=40), make_world(setting(task))
+    env.reset(0)
+    slots = np.arange(39, -1, -1)
+    told = [f"{int(level):016x}" for level in env.world.levels(env.batch.states, slots)]
+    assert told == [levels.level_of(one, int(seed)) for seed in slots]
+    assert len({*told}) > 30
+
+
+def test_every_field_of_what_was_drawn_counts() -> None:
+    world: Any = make_world(setting(DOOR))
+    world.reset(0)
+    before, states = world.level(), world.states
+    for name in world.state_fields:
+        flat = states[name].reshape(-1).view(np.uint8)
+        for place in (0, len(flat) - 1):
+            flat[place] ^= 128
+            assert (world.level() == before) == (name in ("seed", "keys", "counters")), name
+            flat[place] ^= 128
+    assert world.level() == before
+
+
+def test_what_is_logged_of_a_kept_batch_is_what_is_played() -> None:
+    env, told = piase_gym.batch_env(DOOR, num_envs=16, autoreset="next_step", max_steps=3), []
+    levels.keep_to(env, "train")
+    env.events.subscribe(
+        lambda event: told.append([env.single(slot).level() for slot in event.data["slots"]]),
+        ("batch_reset",),
+    )
+    env.reset(0)
+    for _ in range(20):
+        env.step(np.zeros((16, 1), np.int64))
+    found = [level for some in told for level in some]
+    assert len(found) > 64
+    assert {levels.part_of(level) for level in found} == {"train"}
+
+
+# -- trainers ------------------------------------------------------------------------------
+
+
+class Met:
+    """The levels that environments of this process begin, whoever made them."""
+
+    def __init__(self, monkeypatch: pytest.MonkeyPatch) -> None:
+        self.levels: set[str] = set()
+        posted, begun = BatchEnv._post_resets, EpisodeRunner._draw_level
+
+        def post(env: Any, slots: Any) -> None:
+            posted(env, slots)
+            if env.admits is not None:
+                self.levels |= {env.at(int(slot)).level() for slot in slots}
+
+        def draw(runner: Any, *given: int) -> tuple[int, int]:
+            found = begun(runner, *given)
+            if runner.admits is not None:
+                self.levels.add(runner.world.level())
+            return found
+
+        monkeypatch.setattr(BatchEnv, "_post_resets", post)
+        monkeypatch.setattr(EpisodeRunner, "_draw_level", draw)
+
+
+SMALL: dict[str, Any] = {"num_envs": 32, "num_steps": 16, "minibatch": 128, "width": 16}
+
+
+@pytest.mark.parametrize(
+    ("task", "algo", "config"),
+    [
+        (DOOR, "batch_ppo", {"max_steps": 4}),
+        (DOOR, "maskable_ppo", {"max_steps": 4}),
+        ("piase/TextRoom-Quest-Easy-v2", "ippo", {"max_steps": 3}),
+        (ONE, "batch_ppo", {"max_steps": 4}),
+    ],
+)
+def test_a_training_meets_no_level_that_is_held_out(
+    task: str, algo: str, config: Any, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    pytest.importorskip("stable_baselines3")
+    from piase_gym.training.train import TrainSettings, train
+
+    met = Met(monkeypatch)
+    small = {**SMALL, "steps": 2000, "eval_every": 10**6, "eval_episodes": 1, "epochs": 1}
+    small |= {"num_envs": 4} if algo == "ippo" else {}
+    train(TrainSettings(task=task, algo=algo, config=config, **small), tmp_path)
+    parts = {levels.part_of(level) for level in met.levels}
+    if task == ONE:
+        assert len(met.levels) == 1  # a fixed task, whatever part that level is of
+    else:
+        assert len(met.levels) > 60
+        assert parts == {"train"}
+
+
+def test_a_training_through_a_curriculum_meets_none_either(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    pytest.importorskip("torch")
+    from piase_gym.training import ppo
+    from piase_gym.training.curriculum_env import make_curriculum_env
+
+    met = Met(monkeypatch)
+    for world, fields in (
+        ("GridWorld", {"layout": "door_key", "width": 6, "height": 6, "max_steps": 4}),
+        ("TextRoom", {"rooms": 4, "depth": 2, "max_steps": 4}),
+    ):
+        before = len(met.levels)
+        won = {"metric": "task_success", "operator": "==", "value": True}
+        step = {"order": 1, "name": "as it is", "completion_criteria": [won]}
+        plan = DevelopmentalCurriculum(name="plan", steps=[step])
+        env = make_curriculum_env(plan, world=world, num_envs=4, config=fields, seed=0)
+        ppo.Trainer(env, ppo.Settings(num_envs=4, num_steps=64), 0).act()
+        assert len(met.levels) > before + 10, world
+        env.close()
+    assert {levels.part_of(level) for level in met.levels} == {"train"}
+
+
 def test_levels_that_are_drawn_again_leave_the_step_that_ended_as_it_was() -> None:
     kept, free = (
         piase_gym.batch_env(DOOR, num_envs=32, autoreset="same_step", max_steps=1) for _ in range(2)
@@ -189,10 +315,15 @@ def test_levels_that_are_drawn_again_leave_the_step_that_ended_as_it_was() -> No
 def test_an_id_with_one_level_cannot_be_kept_to_a_part() -> None:
     world = make_world(setting(ONE))
     own = levels.part_of(levels.level_of(world, 0))
-    env = piase_gym.batch_env(ONE, num_envs=2)
-    levels.keep_to(env, next(part for part in levels.PARTS if part != own))
-    with pytest.raises(GenerationError, match="too few levels"):
-        env.reset(0)
+    other = next(part for part in levels.PARTS if part != own)
+    env, single = piase_gym.batch_env(ONE, num_envs=2), piase_gym.parallel_env(ONE)
+    for kept in (env, single.runner):
+        levels.keep_to(kept, other)
+    for made in (env, single):
+        with pytest.raises(GenerationError, match="too few levels"):
+            made.reset(0)
+    levels.keep_to(env, other, spare_fixed=True)
+    env.reset(0)
 
 
 @pytest.mark.parametrize(

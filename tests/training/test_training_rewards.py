@@ -151,3 +151,17 @@ def test_the_weight_falls_to_nothing() -> None:
     trainer.act()  # its first step still takes back what the last one promised
     trainer.act()
     assert strange() == 0
+
+
+def test_prosocial_rewards_are_the_mean_of_everybodys() -> None:
+    small = {"num_envs": 16, "num_steps": 6, "minibatch": 64, "width": 8}
+    task, seen = "piase/SocialDilemma-PrisonersDilemma-v1", {}
+    for kind in ("own", "prosocial"):
+        trainer = ppo.Trainer(task, ppo.Settings(**small, training_reward=kind), 0)
+        trainer.act()
+        seen[kind] = trainer.rollout.rewards.unflatten(1, (16, 2))
+        seen[f"{kind} actions"] = trainer.rollout.actions
+    assert torch.equal(seen["own actions"], seen["prosocial actions"])
+    assert not torch.equal(seen["own"][..., 0], seen["own"][..., 1])
+    mean = seen["own"].mean(-1, keepdim=True).expand(-1, -1, 2)
+    torch.testing.assert_close(seen["prosocial"], mean)

@@ -1,0 +1,115 @@
+"""Social dilemmas: what learners come to among themselves, with strangers, and against the worst.
+
+``python -m piase_gym.benchmarks.references.dilemmas FOLDER`` takes the trainings that ``piase bench
+learners`` has left in FOLDER, and adds for every id of SocialDilemma:
+
+- *self-play*: all seats are played by one run; the mean over runs.
+- *strangers*: one seat is played by a run, the others by another one, trained with another seed.
+- *prosocial*: self-play of policies that were trained with the mean of all rewards.
+- *exploitability*: what a best response gets more than the policy in its seat, the others being
+  played by the run in the middle. A best response is trained against it, so it is a lower bound.
+
+What is there already is not done again. ``benchmarks/references/dilemmas.json`` keeps the values of
+episodes; `docs/make_pages.py` writes the table of docs/benchmarks.md from it.
+"""
+
+from __future__ import annotations
+
+import json
+import sys
+from collections.abc import Iterator, Sequence
+from pathlib import Path
+from typing import Any
+
+from piase_gym.benchmarks.evaluation.evaluate import evaluate
+from piase_gym.benchmarks.evaluation.results import by_run
+from piase_gym.benchmarks.evaluation.suites import Row, Suite
+from piase_gym.benchmarks.references.learned import DILEMMAS, stored_dilemmas
+from piase_gym.benchmarks.references.learners import (
+    PASSES,
+    median_run,
+    runs_of,
+    setting_of,
+    settings_for,
+    tasks,
+)
+from piase_gym.core.files import write_json
+from piase_gym.training.train import TrainSettings, train
+
+EPISODES, SEEDS = 50, 3
+Values = list[list[float]]
+
+
+def measure(folder: Path, name: str, row: Row) -> dict[str, Any] | None:
+    """Return the values of episodes of an id; ``None`` where nothing is trained yet."""
+    runs = runs_of(folder, name, PASSES[0].name)
+    plan = settings_for(setting_of(row), PASSES[0], 0)
+    if not runs or plan is None:
+        return None
+    places = [str(Path(run["folder"]) / run["policy"]) for run in runs]
+    median = median_run(runs)
+    middle = str(Path(median["folder"]) / median["policy"])
+    kept = folder / "dilemmas" / name
+    prosocial = [
+        _trained(kept / f"prosocial-{seed}", plan, seed=seed, training_reward="prosocial")
+        for seed in range(SEEDS)
+    ]
+    agents = setting_of(row).agents
+    others = dict.fromkeys(agents[1:], f"ppo:{middle}")
+    best = _trained(kept / "best-response", plan, partners=others)
+    found: dict[str, Any] = {
+        "task": row.task,
+        "budget": plan.steps,
+        "self_play": _values(row, places),
+        "prosocial": _values(row, prosocial),
+        "best_response": _values(row, [best], middle),
+        "in_its_place": _values(row, [middle], middle),
+    }
+    if len(places) > 1:
+        pairs = zip(places, [*places[1:], places[0]], strict=True)
+        found["strangers"] = [_values(row, [one], other)[0] for one, other in pairs]
+    return found
+
+
+def _trained(place: Path, plan: TrainSettings, **changes: Any) -> str:
+    """Train, or go on with it; return the policy."""
+    settings = TrainSettings(**{**plan.model_dump(), **changes})
+    return str(train(settings, place, resume=(place / "settings.json").exists()).policy)
+
+
+def _values(row: Row, policies: Sequence[str], partner: str = "") -> Values:
+    """Return the mean return of the seats that policies play, by run and episode."""
+    seats: dict[str, Any] = {}
+    if partner:
+        seats = {"focal": 1, "partners": (partner,), "held_out_partners": (partner,)}
+    own = Row(task=row.task, config=row.config, measure="per_capita", label="played", **seats)
+    suite = Suite(name="dilemma", rows=(own,))
+    options: dict[str, Any] = {"episodes": EPISODES, "split": "held_out", "references": {}}
+    results = evaluate({"trained": list(policies)}, suite, **options)
+    runs = by_run(results.of(results.settings[0], "trained"))
+    return [[round(value, 3) for value in run] for run in runs]
+
+
+def measure_all(folder: Path) -> Iterator[tuple[str, dict[str, Any]]]:
+    """Measure every id that is trained, and keep each in the folder."""
+    for name, rows in tasks(["piase/SocialDilemma-*"]).items():
+        path = folder / "dilemmas" / f"{name}.json"
+        if not path.is_file():
+            found = measure(folder, name, rows[0])
+            if found is None:
+                continue
+            write_json(path, found)
+        yield name, json.loads(path.read_text("utf-8"))
+
+
+def main() -> None:
+    """Measure what is lacking, and store it."""
+    found = dict(stored_dilemmas())
+    for name, values in measure_all(Path(sys.argv[1])):
+        found[name] = values
+        write_json(Path(__file__).with_name(DILEMMAS), found)
+        sys.stdout.write(f"{name}\n")
+
+
+if __name__ == "__main__":
+    main()

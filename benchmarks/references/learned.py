@@ -1,0 +1,246 @@
+"""What the stored trainings say: of each task, what learners came to, and which tasks are open.
+
+A task is open where the best learner that is known is at random level: it gets no more than the
+better of the policies that do not look, or wins less often than random play. `learners.json` holds
+trainings with several seeds (`piase_gym.benchmarks.references.learners`), `references.json` the
+model that ships, in one run.
+"""
+
+from __future__ import annotations
+
+import functools
+import json
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from importlib import resources
+from typing import Any
+
+import numpy as np
+
+from piase_gym.benchmarks.evaluation.statistics import Interval, mean_interval, share_interval
+from piase_gym.benchmarks.references.references import BLIND, References, shipped
+
+FILE, DILEMMAS = "learners.json", "dilemmas.json"
+MODEL = "ppo"
+
+
+@dataclass(frozen=True)
+class Learned:
+    """What one learner came to in one setting.
+
+    Attributes:
+        learner: How it was trained, in words.
+        runs: Trainings.
+        value: Mean value of its episodes, with a hierarchical interval.
+        success: Share of episodes won, likewise; ``None`` where nothing is won.
+        gain: How much more it gets than the better policy that does not look, on the same levels.
+        edge: How much more often it wins than random play, likewise.
+        random_success: How often random play wins.
+        held_out: Whether training never met the levels.
+    """
+
+    learner: str
+    runs: int
+    value: Interval
+    success: Interval | None
+    gain: Interval
+    edge: Interval | None
+    random_success: float | None
+    held_out: bool
+
+    @property
+    def at_random_level(self) -> bool:
+        """Whether it is no better than not to look."""
+        return self.gain.low <= 0.0 or (self.edge is not None and self.edge.high < 0.0)
+
+
+@functools.lru_cache(maxsize=1)
+def stored_learners() -> Mapping[str, Any]:
+    """Return the stored trainings by the name of their model."""
+    file = resources.files("piase_gym.benchmarks.references") / FILE
+    found: dict[str, Any] = json.loads(file.read_text("utf-8")) if file.is_file() else {}
+    return found
+
+
+def stored_dilemmas() -> Mapping[str, Any]:
+    """Return what is stored of social dilemmas, by the names of models."""
+    file = resources.files("piase_gym.benchmarks.references") / DILEMMAS
+    found: dict[str, Any] = json.loads(file.read_text("utf-8")) if file.is_file() else {}
+    return found
+
+
+def learned(references: References | None = None) -> dict[str, list[Learned]]:
+    """Return by label what learners came to, trainings with several seeds first."""
+    found: dict[str, list[Learned]] = {}
+    for entry in stored_learners().values():
+        for label, episodes in entry["labels"].items():
+            blind = {name: episodes[name] for name in BLIND}
+            own = (entry, episodes["values"], episodes.get("won"), blind)
+            found.setdefault(label, []).append(_of_trainings(*own))
+    settings = (shipped() if references is None else references).get("settings", {})
+    for label, entry in settings.items():
+        policies = entry["policies"]
+        if MODEL in policies and all(name in policies for name in BLIND):
+            found.setdefault(label, []).append(_of_model(policies))
+    return found
+
+
+def _of_trainings(
+    entry: Mapping[str, Any],
+    values: Sequence[Sequence[float]],
+    won: Sequence[Sequence[float]] | None,
+    blind: Mapping[str, Mapping[str, Sequence[float]]],
+) -> Learned:
+    """Return what several trainings came to."""
+    kind = "fast PPO" if entry["algo"] == "batch_ppo" else "PPO of Stable-Baselines3"
+    more = {"small_costs": ", small costs", "shaped": ", shaped"}.get(entry["reward"], "")
+    more += f", memory of {entry['memory']}" if entry["memory"] else ""
+    name = f"{kind}{more}, up to {entry['budget'] / 1e6:g} M steps"
+    floor = max((blind[b]["values"] for b in BLIND), key=np.mean)
+    return _compared(name, values, won, floor, blind["random"].get("won"), entry["split"])
+
+
+def _of_model(policies: Mapping[str, Any]) -> Learned:
+    """Return what the model that ships came to."""
+    model, made = policies[MODEL], policies[MODEL].get("training", {})
+    name = f"{made.get('algo', 'ppo')}, {made.get('steps', 0) / 1e6:g} M steps"
+    runs = model.get("runs") or [model["values"]]
+    floor = max((policies[b]["values"] for b in BLIND), key=np.mean)
+    random = policies["random"].get("won")
+    won = model.get("won")
+    return _compared(name, runs, won, floor, random[0] if random else None, "held_out")
+
+
+def _compared(
+    name: str,
+    values: Sequence[Sequence[float]],
+    won: Sequence[Sequence[float]] | None,
+    floor: Sequence[float],
+    random_won: Sequence[float] | None,
+    split: str,
+) -> Learned:
+    """Compare runs with policies that do not look, episode by episode."""
+    gain = mean_interval([(np.array(run) - np.array(floor)).tolist() for run in values])
+    edge = None
+    if won and random_won:
+        edge = mean_interval([(np.array(run) - np.array(random_won)).tolist() for run in won])
+    return Learned(
+        name,
+        len(values),
+        mean_interval([list(run) for run in values]),
+        share_interval([list(run) for run in won]) if won else None,
+        gain,
+        edge,
+        float(np.mean(random_won)) if random_won else None,
+        split == "new_levels",
+    )
+
+
+def open_problems(references: References | None = None) -> dict[str, list[Learned]]:
+    """Return the settings where every learner that is known is at random level."""
+    found = learned(references)
+    return {
+        label: rows for label, rows in found.items() if all(row.at_random_level for row in rows)
+    }
+
+
+def best(rows: Sequence[Learned]) -> Learned:
+    """Return the best of some learners: who is above random level, wins most, gets most."""
+
+    def worth(row: Learned) -> tuple[bool, float, float]:
+        won = 0.0 if row.success is None else row.success.estimate
+        return not row.at_random_level, won, row.gain.estimate
+
+    return max(rows, key=worth)
+
+
+# -- pages ---------------------------------------------------------------------------------
+
+
+def open_problems_table(references: References | None = None) -> str:
+    """Return the open problems as Markdown, each with the best score that is known."""
+    settings = (shipped() if references is None else references).get("settings", {})
+    lines = [
+        "| task | the best learner | it gets | it wins | random wins | best known | it gets |",
+        "| --- | --- | --- | --- | --- | --- | --- |",
+    ]
+    for label, rows in sorted(open_problems(references).items()):
+        row = best(rows)
+        runs = f"{row.learner}, {row.runs} run{'s' * (row.runs > 1)}"
+        policies = settings.get(label, {}).get("policies", {})
+        name, mean = _best_known(policies)
+        cells = [label, runs, _told(row.value), _share(row.success)]
+        cells += ["–" if row.random_success is None else f"{row.random_success:.0%}", name, mean]
+        lines.append(f"| {' | '.join(cells)} |")
+    return "\n".join(lines) + "\n"
+
+
+def learners_table(references: References | None = None) -> str:
+    """Return for every world how many settings learners solve, and how many are open."""
+    rows = ["| world | settings | above random level | solved | open |", "| --- |" + " --- |" * 4]
+    worlds: dict[str, list[Learned]] = {}
+    for label, found in learned(references).items():
+        world = label.removeprefix("piase/").split("-")[0]
+        worlds.setdefault(world, []).append(best(found))
+    for world, found in sorted(worlds.items()):
+        above = sum(not row.at_random_level for row in found)
+        wins = [row.success for row in found if row.success is not None]
+        solved = f"{sum(one.estimate >= 0.95 for one in wins)} of {len(wins)}" if wins else "–"
+        rows.append(f"| {world} | {len(found)} | {above} | {solved} | {len(found) - above} |")
+    return "\n".join(rows) + "\n"
+
+
+def trainings_table() -> str:
+    """Return every stored training with several seeds, as Markdown."""
+    lines = [
+        "| task | how | runs | agent steps, M | CPU-seconds | levels | value | success | random |",
+        "| --- |" + " --- |" * 8,
+    ]
+    for _, entry in sorted(stored_learners().items()):
+        for label, episodes in sorted(entry["labels"].items()):
+            blind = {name: episodes[name] for name in BLIND}
+            row = _of_trainings(entry, episodes["values"], episodes.get("won"), blind)
+            steps = f"{np.mean(entry['steps']) / 1e6:.2g}"
+            levels = "held out" if row.held_out else "all, which are few"
+            cpu = f"{np.mean(entry['cpu_seconds']):.0f}"
+            random = "–" if row.random_success is None else f"{row.random_success:.0%}"
+            cells = [label, row.learner, str(row.runs), steps, cpu, levels, _told(row.value)]
+            lines.append(f"| {' | '.join([*cells, _share(row.success), random])} |")
+    return "\n".join(lines) + "\n"
+
+
+def dilemmas_table() -> str:
+    """Return what learners come to in social dilemmas, as Markdown."""
+    lines = [
+        "| task | runs | self-play | with strangers | prosocial | exploitability, at least |",
+        "| --- |" + " --- |" * 5,
+    ]
+    for _, found in sorted(stored_dilemmas().items()):
+        cells = [found["task"], str(len(found["self_play"]))]
+        for kind in ("self_play", "strangers", "prosocial"):
+            cells.append(_told(mean_interval(found[kind])) if kind in found else "–")
+        ((best,), (own,)) = found["best_response"], found["in_its_place"]
+        gain = mean_interval([(np.array(best) - np.array(own)).tolist()])
+        lines.append(f"| {' | '.join([*cells, _told(gain)])} |")
+    return "\n".join(lines) + "\n"
+
+
+def _best_known(policies: Mapping[str, Any]) -> tuple[str, str]:
+    """Return the stored policy with the highest mean, and that mean."""
+    looking = {n: p["mean"] for n, p in policies.items() if p.get("mean") is not None}
+    if not looking:
+        return "–", "–"
+    name = max(looking, key=lambda one: float(looking[one]))
+    return name, f"{looking[name]:.2f}"
+
+
+def _told(interval: Interval) -> str:
+    """Return an interval of values."""
+    return f"{interval.estimate:.2f} ({interval.low:.2f} to {interval.high:.2f})"
+
+
+def _share(interval: Interval | None) -> str:
+    """Return an interval of shares."""
+    if interval is None:
+        return "–"
+    return f"{interval.estimate:.0%} ({interval.low:.0%} to {interval.high:.0%})"

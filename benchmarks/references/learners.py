@@ -1,0 +1,346 @@
+"""What learners come to on every id: ``piase bench learners FOLDER``.
+
+Each id is trained with several seeds and a stated budget, by the fast learner where a kernel steps
+the world, else by the PPO of Stable-Baselines3, and stopped early where 95 % of the dev seeds are
+won. `PASSES` are tried in turn; what the first has not solved, the next begins anew with a larger
+budget. Then each policy plays held-out levels, or, of a task with few levels, held-out seeds.
+
+Everything is kept in a folder that is no part of the package: a training in ``PASS/NAME/SEED``, and
+what its policy came to in ``played.json`` there. A run that is broken off goes on where it
+stopped. `collect` reads the folder.
+"""
+
+from __future__ import annotations
+
+import fnmatch
+import json
+from collections.abc import Callable, Mapping, Sequence
+from contextlib import suppress
+from dataclasses import dataclass, replace
+from pathlib import Path
+from statistics import median
+from typing import Any
+
+from piase_gym.benchmarks.evaluation.evaluate import evaluate
+from piase_gym.benchmarks.evaluation.levels import stored_counts
+from piase_gym.benchmarks.evaluation.results import by_run
+from piase_gym.benchmarks.evaluation.rollout import make_world
+from piase_gym.benchmarks.evaluation.suites import (
+    TABLE,
+    Problem,
+    Row,
+    Setting,
+    Suite,
+    expand,
+    ids_of,
+)
+from piase_gym.benchmarks.references.references import BLIND
+from piase_gym.core.files import write_json
+from piase_gym.errors import PiaseError, TrainingError
+from piase_gym.registry import list_tasks, missing, task_spec
+from piase_gym.training.checkpoints import Folder
+from piase_gym.training.rewards import usual_reward
+from piase_gym.training.train import TrainResult, TrainSettings, train
+from piase_gym.worlds.array_world import steps_in_batches
+
+SEEDS, EPISODES, SOLVED = 5, 100, 0.95
+PLAYED, CHECKPOINTS = "played.json", ("checkpoint.pt",)
+SLOW: Mapping[str, Any] = {
+    "algo": "ippo",
+    "num_envs": 16,
+    "num_steps": 64,
+    "minibatch": 512,
+    "epochs": 4,
+    "width": 64,
+    "layers": (64,),
+    "eval_episodes": 20,
+}
+"""What differs from the defaults of `TrainSettings` where no kernel steps the world."""
+FAST: Mapping[str, Any] = {
+    "algo": "batch_ppo",
+    "num_steps": 32,
+    "epochs": 2,
+    "width": 64,
+    "eval_episodes": 50,
+}
+"""What differs from them where one does."""
+WIDE: Mapping[str, Any] = {"width": 128}
+PAYOFFS = ("SocialDilemma",)
+"""Worlds in which nothing is won."""
+SLOTS = 1024
+"""Agents of all environments together, where a kernel steps them."""
+
+
+@dataclass(frozen=True)
+class Pass:
+    """One attempt at every task.
+
+    Attributes:
+        name: Of its folder.
+        steps: Agent steps by world; worlds that are not named are left out.
+        options: Further settings of the training.
+        unsolved_only: Whether only tasks are tried that earlier passes have not solved.
+        slow: Whether it is for tasks that no kernel steps.
+    """
+
+    name: str
+    steps: Mapping[str, int]
+    options: Mapping[str, Any]
+    unsolved_only: bool = True
+    slow: bool = False
+
+
+PASSES = (
+    Pass(
+        "short",
+        {
+            "GridWorld": 2_000_000,
+            "SocialDilemma": 500_000,
+            "WordCraft": 1_000_000,
+            "ObjectSearch": 1_000_000,
+        },
+        {},
+        unsolved_only=False,
+    ),
+    Pass(
+        "long", {"GridWorld": 16_000_000, "WordCraft": 8_000_000, "ObjectSearch": 8_000_000}, WIDE
+    ),
+    Pass("shaped", {"GridWorld": 16_000_000}, {**WIDE, "training_reward": "shaped"}),
+    Pass(
+        "memory",
+        {"GridWorld": 16_000_000, "WordCraft": 8_000_000, "ObjectSearch": 8_000_000},
+        {**WIDE, "memory": 128},
+    ),
+    Pass(
+        "slow",
+        {
+            "TextRoom": 300_000,
+            "Household": 300_000,
+            "SqlQuery": 300_000,
+            "PhysicsPlayground": 300_000,
+            "ObjectSearch": 300_000,
+        },
+        {},
+        unsolved_only=False,
+        slow=True,
+    ),
+)
+
+
+def tasks(patterns: Sequence[str] = ()) -> dict[str, list[Row]]:
+    """Return the rows of every id that ships, each of one id, by the name of their model.
+
+    An id that no suite has is a row of its own.
+
+    Args:
+        patterns: Only ids that fit one of these; default all.
+    """
+    known = [task for task in list_tasks() if task.startswith("piase/") and not missing(task)]
+    rows = [replace(row, task=task) for row in TABLE for task in ids_of(row) if task in known]
+    rows += [Row(task=task) for task in known if task not in {row.task for row in rows}]
+    found: dict[str, list[Row]] = {}
+    for row in rows:
+        if not patterns or any(fnmatch.fnmatch(row.task, pattern) for pattern in patterns):
+            found.setdefault(setting_of(row).name, []).append(row)
+    return found
+
+
+def setting_of(row: Row) -> Setting:
+    """Return the first setting of a row."""
+    return expand(row, "held_out")[0]
+
+
+def settings_for(setting: Setting, attempt: Pass, seed: int) -> TrainSettings | None:
+    """Return how a task is trained in a pass, or ``None`` if it has no budget there.
+
+    Tasks to test with (``tasks=test``) are trained on those of the id, which are to train with.
+    """
+    spec = task_spec(setting.task)
+    steps = attempt.steps.get(spec.world)
+    if steps is None or steps_in_batches(make_world(setting)) == attempt.slow:
+        return None
+    config = dict(setting.config)
+    if config.get("tasks") == "test":
+        config["tasks"] = "train"
+    told: dict[str, Any] = {"task": setting.task, "config": config, "steps": steps, "seed": seed}
+    if attempt.slow:
+        looks = {"eval_every": steps // 3, "save_every": steps}
+        return TrainSettings(**{**told, **looks, **SLOW, "stop_at": SOLVED, **attempt.options})
+    reward = {"training_reward": usual_reward(spec.world)}
+    told |= {"eval_every": steps // 4, "save_every": 4_000_000, "stop_at": SOLVED}
+    envs = {"num_envs": max(32, SLOTS // len(setting.agents))}
+    return TrainSettings(**{**told, **FAST, **envs, **reward, **attempt.options})
+
+
+def train_all(
+    folder: Path,
+    rows: Mapping[str, Sequence[Row]],
+    *,
+    seeds: int = SEEDS,
+    report: Callable[[str, Mapping[str, Any]], None] = lambda name, played: None,
+) -> list[Problem]:
+    """Train what is lacking in a folder, all tasks with the first seed before the next.
+
+    Returns:
+        What could not be trained, and why.
+    """
+    problems: dict[str, Problem] = {}
+    for attempt in PASSES:
+        for seed in range(seeds):
+            for name, own in rows.items():
+                place = folder / attempt.name / name / str(seed)
+                if name in problems or (place / PLAYED).exists():
+                    continue
+                if attempt.unsolved_only and solved(folder, name, seeds):
+                    continue
+                try:
+                    settings = settings_for(setting_of(own[0]), attempt, seed)
+                    if settings is not None:
+                        report(f"{attempt.name} {name} {seed}", train_one(place, settings, own))
+                except (PiaseError, OSError, RuntimeError) as error:
+                    problems[name] = Problem(name, f"seed {seed} of {attempt.name}: {error}")
+    return list(problems.values())
+
+
+def train_one(place: Path, settings: TrainSettings, rows: Sequence[Row]) -> dict[str, Any]:
+    """Train one policy, or go on with it; let it play, and return what is kept of both.
+
+    Raises:
+        KeyboardInterrupt: If a signal ended the training, which can go on.
+    """
+    result = train(settings, place, resume=(place / "settings.json").exists())
+    if result.reason == "interrupted":
+        raise KeyboardInterrupt
+    curve = [[line["steps"], line["dev"], line.get("return")] for line in Folder(place).history()]
+    found: dict[str, Any] = {
+        "task": settings.task,
+        "version": setting_of(rows[0]).version,
+        "algo": settings.algo,
+        "reward": settings.training_reward,
+        "memory": settings.memory,
+        "budget": settings.steps,
+        "steps": result.steps,
+        "reason": result.reason,
+        "cpu_seconds": result.cpu_seconds,
+        "policy": result.policy.name,
+        "curve": curve,
+    }
+    found |= play_rows(result, rows)
+    write_json(place / PLAYED, found)
+    for name in CHECKPOINTS:
+        with suppress(OSError):
+            (place / name).unlink()
+    return found
+
+
+def play_rows(result: TrainResult, rows: Sequence[Row]) -> dict[str, Any]:
+    """Return the split that a policy played, and values and wins of its episodes by label."""
+    count = stored_counts().get(rows[0].task)
+    split = "held_out" if count is not None and count.fixed else "new_levels"
+    players = {"trained": str(result.policy), **{name: name for name in BLIND}}
+    options: dict[str, Any] = {"episodes": EPISODES, "split": split, "references": {}}
+    results = evaluate(players, Suite(name="played", rows=tuple(rows)), **options)
+    told: dict[str, Any] = {}
+    for label in results.settings:
+        told[label] = {}
+        for name in players:
+            row, records = results.row(label, name), results.of(label, name)
+            if row.faults:
+                raise TrainingError(f"{label}, {name}: {next(iter(row.faults))}")
+            told[label][name] = {"values": by_run(records)[0]}
+            if task_spec(rows[0].task).world not in PAYOFFS:
+                told[label][name]["won"] = by_run(records, lambda record: record.won)[0]
+    return {"split": split, "episodes": EPISODES, "labels": told}
+
+
+# -- what came of it ----------------------------------------------------------------------
+
+
+def runs_of(folder: Path, name: str, attempt: str) -> list[dict[str, Any]]:
+    """Return what the seeds of a pass came to, in their order."""
+    places = sorted((folder / attempt / name).glob(f"*/{PLAYED}"), key=lambda p: int(p.parent.name))
+    return [{**json.loads(p.read_text("utf-8")), "folder": str(p.parent)} for p in places]
+
+
+def solved(folder: Path, name: str, seeds: int) -> bool:
+    """Tell whether a pass has been tried with all seeds, and its median wins as often as wanted.
+
+    Where nothing can be won, one pass is all that there is.
+    """
+    for attempt in PASSES:
+        runs = runs_of(folder, name, attempt.name)
+        shares = [success_of(run) for run in runs]
+        if len(runs) >= seeds and (None in shares or median(map(float, shares)) >= SOLVED):  # type: ignore[arg-type]
+            return True
+    return False
+
+
+def success_of(run: Mapping[str, Any]) -> float | None:
+    """Return the share of episodes that a run won, of its first label; ``None`` without wins."""
+    won = next(iter(run["labels"].values()))["trained"].get("won")
+    return None if won is None else sum(won) / len(won)
+
+
+def value_of(run: Mapping[str, Any]) -> float:
+    """Return the mean value of a run's episodes, of its first label."""
+    values = next(iter(run["labels"].values()))["trained"]["values"]
+    return float(sum(values) / len(values))
+
+
+def best_runs(folder: Path, name: str) -> list[dict[str, Any]]:
+    """Return the runs of the best pass of a task: by the median of what its looks at dev seeds saw.
+
+    A pass that has fewer runs than another is judged by those that it has. What is reported, the
+    episodes on held-out levels, has no part in it.
+    """
+    tried = {attempt.name: runs_of(folder, name, attempt.name) for attempt in PASSES}
+
+    def worth(attempt: str) -> tuple[float, float]:
+        looks = [max((dev, got or 0.0) for _, dev, got in run["curve"]) for run in tried[attempt]]
+        return median(dev for dev, _ in looks), median(got for _, got in looks)
+
+    best = max((name for name, runs in tried.items() if runs), key=worth, default="")
+    return [{**run, "pass": best} for run in tried.get(best, [])]
+
+
+def median_run(runs: Sequence[Mapping[str, Any]]) -> Mapping[str, Any]:
+    """Return the run that is in the middle, by success and then by value; of two the worse."""
+    order = sorted(runs, key=lambda run: (success_of(run) or 0.0, value_of(run)))
+    return order[(len(order) - 1) // 2]
+
+
+def collect(folder: Path, rows: Mapping[str, Sequence[Row]]) -> dict[str, Any]:
+    """Return what a folder holds, as it is stored: of each task the best pass, numbers rounded."""
+    found: dict[str, Any] = {}
+    for name in rows:
+        runs = best_runs(folder, name)
+        if runs:
+            found[name] = _collected(runs)
+    return found
+
+
+def _collected(runs: Sequence[Mapping[str, Any]]) -> dict[str, Any]:
+    """Return what is stored of the runs of a task."""
+    same = ("task", "version", "algo", "reward", "memory", "budget", "split", "episodes", "pass")
+    labels: dict[str, Any] = {}
+    for label in runs[0]["labels"]:
+        own = [run["labels"][label] for run in runs]
+        labels[label] = {
+            key: [_rounded(one["trained"][key]) for one in own]
+            for key in ("values", "won")
+            if key in own[0]["trained"]
+        }
+        for name in BLIND:
+            labels[label][name] = {k: _rounded(v) for k, v in own[0][name].items()}
+    return {
+        **{key: runs[0][key] for key in same},
+        "steps": [run["steps"] for run in runs],
+        "cpu_seconds": [run["cpu_seconds"] for run in runs],
+        "curves": [run["curve"] for run in runs],
+        "labels": labels,
+    }
+
+
+def _rounded(values: Sequence[float]) -> list[float]:
+    """Return numbers as short as they can be told."""
+    return [round(value, 3) for value in values]

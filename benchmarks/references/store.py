@@ -1,0 +1,131 @@
+"""Puts what learners came to into the package: ``piase bench learners FOLDER --store``.
+
+`learners.json` holds, for each id, curves and episodes of every seed of the best pass. Of each id
+one policy ships, that of the median seed, without its critic and in half precision where it plays
+no worse so; where the model that ships already is better on the held-out seeds, that one stays.
+"""
+
+from __future__ import annotations
+
+import copy
+import io
+import zipfile
+from collections.abc import Iterator, Mapping, Sequence
+from pathlib import Path
+from statistics import fmean
+from typing import Any
+
+import orjson
+import torch
+
+from piase_gym.benchmarks.evaluation.evaluate import evaluate
+from piase_gym.benchmarks.evaluation.suites import Row, Suite, expand
+from piase_gym.benchmarks.references.learned import FILE, stored_learners
+from piase_gym.benchmarks.references.learners import best_runs, collect, median_run, setting_of
+from piase_gym.benchmarks.references.measure import write_references
+from piase_gym.benchmarks.references.models import ModelFolder, shipped_models
+from piase_gym.benchmarks.references.references import FILE as REFERENCES
+from piase_gym.benchmarks.references.references import References, read_references
+from piase_gym.core.files import write_whole
+from piase_gym.errors import StorageError
+
+LARGEST = 5_000_000
+"""Bytes of all models that ship."""
+WORSE = 0.02
+"""How much less often a policy may win in half precision, and how much less it may get, as a share
+of what it gets."""
+_DATE = (1980, 1, 1, 0, 0, 0)
+
+
+def store_learners(folder: Path, rows: Mapping[str, Sequence[Row]]) -> Iterator[str]:
+    """Store what a folder of trainings holds; tell of each model what became of it.
+
+    References that were played with a model that is replaced are forgotten; ``piase bench
+    references --missing`` plays them anew.
+
+    Raises:
+        StorageError: If the models would be too large together.
+    """
+    here = Path(__file__).parent
+    found = {**stored_learners(), **collect(folder, rows)}
+    lines = b",\n".join(
+        orjson.dumps(name) + b": " + orjson.dumps(found[name], option=orjson.OPT_SORT_KEYS)
+        for name in sorted(found)
+    )
+    write_whole(here / FILE, b"{\n" + lines + b"\n}\n")
+    models = shipped_models()["ppo"]
+    references = copy.deepcopy(dict(read_references(here / REFERENCES)))
+    for name, own in rows.items():
+        runs = [run for run in best_runs(folder, name) if run["algo"] == "batch_ppo"]
+        if runs:
+            run = median_run(runs)
+            told = _ship(Path(run["folder"]) / run["policy"], models, own, references)
+            if told.startswith("replaced"):
+                labels = {s.label for row in own for s in expand(row, "held_out")}
+                labels |= {s.label for row in own for s in expand(row, "dev")}
+                for label in labels & references["settings"].keys():
+                    references["settings"][label]["policies"].pop("ppo", None)
+            yield f"{name}: {told}"
+    size = sum(path.stat().st_size for path in models.folder.glob("*.[zp]*"))
+    if size > LARGEST:
+        raise StorageError(f"the models have {size:,} bytes together; allowed are {LARGEST:,}")
+    write_references(here / REFERENCES, references)
+    yield f"{size:,} bytes of models; play the new ones with: piase bench references --missing"
+
+
+def _ship(policy: Path, models: ModelFolder, rows: Sequence[Row], references: References) -> str:
+    """Put a policy into the folder of models if it is the best there is; say what was done."""
+    setting = setting_of(rows[0])
+    small = policy.with_name("small.pt")
+    write_whole(small, slim(policy))
+    players = {"whole": str(policy), "small": str(small)}
+    options: dict[str, Any] = {"episodes": 50, "split": "held_out", "references": {}}
+    results = evaluate(players, Suite(name="ship", rows=tuple(rows[:1])), **options)
+    label = results.settings[0]
+    value = {name: fmean(r.value or 0.0 for r in results.of(label, name)) for name in players}
+    won = {name: fmean(r.won for r in results.of(label, name)) for name in players}
+    old = models.path(setting)
+    entry = references["settings"].get(label, {}).get("policies", {}).get("ppo")
+    if old.is_file() and entry is not None:
+        value["old"], won["old"] = fmean(entry["values"][:50]), entry["success"] or 0.0
+    if won["small"] < won["whole"] - WORSE or (
+        value["small"] < value["whole"] - WORSE * abs(value["whole"])
+    ):
+        write_whole(small, slim(policy, half=False))
+        value["small"], won["small"] = value["whole"], won["whole"]
+    if "old" in won and (won["old"], value["old"]) > (won["small"], value["small"]):
+        return f"the model that ships is as good ({value['old']:.3g}, here {value['small']:.3g})"
+    content = small.read_bytes()
+    if old.is_file():
+        old.unlink()
+    write_whole(models.folder / f"{setting.name}.pt", content)
+    return f"replaced: {value['small']:.3g} after {value.get('old', float('nan')):.3g}"
+
+
+def slim(policy: Path, half: bool = True) -> bytes:
+    """Return a policy's file without critics, and rows of symbols that were never met.
+
+    The same numbers give the same bytes, which `torch.load` reads.
+    """
+    found = torch.load(policy, map_location="cpu", weights_only=True)
+    policies = []
+    for state in found["policies"]:
+        kept = {k: v for k, v in state.items() if not k.startswith(("critic.", "central."))}
+        if "encoder.rows" in kept:
+            count = int(kept["encoder.rows"].max()) + 1
+            kept["encoder.table"] = kept["encoder.table"][:count].clone()
+            kept["encoder.rows"] = kept["encoder.rows"].to(torch.int16)
+        policies.append(
+            {k: v.half() if half and v.is_floating_point() else v for k, v in kept.items()}
+        )
+    content, buffer = io.BytesIO(), io.BytesIO()
+    torch.save({"card": found["card"], "policies": policies}, content)
+    with (
+        zipfile.ZipFile(content) as archive,
+        zipfile.ZipFile(buffer, "w", zipfile.ZIP_DEFLATED) as packed,
+    ):
+        for name in archive.namelist():
+            entry = zipfile.ZipInfo(name, _DATE)
+            entry.compress_type = zipfile.ZIP_DEFLATED
+            packed.writestr(entry, archive.read(name))
+    return buffer.getvalue()

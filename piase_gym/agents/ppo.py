@@ -1,0 +1,310 @@
+"""Plays policies of the fast learner (``piase train --algo batch_ppo``), alone or in a batch.
+
+A file holds parameters by name and a card that says what they are for, so nothing in it is run:
+``torch.load(path, weights_only=True)["policies"]``. Here they are a function in double precision,
+so that an observation gets the same probabilities alone and in a batch. The critic is left out.
+"""
+
+from __future__ import annotations
+
+import functools
+import zipfile
+from collections.abc import Mapping
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+from gymnasium import spaces
+from numpy.typing import NDArray
+
+from piase_gym.agents.base import Action, BatchPercept
+from piase_gym.agents.sb3_archive import LARGEST, require_file
+from piase_gym.agents.simple import SeededAgent, draw_at, draws_at, percept_of
+from piase_gym.agents.space_data import read_space, symbol_starts
+from piase_gym.errors import MissingExtraError, PolicyError, SnapshotError
+
+if TYPE_CHECKING:
+    import torch
+else:
+    try:
+        import torch
+    except ModuleNotFoundError as error:
+        raise MissingExtraError("a policy 'ppo:...'", "train") from error
+
+FORMAT = 1
+LINEAR = torch.nn.functional.linear
+
+
+class Actor:
+    """One policy's part that chooses: encoding, memory if it has one, hidden layer, scores.
+
+    Attributes:
+        length: Of the recurrent state; 0 is a policy without memory.
+    """
+
+    def __init__(self, state: Mapping[str, torch.Tensor], space: spaces.Box) -> None:
+        """Take parameters by the names that `piase_gym.training.networks.Policy` has for them."""
+        whole = {name: values for name, values in state.items() if not values.is_floating_point()}
+        self._numbers = {k: v.double() for k, v in state.items() if k not in whole}
+        if not all(bool(values.isfinite().all()) for values in self._numbers.values()):
+            raise PolicyError("it holds numbers that are not finite")
+        self._rows: torch.Tensor | None = whole.get("encoder.rows")
+        self.length = self._numbers["memory.weight_hh"].shape[1] if self._has("memory") else 0
+        if self._rows is not None:
+            starts = torch.as_tensor(symbol_starts(space.high), dtype=torch.int64)
+            self._starts, self._sizes = starts[:-1], starts.diff()
+            if len(self._rows) != int(starts[-1]):
+                raise PolicyError("its table of symbols is not that of its observations")
+        self.step(np.zeros((1, *space.shape), space.dtype), np.zeros((1, self.length)))
+
+    def _has(self, layer: str) -> bool:
+        """Tell whether there is a layer."""
+        return any(name.startswith(f"{layer}.") for name in self._numbers)
+
+    @torch.no_grad()
+    def step(
+        self, vectors: NDArray[Any], memory: NDArray[np.float64]
+    ) -> tuple[NDArray[np.float64], NDArray[np.float64]]:
+        """Return the scores of all actions, shape (n, actions), and what is remembered."""
+        own, remembered = self._numbers, torch.as_tensor(memory)
+        hidden = self._encode(torch.as_tensor(vectors).flatten(1))
+        if self.length:
+            given, kept = (
+                LINEAR(values, own[f"memory.weight_{name}"], own[f"memory.bias_{name}"]).chunk(3, 1)
+                for name, values in (("ih", hidden), ("hh", remembered))
+            )
+            forget, update = (given[0] + kept[0]).sigmoid(), (given[1] + kept[1]).sigmoid()
+            fresh = (given[2] + forget * kept[2]).tanh()
+            hidden = remembered = fresh + update * (remembered - fresh)
+        hidden = LINEAR(hidden, own["body.0.weight"], own["body.0.bias"]).relu()
+        scores = LINEAR(hidden, own["actor.weight"], own["actor.bias"])
+        return scores.numpy(), remembered.numpy()
+
+    def _encode(self, vectors: torch.Tensor) -> torch.Tensor:
+        """Return the encoding of vectors: the sum of their symbols' rows, or a linear layer."""
+        own = self._numbers
+        if self._rows is None:
+            values = vectors.double()
+            values = values.sign() * values.abs().log1p()
+            return LINEAR(values, own["encoder.linear.weight"], own["encoder.linear.bias"]).relu()
+        symbols = vectors.long()
+        known = (symbols >= 0) & (symbols < self._sizes)
+        rows = torch.where(known, self._rows[(self._starts + symbols * known)].long(), 0)
+        sums = torch.nn.functional.embedding_bag(rows, own["encoder.table"], mode="sum")
+        return (sums + own["encoder.bias"]).relu()
+
+
+class Checkpoint:
+    """What is in a file: policies, who plays which, and the spaces they are for.
+
+    Attributes:
+        name: What messages call it.
+        card: What the file says of itself.
+        actors: The policies.
+        seats: The number of the policy of each agent that was trained.
+        observation_space: The space of one agent's observations.
+        action_space: The space of its actions.
+    """
+
+    def __init__(self, path: Path) -> None:
+        """Read a file; nothing in it is run."""
+        with zipfile.ZipFile(path) as archive:
+            if sum(entry.file_size for entry in archive.infolist()) > LARGEST:
+                raise PolicyError(f"it holds more than {LARGEST:,} bytes")
+        found = torch.load(path, map_location="cpu", weights_only=True)
+        self.name, self.card = path.name, found["card"]
+        if self.card.get("format") != FORMAT:
+            raise PolicyError(f"it has format {self.card.get('format')!r}; allowed here: {FORMAT}")
+        seen, acts = (read_space(self.card[f"{kind}_space"]) for kind in ("observation", "action"))
+        if not isinstance(seen, spaces.Box) or not isinstance(acts, spaces.Discrete):
+            raise PolicyError("its spaces are not those of the fast learner")
+        self.observation_space, self.action_space = seen, acts
+        self.seats: dict[str, int] = dict(self.card["seats"])
+        self.actors = [Actor(state, seen) for state in found["policies"]]
+        scores = [
+            actor.step(np.zeros((1, *seen.shape)), np.zeros((1, actor.length)))[0]
+            for actor in self.actors
+        ]
+        if not set(self.seats.values()) <= set(range(len(scores))) or not scores:
+            raise PolicyError("its seats name policies that are not in it")
+        if any(row.shape != (1, acts.n) for row in scores):
+            raise PolicyError(f"its policies are not for {acts.n} actions")
+
+    def actor(self, seat: str) -> Actor:
+        """Return the policy of a seat.
+
+        Raises:
+            PolicyError: If there are several, and none was trained in this seat.
+        """
+        if len(self.actors) == 1:
+            return self.actors[0]
+        if seat not in self.seats:
+            raise PolicyError(f"{self.name} has policies for {', '.join(self.seats)}, not {seat}")
+        return self.actors[self.seats[seat]]
+
+
+def load_checkpoint(path: str | Path) -> Checkpoint:
+    """Return what is in a file; it is read once, until the file is written anew.
+
+    Raises:
+        PolicyError: If there is no such file, or it holds no policies.
+    """
+    path = Path(path)
+    require_file(path)
+    found = path.stat()
+    return _loaded(path.resolve(), found.st_mtime_ns, found.st_size)
+
+
+@functools.lru_cache(maxsize=16)
+def _loaded(path: Path, _written: int, _size: int) -> Checkpoint:
+    """Return what is in a file; it is read once."""
+    try:
+        return Checkpoint(path)
+    except Exception as error:  # a damaged or strange file can fail in any way
+        reason = (str(error).splitlines() or [type(error).__name__])[0]
+        raise PolicyError(f"{path} holds no policies of batch_ppo: {reason:.200}") from error
+
+
+class PpoAgent(SeededAgent):
+    """Plays a policy of the fast learner, one agent in one seat.
+
+    A policy with memory begins each episode with an empty one. In a batch it knows its episodes by
+    their seeds; one that it did not see begin starts with an empty memory too.
+
+    Args:
+        path: A file written by ``piase train --algo batch_ppo``.
+        greedy: Whether to take the most probable action instead of a draw.
+
+    Attributes:
+        observation_space: The space the policy was trained for.
+        action_space: Likewise.
+
+    Raises:
+        PolicyError: If the file holds no policies.
+    """
+
+    def __init__(self, path: str | Path, *, greedy: bool = False) -> None:
+        """Load the file."""
+        super().__init__()
+        self._path, self.greedy = Path(path), greedy
+        self.checkpoint = load_checkpoint(path)
+        self.observation_space = self.checkpoint.observation_space
+        self.action_space = self.checkpoint.action_space
+        self._memory: NDArray[np.float64] | None = None
+        self._episodes = np.zeros(0, np.uint64)
+        self._memories = np.zeros((0, 0))
+        self._fits: Any = None
+
+    def __deepcopy__(self, memo: dict[int, Any]) -> PpoAgent:
+        """Copy the agent, but share the policies, which never change."""
+        twin = type(self).__new__(type(self))
+        twin.__dict__.update(self.__dict__)
+        twin._memory = None if self._memory is None else self._memory.copy()
+        return twin
+
+    def __reduce__(self) -> tuple[Any, ...]:
+        """Go to another process as a path and a state."""
+        return _seated, (type(self), self._path, self.greedy, self._id, self.get_state())
+
+    def reset(self, seed: int) -> None:
+        """Keep the seed of the episode, and forget the last one."""
+        super().reset(seed)
+        self._memory = None
+
+    def get_state(self) -> dict[str, Any]:
+        """Return the seed of the episode and, of a policy with memory, what it remembers."""
+        kept = {} if self._memory is None else {"memory": self._memory[0].tolist()}
+        return {**super().get_state(), **kept}
+
+    def set_state(self, state: Mapping[str, Any]) -> None:
+        """Take up what `get_state` returned."""
+        given = state.get("memory")
+        lengths = {actor.length for actor in self.checkpoint.actors}
+        numbers = isinstance(given, list) and all(type(item) is float for item in given)
+        if given is not None and not (numbers and len(given) in lengths):
+            raise SnapshotError(f"'memory' is not a list of {max(lengths)} numbers")
+        super().set_state(state)
+        self._memory = None if given is None else np.array([given])
+
+    def act(self) -> Action:
+        """Return the index of a command for what was perceived last.
+
+        Raises:
+            PolicyError: If the policy is for other spaces or seats.
+        """
+        percept = percept_of(self)
+        if self._fits is not percept.world:
+            self._require_fit(percept.world)
+        actor = self.checkpoint.actor(percept.agent)
+        memory = np.zeros((1, actor.length)) if self._memory is None else self._memory
+        scores, self._memory = actor.step(percept.vector[None], memory)
+        draws = np.array([draw_at(self._seed, percept.step)], np.uint64)
+        return int(self._choose(scores, percept.mask[None], draws)[0])
+
+    def act_batch(self, batch: BatchPercept) -> NDArray[np.int64]:
+        """Choose for many environments at once.
+
+        Raises:
+            PolicyError: As `act`.
+        """
+        length, actions = batch.vectors.shape[1:], batch.masks.shape[1]
+        if length != self.observation_space.shape or actions != self.action_space.n:
+            raise self._misfit(f"vectors of shape {length} and {actions} actions")
+        actor = self.checkpoint.actor(self.get_id())
+        memory = self._remembered(batch, actor.length)
+        scores, self._memories = actor.step(batch.vectors, memory)
+        self._episodes = batch.seeds.copy()
+        absent: NDArray[np.bool_] = np.asarray(~batch.vectors.any(axis=1))
+        if actor.length and absent.any():  # who has yet to enter remembers nothing
+            self._memories = np.where(absent[:, None], 0.0, self._memories)
+        return self._choose(scores, batch.masks, draws_at(batch.seeds, batch.steps))
+
+    def _remembered(self, batch: BatchPercept, length: int) -> NDArray[np.float64]:
+        """Return what is remembered of each episode of a batch."""
+        memory = np.zeros((len(batch.seeds), length))
+        if not length or not len(self._episodes):
+            return memory
+        if np.array_equal(self._episodes, batch.seeds):
+            memory[:] = self._memories
+        else:
+            order = self._episodes.argsort()
+            place = np.searchsorted(self._episodes, batch.seeds, sorter=order)
+            place = order[place.clip(max=len(order) - 1)]
+            known = self._episodes[place] == batch.seeds
+            memory[known] = self._memories[place[known]]
+        memory[batch.steps == 0] = 0.0
+        return memory
+
+    def _choose(
+        self, scores: NDArray[np.float64], masks: NDArray[np.int8], draws: NDArray[np.uint64]
+    ) -> NDArray[np.int64]:
+        """Choose the first action whose cumulated probability exceeds the draw."""
+        scores = np.where(masks != 0, scores, -np.inf)
+        if self.greedy:
+            return np.asarray(scores.argmax(axis=1), np.int64)
+        sums = np.exp(scores - scores.max(axis=1, keepdims=True)).cumsum(axis=1)
+        wanted = draws.astype(np.float64) / 2.0**32 * sums[:, -1]
+        return np.asarray((sums > wanted[:, None]).argmax(axis=1), np.int64)
+
+    def _require_fit(self, world: Any) -> None:
+        """Raise `PolicyError` unless the policy was trained for the spaces of a world."""
+        actions = world.num_actions if world.capabilities.discrete else None
+        if self.observation_space != world.vector_space or self.action_space.n != actions:
+            shown = f"{world.vector_space} and {actions or 'continuous'} actions of {world.name}"
+            raise self._misfit(shown)
+        self._fits = world
+
+    def _misfit(self, offered: str) -> PolicyError:
+        """Say that the policy is for other spaces."""
+        wanted = f"observations {self.observation_space} and actions {self.action_space}"
+        return PolicyError(f"{self.checkpoint.name} was trained for {wanted}, not for {offered}")
+
+
+def _seated(
+    kind: type[PpoAgent], path: Path, greedy: bool, name: str, state: Mapping[str, Any]
+) -> PpoAgent:
+    """Return an agent that came from another process."""
+    agent = kind(path, greedy=greedy)
+    agent.set_id(name)
+    agent.set_state(state)
+    return agent

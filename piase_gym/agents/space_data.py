@@ -1,0 +1,51 @@
+"""Spaces as data that files of models keep, and how the symbols of an observation are counted."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from typing import Any
+
+import numpy as np
+from gymnasium import spaces
+from numpy.typing import ArrayLike, NDArray
+
+from piase_gym.errors import ConfigError
+
+MAX_SYMBOLS = 1 << 18
+"""Most embeddings in a table; vectors of bytes stay far below."""
+
+
+def symbol_starts(high: ArrayLike) -> NDArray[np.int64]:
+    """Return where the symbols of each place begin if all are counted on, and how many there are.
+
+    Args:
+        high: The largest value at each place; the smallest is 0.
+
+    Raises:
+        ConfigError: If there are so many symbols that the numbers must be quantities.
+    """
+    starts = np.append(0, (np.asarray(high).reshape(-1).astype(np.int64) + 1).cumsum())
+    if starts[-1] > MAX_SYMBOLS:
+        raise ConfigError(
+            f"observations with {starts[-1]:,} different values are no symbols; allowed: "
+            f"up to {MAX_SYMBOLS:,}, as in vectors of bytes"
+        )
+    return starts
+
+
+def write_space(space: spaces.Space[Any]) -> dict[str, Any]:
+    """Return a Box or Discrete space as JSON-able data."""
+    if isinstance(space, spaces.Discrete):
+        return {"n": int(space.n)}
+    assert isinstance(space, spaces.Box)
+    bounds = {"low": space.low.tolist(), "high": space.high.tolist()}
+    return {"dtype": str(space.dtype), "shape": list(space.shape), **bounds}
+
+
+def read_space(data: Mapping[str, Any]) -> spaces.Space[Any]:
+    """Return the space that `write_space` wrote."""
+    if "n" in data:
+        return spaces.Discrete(int(data["n"]))
+    dtype = np.dtype(data["dtype"]).type
+    low, high = np.array(data["low"], dtype), np.array(data["high"], dtype)
+    return spaces.Box(low, high, tuple(data["shape"]), dtype)

@@ -1,0 +1,95 @@
+"""Policies of the fast learner play whole episodes, all at once."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import Any
+
+import numpy as np
+import torch
+from numpy.typing import NDArray
+
+import piase_gym
+from piase_gym.benchmarks.evaluation.levels import is_fixed, seeds_in
+from piase_gym.core.world import World
+from piase_gym.training.networks import Policy
+
+HELD_OUT = range(2_000_000, 2_001_000)
+"""Seeds that no training begins with: a batch starts with s, s + 1, ... and goes on with hashes of
+63 bits. What they draw may be what training drew; see `held_out_seeds`."""
+
+
+def held_out_seeds(world: World[Any, Any]) -> Sequence[int]:
+    """Return a thousand seeds of levels that no training meets; of a fixed task `HELD_OUT`.
+
+    Args:
+        world: Of the config in question; it is reset.
+    """
+    if is_fixed(world):
+        return HELD_OUT
+    return seeds_in(world, "held_out", range(3_000_000, 3_100_000), len(HELD_OUT))
+
+
+def evaluate(
+    policy: Policy | Sequence[Policy], task: Any, greedy: bool = False, **config: Any
+) -> float:
+    """Return the share of agents that win, in one episode of each held-out level."""
+    seeds = held_out_seeds(piase_gym.batch_env(task, num_envs=1, **config).world)
+    return float(play(policy, task, seeds, greedy, **config).mean())
+
+
+def play(
+    policy: Policy | Sequence[Policy],
+    task: Any,
+    seeds: Sequence[int],
+    greedy: bool = False,
+    **config: Any,
+) -> NDArray[np.bool_]:
+    """Play one episode of each seed; return who won, shape (seeds, agents).
+
+    `play_returns` tells what everybody got as well; both take the same arguments.
+    """
+    return play_returns(policy, task, seeds, greedy, **config)[0]
+
+
+@torch.no_grad()
+def play_returns(
+    policy: Policy | Sequence[Policy],
+    task: Any,
+    seeds: Sequence[int],
+    greedy: bool = False,
+    **config: Any,
+) -> tuple[NDArray[np.bool_], NDArray[np.float64]]:
+    """Play one episode of each seed; return who won and the returns, shapes (seeds, agents).
+
+    Args:
+        policy: Of all agents, or one for each (`Trainer.policies`).
+        task: An id, a world or a config.
+        seeds: Of the episodes.
+        greedy: Whether the most probable actions are taken, and not drawn ones.
+        config: Further arguments of `batch_env`.
+    """
+    env = piase_gym.batch_env(task, num_envs=len(seeds), autoreset="disabled", **config)
+    generator = torch.Generator().manual_seed(seeds[0])
+    shown, infos = env.reset(list(seeds))
+    shape = infos["alive"].shape
+    policies = [policy] * shape[1] if isinstance(policy, Policy) else list(policy)
+    groups = [(one, [a for a in range(shape[1]) if policies[a] is one]) for one in {*policies}]
+    groups.sort(key=lambda group: group[1])
+    memories = [one.blank(shape[0] * len(seats)) for one, seats in groups]
+    acts, returns = np.zeros(shape, np.int64), np.zeros(shape)
+    while infos["alive"].any():
+        for k, (one, seats) in enumerate(groups):
+            seen = torch.as_tensor(shown[:, seats]).flatten(0, 1)
+            hidden, memories[k] = one.read(seen, memories[k])
+            masks = torch.as_tensor(infos["action_mask"][:, seats]).flatten(0, 1)
+            probs = one.judge(hidden, masks)[0].probs
+            drawn = torch.multinomial(probs, 1, generator=generator)
+            actions = probs.argmax(-1) if greedy else drawn
+            acts[:, seats] = actions.numpy().reshape(shape[0], -1)
+        shown, rewards, _, _, infos = env.step(acts)
+        returns += rewards
+    seats = [env.world.agents.index(name) for name in env.agents]
+    worlds = map(env.single, range(len(seeds)))  # who was terminated may also have lost
+    won = np.array([[world.result(seat) == "won" for seat in seats] for world in worlds])
+    return won, returns

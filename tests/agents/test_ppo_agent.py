@@ -1,0 +1,226 @@
+"""Policies of the fast learner play by name, alike in one environment and in many."""
+
+from __future__ import annotations
+
+import pickle
+from pathlib import Path
+from typing import Any
+
+import gymnasium
+import numpy as np
+import pytest
+
+import piase_gym
+from piase_gym.agents import BatchPercept, Percept, make_agent
+from piase_gym.agents.policy_registry import names_file, why_untrusted
+from piase_gym.benchmarks import evaluate
+from piase_gym.errors import PolicyError, SnapshotError
+
+torch = pytest.importorskip("torch")
+pytest.importorskip("stable_baselines3")
+
+from piase_gym.agents.ppo import load_checkpoint  # noqa: E402  # needs the extra
+from piase_gym.training import ppo  # noqa: E402
+from piase_gym.training.batch_run import load_policies  # noqa: E402
+from piase_gym.training.train import TrainSettings, train  # noqa: E402
+
+PAIR: dict[str, Any] = {"agents": 2, "layout": "door_key", "width": 6, "height": 6, "max_steps": 30}
+
+
+def trained(folder: Path, task: str = "GridWorld", **changes: Any) -> Path:
+    """A file with policies that have hardly learned, but have opinions that tell mistakes."""
+    small: dict[str, Any] = {"num_envs": 8, "num_steps": 16, "minibatch": 64, "width": 16}
+    small |= {"steps": 8 * 16 * 6, "eval_episodes": 4}
+    path = train(TrainSettings(task=task, algo="batch_ppo", **{**small, **changes}), folder).policy
+    found = torch.load(path, weights_only=True)
+    for state in found["policies"]:
+        noise = torch.Generator().manual_seed(0)
+        state["actor.weight"].normal_(0.0, 1.5, generator=noise)
+    torch.save(found, path)
+    return path
+
+
+@pytest.fixture(scope="module")
+def files(tmp_path_factory: pytest.TempPathFactory) -> dict[str, Path]:
+    """Policies with and without memory, and of a world whose vectors are quantities."""
+    folder = tmp_path_factory.mktemp("runs")
+    pair = {"config": PAIR, "roles": (1, 0)}
+    return {
+        "plain": trained(folder / "plain", config={**PAIR, "agents": 1}),
+        "pair": trained(folder / "pair", **pair),
+        "memory": trained(folder / "memory", memory=8, central=True, **pair),
+        "payoffs": trained(folder / "payoffs", "piase/SocialDilemma-Chicken-v1", memory=8),
+    }
+
+
+@pytest.mark.parametrize("name", ["plain", "pair", "memory", "payoffs"])
+def test_chances_are_those_of_the_learner_step_for_step(files: dict[str, Path], name: str) -> None:
+    learned, checkpoint = load_policies(files[name]), load_checkpoint(files[name])
+    settings = checkpoint.card["settings"]
+    env = piase_gym.batch_env(settings["task"], num_envs=32, **settings["config"])
+    shown, infos = env.reset(seed=5)
+    rng, told = np.random.default_rng(0), 0.0
+    memory = [one.blank(32) for one in learned]
+    kept = [np.zeros((32, checkpoint.actor(seat).length)) for seat in env.agents]
+    for _ in range(6):
+        for n, seat in enumerate(env.agents):
+            hidden, memory[n] = learned[n].read(torch.as_tensor(shown[:, n].copy()), memory[n])
+            chances = learned[n].judge(hidden, torch.ones(32, env.action_space.n))[0].probs
+            scores, kept[n] = checkpoint.actor(seat).step(shown[:, n], kept[n])
+            weights = np.exp(scores - scores.max(1, keepdims=True))
+            own = weights / weights.sum(1, keepdims=True)
+            np.testing.assert_allclose(own, chances.detach().numpy(), atol=1e-4)
+            told = max(told, float(np.ptp(own[:, 0])))
+        acts = [[rng.choice(np.flatnonzero(m)) for m in row] for row in infos["action_mask"]]
+        shown, _, _, _, infos = env.step(np.array(acts))
+    assert told > 0.01 or name == "payoffs"
+
+
+@pytest.mark.parametrize("name", ["pair", "memory"])
+def test_a_partner_plays_alike_alone_and_in_a_batch(files: dict[str, Path], name: str) -> None:
+    task = {"id": "piase_gym:piase/GridWorld-v1", **PAIR}
+    many = gymnasium.make_vec(num_envs=5, partners={"agent_1": f"ppo:{files[name]}"}, **task)
+    many.reset(seed=10)
+    single = gymnasium.make(partners={"agent_1": f"ppo:{files[name]}"}, **task).unwrapped
+    digests: list[list[str]] = []
+    for step in range(70):  # over the ends of episodes, so that memories begin anew
+        digests.append(many.batch.digests())
+        many.step(np.random.default_rng(step).integers(0, 5, 5))
+    for number in range(5):
+        single.reset(seed=10 + number)
+        over = False
+        for step in range(70):
+            assert single.digest() == digests[step][number], (number, step)
+            if over:
+                single.reset()
+                over = False
+                continue
+            _, _, terminated, truncated, _ = single.step(
+                np.random.default_rng(step).integers(0, 5, 5)[number]
+            )
+            over = terminated or truncated
+
+
+def test_memory_matters_is_forgotten_at_the_reset_and_is_a_value(files: dict[str, Path]) -> None:
+    env = piase_gym.parallel_env("GridWorld", view="vector", **PAIR)
+
+    def played(agent: Any, steps: range, seed: int | None = 3) -> list[int]:
+        env.reset(seed=4)
+        if seed is not None:
+            agent.reset(seed)
+        found = []
+        for step in steps:
+            agent.perceive(Percept(env.world, 1, step))
+            found.append(agent.act())
+        return found
+
+    agent = make_agent(f"ppo:{files['memory']}")
+    agent.set_id("agent_1")
+    first = played(agent, range(30))
+    kept, after = agent.get_state(), played(agent, range(30, 60), None)
+    assert played(agent, range(30)) == first  # forgotten
+    other = pickle.loads(pickle.dumps(agent))
+    other.set_state(kept)
+    assert played(other, range(30, 60), None) == after
+    scores = {
+        tuple(
+            agent.checkpoint.actor("agent_1").step(
+                env.world.vectors()[1][None], np.full((1, 8), value)
+            )[0][0]
+        )
+        for value in (-0.9, 0.0, 0.9)
+    }
+    assert len(scores) == 3
+    with pytest.raises(SnapshotError, match="memory"):
+        other.set_state({**kept, "memory": [0.0]})
+
+
+def test_members_of_a_population_keep_their_own_memories(files: dict[str, Path]) -> None:
+    agent = make_agent(f"ppo:{files['memory']}")
+    agent.set_id("agent_1")
+    env = piase_gym.batch_env("GridWorld", num_envs=6, **PAIR)
+    shown, infos = env.reset(seed=0)
+    seeds = np.arange(6, dtype=np.uint64) + np.uint64(50)
+
+    def ask(rows: list[int], step: int) -> Any:
+        steps = np.full(len(rows), step)
+        batch = BatchPercept(shown[rows, 1], infos["action_mask"][rows, 1], seeds[rows], steps)
+        agent.act_batch(batch)
+        return agent._memories
+
+    ask([0, 1, 2, 3], 0)
+    whole = ask([0, 1, 2, 3], 1)
+    ask([0, 1, 2, 3], 0)
+    np.testing.assert_allclose(ask([3, 1], 1), whole[[3, 1]], atol=1e-12)
+    np.testing.assert_allclose(ask([0, 1, 2, 3], 0), ask([0, 1, 2, 3], 0), atol=1e-12)
+
+
+def test_a_file_is_evaluated_as_the_learner_plays_it(files: dict[str, Path]) -> None:
+    config = {**PAIR, "agents": 1}
+    seeds = range(2_000_000, 2_000_300)
+    won = ppo.play(load_policies(files["plain"]), "GridWorld", seeds, greedy=True, **config)
+    from piase_gym.benchmarks.evaluation.suites import Row, Suite
+
+    suite = Suite(name="one", rows=(Row(task="piase/GridWorld-v1", config=config),))
+    found = evaluate({"mine": f"ppo-greedy:{files['plain']}"}, suite, episodes=300, references={})
+    assert not found.problems
+    success = [record.won for record in found.episodes]
+    assert np.mean(success) == pytest.approx(float(won.mean()), abs=1e-9)
+    named = evaluate(str(files["plain"]), suite, episodes=3, references={})
+    assert named.policies == ("policy",)
+
+
+def test_only_who_names_a_file_agrees_to_load_it(files: dict[str, Path], tmp_path: Path) -> None:
+    assert names_file("ppo:x.pt")
+    assert names_file("population:random,ppo-greedy:x.pt")
+    assert "load 'ppo:x.pt'" in str(why_untrusted("ppo:x.pt"))
+    ran = tmp_path / "ran"
+
+    class Bad:
+        def __reduce__(self) -> Any:
+            return Path.touch, (ran,)
+
+    torch.save({"card": Bad(), "policies": []}, tmp_path / "bad.pt")
+    with pytest.raises(PolicyError, match="holds no policies of batch_ppo"):
+        make_agent(f"ppo:{tmp_path / 'bad.pt'}")
+    assert not ran.exists()
+
+
+@pytest.mark.parametrize("case", ["format", "nan", "symbols", "actions", "seats", "short", "text"])
+def test_strange_files_are_refused(files: dict[str, Path], tmp_path: Path, case: str) -> None:
+    found, path = torch.load(files["pair"], weights_only=True), tmp_path / "policy.pt"
+    card, state = found["card"], found["policies"][0]
+    if case == "format":
+        card["format"] = 99
+    elif case == "nan":
+        state["actor.bias"][0] = float("nan")
+    elif case == "symbols":
+        state["encoder.rows"] = state["encoder.rows"][:-1]
+    elif case == "actions":
+        card["action_space"] = {"n": 99}
+    elif case == "seats":
+        card["seats"]["agent_1"] = 2
+    elif case == "short":
+        del state["body.0.weight"]
+    torch.save(found, path)
+    if case == "text":
+        path.write_text("nothing")
+    with pytest.raises(PolicyError, match=r"policy\.pt holds no policies of batch_ppo"):
+        make_agent(f"ppo:{path}")
+
+
+def test_what_it_was_not_trained_for_is_refused(files: dict[str, Path], tmp_path: Path) -> None:
+    with pytest.raises(PolicyError, match="there is no model"):
+        make_agent(f"ppo:{tmp_path}/none.pt")
+    env = piase_gym.parallel_env(
+        "GridWorld", partners={"agent_1": f"ppo:{files['payoffs']}"}, agents=2
+    )
+    env.reset(seed=0)
+    with pytest.raises(PolicyError, match="was trained for observations"):
+        env.step({"agent_0": 0})
+    agent = make_agent(f"ppo:{files['pair']}")
+    agent.set_id("somebody")
+    shown = np.zeros((1, *agent.observation_space.shape), np.uint8)
+    masks = np.ones((1, agent.action_space.n), np.int8)
+    with pytest.raises(PolicyError, match="has policies for agent_1, agent_0, not somebody"):
+        agent.act_batch(BatchPercept(shown, masks, np.zeros(1, np.uint64), np.zeros(1, np.int64)))

@@ -1,0 +1,242 @@
+"""Trainings of every id: they go on where they stopped, and what is stored says which are open."""
+
+from __future__ import annotations
+
+import json
+from dataclasses import replace
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import pytest
+
+from piase_gym.benchmarks import evaluate
+from piase_gym.benchmarks.evaluation.suites import Row, Suite
+from piase_gym.benchmarks.references import learned
+from tests.helpers.cli_runner import piase
+from tests.paths import ROOT
+
+torch = pytest.importorskip("torch")
+pytest.importorskip("stable_baselines3")
+
+from piase_gym.benchmarks.references import learners, store  # noqa: E402  # needs the extra
+from piase_gym.training.train import TrainSettings, train  # noqa: E402
+
+EASY, HARD = "piase/GridWorld-Empty-5x5-v1", "piase/GridWorld-DoorKey-8x8-v1"
+
+
+# -- what is open --------------------------------------------------------------------------
+
+
+def told(values: Any, won: Any, noop: Any, random: Any, random_won: Any) -> learned.Learned:
+    """What a learner came to beside policies that do not look."""
+    blind = {"noop": {"values": noop}, "random": {"values": random, "won": random_won}}
+    entry = {"algo": "batch_ppo", "reward": "own", "memory": 0, "budget": 1, "split": "new_levels"}
+    return learned._of_trainings(entry, values, won, blind)
+
+
+def test_a_task_is_open_where_the_best_learner_is_at_random_level() -> None:
+    rng = np.random.default_rng(0)
+    low, high = (rng.normal(mean, 1.0, (5, 100)).tolist() for mean in (0.0, 2.0))
+    floor, lower = rng.normal(0.0, 1.0, 100).tolist(), [-9.0] * 100
+    never, often = [[0.0] * 100] * 5, [[1.0] * 100] * 5
+    half = [0.0, 1.0] * 50
+    assert told(low, never, floor, lower, [0.0] * 100).at_random_level  # no more than noop
+    assert told(low, often, lower, floor, half).at_random_level  # no more than random
+    assert not told(high, often, floor, lower, half).at_random_level
+    assert told(high, never, floor, lower, half).at_random_level  # it wins less often
+    one = [high[0], *low[1:]]
+    assert told(one, often, floor, lower, half).at_random_level  # one lucky run of five is no proof
+    row = told(high, often, floor, lower, half)
+    assert row.gain.estimate == pytest.approx(np.mean(high) - np.mean(floor))
+    assert row.gain.high - row.gain.low < 1.0
+    assert (row.edge.estimate, row.random_success) == (0.5, 0.5)  # type: ignore[union-attr]
+
+
+def test_a_better_learner_closes_a_task(monkeypatch: pytest.MonkeyPatch) -> None:
+    def policy(values: list[float]) -> dict[str, Any]:
+        return {"values": values, "mean": float(np.mean(values)), "training": {}}
+
+    policies = {"random": [0.0, 1.0], "noop": [0.5, 0.0], "ppo": [0.0, 0.5], "oracle": [9.0, 9.0]}
+    entry = {"policies": {name: policy(values) for name, values in policies.items()}}
+    references = {"settings": {"task": entry}}
+    monkeypatch.setattr(learned, "stored_learners", dict)
+    assert set(learned.open_problems(references)) == {"task"}
+    table = learned.open_problems_table(references)
+    assert "| task | ppo, 0 M steps, 1 run | 0.25" in table
+    assert table.strip().endswith("| oracle | 9.00 |")
+    episodes = {
+        "values": [[5.0, 5.1], [5.2, 5.0]],
+        **{b: {"values": [0.0, 1.0]} for b in ("noop", "random")},
+    }
+    row = {"algo": "batch_ppo", "reward": "own", "memory": 8, "budget": 2_000_000}
+    row |= {"split": "held_out", "labels": {"task": episodes}}
+    monkeypatch.setattr(learned, "stored_learners", lambda: {"task": row})
+    assert learned.open_problems(references) == {}
+    assert learned.best(learned.learned(references)["task"]).learner.endswith("8, up to 2 M steps")
+
+
+def test_the_page_of_open_problems_has_them_all_and_no_other() -> None:
+    page = (ROOT / "docs" / "open_problems.md").read_text("utf-8")
+    shown = {
+        line.split("|")[1].strip() for line in page.splitlines() if line.startswith("| piase/")
+    }
+    assert shown == set(learned.open_problems())
+    result = piase("bench", "standard", "--references")
+    assert result.exit_code == 0
+    lines = [line.split() for line in result.output.splitlines()]
+    marked = {line[0] for line in lines if line and line[-1] == "open"}
+    labels = {s.label for split in ("held_out", "dev") for s in learned_suite(split)}
+    assert marked == {label.split()[0] for label in shown & labels}
+
+
+def learned_suite(split: str) -> Any:
+    """The settings of the standard suite."""
+    from piase_gym.benchmarks.evaluation.suites import standard
+
+    return standard().settings(split)[0]
+
+
+# -- trainings -----------------------------------------------------------------------------
+
+
+def small(steps: int, **options: Any) -> learners.Pass:
+    """A pass of a few seconds."""
+    tiny = {"num_envs": 32, "minibatch": 256, "width": 16, "eval_episodes": 10, **options}
+    return learners.Pass("short", {"GridWorld": steps}, tiny, False)
+
+
+def test_every_id_has_a_budget_and_what_is_to_test_with_is_not_trained_on() -> None:
+    rows = learners.tasks()
+    for name, own in rows.items():
+        setting = learners.setting_of(own[0])
+        plans = [learners.settings_for(setting, attempt, 0) for attempt in learners.PASSES]
+        found = [plan for plan in plans if plan is not None]
+        assert found, name
+        assert all(plan.config.get("tasks") != "test" for plan in found)
+        kernel = found[0].algo == "batch_ppo"
+        assert len(found) > 1 or not kernel or "SocialDilemma" in name
+    assert "WordCraft-NewGoals-v1-tasks-test" in rows
+    costs = learners.settings_for(learners.setting_of(Row(task=EASY)), learners.PASSES[0], 3)
+    assert costs is not None
+    assert (costs.training_reward, costs.seed) == ("small_costs", 3)
+
+
+def test_a_folder_goes_on_where_it_stopped(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    second = replace(small(4096), name="long", unsolved_only=True)
+    monkeypatch.setattr(learners, "PASSES", (small(2048), second))
+    monkeypatch.setattr(learners, "EPISODES", 10)
+    rows, done = learners.tasks([HARD]), []
+
+    def report(name: str, played: Any) -> None:
+        done.append(name)
+        if len(done) == 2:
+            raise KeyboardInterrupt
+
+    with pytest.raises(KeyboardInterrupt):
+        learners.train_all(tmp_path, rows, seeds=2, report=report)
+    name = "GridWorld-DoorKey-8x8-v1"
+    assert done == [f"short {name} 0", f"short {name} 1"]
+    done.append("")
+    assert learners.train_all(tmp_path, rows, seeds=2, report=report) == []
+    assert done[3:] == [f"long {name} 0", f"long {name} 1"]  # two thousand steps solve nothing
+    assert learners.train_all(tmp_path, rows, seeds=2, report=report) == []
+    assert len(done) == 5
+    run = learners.runs_of(tmp_path, name, "short")[1]
+    assert (run["split"], run["budget"], run["steps"]) == ("new_levels", 2048, 2048)
+    assert run["curve"][0][0] == 0
+    assert run["curve"][-1][0] == 2048
+    suite = Suite(name="one", rows=(Row(task=HARD),))
+    policy = str(Path(run["folder"]) / run["policy"])
+    again = evaluate({"x": policy}, suite, episodes=10, split="new_levels", references={})
+    assert [record.value for record in again.episodes] == run["labels"][HARD]["trained"]["values"]
+
+
+def test_the_best_pass_and_its_median_run_are_kept(tmp_path: Path) -> None:
+    def write(attempt: str, seed: int, won: list[float], value: float) -> None:
+        place = tmp_path / attempt / "task" / str(seed)
+        place.mkdir(parents=True)
+        episodes = {"values": [value] * len(won), "won": won}
+        played = {"trained": episodes, "random": episodes, "noop": episodes}
+        curve = [[0, 0.0, -1.0], [seed, sum(won) / len(won), value]]
+        told = {"labels": {"task": played}, "steps": seed, "cpu_seconds": 1.0, "curve": curve}
+        told |= dict.fromkeys(("task", "algo", "reward", "split"), "x")
+        told |= dict.fromkeys(("version", "memory", "budget", "episodes"), 1)
+        (place / learners.PLAYED).write_text(json.dumps(told))
+
+    for seed, won in enumerate(([1, 0, 0, 0], [1, 1, 0, 0], [1, 1, 1, 0])):
+        write("short", seed, [float(w) for w in won], 1.0)
+    runs = learners.best_runs(tmp_path, "task")
+    assert learners.median_run(runs)["folder"].endswith("1")
+    assert not learners.solved(tmp_path, "task", 3)
+    for seed in range(3):
+        write("long", seed, [1.0, 1.0, 1.0, 1.0], 0.5 + seed)
+    assert {run["pass"] for run in learners.best_runs(tmp_path, "task")} == {"long"}
+    assert learners.solved(tmp_path, "task", 3)
+    assert not learners.solved(tmp_path, "task", 4)  # a seed is lacking
+    found = learners.collect(tmp_path, {"task": [], "none": []})
+    assert set(found) == {"task"}
+    assert found["task"]["labels"]["task"]["won"] == [[1.0] * 4] * 3
+    assert found["task"]["steps"] == [0, 1, 2]
+
+
+# -- models --------------------------------------------------------------------------------
+
+
+def test_a_slim_model_plays_as_the_whole_one(tmp_path: Path) -> None:
+    options: dict[str, Any] = {"num_envs": 64, "num_steps": 32, "minibatch": 512, "width": 32}
+    options |= {"steps": 60_000, "eval_every": 60_000, "eval_episodes": 4, "central": True}
+    plan = TrainSettings(task=EASY, algo="batch_ppo", training_reward="small_costs", **options)
+    whole, half = train(plan, tmp_path / "run").policy, tmp_path / "half.pt"
+    half.write_bytes(store.slim(whole))
+    assert half.stat().st_size < whole.stat().st_size / 4
+    assert store.slim(whole) == half.read_bytes()
+    found = torch.load(half, weights_only=True)
+    assert not any(name.startswith(("critic", "central")) for name in found["policies"][0])
+    players = {"whole": str(whole), "half": f"ppo:{half}", "random": "random"}
+    results = evaluate(players, EASY, episodes=60, references={})
+    won = {name: np.mean([r.won for r in results.of(EASY, name)]) for name in players}
+    steps = {name: np.mean([r.steps for r in results.of(EASY, name)]) for name in players}
+    assert won["half"] >= won["whole"] - 0.05
+    assert steps["whole"] < 0.8 * steps["random"]
+    assert abs(steps["half"] - steps["whole"]) < 0.1 * steps["whole"]
+
+
+def test_models_that_ship_are_small() -> None:
+    folder = Path(store.__file__).with_name("ppo")
+    files = [path for path in folder.iterdir() if path.suffix in (".pt", ".zip")]
+    assert sum(path.stat().st_size for path in files) < store.LARGEST
+    assert len({path.stem for path in files}) == len(files)  # one for each task
+
+
+# -- dilemmas ------------------------------------------------------------------------------
+
+
+def test_a_best_response_exploits_who_always_gives_in(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    from piase_gym.benchmarks.references import dilemmas
+
+    task = "piase/SocialDilemma-Chicken-v1"
+    tiny = {"num_envs": 64, "num_steps": 16, "minibatch": 256, "width": 16, "eval_episodes": 2}
+    attempt = learners.Pass("short", {"SocialDilemma": 40_000}, tiny, unsolved_only=False)
+    for module in (learners, dilemmas):
+        monkeypatch.setattr(module, "PASSES", (attempt,))
+    monkeypatch.setattr(learners, "EPISODES", 4)
+    monkeypatch.setattr(dilemmas, "EPISODES", 6)
+    monkeypatch.setattr(dilemmas, "SEEDS", 1)
+    (name,) = rows = learners.tasks([task])
+    assert learners.train_all(tmp_path, rows, seeds=2) == []
+    for run in learners.runs_of(tmp_path, name, "short"):  # now they always swerve, whatever comes
+        path = Path(run["folder"]) / run["policy"]
+        state = torch.load(path, weights_only=True)
+        state["policies"][0]["actor.weight"].zero_()
+        state["policies"][0]["actor.bias"][:] = torch.tensor([20.0, 0.0])
+        torch.save(state, path)
+    found = dilemmas.measure(tmp_path, name, rows[name][0])
+    assert found is not None
+    both = np.mean(found["self_play"])
+    assert np.ptp(found["self_play"]) == 0.0
+    assert np.mean(found["strangers"]) == np.mean(found["in_its_place"]) == both
+    assert np.mean(found["best_response"]) > both + 1.0
+    assert {len(found[kind]) for kind in ("self_play", "strangers")} == {2}
