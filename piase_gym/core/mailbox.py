@@ -117,7 +117,6 @@ class Mailbox:
         self.recent: dict[str, list[tuple[Message, int]]] = {agent: [] for agent in self.agents}
         self._travelling: list[tuple[int, Message]] = []
         self._now = 0
-        self._cut: dict[str, tuple[int, int]] = {}
 
     def send(self, sender: str, recipient: str, message: str) -> Message:
         """Send a message; it is cut to the longest length of the channel.
@@ -137,8 +136,6 @@ class Mailbox:
             raise ActionError("a message cannot be empty")
         if len(message) > MAX_LINE:
             raise ActionError(f"a message has at most {MAX_LINE} characters, not {len(message)}")
-        if len(message) > self.rules.max_length:
-            self.note_cut(sender, self.rules.max_length)
         # Lone surrogates cannot be written as UTF-8, which logs and digests need.
         message = message[: self.rules.max_length].encode("utf-8", "replace").decode()
         letter = Message(sender, recipient, message)
@@ -148,22 +145,6 @@ class Mailbox:
             for agent in self._hearers(letter):
                 self._put(agent, letter)
         return letter
-
-    def note_cut(self, sender: str, length: int) -> None:
-        """Take note that no more than this many characters of a message are sent."""
-        self._cut[sender] = self._now, min(length, self.rules.max_length)
-
-    def told_cut(self, sender: str) -> str:
-        """Return a sentence if a message of the step that `deliver` ended was cut, or ``""``."""
-        when, length = self._cut.get(sender, (self._now, 0))
-        if when != self._now - 1:
-            return ""
-        return f"Your message was cut to its first {length} characters."
-
-    @property
-    def has_cut(self) -> bool:
-        """Whether any message of the step that `deliver` ended was cut."""
-        return any(when == self._now - 1 for when, _ in self._cut.values())
 
     def _require(self, agent: object, more: str = "") -> None:
         """Refuse names without a box."""

@@ -578,8 +578,11 @@ class World(ABC, Generic[C, F]):
         if not (why or invalid or self.says_why):
             illegal = outcome is Outcome.ILLEGAL
             why = f"You cannot {line} now." if illegal else self.why_failed(agent)
-        if self.mailboxes is not None and (cut := self.mailboxes.told_cut(self.agents[agent])):
-            why = f"{why} {cut}" if why else cut
+        said = act.parameters.get("message") if isinstance(act, Command) else None
+        if self.mailboxes is not None and outcome is Outcome.OK and isinstance(said, str):
+            most = self.mailboxes.rules.max_length
+            cut = f"Your message was cut to its first {most} characters." * (len(said) > most)
+            why = f"{why or ''} {cut}".strip()
         reached = tuple(note.get("milestones", ())) if note else ()
         return LastStep(line, outcome, float(reward), reached, str(why) if why else "")
 

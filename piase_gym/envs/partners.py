@@ -108,8 +108,6 @@ def post_asides(agent: Agent, number: int, world: World[Any, Any], events: Event
     for text in agent.outgoing_letters():
         if world.mailboxes is not None and text.strip():
             letter = world.mailboxes.send(name, EVERYONE, text[:MAX_LINE])
-            if len(text) > MAX_LINE:
-                world.mailboxes.note_cut(name, MAX_LINE)
             if events.active:
                 events.post("send", name, own=False, **letter._asdict())
 

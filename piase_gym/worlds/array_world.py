@@ -490,7 +490,7 @@ class ArrayWorld(World[C, F]):
         last = self._last
         if not isinstance(last, tuple):
             return last
-        if last[1][5] or (self.mailboxes is not None and self.mailboxes.has_cut):
+        if last[1][5]:
             return super().last_steps()
         (acts, (rewards, _, _, outcomes, _, notes)), known = last, self._command_table[2]
         self._last = found = []

@@ -358,10 +358,3 @@ def test_who_says_too_much_is_told_that_it_was_cut() -> None:
             assert (said in infos["agent_0"].get("feedback", "")) == told
             assert said not in shown["agent_1"]["text"]
             assert env.world.mailboxes.history[-1]["message"] == words[:most]
-    env = piase_gym.parallel_env("WordCraft", actions="text")
-    env.reset(seed=0)
-    for _ in range(2):
-        shown = env.step({"agent_0": "wait"})[0]
-        assert "cut" not in shown["agent_0"]["text"].split("\n")[0]
-    mail = Mailbox(["ann", "bob"])
-    assert (mail.told_cut("ann"), mail.has_cut) == ("", False)  # before anything was delivered
