@@ -28,7 +28,7 @@ import piase_gym
 from piase_gym.benchmarks.speed.logs import measure_batch
 from piase_gym.benchmarks.speed.shown import Section, Table, about, described
 from piase_gym.benchmarks.speed.timing import batch_draws, interleaved, medians
-from piase_gym.collection.table import StepTable, flat_rows
+from piase_gym.collection.table import PARQUET, StepTable, flat_rows
 from piase_gym.errors import ConfigError, need, suggest
 from piase_gym.jobs import Backend, Processes, RayCluster, run_jobs
 from piase_gym.registry import world_spec
@@ -148,7 +148,7 @@ def measure_table(folder: Path, rounds: int, steps: int = 40) -> dict[str, float
 
     def alone() -> float:
         start = time.process_time()
-        parquet.write_table(table, path, compression="zstd", use_dictionary=["agent"])
+        parquet.write_table(table, path, **PARQUET)
         return (time.process_time() - start) / table.num_rows * 1e6
 
     found = medians(interleaved({"ours": ours, "alone": alone}, rounds))
