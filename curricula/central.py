@@ -86,10 +86,30 @@ class CentralDirector:
         self._seed, self._most = seed, stale
         self._clock = 0
         self._met: dict[int, int] = {}
+        self._entered: dict[int, int] = {}
+        self._calls = 0
 
     def spec(self) -> EnvSpec:
         """Return how to make the environment of a slot."""
         return self.controller.workers.spec
+
+    def enter(self) -> int:
+        """Return a slot for an environment that does not know which one it is.
+
+        It is one that nobody has yet; if there is none, that of which nothing was heard for
+        longest, whose process may have died.
+        """
+        free = (slot for slot in range(self.controller.slots) if slot not in self._entered)
+        slot = next(free, None)
+        if slot is None:
+            slot = min(self._entered, key=self._entered.__getitem__)
+        self._hear(slot)
+        return slot
+
+    def _hear(self, slot: int) -> None:
+        """Note that a slot was heard of."""
+        self._calls += 1
+        self._entered[slot] = self._calls
 
     def next(self, slot: int, result: SlotResult | None = None) -> SlotCommand:
         """Take an episode that has ended, and tell how the next one begins.
@@ -105,6 +125,7 @@ class CentralDirector:
         control = self.controller
         if type(slot) is not int or not 0 <= slot < control.slots:
             raise ConfigError(f"there is no slot {slot!r:.60}; slots are 0 to {control.slots - 1}")
+        self._hear(slot)
         if result is not None:
             self._take(slot, result)
             return control.reset_command(slot, None, self._met_now(slot))
@@ -228,12 +249,13 @@ def start_director(name: str, world: Any, curriculum: Any, **options: Any) -> An
     return handle
 
 
-def follow(name: str, slot: int) -> FollowingEnv:
+def follow(name: str, slot: int | None = None) -> FollowingEnv:
     """Return the environment of a slot, in any process of the cluster of its director.
 
     Args:
         name: Of the director.
-        slot: Which slot it is; two environments must not be the same.
+        slot: Which slot it is; two environments must not be the same. ``None`` lets the director
+            choose.
     """
     ray = need("ray", "a director on a cluster", "ray")
     director = ray.get_actor(name)
@@ -242,4 +264,5 @@ def follow(name: str, slot: int) -> FollowingEnv:
         command: SlotCommand = ray.get(director.next.remote(slot, result))
         return command
 
-    return FollowingEnv(ray.get(director.spec.remote()), slot, ask)
+    chosen: int = ray.get(director.enter.remote()) if slot is None else slot
+    return FollowingEnv(ray.get(director.spec.remote()), chosen, ask)

@@ -28,7 +28,7 @@ import piase_gym
 from piase_gym.benchmarks.speed.logs import measure_batch
 from piase_gym.benchmarks.speed.shown import Section, Table, about, described
 from piase_gym.benchmarks.speed.timing import batch_draws, interleaved, medians
-from piase_gym.collection.table import StepTable, flat_rows
+from piase_gym.collection.table import PARQUET, StepTable, flat_rows
 from piase_gym.errors import ConfigError, need, suggest
 from piase_gym.jobs import Backend, Processes, RayCluster, run_jobs
 from piase_gym.registry import world_spec
@@ -38,7 +38,7 @@ SECONDS = 5.0
 """CPU-seconds of a job."""
 SIDE_BY_SIDE, EMPTY = 4, 100
 """Jobs whose time is taken together, and jobs that do nothing."""
-BATCH = {"agents": 4, "width": 12, "height": 12, "max_steps": 200}
+BATCH: dict[str, Any] = {"agents": 4, "width": 12, "height": 12, "max_steps": 200}
 NUM_ENVS = 1024
 OPEN = 1000
 MOST_MEMORY = 8 * 2**30
@@ -148,8 +148,8 @@ def measure_table(folder: Path, rounds: int, steps: int = 40) -> dict[str, float
 
     def alone() -> float:
         start = time.process_time()
-        parquet.write_table(table, path, compression="zstd", use_dictionary=["agent"])
-        return (time.process_time() - start) / table.num_rows * 1e6
+        parquet.write_table(table, path, **PARQUET)
+        return float((time.process_time() - start) / table.num_rows * 1e6)
 
     found = medians(interleaved({"ours": ours, "alone": alone}, rounds))
     return {**found, "share": found["alone"] / found["ours"], "bytes": size}
@@ -274,6 +274,7 @@ def measure_all(only: str = "jobs,collect,start,memory", rounds: int = 5) -> dic
 def sections(found: Mapping[str, Any]) -> dict[str, Section]:
     """Return what was measured as tables, and what follows from it for a cluster."""
     shown: dict[str, Section] = {}
+    rows: list[tuple[str, ...]]
     if "jobs" in found:
         rows = [("who", "two workers, times one", "overhead, ms a job")]
         for name in ("processes", "ray"):

@@ -26,6 +26,12 @@ COLUMNS: Final[Mapping[str, str]] = {
     "truncated": "whether a limit did",
 }
 """What each column is."""
+PARQUET: Final[Mapping[str, Any]] = {
+    "compression": "zstd",
+    "use_dictionary": ["agent"],
+    "write_statistics": ["env", "seed", "step", "agent", "action", "reward"],
+}
+"""How files are written; nobody asks for the smallest number of an observation."""
 ROW_GROUP = 1 << 26
 """About so many bytes of observations are kept before they are written."""
 
@@ -74,9 +80,7 @@ class StepTable:
         self._writer = parquet.ParquetWriter(
             path,
             self.schema,
-            compression="zstd",
-            use_dictionary=["agent"],
-            write_statistics=["env", "seed", "step", "agent", "action", "reward"],
+            **PARQUET,
         )
         each = (width or 8) * np.dtype(dtype).itemsize
         self._most = max(1, ROW_GROUP // each)

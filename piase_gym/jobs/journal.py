@@ -27,8 +27,8 @@ class LineFile:
         error: Why the last attempt to write failed, or ``None``.
     """
 
-    def __init__(self, path: Path) -> None:
-        """Open a file and read what it has.
+    def __init__(self, path: Path, cut: bool = False) -> None:
+        """Open a file and read what it has; with `cut`, a torn line at its end is removed.
 
         Raises:
             StorageError: If it cannot be read, or its folder cannot be made.
@@ -40,6 +40,9 @@ class LineFile:
         require_folder(path.parent)
         try:
             data = path.read_bytes() if path.is_file() else b""
+            if cut and data and not data.endswith(b"\n"):
+                data = data[: data.rfind(b"\n") + 1]
+                os.truncate(path, len(data))
         except OSError as error:
             raise StorageError(f"{path}: {error.strerror or error}") from error
         self._torn = bool(data) and not data.endswith(b"\n")

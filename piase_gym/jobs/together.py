@@ -42,7 +42,7 @@ def do_all(
         StoppedError: After Ctrl-C.
         StorageError: If lines could not be written.
     """
-    file = LineFile(path)
+    file = LineFile(path, cut=True)
     done = {line.get("key") for line in file.found}
     todo = [job for job in jobs if key(job) not in done]
     errors: list[JobError] = []

@@ -107,6 +107,14 @@ def test_a_slot_that_begins_again_breaks_its_episode_off() -> None:
     assert director.arrivals == []
 
 
+def test_who_enters_gets_a_slot_of_its_own_or_the_one_that_is_silent_for_longest() -> None:
+    director = CentralDirector("GridWorld", PLAN, slots=3)
+    assert [director.enter() for _ in range(3)] == [0, 1, 2]
+    director.next(0)
+    director.next(2)
+    assert [director.enter() for _ in range(2)] == [1, 0]
+
+
 @pytest.mark.parametrize(
     "call",
     [
