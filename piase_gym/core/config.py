@@ -91,11 +91,9 @@ class WorldConfig(BaseModel):
         found: dict[str, Any] = handler(self)
         if info.context == WHOLE:
             return found
-        for part, model in ((found, self), (found.get("envelope"), self.envelope)):
-            for name in self.later if isinstance(part, dict) else ():
-                field = type(model).model_fields.get(name)
-                if field is not None and part.get(name, self) == field.default:
-                    del part[name]
+        _leave_out(self.later, found, type(self))
+        if self.envelope is not None:
+            _leave_out(self.later, found["envelope"], type(self.envelope))
         return found
 
     def __init__(self, **data: Any) -> None:
@@ -179,6 +177,14 @@ class WorldConfig(BaseModel):
         """Return what changes from this config to `other`, as plain JSON-able values."""
         mine, theirs = (c.model_dump(mode="json", context=WHOLE) for c in (self, other))
         return {key: theirs[key] for key in theirs if theirs[key] != mine.get(key)}
+
+
+def _leave_out(names: tuple[str, ...], written: dict[str, Any], model: type[BaseModel]) -> None:
+    """Take fields out of what was written of a model, where they have their defaults."""
+    for name in names:
+        field = model.model_fields.get(name)
+        if field is not None and written.get(name, names) == field.default:
+            del written[name]
 
 
 def require_fit(world: str, envelope: Envelope, sizes: Envelope) -> None:
