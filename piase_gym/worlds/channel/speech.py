@@ -9,6 +9,7 @@ it is to all, and 8 numbers of hashed words.
 from __future__ import annotations
 
 import functools
+import typing
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, replace
 from typing import Any, ClassVar, NamedTuple
@@ -283,7 +284,13 @@ def speaking(kind: type[Any], speaks: type[Speaks] = Speaks) -> type[Any]:
         rest, letters = speaks.apart(facts)
         return speaks.with_words(kind.to_text(rest, config), letters)
 
+    def facts(self: Any, agent: int) -> Any:
+        """Return what the agent may know now."""
+        return speaks.facts(self, agent)
+
+    facts.__annotations__ = typing.get_type_hints(kind.facts)  # perceptions are described by it
     members: dict[str, Any] = {
+        "facts": facts,
         "to_text": staticmethod(to_text),
         "capabilities": replace(kind.capabilities, batched=False, messages=True),
         "made_of": kind,
