@@ -29,7 +29,7 @@ def _cell(world: Any, place: Any) -> tuple[int, int] | None:
 def spawn(
     world: Any, states: NDArray[Any], envs: NDArray[np.int64], thing: str, place: Any
 ) -> None:
-    """Let an object lie somewhere, from elsewhere or new, where no other lies; it is to be found."""
+    """Let an object lie where no other lies, from elsewhere or new; it is to be found."""
     bit, number = _bit(world, thing)
     x, y = _cell(world, place) or (0, 0)
     if not world.config.in_house:
