@@ -92,8 +92,9 @@ class WorldConfig(BaseModel):
         if info.context == WHOLE:
             return found
         _leave_out(self.later, found, type(self))
-        if self.envelope is not None:
-            _leave_out(self.later, found["envelope"], type(self.envelope))
+        written = found.get("envelope")
+        if self.envelope is not None and isinstance(written, dict):
+            _leave_out(self.later, written, type(self.envelope))
         return found
 
     def __init__(self, **data: Any) -> None:
