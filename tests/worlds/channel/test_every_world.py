@@ -24,7 +24,7 @@ SPEAKING: dict[str, tuple[str, dict[str, Any]]] = {
 
 
 def told(case: str, **rules: Any) -> tuple[list[list[str]], dict[str, float]]:
-    """Let agent_0 speak once, and return what each of three hears in each of four steps, and pay."""
+    """Let agent_0 speak once; return what each of three hears in four steps, and first pays."""
     world, fields = SPEAKING[case]
     need(world)
     env = piase_gym.parallel_env(world, agents=3, actions="text", **{**fields, **rules})
