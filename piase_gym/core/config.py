@@ -91,11 +91,10 @@ class WorldConfig(BaseModel):
         found: dict[str, Any] = handler(self)
         if info.context == WHOLE:
             return found
-        for part, model in ((found, self), (found.get("envelope"), self.envelope)):
-            for name in self.later if isinstance(part, dict) else ():
-                field = type(model).model_fields.get(name)
-                if field is not None and part.get(name, self) == field.default:
-                    del part[name]
+        _leave_out(self.later, found, type(self))
+        written = found.get("envelope")
+        if self.envelope is not None and isinstance(written, dict):
+            _leave_out(self.later, written, type(self.envelope))
         return found
 
     def __init__(self, **data: Any) -> None:
@@ -199,6 +198,14 @@ class RecallConfig(WorldConfig):
     def remembers(self) -> bool:
         """Whether views end with what agents remember."""
         return self.recall == "map"
+
+
+def _leave_out(names: tuple[str, ...], written: dict[str, Any], model: type[BaseModel]) -> None:
+    """Take fields out of what was written of a model, where they have their defaults."""
+    for name in names:
+        field = model.model_fields.get(name)
+        if field is not None and written.get(name, names) == field.default:
+            del written[name]
 
 
 def require_fit(world: str, envelope: Envelope, sizes: Envelope) -> None:

@@ -408,8 +408,19 @@ class ArrayWorld(World[C, F]):
         if act is None:
             return ABSENT
         if isinstance(act, Command):
-            return self._command_table[0].get(act, _MISREADS[Outcome.UNPARSABLE])
+            known = self._command_table[0].get(act)
+            return self._code_of_unknown(agent, act) if known is None else known
         return _MISREADS.get(act.outcome, _MISREADS[Outcome.UNPARSABLE])
+
+    def _code_of_unknown(self, agent: int, command: Command) -> int:
+        """Return the code of a command that no index stands for.
+
+        One of the grammar, such as to tell an agent nothing, is illegal: any illegal index will do.
+        """
+        masked = np.flatnonzero(self._masks[agent] == 0)
+        if masked.size and isinstance(self.check(agent, command), Command):
+            return int(masked[0])
+        return _MISREADS[Outcome.UNPARSABLE]
 
     def make_level(self, one: NDArray[Any], seed: int) -> int:
         """Start an episode in a batch of one; return what kept that from being done, or 0."""

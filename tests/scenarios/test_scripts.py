@@ -13,6 +13,7 @@ import pytest
 
 import piase_gym
 from piase_gym import scenarios
+from piase_gym.envs.batch import batch_env
 from piase_gym.errors import ConfigError, ScenarioError, SnapshotError
 from tests.helpers.needs import need
 
@@ -655,3 +656,62 @@ def test_a_curriculum_takes_scenarios_as_steps() -> None:
     env.reset(options={"config": {"script": None}})
     assert env.world.script is None
     assert not env.step({"agent_0": RIGHT})[2]["agent_0"]
+
+
+def test_scripts_put_objects_into_a_search_and_take_them_out() -> None:
+    """One and many alike; what is taken away nobody has to find, not even where it would wander."""
+    names = ["lamp", "book", "cup"]
+    event = {
+        "when": {"fact": "step", "equals": 2},
+        "response": [
+            {"type": "spawn_object", "object": "cup", "place": [3, 3]},
+            {"type": "remove_object", "object": "lamp"},
+        ],
+    }
+    document = {
+        "scenario_name": "A moved cup",
+        "environment_type": "ObjectSearch",
+        "version": "1.0",
+        "initial_state": {
+            "width": 8,
+            "height": 8,
+            "furniture": 0.0,
+            "agents": 2,
+            "objects": 2,
+            "object_names": names,
+            "wandering": 1,
+            "wander_period": 1,
+            "max_steps": 12,
+        },
+        "events": [event],
+    }
+    env = piase_gym.parallel_env("ObjectSearch", scenario=document)
+    batch = batch_env("ObjectSearch", num_envs=2, scenario=document)
+    env.reset(seed=3)
+    batch.reset(seed=3)
+    goals = []
+    for _ in range(6):
+        if not env.agents:
+            break
+        env.step(dict.fromkeys(env.agents, 0))
+        batch.step(np.zeros((2, 2), np.int32))
+        assert batch.digest(0) == env.digest()
+        goals.append(int(env.world.states["goal"][0]))  # type: ignore[attr-defined]
+        problem = env.world.state_problem(env.world.states[0], env.world.tables[0])  # type: ignore[attr-defined]
+        assert problem == ""
+    assert goals[0] == 0b011
+    assert goals[1:] == [0b110] * (len(goals) - 1)
+
+
+def test_a_place_of_a_search_that_is_none_is_refused_at_load() -> None:
+    response = {"type": "spawn_object", "object": "keys", "place": [99, 0]}
+    event = {"when": {"fact": "step", "equals": 1}, "response": response}
+    document = {
+        "scenario_name": "Nowhere",
+        "environment_type": "ObjectSearch",
+        "version": "1.0",
+        "initial_state": {"width": 8, "height": 8, "object_names": ["keys"], "objects": 1},
+        "events": [event],
+    }
+    with pytest.raises(ScenarioError, match=r"is no place; a place is a column and a row in 0..7"):
+        piase_gym.parallel_env("ObjectSearch", scenario=document)

@@ -213,17 +213,20 @@ class ScriptRun:
     @property
     def steps(self) -> NDArray[Any]:
         """Steps taken, shape (envs, 1)."""
-        return self.states["t"][:, None]
+        found: NDArray[Any] = self.states["t"][:, None]
+        return found
 
     @property
     def reward(self) -> NDArray[Any]:
         """Rewards of the last step."""
-        return self.states["reward"]
+        found: NDArray[Any] = self.states["reward"]
+        return found
 
     @property
     def returns(self) -> NDArray[Any]:
         """Sums of rewards."""
-        return self.states["returns"]
+        found: NDArray[Any] = self.states["returns"]
+        return found
 
     @property
     def playing(self) -> NDArray[Any]:

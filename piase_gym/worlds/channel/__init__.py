@@ -2,6 +2,6 @@
 
 `config` has the keys, `symbols` the messages of learners (what they can say, and how facts, texts
 and vectors tell what is heard), `kernels` the compiled rules of array worlds, and `speech` the
-words of language models. What the rules mean is said by `piase_gym.core.mailbox`, in plain Python; the
-page `docs/channels.md` says it in words.
+words of language models. What the rules mean is said by `piase_gym.core.mailbox`, in plain Python;
+the page `docs/channels.md` says it in words.
 """

@@ -114,7 +114,8 @@ class ChannelEnvelope(Envelope):
         """How many different messages there are, without silence."""
         length = self.message_length
         ways = 1 + self.agents * self.message_to
-        return ways * sum(self.symbols**n for n in range(1, length + 1))
+        count: int = sum(self.symbols**n for n in range(1, length + 1))
+        return ways * count
 
     @property
     def message_bytes(self) -> int:

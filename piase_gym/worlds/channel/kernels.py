@@ -213,7 +213,8 @@ def hear(box, w, a, b, q, alone):
     store(box, start + 1, alone)
     for i in range(w.mail_length):
         store(box, start + 2 + i, load(box, q + 1 + i))
-    for i in range(size * max(1, np.int64(w.say_history)), size * w.mail_kept):
+    kept = np.int64(w.say_history) if w.say_history > 0 else 1
+    for i in range(size * kept, size * w.mail_kept):
         store(box, start + i, 0)
 
 

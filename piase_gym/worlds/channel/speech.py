@@ -2,16 +2,17 @@
 
 Words are letters of a `Mailbox`, which the environment keeps beside the record, so batches do not
 have them. Who speaks does nothing else in that step. A text has a line for each letter; a vector
-has at its end, for at most as many letters as there are agents, the sender's number from 1, whether it
-is to all, and 8 numbers of hashed words.
+has at its end, for at most as many letters as there are agents, the sender's number from 1, whether
+it is to all, and 8 numbers of hashed words.
 """
 
 from __future__ import annotations
 
 import functools
+import typing
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, replace
-from typing import Any, ClassVar, NamedTuple, cast
+from typing import Any, ClassVar, NamedTuple
 
 import numpy as np
 from gymnasium.spaces import Box
@@ -95,13 +96,15 @@ class Speaks(ArrayWorld[Any, Any]):
     @property
     def grammar(self) -> tuple[Verb, ...]:
         """The verbs of the world, and where there are several agents two to speak."""
+        own: Any = super()
+        verbs: tuple[Verb, ...] = own.grammar
         if len(self.agents) < 2:
-            return super().grammar
+            return verbs
         words = Param("message", "text", description="what to say")
         listener = Param("agent_id", choices=self.agents, description="name of an agent")
         say = Verb("say", "stay and speak to everyone else", (words,))
         return (
-            *super().grammar,
+            *verbs,
             say,
             Verb("tell", "stay and speak to one agent", (listener, words)),
         )
@@ -144,13 +147,13 @@ class Speaks(ArrayWorld[Any, Any]):
         speakers = [agent for agent, _ in said]
         shared = self.config.shared_reward
         rewards = charged(tick.rewards, speakers, playing, self.cost_of_words, shared)
-        found = tick._replace(outcomes=outcomes, rewards=rewards)
+        result = tick._replace(outcomes=outcomes, rewards=rewards)
         if said and isinstance(self._last, tuple):
             done = [*self._last[0]]
             for agent, command in said:
                 done[agent] = command
-            self._last = done, found
-        return found
+            self._last = done, result
+        return result
 
     @property
     def cost_of_words(self) -> float:
@@ -166,14 +169,16 @@ class Speaks(ArrayWorld[Any, Any]):
     @property
     def vector_space(self) -> Box:
         """The world's own Box, longer by the letters."""
-        own = cast(Box, super().vector_space)
+        world: Any = super()
+        own: Box = world.vector_space
         more = np.zeros(len(self.agents) * LETTER_CODE, own.low.dtype)
         low, high = np.concatenate([own.low, more]), np.concatenate([own.high, more + 255])
         return Box(low, high, dtype=self.vector_type)
 
     def facts(self, agent: int) -> Any:
         """Return what the agent may know now."""
-        facts = super().facts(agent)
+        world: Any = super()
+        facts = world.facts(agent)
         return replace(facts, messages=(*facts.messages, *self._letters()[agent]))
 
     @staticmethod
@@ -183,8 +188,9 @@ class Speaks(ArrayWorld[Any, Any]):
 
     def vector(self, facts: Facts) -> NDArray[Any]:
         """Return the vector of the facts."""
+        world: Any = super()
         rest, letters = self.apart(facts)
-        return self._with_letters(super().vector(rest), letters)
+        return self._with_letters(world.vector(rest), letters)
 
     def _with_letters(self, own: NDArray[Any], letters: Sequence[Message]) -> NDArray[Any]:
         """Return a vector with letters at its end."""
@@ -227,7 +233,8 @@ class Speaks(ArrayWorld[Any, Any]):
     @property
     def manual(self) -> Manual:
         """The words of the prompt, with a sentence about speaking."""
-        own = super().manual
+        world: Any = super()
+        own: Manual = world.manual
         return replace(own, rules=f"{own.rules} {self.words_told()}") if self.agents[1:] else own
 
     # -- the state is a value -------------------------------------------------------------
@@ -277,7 +284,13 @@ def speaking(kind: type[Any], speaks: type[Speaks] = Speaks) -> type[Any]:
         rest, letters = speaks.apart(facts)
         return speaks.with_words(kind.to_text(rest, config), letters)
 
+    def facts(self: Any, agent: int) -> Any:
+        """Return what the agent may know now."""
+        return speaks.facts(self, agent)
+
+    facts.__annotations__ = typing.get_type_hints(kind.facts)  # perceptions are described by it
     members: dict[str, Any] = {
+        "facts": facts,
         "to_text": staticmethod(to_text),
         "capabilities": replace(kind.capabilities, batched=False, messages=True),
         "made_of": kind,

@@ -8,11 +8,78 @@ import numpy as np
 from numpy.typing import NDArray
 
 from piase_gym.core.script.observables import Observable, named
+from piase_gym.worlds.object_search.codes import HEIGHT, LEVELS
 
 
 def _positions(world: Any, states: NDArray[Any], _of: Any) -> NDArray[Any]:
     slots = len(world.agents)
     return np.stack([states[name][:, :slots] for name in "xyz"], -1).astype(np.int64)
+
+
+def _cell(world: Any, place: Any) -> tuple[int, int] | None:
+    """Return a place as (x, y), or (position, 0) on a line; ``None`` if it is none."""
+    config = world.config
+    numbers = [int(part) for part in place] if isinstance(place, list | tuple) else []
+    found = (numbers[0], numbers[1] if len(numbers) > 1 else 0) if numbers else None
+    if found is None or not (0 <= found[0] < config.width):
+        return None
+    return found if found[1] < (config.height if config.in_house else 1) else None
+
+
+def spawn(
+    world: Any, states: NDArray[Any], envs: NDArray[np.int64], thing: str, place: Any
+) -> None:
+    """Let an object lie where no other lies, from elsewhere or new; it is to be found."""
+    bit, number = _bit(world, thing)
+    x, y = _cell(world, place) or (0, 0)
+    if not world.config.in_house:
+        states["shelf"][envs] &= ~bit
+        states["shelf"][envs, x] |= bit
+        states["goal"][envs] |= bit
+        return
+    cell = y * int(world.tables["side"][0]) + x
+    free = (HEIGHT[states["cells"][envs, cell]] < LEVELS) & (states["holds"][envs, cell] == 0)
+    states["place"][envs[free], number] = cell
+    states["goal"][envs[free]] |= bit
+
+
+def remove(
+    world: Any, states: NDArray[Any], envs: NDArray[np.int64], thing: str | None, place: Any
+) -> None:
+    """Take objects away that nobody has to find any more: one, or whatever lies somewhere."""
+    where = None if place is None else _cell(world, place)
+    for name in world.config.object_names if thing is None else [thing]:
+        bit, number = _bit(world, name)
+        there = (states["goal"][envs] & bit) != 0
+        if where is not None and world.config.in_house:
+            cell = where[1] * int(world.tables["side"][0]) + where[0]
+            there &= states["place"][envs, number] == cell
+        elif where is not None:
+            there &= (states["shelf"][envs, where[0]] & bit) != 0
+        for field in ("goal", "found"):
+            states[field][envs[there]] &= ~bit
+        states["shelf"][envs[there]] &= ~bit
+
+
+def _bit(world: Any, thing: str) -> tuple[np.uint16, int]:
+    """Return the bit of an object, and its number."""
+    number = world.config.object_names.index(thing)
+    return np.uint16(1 << number), number
+
+
+def place_problem(config: Any, place: Any) -> str | None:
+    """Say why nothing can lie somewhere."""
+    size = (config.width, config.height) if config.in_house else (config.width,)
+    numbers = place if isinstance(place, list | tuple) else ()
+    inside = len(numbers) == len(size) and all(
+        isinstance(n, int | float) and n == int(n) and 0 <= n < most
+        for n, most in zip(numbers, size, strict=False)
+    )
+    if inside:
+        return None
+    named = "a column and a row" if config.in_house else "a position"
+    most = " and ".join(f"0..{count - 1}" for count in size)
+    return f"{place!r:.40} is no place; a place is {named} in {most}"
 
 
 def _bits(*names: str) -> Any:

@@ -209,6 +209,26 @@ class ObjectSearch(ArrayWorld[ObjectSearchConfig, SearchFacts]):
         return speaking(kind, SpeaksOfObjects)
 
     @classmethod
+    def spawnable_in(cls, config: ObjectSearchConfig) -> tuple[str, ...]:
+        """Return the names of the objects."""
+        return config.object_names
+
+    @classmethod
+    def place_problem(cls, config: ObjectSearchConfig, thing: str | None, place: Any) -> str | None:
+        """Say why nothing can lie somewhere."""
+        return scripting.place_problem(config, place)
+
+    def spawn(self, states: NDArray[Any], envs: NDArray[np.int64], thing: str, place: Any) -> None:
+        """Let an object lie somewhere."""
+        scripting.spawn(self, states, envs, thing, place)
+
+    def remove(
+        self, states: NDArray[Any], envs: NDArray[np.int64], thing: str | None, place: Any
+    ) -> None:
+        """Take objects away."""
+        scripting.remove(self, states, envs, thing, place)
+
+    @classmethod
     def _kind_by_backend(cls, config: ObjectSearchConfig) -> type[ObjectSearch]:
         """Return the class of a config's backend, whose agents do not speak."""
         if not config.in_pictures:

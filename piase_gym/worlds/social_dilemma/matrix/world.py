@@ -66,8 +66,8 @@ class MatrixGames(SocialDilemma[MatrixFacts]):
         ]
         if message:
             symbol = replace(message[0], before="", optional=False)
-            told = "say a symbol, while it is time to talk"
-            verbs.append(Verb("say", told, (symbol, *message[1:])))
+            meaning = "say a symbol, while it is time to talk"
+            verbs.append(Verb("say", meaning, (symbol, *message[1:])))
         return tuple(verbs)
 
     def read(self, agent: int, line: object) -> Command | InvalidAction:

@@ -1,0 +1,128 @@
+"""Channels in every world: one set of keys, one set of rules."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import pytest
+
+import piase_gym
+from piase_gym.core.mailbox import EVERYONE, ChannelRules, Mailbox, Message
+from piase_gym.errors import ConfigError
+from tests.helpers.needs import need
+
+SPEAKING: dict[str, tuple[str, dict[str, Any]]] = {
+    "GridWorld": ("GridWorld", {"width": 6, "height": 6, "speech": True}),
+    "commons": ("SocialDilemma", {"game": "harvest", "speech": True}),
+    "matrix": ("SocialDilemma", {"game": "public_goods", "talk": 3, "speech": True}),
+    "PhysicsPlayground": ("PhysicsPlayground", {"task": "gather", "speech": True}),
+    "ObjectSearch": ("ObjectSearch", {"speech": True, "rewards": {"message": 0.0}}),
+    "TextRoom": ("TextRoom", {}),
+    "Household": ("Household", {}),
+    "SqlQuery": ("SqlQuery", {}),
+}
+
+
+def told(case: str, **rules: Any) -> tuple[list[list[str]], dict[str, float]]:
+    """Let agent_0 speak once; return what each of three hears in four steps, and first pays."""
+    world, fields = SPEAKING[case]
+    need(world)
+    env = piase_gym.parallel_env(world, agents=3, actions="text", **{**fields, **rules})
+    env.reset(seed=1)
+    noop = env.world.write(env.world.noop)
+    if case == "matrix":
+        noop = "say nothing"
+    heard: list[list[str]] = [[], [], []]
+    line, paid = "say hello there", dict[str, float]()
+    for step in range(4):
+        rewards = env.step({**dict.fromkeys(env.agents, noop), "agent_0": line})[1]
+        paid = paid or rewards
+        line = noop
+        for agent, found in enumerate(heard):
+            letters = env.facts(f"agent_{agent}").messages
+            found += [f"{step}: {letter.sender} {letter.message}" for letter in letters]
+    env.close()
+    return heard, paid
+
+
+@pytest.mark.parametrize("case", SPEAKING)
+def test_channels_in_every_world_to_all_with_delay_cost_and_who_hears_whom(case: str) -> None:
+    rows = [[0, 0, 1], [1, 0, 1], [1, 1, 0]]
+    heard, paid = told(case, message_delay=2, message_topology=rows, message_cost=0.25)
+    assert heard == [[], [], ["2: agent_0 hello there"]]
+    free = told(case, message_delay=0)[1]
+    assert paid["agent_0"] == pytest.approx(free["agent_0"] - 0.25)
+    assert paid["agent_1"] == free["agent_1"]
+    assert told(case, message_delay=0)[0] == [[], *[["0: agent_0 hello there"]] * 2]
+    assert told(case, message_delay=0, message_loss=1.0)[0] == [[], [], []]
+
+
+def test_rooms_apart_are_a_range() -> None:
+    """Agents of a generated quest start in one room; one that has left is one room away."""
+    for most, hears in ((0, False), (1, True), (None, True)):
+        env = piase_gym.parallel_env(
+            "TextRoom", agents=2, actions="text", message_delay=0, message_range=most
+        )
+        for seed in range(30):  # until the way out is no closed door
+            env.reset(seed=seed)
+            going = next(c for c in env.world.admissible(1) if c.verb == "go")
+            env.step({"agent_0": "wait", "agent_1": env.world.write(going)})
+            rooms = env.world.state_of.rooms  # type: ignore[attr-defined]
+            if rooms[0] != rooms[1]:
+                break
+        assert rooms[0] != rooms[1]
+        env.step({"agent_0": "say hello", "agent_1": "wait"})
+        assert (env.facts("agent_1").messages != ()) is hears
+
+
+@pytest.mark.parametrize("world", ["Household", "SqlQuery"])
+def test_a_range_is_refused_where_nobody_is_anywhere(world: str) -> None:
+    need(world)
+    with pytest.raises(ConfigError, match="message_range needs agents that are somewhere"):
+        piase_gym.parallel_env(world, agents=2, message_range=2)
+
+
+def test_symbols_of_the_playground_are_those_of_the_grid() -> None:
+    need("PhysicsPlayground")
+    env = piase_gym.parallel_env(
+        "PhysicsPlayground",
+        task="gather",
+        agents=2,
+        actions="text",
+        symbols=3,
+        message_length=2,
+        message_to=True,
+        message_delay=0,
+        message_history=2,
+    )
+    env.reset(seed=0)
+    env.step({"agent_0": "forward saying 3 1 to agent_1", "agent_1": "wait"})
+    letter = Message("agent_0", "agent_1", "3 1")
+    assert env.facts("agent_1").messages == (letter,)
+    env.step({"agent_0": "wait", "agent_1": "wait"})
+    facts = env.facts("agent_1")
+    assert facts.messages == ()
+    assert facts.earlier == ((letter, 1),)
+    kept = env.snapshot()
+    env.restore(kept)
+    assert env.facts("agent_1") == facts
+    form = env.world._form  # type: ignore[attr-defined]
+    vector = env.world.vectors()[1][form.symbols : form.hint]
+    assert vector[:4].tolist() == [3.0, 1.0, 1.0, 2.0]
+    assert not vector[4:].any()
+    env.close()
+
+
+def test_a_mailbox_keeps_the_last_messages_of_each_sender() -> None:
+    mail = Mailbox(["ann", "bob", "cid"], ChannelRules(delay=0, history=2))
+    for word in "abc":
+        mail.send("ann", EVERYONE, word)
+        mail.send("cid", "bob", word)
+        mail.deliver()
+    assert [(letter.message, steps) for letter, steps in mail.recent["bob"]] == [
+        *[("c", 0), ("b", 1)],
+        *[("c", 0), ("b", 1)],
+    ]
+    other = Mailbox(["ann", "bob", "cid"], ChannelRules(delay=0, history=2))
+    other.set_state(mail.get_state())
+    assert other.recent == mail.recent
