@@ -91,8 +91,8 @@ class _Reader:
     ) -> None:
         self.avt, self.agent, self.step = avt, agent, step
         self.attempt = attempt
-        self.before: Sequence[Decision] = ()
-        """What was decided after earlier attempts at the step."""
+        self.before: Sequence[Decision] | None = None
+        """What was decided after earlier attempts at the step, if it is known."""
         self.values: dict[str, Value] = {}
         self._asked: dict[Need, Value] = {}
 
@@ -109,7 +109,12 @@ class _Reader:
         return value
 
     def stalled(self) -> bool:
-        """Tell whether the attempts of the step's patience were no better than those before."""
+        """Tell whether the attempts of the step's patience were no better than those before.
+
+        Where it is not known how they went, none is taken for better.
+        """
+        if self.before is None:
+            return True
         return stalled(self.step, [*(made.values for made in self.before), self.values])
 
     def _ask(self, need: Need) -> Value:
@@ -184,7 +189,7 @@ class AdaptationDecisionModule:
         stages: Collection[str] = (),
         env_steps: int = 0,
         episodes: int = 0,
-        before: Iterable[Decision] = (),
+        before: Iterable[Decision] | None = None,
     ) -> Decision:
         """Decide after an attempt.
 
@@ -196,13 +201,15 @@ class AdaptationDecisionModule:
             stages: The developmental stages that it has reached.
             env_steps: Environment steps of the attempt, for the records.
             episodes: Episodes of the attempt, for the records.
-            before: What was decided on the agent so far, for the step's `patience`.
+            before: What was decided on the agent so far; without it the step's `patience` counts
+                all attempts.
 
         Returns:
             The decision; the same values always give the same.
         """
         reader = _Reader(self.avt_interface, agent_id, step, attempts)
-        reader.before = [made for made in before if made.step == step.order]
+        if before is not None:
+            reader.before = [made for made in before if made.step == step.order]
         complete, told = self._completion(reader)
         rule: str | None = None
         if complete:

@@ -80,6 +80,14 @@ def test_a_rule_that_holds_comes_first_and_proceed_never_fails() -> None:
     assert failed_after(going, [0.0]) is None
 
 
+def test_who_tells_no_history_has_patience_for_so_many_attempts() -> None:
+    made, module = tried(4), AdaptationDecisionModule(Table({"success_rate": 0.5}))
+    found = [module.decide("a", made, made.steps[0], attempt).decision for attempt in (3, 4)]
+    assert found == ["REPEAT_STEP", "FAIL_CURRICULUM"]
+    again = [module.evaluate_adaptation_rules("a", made.steps[0], attempt) for attempt in (3, 4)]
+    assert again == found
+
+
 def test_only_attempts_at_the_step_count() -> None:
     """Returning by a branch goes on with what was tried before."""
     manager = CurriculumManager()

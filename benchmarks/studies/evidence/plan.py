@@ -6,6 +6,7 @@ follow by a rule (`budget`) from a calibration with other seeds, in which `targe
 
 from __future__ import annotations
 
+import functools
 import importlib.util
 import json
 from collections.abc import Callable, Mapping, Sequence
@@ -78,6 +79,7 @@ TARGETS: Final[Mapping[str, Target]] = {
 # -- the arms ------------------------------------------------------------------------------------
 
 
+@functools.cache
 def curriculum(name: str, rules: str = "shipped") -> DevelopmentalCurriculum:
     """Return a curriculum of the plan.
 

@@ -29,7 +29,6 @@ from piase_gym.benchmarks.studies.evidence import plan
 from piase_gym.benchmarks.studies.evidence.plan import ARMS, TARGETS
 from piase_gym.benchmarks.studies.jobs import do_all, read_lines
 from piase_gym.core.digest import digest_json
-from piase_gym.curricula.directors import director_name
 from piase_gym.envs.single import GymEnv
 from piase_gym.errors import ConfigError, StorageError
 from piase_gym.registry import find, load, make_config
@@ -212,14 +211,12 @@ def perform(job: Job) -> dict[str, Any]:
         "key": job.key,
         **vars(job),
         "trained": trainer.steps,
-        "director": director_name(director, curriculum)
-        if isinstance(director, str)
-        else type(director).__name__,
+        "director": type(director).__name__,
         "curriculum": {"name": curriculum.name, "sha256": curriculum.sha256},
         "settings": settings.told(),
-        "levels": examiner.seeds,
+        "levels": digest_json(examiner.seeds),
         "won": "".join("1" if one else "0" for one in won),
-        "returns": [round(float(one), 4) for one in returns],
+        "returns": [round(float(one), 2) for one in returns],
         "curve": curve,
         "outcome": progress.outcome,
         "current_step": progress.current_step_order,
@@ -248,8 +245,9 @@ def shares(lines: Sequence[Mapping[str, Any]], target: str) -> dict[int, list[fl
     """Return what the calibration of a target has won so far, by budget."""
     found: dict[int, list[float]] = {}
     for line in lines:
-        mine = line.get("plan") == plan.PLAN and line["seed"] in plan.TRIED
-        if mine and line["target"] == target:
+        if line.get("seed") not in plan.TRIED or line.get("target") != target:
+            continue
+        if line["key"] == Job("target_only", target, line["seed"], line["steps"]).key:
             won = fmean(int(sign) for sign in line["won"])
             found.setdefault(line["steps"], []).append(won)
     return found

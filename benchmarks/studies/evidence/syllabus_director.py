@@ -6,7 +6,7 @@ is told every episode; only the draw by them is ours, so that it follows from th
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from typing import Any
 
 import numpy as np
@@ -37,7 +37,9 @@ class SyllabusLearningProgress(SamplingDirector):
         finally:
             np.seterr(**errors)
         curriculum: Any = OnlineLearningProgress
-        self._make = lambda count: curriculum(DiscreteTaskSpace(count), update_interval=EVERY)
+        self._make: Callable[[int], Any] = lambda count: curriculum(
+            DiscreteTaskSpace(count), update_interval=EVERY
+        )
         self._theirs: dict[str, Any] = {}
 
     def _of(self, agent: str) -> Any:
