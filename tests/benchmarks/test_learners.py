@@ -42,11 +42,13 @@ def test_a_task_is_open_where_the_best_learner_is_at_random_level() -> None:
     never, often = [[0.0] * 100] * 5, [[1.0] * 100] * 5
     half = [0.0, 1.0] * 50
     assert told(low, never, floor, lower, [0.0] * 100).at_random_level  # no more than noop
-    assert told(low, often, lower, floor, half).at_random_level  # no more than random
+    assert told(low, [half] * 5, lower, floor, half).at_random_level  # no more than random
+    assert not told(low, often, lower, floor, half).at_random_level  # but it wins
+    assert not told(high, [half] * 5, lower, floor, half).at_random_level  # but it gets more
     assert not told(high, often, floor, lower, half).at_random_level
     assert told(high, never, floor, lower, half).at_random_level  # it wins less often
     one = [high[0], *low[1:]]
-    assert told(one, often, floor, lower, half).at_random_level  # one lucky run of five is no proof
+    assert told(one, never, floor, lower, [0.0] * 100).at_random_level  # one lucky run of five
     row = told(high, often, floor, lower, half)
     assert row.gain.estimate == pytest.approx(np.mean(high) - np.mean(floor))
     assert row.gain.high - row.gain.low < 1.0
