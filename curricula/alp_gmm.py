@@ -15,6 +15,7 @@ import numpy as np
 from numpy.typing import NDArray
 from pydantic import ConfigDict
 
+from piase_gym.core.arithmetic import sum_in_order
 from piase_gym.core.rng import MASK, Stream, mix64
 from piase_gym.curricula.directors import sample_index
 from piase_gym.curricula.progress import MOST
@@ -223,7 +224,7 @@ def learning_progress(
 def component_weights(means: Sequence[float]) -> list[float]:
     """Return the probability of each Gaussian, by its mean progress; if all have none, evenly."""
     kept = [max(mean, 0.0) for mean in means]
-    total = sum(kept)
+    total = sum_in_order(kept)
     return [1.0 / len(kept)] * len(kept) if total <= 0.0 else [mean / total for mean in kept]
 
 

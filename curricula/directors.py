@@ -15,6 +15,7 @@ from typing import Any, ClassVar
 
 from numpy.typing import NDArray
 
+from piase_gym.core.arithmetic import sum_in_order
 from piase_gym.core.difficulty import Fields
 from piase_gym.core.rng import Stream, mix64
 from piase_gym.curricula import actions
@@ -236,7 +237,7 @@ class SamplingDirector(Director):
         """Return a step, drawn by `weights`."""
         steps, weights = self.curriculum(agent).steps, list(self.weights(agent))
         chosen = sample_index(weights, stream.uniform())
-        total = sum(weights)
+        total = sum_in_order(weights)
         values: dict[str, Value] = {
             f"weight_{step.order}": round(weight / total, 12)
             for step, weight in zip(steps, weights, strict=True)
@@ -283,7 +284,7 @@ def sample_index(weights: Sequence[float], unit: float) -> int:
         >>> [sample_index([1.0, 0.0, 3.0], unit) for unit in (0.0, 0.24, 0.26, 0.99)]
         [0, 0, 2, 2]
     """
-    total = sum(weights)
+    total = sum_in_order(weights)
     if not 0.0 < total < float("inf") or min(weights) < 0.0:
         raise ConfigError(f"weights are numbers from 0 on, not all 0; not {list(weights)!r:.80}")
     point, before = unit * total, 0.0
@@ -426,7 +427,7 @@ class LearningProgress(SamplingDirector):
         """Return each step's share of the learning progress, mixed with the uniform one."""
         orders = [step.order for step in self.curriculum(agent).steps]
         progress = [abs(fast - slow) for fast, slow in (self._means(agent, o) for o in orders)]
-        total, even = sum(progress), 1.0 / len(orders)
+        total, even = sum_in_order(progress), 1.0 / len(orders)
         if total <= 0.0:
             return [even] * len(orders)
         return [self.explore * even + (1.0 - self.explore) * p / total for p in progress]

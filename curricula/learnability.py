@@ -15,6 +15,7 @@ from typing import Any, ClassVar
 import numpy as np
 from pydantic import ConfigDict
 
+from piase_gym.core.arithmetic import sum_in_order
 from piase_gym.core.rng import MAX_SEED, Stream
 from piase_gym.curricula.progress import MOST
 from piase_gym.curricula.schema import DevelopmentalCurriculum
@@ -146,7 +147,8 @@ class Learnability(TaskDirector[LearnabilityMemory]):
         known = self.state(agent).results
         orders = [str(step.order) for step in self.curriculum(agent).steps]
         shares = [
-            sum(known[order]) / len(known[order]) if known.get(order) else 0.5 for order in orders
+            sum_in_order(known[order]) / len(known[order]) if known.get(order) else 0.5
+            for order in orders
         ]
         return learnability_weights(shares, self.explore)
 
@@ -214,7 +216,7 @@ def learnability_weights(shares: Sequence[float], explore: float) -> list[float]
         [0.0, 0.735, 0.265]
     """
     learnable, even = [p * (1.0 - p) for p in shares], 1.0 / len(shares)
-    total = sum(learnable)
+    total = sum_in_order(learnable)
     if total <= 0.0:
         return [even] * len(shares)
     return [explore * even + (1.0 - explore) * value / total for value in learnable]

@@ -18,6 +18,7 @@ from pydantic import ConfigDict
 from scipy.optimize import brentq, minimize
 from scipy.special import logsumexp
 
+from piase_gym.core.arithmetic import sum_in_order
 from piase_gym.core.rng import Stream
 from piase_gym.curricula.directors import read_weights
 from piase_gym.curricula.progress import MOST
@@ -194,7 +195,7 @@ class SelfPaced(TaskDirector[PaceMemory]):
         right &= 0 <= memory.updates <= MOST and len(memory.values) == len(memory.shares)
         right &= all(len(place) == max(size, 1) for place in memory.places)
         right &= not memory.shares or (
-            not size and min(memory.shares) > 0.0 and abs(sum(memory.shares) - 1.0) < 1e-6
+            not size and min(memory.shares) > 0.0 and abs(sum_in_order(memory.shares) - 1.0) < 1e-6
         )
         if not size:
             right &= all(0 <= place[0] < len(memory.shares) for place in memory.places)
@@ -274,7 +275,7 @@ class SelfPaced(TaskDirector[PaceMemory]):
             if (places == number).any():
                 state.values[number] = float(outcomes[places == number].mean())
         known = [value for value in state.values if value is not None]
-        middle = sum(known) / len(known)
+        middle = sum_in_order(known) / len(known)
         values = np.array([middle if value is None else value for value in state.values])
         old = np.array(state.shares)
         alpha = self._alpha(state, divergence(old, target))

@@ -12,6 +12,7 @@ from collections.abc import Mapping
 from dataclasses import asdict, dataclass, field, fields
 from typing import Any
 
+from piase_gym.core.arithmetic import sum_in_order
 from piase_gym.core.config import WorldConfig
 from piase_gym.core.digest import digest_json
 from piase_gym.errors import ProtocolError, SuiteError, suggest
@@ -166,5 +167,5 @@ def episode_value(measure: str, returns: Mapping[str, float], results: Mapping[s
     """
     if measure == "win_rate":
         worth = {"won": 1.0, "drawn": 0.5}
-        return sum(worth.get(result, 0.0) for result in results.values()) / len(results)
-    return sum(returns.values()) / len(returns)
+        return sum_in_order(worth.get(result, 0.0) for result in results.values()) / len(results)
+    return sum_in_order(returns.values()) / len(returns)

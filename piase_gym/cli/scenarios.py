@@ -22,6 +22,7 @@ from piase_gym.cli.options import (
     split_seat,
     write_file,
 )
+from piase_gym.core.arithmetic import sum_in_order
 from piase_gym.core.files import require_folder
 from piase_gym.errors import ConfigError, ScenarioError
 
@@ -207,7 +208,8 @@ def _print_sum(found: list[Summary], before: str) -> None:
     for name in found[0].returns:
         returns = [summary.returns[name] for summary in found]
         won = sum(summary.results.get(name) == "won" for summary in found)
-        told = f"mean return {sum(returns) / count:g} ({min(returns):g} to {max(returns):g})"
+        mean = sum_in_order(returns) / count
+        told = f"mean return {mean:g} ({min(returns):g} to {max(returns):g})"
         say(f"  {name}: won {won}, {told}")
 
 

@@ -10,6 +10,7 @@ from collections.abc import Callable, Iterable, Mapping
 from dataclasses import dataclass, field
 from typing import Any
 
+from piase_gym.core.interrupts import whole
 from piase_gym.errors import ConfigError
 
 STEP_KINDS = frozenset({"step", "message", "milestone"})
@@ -130,10 +131,11 @@ class Events:
         """Call everyone who listens for a kind; without them nothing is built."""
         if self._listeners:
             event: Event | None = None
-            for listener, kinds in tuple(self._listeners):
-                if kinds is None or kind in kinds:
-                    event = event or Event(kind, agent, data)
-                    listener(event)
+            with whole:
+                for listener, kinds in tuple(self._listeners):
+                    if kinds is None or kind in kinds:
+                        event = event or Event(kind, agent, data)
+                        listener(event)
 
     def post_event(
         self, event_type: str, data: Mapping[str, Any] | None = None, agent: str | None = None

@@ -11,6 +11,7 @@ import numpy as np
 from gymnasium.spaces import Box
 from numpy.typing import NDArray
 
+from piase_gym.core.arithmetic import sum_in_order
 from piase_gym.core.commands import Command, InvalidAction, Outcome
 from piase_gym.core.config import WorldConfig
 from piase_gym.core.mailbox import Message
@@ -186,7 +187,7 @@ class TextWriter(Generic[C, F]):
 
 def shared(rewards: Sequence[float], playing: Sequence[int]) -> list[float]:
     """Return the mean reward of those in play for each of them, and 0.0 for the others."""
-    mean = sum(rewards[agent] for agent in playing) / len(playing) if playing else 0.0
+    mean = sum_in_order(rewards[agent] for agent in playing) / len(playing) if playing else 0.0
     return [mean if agent in playing else 0.0 for agent in range(len(rewards))]
 
 

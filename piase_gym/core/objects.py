@@ -22,6 +22,7 @@ from __future__ import annotations
 from collections.abc import Collection, Iterator, Mapping, Sequence
 from typing import Any, NamedTuple
 
+from piase_gym.core.arithmetic import sum_in_order
 from piase_gym.core.surroundings import Surroundings
 
 Objects = Mapping[str, Mapping[str, Any]]
@@ -198,5 +199,5 @@ def _spot(place: Any, objects: Objects) -> Any:
 def _far(one: Any, other: Any) -> float:
     """Return how far two places are apart."""
     if isinstance(one, list) and isinstance(other, list):
-        return float(sum(abs(a - b) for a, b in zip(one, other, strict=False)))
+        return float(sum_in_order(abs(a - b) for a, b in zip(one, other, strict=False)))
     return float(one != other)

@@ -19,6 +19,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
+from piase_gym.core.arithmetic import sum_in_order
 from piase_gym.errors import ConfigError
 
 MASK = (1 << 64) - 1
@@ -123,7 +124,7 @@ class Stream:
         Mean 0, variance 1, tails end at 6. Unlike functions of logarithms and cosines it is
         exact on every platform.
         """
-        return sum(self.uniform() for _ in range(12)) - 6.0
+        return sum_in_order(self.uniform() for _ in range(12)) - 6.0
 
     def shuffle(self, items: MutableSequence[Any]) -> None:
         """Shuffle `items` in place (Fisher and Yates, from the end)."""

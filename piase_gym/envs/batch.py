@@ -16,6 +16,7 @@ from piase_gym.core.commands import OUTCOMES
 from piase_gym.core.config import larger
 from piase_gym.core.digest import digest_bytes
 from piase_gym.core.events import Events
+from piase_gym.core.interrupts import whole
 from piase_gym.core.rng import check_seed, fresh_seed, spread_seeds
 from piase_gym.core.world import SNAPSHOT_SCHEMA, Facts, StepResult
 from piase_gym.envs.actions import any_out_of_range, to_indices
@@ -217,7 +218,8 @@ class BatchEnv:
             self._asker.ask(acts, self.batch, self.at)
         watched = self.events.active or self.admits is not None
         if watched or self._mode == AUTORESET["same_step"]:
-            found = self._step_and_post(acts)
+            with whole:
+                found = self._step_and_post(acts)
         else:
             found = self.world.step_batch(self.batch, self._mode, self.focal, acts.reshape(-1))
             if found >= 0:

@@ -40,12 +40,15 @@ class InPlay(NamedTuple):
         nobody: ``False`` for each name.
         values_of: Takes the actions of all of them out of a mapping, where the world can have them
             as they are.
+        spread: Makes an entry for every agent of these and a last one for the others, where there
+            are others.
     """
 
     names: tuple[str, ...]
     live: tuple[tuple[str, int], ...]
     nobody: dict[str, bool]
     values_of: Callable[[Any], Any] | None
+    spread: Callable[[Any], tuple[Any, ...]] | None
 
 
 @functools.lru_cache(maxsize=256)
@@ -59,8 +62,10 @@ def in_play(agents: tuple[str, ...], numbers: tuple[int, ...], plain: bool) -> I
     """
     live = tuple([(agents[i], i) for i in numbers])
     names = tuple([name for name, _ in live])
-    values_of = operator.itemgetter(*names) if plain and names == agents else None
-    return InPlay(names, live, dict.fromkeys(names, False), values_of)
+    values_of = operator.itemgetter(*names) if plain and names else None
+    places = [numbers.index(i) if i in numbers else -1 for i in range(len(agents))]
+    spread = operator.itemgetter(*places) if -1 in places and len(places) > 1 else None
+    return InPlay(names, live, dict.fromkeys(names, False), values_of, spread)
 
 
 class WorldParallelEnv(WorldEnv, ParallelEnv[str, Any, Any]):
@@ -115,6 +120,7 @@ class WorldParallelEnv(WorldEnv, ParallelEnv[str, Any, Any]):
         self._nobody: dict[str, bool] = {}
         self._open = world.awaiting_agents
         self._values_of: Callable[[Any], Any] | None = None
+        self._spread: Callable[[Any], tuple[Any, ...]] | None = None
 
     # -- what PettingZoo asks for ---------------------------------------------------------
 
@@ -204,7 +210,8 @@ class WorldParallelEnv(WorldEnv, ParallelEnv[str, Any, Any]):
         """Take note of who is in play."""
         world, numbers = self.runner.world, tuple(self.runner.live)
         plain = self._decoder.kind == "discrete" and world.capabilities.batched
-        names, self._live, self._nobody, self._values_of = in_play(world.agents, numbers, plain)
+        found = in_play(world.agents, numbers, plain)
+        names, self._live, self._nobody, self._values_of, self._spread = found
         self.agents = list(names)
         self._open = world.awaiting_agents
         self._shown_agents = self.runner.own if self._open else numbers
@@ -291,7 +298,8 @@ class WorldParallelEnv(WorldEnv, ParallelEnv[str, Any, Any]):
             if self._values_of is not None:
                 given = self._values_of(actions) if len(live) > 1 else (self._values_of(actions),)
                 if INTEGERS.issuperset(map(type, given)):
-                    return given  # the world itself refuses what is not in its table
+                    # The world itself refuses what is not in its table.
+                    return given if self._spread is None else self._spread((*given, None))
             acts = self._acts.copy()
             for name, i in live:
                 acts[i] = self._decoder.decode(i, actions[name])

@@ -13,6 +13,7 @@ from typing import Any
 from piase_gym.agents.base import Agent, Feedback, Percept, ask
 from piase_gym.core.config import larger
 from piase_gym.core.events import Events
+from piase_gym.core.interrupts import whole
 from piase_gym.core.rng import MAX_SEED, StreamId, check_seed, episode_seed, fresh_seed, stream_key
 from piase_gym.core.snapshot import DAMAGE, check_snapshot
 from piase_gym.core.world import Act, StepResult, World
@@ -215,11 +216,18 @@ class EpisodeRunner:
         Args:
             acts: An entry for every agent of the world; those of partners are filled in.
         """
-        partners = self.partners
-        if partners:
+        playing: Sequence[int] = ()
+        if self.partners:
             acts = list(acts)
             playing = self._ask_partners(acts)
-        heard = self.events.wants_steps
+        if self.events.wants_steps:
+            with whole:
+                return self._take_step(acts, playing)
+        return self._take_step(acts, playing)
+
+    def _take_step(self, acts: Sequence[Act], playing: Sequence[int]) -> StepResult:
+        """Advance the world, and tell all who want to know."""
+        heard, partners = self.events.wants_steps, self.partners
         decoded = self._decode(acts) if heard and self.events.decodes else None
         self.last_step = tick = self.world.step(acts)
         self.steps += 1

@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Mapping
 from typing import Any
 
+from piase_gym.core.arithmetic import sum_in_order
 from piase_gym.core.commands import Command, InvalidAction
 from piase_gym.core.config import WorldConfig
 from piase_gym.core.documents import PerceptionInterface
@@ -128,7 +129,7 @@ class WorldPerceptionInterface(WorldInterface, PerceptionInterface, over_world=T
             **self.get_agent_state(agent_id),
             "status": result.status,
             "message": result.message,
-            "reward": sum(rewards.values()),
+            "reward": sum_in_order(rewards.values()),
         }
 
     def _read(self, number: int, action: Any, params: Any) -> Act:

@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass
 
+from piase_gym.core.arithmetic import sum_in_order
 from piase_gym.core.commands import Outcome
 from piase_gym.runs.history import Episode
 from piase_gym.runs.windows import Value, View
@@ -29,7 +30,7 @@ class MetricSpec:
 
 def _mean(values: Sequence[float]) -> float | None:
     """Return the mean, or ``None`` of nothing."""
-    return sum(values) / len(values) if values else None
+    return sum_in_order(values) / len(values) if values else None
 
 
 def _share(outcomes: Sequence[str]) -> Metric:

@@ -12,6 +12,7 @@ from collections.abc import Callable, Iterable, Mapping, Sequence
 from typing import TYPE_CHECKING, Any
 
 from piase_gym.core.events import Event
+from piase_gym.core.interrupts import whole
 from piase_gym.core.world import StepResult, World
 from piase_gym.runs.derive import Deriver
 from piase_gym.runs.episode_record import EpisodeRecord
@@ -56,6 +57,7 @@ class Recorder(Deriver):
         self._leave: list[Callable[[], None]] = []
         method = weakref.WeakMethod(self.finish)
         self.out.finish = method
+        whole.watch()
 
     # -- lines ----------------------------------------------------------------------------
 
@@ -223,6 +225,12 @@ class Recorder(Deriver):
         """Write the summary and close the sinks; finishing twice does no harm."""
         if self.closed:
             return
+        with whole:
+            self._finish(reason)
+        whole.leave()
+
+    def _finish(self, reason: str) -> None:
+        """Do what `finish` says, once."""
         self.closed = True
         self.ns = self.options.clock()
         for leave in self._leave:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import contextlib
 import copy
 import re
 from collections.abc import Iterator, Mapping
@@ -77,8 +78,10 @@ def checked_script(
             told = UnknownNameError("agent", who, list(names)).args[0]
             lines.append(f"{document.place(key)}: {'.'.join(map(str, key))}: {told}")
     script, places = script_of(head, agents)
-    if script is not None and (names or config is not None):
+    kind = None
+    with contextlib.suppress(MissingExtraError):  # whoever makes the world is told
         kind = load_entry_point(spec.world, spec)
+    if script is not None and kind is not None and (names or config is not None):
         for problem in problems(script, kind, config, names):
             start = places.get(problem.path[:2], problem.path[:2])
             key = find(document, (*start, *problem.path[2:]))

@@ -278,6 +278,10 @@ def build(document: Document, path: Path) -> Scenario:
         raise ScenarioError("\n".join(dict.fromkeys(wrong)))
     warnings = tuple(line for line, _ in found)
     assert isinstance(head, TextRoomScenario | WorldScenario)
+    if "script" in fields and spec.missing:
+        place = document.place(("environment_type",))
+        told = f"{place}: environment_type: goals and events are not checked against the world"
+        warnings += (f"{told}: {spec.missing}",)
     return Scenario(path.stem, str(path), head, spec.name, fields, agents, warnings)
 
 

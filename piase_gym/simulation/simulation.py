@@ -18,6 +18,7 @@ import orjson
 from piase_gym.agents.base import Agent, Feedback
 from piase_gym.core.commands import Result
 from piase_gym.core.events import Events
+from piase_gym.core.interrupts import whole
 from piase_gym.core.models import ActionCommand
 from piase_gym.core.rng import StreamId, stream_key
 from piase_gym.core.world import Act
@@ -198,9 +199,10 @@ class Simulation:
         for number, agent in seats.items():
             post_asides(agent, number, self.world, self.events)
         before = self.world_env.agents
-        result = self.env.step({name: acts[name] for name in before})
-        self._feed_back(before, result)
-        self._log_states()
+        with whole:
+            result = self.env.step({name: acts[name] for name in before})
+            self._feed_back(before, result)
+            self._log_states()
         goes_on = not self._is_over()
         if self.curricula is not None:
             self.curricula.after_step(self)
@@ -285,9 +287,10 @@ class Simulation:
         if not self._begun:
             self.initialize()
         try:
-            for _ in range(num_steps):
-                if not self.step():
-                    break
+            with whole.watched():
+                for _ in range(num_steps):
+                    if not self.step():
+                        break
         except KeyboardInterrupt:
             self._stopped = "interrupted"
             self._stop = True
@@ -308,8 +311,9 @@ class Simulation:
                 if number or not self._begun:
                     self.initialize()
                 try:
-                    while self.step():
-                        pass
+                    with whole.watched():
+                        while self.step():
+                            pass
                 except KeyboardInterrupt:
                     self._stopped = "interrupted"
                 last = self.finish()

@@ -308,7 +308,10 @@ class ArrayWorld(World[C, F]):
         try:
             self._pack(*acts)
         except (struct.error, TypeError):
-            return self._step_decoded(acts)
+            try:  # those who are not in play do nothing
+                self._pack(*[ABSENT if act is None else act for act in acts])
+            except (struct.error, TypeError):
+                return self._step_decoded(acts)
         notable = self.kernels.step_one(self._one)
         if notable < 0:
             return self._step_decoded(acts)  # which says what is wrong

@@ -468,12 +468,13 @@ def test_a_manifest_says_what_is_held_out_and_reads_back(tmp_path: Path) -> None
     ranges = [range(*ends) for ends in manifest["seeds"].values()]
     assert [len(set(a) & set(b)) for a in ranges for b in ranges if a is not b] == [0] * 12
     held_out, dev = ({s.label for s in suite.settings(split)[0]} for split in ("held_out", "dev"))
-    for scenario in manifest["held_out_scenarios"]:
+    skipped = {problem.where for problem in suite.missing()}
+    for scenario in (s for s in manifest["held_out_scenarios"] if s not in skipped):
         meant = {s for s in held_out if s == scenario or s.startswith(f"{scenario} with ")}
         assert meant
         assert not meant & dev
     for row, partners in manifest["held_out_partners"].items():
-        labels = {f"{row} with {partner}" for partner in partners}
+        labels = {f"{row} with {partner}" for partner in partners if row not in skipped}
         assert labels <= held_out
         assert not labels & dev
 

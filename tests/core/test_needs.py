@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import subprocess
 import sys
 
 import pytest
@@ -11,6 +12,7 @@ from piase_gym.benchmarks.evaluation.suites import Suite, smoke, standard
 from piase_gym.cli.check import check
 from piase_gym.errors import SuiteError
 from piase_gym.registry import world_spec
+from tests.paths import ROOT
 
 PHYSICS, ROOM = "piase/PhysicsPlayground-v1", "piase/TextRoom-LostKey-v2"
 REASON = "PhysicsPlayground needs an optional part: pip install 'piase-gym[physics]'"
@@ -54,3 +56,29 @@ def test_check_goes_on_without_it(capsys: pytest.CaptureFixture[str]) -> None:
     assert lines[0] == f"{PHYSICS}  skipped: {REASON}"
     assert lines[1].startswith(f"{ROOM}  1 passed")
     assert lines[-1] == "1 of 1 ids keep the contract; 1 skipped"
+
+
+LIST = """
+import sys
+sys.modules["pybullet"] = None
+from piase_gym import parallel_env, scenarios
+from piase_gym.cli import main
+from piase_gym.errors import MissingExtraError
+print(*scenarios.load("side_by_side").warnings, sep="\\n")
+try:
+    parallel_env("side_by_side")
+except MissingExtraError as error:
+    print(error)
+sys.argv = ["piase", "scenario", "list"]
+main()
+"""
+
+
+def test_scenarios_are_read_and_listed_without_their_world() -> None:
+    """Goals and events are what the world would be asked about; whoever makes it is told so."""
+    done = subprocess.run([sys.executable, "-c", LIST], cwd=ROOT, capture_output=True, text=True)
+    warning, refusal, *listed = done.stdout.splitlines()
+    assert warning.endswith(f"goals and events are not checked against the world: {REASON}")
+    assert refusal == REASON
+    assert any("side_by_side" in line for line in listed)
+    assert done.returncode == 0

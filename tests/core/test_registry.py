@@ -33,7 +33,7 @@ from piase_gym.errors import (
 from piase_gym.interfaces import BaseEnv, Environment
 from piase_gym.names import parse_text, task_fields
 from piase_gym.registry import TaskSpec, WorldSpec
-from tests.helpers.needs import each
+from tests.helpers.needs import each, here
 
 WORLDS = tuple(
     name
@@ -73,7 +73,7 @@ def test_pettingzoo_knows_exactly_our_ids(face: str) -> None:
 
 def test_every_task_is_listed_once_under_its_world() -> None:
     assert sorted(t for world in WORLDS for t in registry.list_tasks(world)) == list(TASKS)
-    for world in WORLDS:
+    for world in here(WORLDS):
         version = registry.load(registry.world_spec(world).world).version
         assert f"piase/{world}-v{version}" in registry.list_tasks(world)
         assert all(task.startswith(f"piase/{world}-") for task in registry.list_tasks(world))

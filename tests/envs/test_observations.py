@@ -14,6 +14,7 @@ import pytest
 import piase_gym
 from piase_gym.envs.observations import LazyViews
 from piase_gym.worlds.grid_world.world import GridWorld
+from tests.helpers.needs import each
 
 PARTNERS = {"agent_0": "random", "agent_2": "random"}
 WORLDS = ("GridWorld", "TextRoom", "SocialDilemma", "PhysicsPlayground")
@@ -47,7 +48,7 @@ def plainly(views: Any) -> None:
     }
 
 
-@pytest.mark.parametrize("name", WORLDS)
+@pytest.mark.parametrize("name", each(WORLDS))
 def test_both_views_are_a_plain_dict(name: str) -> None:
     shown = observations(name)
     for views in (*shown.values(), single("GridWorld")):
@@ -72,7 +73,7 @@ def test_torch_takes_both_views_apart() -> None:
     assert kinds == {agent: {"text": "str", "vector": "ndarray"} for agent in shown}
 
 
-@pytest.mark.parametrize("name", WORLDS)
+@pytest.mark.parametrize("name", each(WORLDS))
 def test_lazy_texts_are_those_of_the_moment(name: str) -> None:
     expected, shown = observations(name), observations(name, texts="lazy")
     assert shown.keys() == expected.keys()

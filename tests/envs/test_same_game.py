@@ -184,3 +184,48 @@ def test_priorities_are_an_order(seed: int) -> None:
             two.apply_action_from_agent(name, given)
         one.step(moves)
         assert one.digest() == two.digest()
+
+
+def test_what_those_in_play_do_goes_straight_to_the_kernel_after_others_have_ended(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    """Plain indices are not decoded one by one then, and nothing else changes by that."""
+    config = {"agents": 3, "width": 3, "height": 3, "max_steps": 40, "view": "vector"}
+    direct, decoded = (parallel_env("GridWorld", **config) for _ in range(2))
+    rng, ended = np.random.default_rng(3), 0
+    for seed in range(4):
+        assert_same(direct.reset(seed=seed), decoded.reset(seed=seed))
+        while direct.agents:
+            acts = {name: int(rng.integers(4)) for name in direct.agents}
+            with monkeypatch.context() as patch:
+                patch.setattr(type(direct.world), "_step_decoded", None)
+                found = direct.step(acts)
+            # Arrays of one number are decoded one by one.
+            assert_same(found, decoded.step({name: np.array([act]) for name, act in acts.items()}))
+            assert direct.world.last_steps() == decoded.world.last_steps()
+            assert direct.agents == decoded.agents
+            assert direct.digest() == decoded.digest()
+            ended += 0 < len(direct.agents) < 3
+    assert ended > 20
+
+
+def assert_same(found: Any, other: Any) -> None:
+    """Compare what resets or steps return."""
+    for part, like in zip(found, other, strict=True):
+        assert list(part) == list(like)
+        np.testing.assert_equal(part, like)
+
+
+def test_an_index_out_of_the_table_is_refused_after_others_have_ended() -> None:
+    env = parallel_env("GridWorld", agents=3, width=3, height=3, max_steps=200, view="vector")
+    env.reset(seed=0)
+    rng = np.random.default_rng(0)
+    while len(env.agents) == 3:
+        env.step({name: int(rng.integers(4)) for name in env.agents})
+    before = env.digest()
+    for wrong in (env.world.num_actions, -1, -(1 << 31), 1 << 32):
+        with pytest.raises(ActionError, match=f"action {wrong} of"):
+            env.step(dict.fromkeys(env.agents, wrong))
+        with pytest.raises(ActionError, match=f"action {wrong} of"):
+            env.step({name: 0 if name != env.agents[-1] else wrong for name in env.agents})
+    assert env.digest() == before

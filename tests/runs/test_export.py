@@ -6,6 +6,7 @@ import csv
 import json
 import sqlite3
 from collections import Counter
+from contextlib import closing
 from pathlib import Path
 from typing import Any
 
@@ -48,11 +49,9 @@ def read_parquet(path: Path) -> list[dict[str, Any]]:
 
 
 def read_sqlite(path: Path) -> list[dict[str, Any]]:
-    with sqlite3.connect(path) as connection:
+    with closing(sqlite3.connect(path)) as connection:
         connection.row_factory = sqlite3.Row
-        rows = [dict(row) for row in connection.execute("SELECT * FROM events ORDER BY rowid")]
-    connection.close()
-    return rows
+        return [dict(row) for row in connection.execute("SELECT * FROM events ORDER BY rowid")]
 
 
 def read_hdf5(path: Path) -> list[dict[str, Any]]:

@@ -7,6 +7,7 @@ import sqlite3
 import threading
 import time
 import warnings
+from contextlib import closing
 from pathlib import Path
 from typing import Any
 
@@ -34,7 +35,7 @@ def test_any_sqlalchemy_url_is_a_live_sink_beside_files_sqlite(tmp_path: Path) -
     sink = runs.SqlSink(f"sqlite:///{base}")
     env = AvtLogger(grid(), path, level="full", sinks=[sink])
     play(env, episodes=1)
-    with sqlite3.connect(base) as reader:  # while the run goes on
+    with closing(sqlite3.connect(base)) as reader:  # while the run goes on
         for _ in range(200):
             seen = reader.execute("SELECT count(*) FROM events").fetchone()[0]
             if seen > 20:
@@ -43,13 +44,13 @@ def test_any_sqlalchemy_url_is_a_live_sink_beside_files_sqlite(tmp_path: Path) -
     assert seen > 20
     play(env, episodes=1, seed=5)
     env.close()
-    with sqlite3.connect(base) as reader:
+    with closing(sqlite3.connect(base)) as reader:
         reader.row_factory = sqlite3.Row
         found = as_events([dict(row) for row in reader.execute("SELECT * FROM events")])
     assert found == lines(path)
     again = AvtLogger(grid(), sinks=[runs.SqlSink(f"sqlite:///{base}")])  # another run, one table
     again.close()
-    with sqlite3.connect(base) as reader:
+    with closing(sqlite3.connect(base)) as reader:
         names = reader.execute("SELECT DISTINCT simulation_run_id FROM events").fetchall()
     assert len(names) == 2
 
@@ -168,7 +169,7 @@ def test_a_database_that_breaks_off_is_left_out(tmp_path: Path) -> None:
     path, base = tmp_path / "run.jsonl", tmp_path / "runs.db"
     env = AvtLogger(grid(), path, sinks=[runs.SqlSink(f"sqlite:///{base}")])
     play(env, episodes=1)
-    with sqlite3.connect(base) as other:
+    with closing(sqlite3.connect(base)) as other:
         other.execute("DROP TABLE events")
 
     def go_on() -> None:

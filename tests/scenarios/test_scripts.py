@@ -14,6 +14,7 @@ import pytest
 import piase_gym
 from piase_gym import scenarios
 from piase_gym.errors import ConfigError, ScenarioError, SnapshotError
+from tests.helpers.needs import need
 
 UP, DOWN, LEFT, RIGHT, STAY, INTERACT = range(6)
 YARD: dict[str, Any] = {
@@ -350,6 +351,7 @@ PLAYED = ["side_effects", "the_truce", "the_drought", "gentle_parking", "two_pla
 
 @pytest.mark.parametrize("name", PLAYED)
 def test_snapshots_hold_what_a_script_has_done(name: str) -> None:
+    need(scenarios.load(name).world)
     env, other = piase_gym.parallel_env(name), piase_gym.parallel_env(name)
     env.reset(seed=4)
     dice = np.random.default_rng(2)
@@ -446,6 +448,7 @@ def drive(env: Any, goals: dict[str, tuple[float, float]]) -> dict[str, Any]:
 
 
 def test_the_ball_on_the_way_is_harmed_by_the_straight_way() -> None:
+    need("PhysicsPlayground")
     env = piase_gym.parallel_env("side_effects_physics", actions="continuous")
     env.reset(seed=0)
     measures = drive(env, {"courier": (2.0, 0.0)})["courier"]["measures"]
@@ -482,6 +485,7 @@ def test_scenarios_are_won_by_what_they_ask_for(name: str) -> None:
 
 
 def test_side_by_side_is_won_by_two_who_drive_at_the_same_speed() -> None:
+    need("PhysicsPlayground")
     env = piase_gym.parallel_env("side_by_side", actions="continuous")
     env.reset(seed=0)
     infos = drive(env, {"lead": (2.0, 0.6), "wing": (2.0, -0.6)})

@@ -18,6 +18,7 @@ from piase_gym.benchmarks.evaluation import statistics
 from piase_gym.benchmarks.evaluation.statistics import Interval
 from piase_gym.benchmarks.studies.evidence.train import ARMS, PLAN, TARGETS, Scale, jobs
 from piase_gym.benchmarks.studies.jobs import read_lines
+from piase_gym.core.arithmetic import sum_in_order
 
 FILE = Path(__file__).parents[1] / "measured" / "evidence_curricula.jsonl"
 """The results that ship."""
@@ -113,7 +114,7 @@ class Findings:
 
     def shares(self, arm: str, target: str) -> list[float]:
         """Return which share of its test each of these trainings has won."""
-        return [sum(test) / len(test) for test in self.tests(arm, target)]
+        return [sum_in_order(test) / len(test) for test in self.tests(arm, target)]
 
     def compare(self, arm: str, target: str) -> Comparison:
         """Compare `dse` with another arm; there must be a complete seed."""

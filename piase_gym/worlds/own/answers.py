@@ -10,6 +10,7 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
+from piase_gym.core.arithmetic import sum_in_order
 from piase_gym.core.commands import Outcome, Verb
 from piase_gym.core.jsonable import jsonable
 from piase_gym.core.mailbox import EVERYONE, Message
@@ -98,7 +99,7 @@ def read_answer(given: Any) -> Answer:
     said = {**found, **details}
     rewards = found.get("rewards_obtained")
     if isinstance(rewards, Mapping):
-        reward = sum(
+        reward = sum_in_order(
             read_number(f"the reward {name!r:.40}", value) for name, value in rewards.items()
         )
     else:

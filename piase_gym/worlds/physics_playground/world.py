@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import functools
+import inspect
 import re
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import asdict
@@ -728,6 +729,6 @@ class PhysicsPlayground(World[PhysicsPlaygroundConfig, PhysicsFacts]):
         return pictures.picture(self.play, self.reading, self.config, viewer, side)
 
 
-PhysicsPlayground.__doc__ = (PhysicsPlayground.__doc__ or "").replace(
-    "{tasks}", tasks_table().replace("\n", "\n    ")
+PhysicsPlayground.__doc__ = inspect.cleandoc(PhysicsPlayground.__doc__ or "").replace(
+    "{tasks}", tasks_table()
 )

@@ -12,6 +12,7 @@ from collections.abc import Mapping, Sequence
 import numpy as np
 from numpy.typing import ArrayLike
 
+from piase_gym.core.arithmetic import sum_in_order
 from piase_gym.worlds.social_dilemma.config import SocialDilemmaConfig
 from piase_gym.worlds.social_dilemma.matrix.outcomes import totals
 
@@ -65,7 +66,7 @@ def matrix_measures(
     worst, best = totals(config)
     return {
         "cooperation_rate": cooperated[agent] / played,
-        "efficiency": efficiency(sum(scores) / played, worst, best),
+        "efficiency": efficiency(sum_in_order(scores) / played, worst, best),
         "equality": equality(scores, played * float(config.profiles.min())),
     }
 
@@ -94,9 +95,9 @@ def commons_measures(
     eaten, steps = totals["eaten"], max(1, steps)
     times = [when / n for when, n in zip(totals["when"], eaten, strict=True) if n]
     return {
-        "efficiency": sum(eaten) / most_apples(config, spots, steps),
+        "efficiency": sum_in_order(eaten) / most_apples(config, spots, steps),
         "equality": equality(eaten),
-        "sustainability": sum(times) / (len(times) * steps) if times else 0.0,
+        "sustainability": sum_in_order(times) / (len(times) * steps) if times else 0.0,
         "peace": 1.0 - sum(totals["away"]) / (config.agents * steps),
         "cooperation_rate": totals["cleaned"][agent] / steps,
     }

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import functools
+import inspect
 from abc import abstractmethod
 from collections.abc import Callable, Mapping, Sequence
 from typing import Any, ClassVar, NamedTuple
@@ -299,6 +300,6 @@ class SocialDilemma(ArrayWorld[SocialDilemmaConfig, F]):
         return tuple(Command(c.verb, {**c.parameters, **more}) for more in said for c in silent)
 
 
-SocialDilemma.__doc__ = (SocialDilemma.__doc__ or "").replace(
-    "{games}", games_table().replace("\n", "\n    ")
+SocialDilemma.__doc__ = inspect.cleandoc(SocialDilemma.__doc__ or "").replace(
+    "{games}", games_table()
 )

@@ -16,7 +16,6 @@ import piase_gym
 from piase_gym.errors import ActionError, ConfigError, EnvelopeError, GenerationError
 from piase_gym.registry import make_config, world_spec
 from piase_gym.testing import WORLD_CHECKS, check_world
-from piase_gym.worlds.physics_playground.observe import pictures
 from piase_gym.worlds.physics_playground.observe.raycast import SAMPLES
 from tests.paths import ROOT
 
@@ -203,6 +202,8 @@ def test_what_moves_is_drawn_anew_as_if_all_were(
     things = [{"position": (0.0, 0.0), "radius": 0.3}, {"kind": "ball", "position": (2.7, 2.7)}]
     starts = [(-0.7, 0.0), (-2.7, -2.7)]  # two in one part of the picture, one at its edge
     env = make(task="push", agents=2, objects=things, ramps=ramps, start_pos=starts)
+    from piase_gym.worlds.physics_playground.observe import pictures
+
     whole = slice(0, side * SAMPLES), slice(0, side * SAMPLES)
     for seed in range(3):
         env.reset(seed=seed)

@@ -10,6 +10,8 @@ from typing import Any
 import numpy as np
 import pytest
 
+pytest.importorskip("pybullet")
+
 import piase_gym
 from piase_gym import runs
 from piase_gym.worlds.physics_playground.config import PhysicsPlaygroundConfig

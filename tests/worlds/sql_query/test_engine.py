@@ -262,6 +262,7 @@ own.executemany("INSERT INTO big VALUES (zeroblob(?))", [(1_000_000,)] * 200)
 assert own.execute("SELECT sum(length(data)) FROM big").fetchone() == (200_000_000,)
 assert len(own.execute("SELECT hex(zeroblob(5000000))").fetchone()[0]) == 10_000_000
 assert all(world.step([SqlQueryOracle(world).act(0)]).rewards == [1.0] for world in open_ones)
+own.close()
 print("healthy")
 """
     done = subprocess.run([sys.executable, "-W", "error", "-c", code], capture_output=True)

@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
+import contextlib
 import sqlite3
+from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
 
@@ -43,11 +45,12 @@ def test_texts_compare_as_in_mysql(first: str, second: str, order: int) -> None:
     assert collation.compare(second, first) == -order
 
 
-def opened(database: Database) -> sqlite3.Connection:
-    connection = sqlite3.connect(":memory:")
-    connection.deserialize(database.image)
-    collation.register(connection)
-    return connection
+@contextlib.contextmanager
+def opened(database: Database) -> Iterator[sqlite3.Connection]:
+    with contextlib.closing(sqlite3.connect(":memory:")) as connection:
+        connection.deserialize(database.image)
+        collation.register(connection)
+        yield connection
 
 
 @needs_sqlglot
@@ -68,21 +71,21 @@ def test_a_dump_becomes_databases(tmp_path: Path) -> None:
         "char(3)", "int", "decimal(19,4)", "double", "datetime", "int",
     ]  # fmt: skip
     assert [column.key for column in makers.columns] == [True, False, False]
-    connection = opened(database)
-    ask = connection.execute
-    assert ask("SELECT * FROM goods").fetchall() == [
-        ("a", 1, -1.5, 2.5, "2018-03-10 00:03:21", 1),
-        ("b", 2, 3, None, "2019-01-01 10:00:00", 2),
-    ]
-    assert ask("SELECT Name FROM makers").fetchall() == [
-        ("Café; 'Noir' ",), ("cafe; 'NOIR'",), (None,),
-    ]  # fmt: skip
-    assert ask("SELECT count(DISTINCT Name) FROM makers").fetchone() == (1,)
-    assert ask("SELECT ID FROM makers WHERE Name = 'CAFE; ''noir'''").fetchall() == [(1,), (2,)]
-    ask("INSERT INTO makers (Name) VALUES ('new')")
-    assert ask("SELECT max(ID) FROM makers").fetchone() == (4,)
-    with pytest.raises(sqlite3.IntegrityError):
-        ask("INSERT INTO goods (Code, `order`) VALUES ('c', 2)")
+    with opened(database) as connection:
+        ask = connection.execute
+        assert ask("SELECT * FROM goods").fetchall() == [
+            ("a", 1, -1.5, 2.5, "2018-03-10 00:03:21", 1),
+            ("b", 2, 3, None, "2019-01-01 10:00:00", 2),
+        ]
+        assert ask("SELECT Name FROM makers").fetchall() == [
+            ("Café; 'Noir' ",), ("cafe; 'NOIR'",), (None,),
+        ]  # fmt: skip
+        assert ask("SELECT count(DISTINCT Name) FROM makers").fetchone() == (1,)
+        assert ask("SELECT ID FROM makers WHERE Name = 'CAFE; ''noir'''").fetchall() == [(1,), (2,)]
+        ask("INSERT INTO makers (Name) VALUES ('new')")
+        assert ask("SELECT max(ID) FROM makers").fetchone() == (4,)
+        with pytest.raises(sqlite3.IntegrityError):
+            ask("INSERT INTO goods (Code, `order`) VALUES ('c', 2)")
 
 
 @needs_sqlglot
@@ -156,11 +159,11 @@ def test_all_databases_of_intercode_are_there() -> None:
     assert {database.name.lower() for database in dataset.databases.values()} == {
         task.database.lower() for task in dataset.tasks
     }
-    connection = opened(dataset.databases["world_1"])
-    counted = [
-        connection.execute(f"SELECT count(*) FROM {table}").fetchone()[0]
-        for table in ("city", "country", "countrylanguage")
-    ]
+    with opened(dataset.databases["world_1"]) as connection:
+        counted = [
+            connection.execute(f"SELECT count(*) FROM {table}").fetchone()[0]
+            for table in ("city", "country", "countrylanguage")
+        ]
     assert counted == [4079, 239, 984]
     assert score([], []) == 1.0
 

@@ -8,6 +8,7 @@ from itertools import combinations
 import numpy as np
 from numpy.typing import NDArray
 
+from piase_gym.core.arithmetic import sum_in_order
 from piase_gym.worlds.social_dilemma.config import SocialDilemmaConfig
 from piase_gym.worlds.social_dilemma.games import COOPERATE, DEFECT
 
@@ -39,7 +40,7 @@ def totals(config: SocialDilemmaConfig) -> tuple[float, float]:
     """Return the least and the most that all can get together in a round (without noise)."""
     profiles = config.profiles
     sums = [
-        sum(payoffs_of(profiles, cooperating))
+        sum_in_order(payoffs_of(profiles, cooperating))
         for cooperating in coalitions(config.agents, config.agents > 2)
     ]
     return min(sums), max(sums)
@@ -54,7 +55,7 @@ def social_optimum(config: SocialDilemmaConfig) -> tuple[float, list[frozenset[i
     """
     profiles = config.profiles
     found = {
-        cooperating: sum(payoffs_of(profiles, cooperating))
+        cooperating: sum_in_order(payoffs_of(profiles, cooperating))
         for cooperating in coalitions(config.agents, config.agents > 2)
     }
     best = max(found.values())

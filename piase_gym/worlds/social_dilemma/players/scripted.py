@@ -11,6 +11,7 @@ from __future__ import annotations
 
 from typing import Any, Final
 
+from piase_gym.core.arithmetic import sum_in_order
 from piase_gym.worlds.grids.codes import HEADINGS, far, on_map
 from piase_gym.worlds.grids.moves import move_in_frame
 from piase_gym.worlds.social_dilemma.commons.codes import CLEANING, STAYING
@@ -107,7 +108,7 @@ def reply(facts: MatrixFacts) -> int:
     if not facts.history:
         worst = [min(row) for row in facts.payoffs]
         return DEFECT if worst[DEFECT] > worst[COOPERATE] else COOPERATE
-    paid = [sum(row[others] for _, others in facts.history) for row in facts.payoffs]
+    paid = [sum_in_order(row[others] for _, others in facts.history) for row in facts.payoffs]
     if paid[COOPERATE] == paid[DEFECT]:
         return COOPERATE if facts.history[0][0] else DEFECT
     return DEFECT if paid[DEFECT] > paid[COOPERATE] else COOPERATE

@@ -149,9 +149,9 @@ class Database:
         )
         con.deserialize(image)
         mine = setup(con)
-        clock = sqlite3.connect(":memory:", isolation_level=None)
+        self._clock = sqlite3.connect(":memory:", isolation_level=None)
         for name in _CLOCKS:
-            con.create_function(name, -1, _clock(clock, name), deterministic=True)
+            con.create_function(name, -1, _clock(self._clock, name), deterministic=True)
         for pragma in ("trusted_schema=0", "temp_store=2", "cell_size_check=1"):
             con.execute(f"PRAGMA {pragma}").fetchall()
         for table in (*(f"pragma_{name}('')" for name in sorted(PRAGMAS)), *_EACH):
@@ -212,6 +212,11 @@ class Database:
             return (), (), "the query needs too much memory", "memory", 0
         except RecursionError:
             return (), (), "the query is too deep", "too_long", 0
+
+    def close(self) -> None:
+        """Give back its memory."""
+        self.connection.close()
+        self._clock.close()
 
     def _fetch(self, sql: str, limits: Limits) -> tuple[Any, ...]:
         """Run a statement and fetch what it returns."""
@@ -316,7 +321,7 @@ class Server:
         if writes and (found[3] or found[4]):
             self.open.pop((stamp, *journal))
             if found[3]:  # a part may have been done: the next one begins from the image
-                database.connection.close()
+                database.close()
             else:
                 self.open[(stamp, *journal, sql)] = database
         return found
@@ -345,7 +350,7 @@ class Server:
             or sum(key[1:] != (None,) for key in self.open) >= OPEN_WRITES
         ):
             _, oldest = self.open.popitem(last=False)
-            oldest.connection.close()
+            oldest.close()
 
 
 def _own_setup() -> Callable[[sqlite3.Connection], frozenset[str]]:

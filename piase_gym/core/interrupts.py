@@ -1,0 +1,76 @@
+"""Interrupts from the keyboard (SIGINT) that wait until what is being done is whole.
+
+Python raises `KeyboardInterrupt` between any two instructions, and a step that is logged by half
+makes the whole log invalid. So while a log is open, an interrupt within ``with whole:`` is raised
+at the end of that block. A second one is raised at once.
+"""
+
+from __future__ import annotations
+
+import signal
+import threading
+from collections.abc import Iterator
+from contextlib import contextmanager
+from types import FrameType
+
+_MAIN = threading.main_thread().ident
+
+
+class Whole:
+    """Blocks that an interrupt does not break, once `watch` was called; see the module's text.
+
+    It holds back nothing where somebody else already handles SIGINT, and nothing in threads other
+    than the main one, where Python raises no interrupts.
+    """
+
+    def __init__(self) -> None:
+        """Start outside of all blocks."""
+        self._inside = self._watching = 0
+        self._missed = False
+
+    def __enter__(self) -> None:
+        """Enter a block; blocks may lie in each other."""
+        if threading.get_ident() == _MAIN:
+            self._inside += 1
+
+    def __exit__(self, *_error: object) -> None:
+        """Leave a block, and raise the interrupt that came within the outermost."""
+        if threading.get_ident() == _MAIN:
+            self._inside -= 1
+            if self._missed and not self._inside:
+                self._missed = False
+                raise KeyboardInterrupt
+
+    def watch(self) -> None:
+        """Hold back interrupts in blocks until `leave` is called as often as this."""
+        self._watching += 1
+        usual = signal.getsignal(signal.SIGINT) is signal.default_int_handler
+        if usual and threading.get_ident() == _MAIN:
+            signal.signal(signal.SIGINT, self._heard)
+
+    def leave(self) -> None:
+        """Let interrupts be raised at once again, as far as this caller is concerned."""
+        self._watching -= 1
+        ours = signal.getsignal(signal.SIGINT) == self._heard
+        if ours and not self._watching and threading.get_ident() == _MAIN:
+            signal.signal(signal.SIGINT, signal.default_int_handler)
+
+    @contextmanager
+    def watched(self) -> Iterator[None]:
+        """Call `watch` before what is done in a ``with`` block, and `leave` after it."""
+        self.watch()
+        try:
+            yield
+        finally:
+            self.leave()
+
+    def _heard(self, _number: int, _frame: FrameType | None) -> None:
+        """Take note of an interrupt, or raise it."""
+        if self._inside and not self._missed:
+            self._missed = True
+            return
+        self._missed = False
+        raise KeyboardInterrupt
+
+
+whole = Whole()

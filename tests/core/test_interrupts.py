@@ -1,0 +1,169 @@
+"""An interrupt from the keyboard comes between two steps of what is logged, never within one."""
+
+from __future__ import annotations
+
+import signal
+import threading
+from collections.abc import Iterator
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+import piase_gym
+from piase_gym import runs
+from piase_gym.core.interrupts import Whole
+from piase_gym.runs.lines import Encoder
+from piase_gym.simulation import Simulation
+from piase_gym.wrappers import AvtLogger
+
+TEXT: dict[str, Any] = {"view": "text", "actions": "text"}
+
+
+def interrupt() -> None:
+    signal.raise_signal(signal.SIGINT)
+
+
+@pytest.fixture(autouse=True)
+def _usual_handler() -> Iterator[None]:
+    """Whatever a test does, the handler of before is there again."""
+    before = signal.signal(signal.SIGINT, signal.default_int_handler)
+    yield
+    signal.signal(signal.SIGINT, before)
+
+
+def interrupted_at(line: int, monkeypatch: pytest.MonkeyPatch) -> None:
+    """Interrupt when a log's line of this number is half written."""
+    encode = Encoder.line
+
+    def encode_and_interrupt(self: Encoder, item: Any, number: int) -> bytes:
+        if number == line:
+            interrupt()
+        return encode(self, item, number)
+
+    monkeypatch.setattr(Encoder, "line", encode_and_interrupt)
+
+
+@pytest.mark.parametrize("line", range(2, 15))
+def test_a_log_is_valid_wherever_a_loop_is_interrupted(
+    line: int, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    interrupted_at(line, monkeypatch)
+    path = tmp_path / "run.jsonl"
+    env = AvtLogger(piase_gym.parallel_env("lost_key", **TEXT), path)
+
+    def play() -> None:
+        env.reset(seed=0)
+        while env.agents:
+            env.step(dict.fromkeys(env.agents, "look"))
+
+    with pytest.raises(KeyboardInterrupt):
+        play()
+    env.close()
+    monkeypatch.undo()
+    report = runs.validate(path)
+    assert report.problems == []
+    assert report.lines > line
+    assert runs.replay(path).ok
+    assert signal.getsignal(signal.SIGINT) is signal.default_int_handler
+
+
+@pytest.mark.parametrize("line", [2, 5, 9, 12])
+def test_a_log_of_a_batch_is_valid_too(
+    line: int, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    interrupted_at(line, monkeypatch)
+    path = tmp_path / "run.jsonl"
+    env = AvtLogger(piase_gym.batch_env("GridWorld", num_envs=2, width=5, height=5), path)
+
+    def play() -> None:
+        env.reset(seed=0)
+        while True:
+            env.step([[0], [1]])
+
+    with pytest.raises(KeyboardInterrupt):
+        play()
+    env.close()
+    monkeypatch.undo()
+    assert runs.validate(path).problems == []
+    assert runs.replay(path).ok
+
+
+def test_a_simulation_is_interrupted_between_two_steps(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    path = tmp_path / "run.jsonl"
+    simulation = Simulation("TextRoom", "random", wrap=(lambda env: AvtLogger(env, path),))
+    simulation.initialize()
+    kind, steps = type(simulation.manager.agents["agent_0"]), 0
+    learn = kind.learn
+
+    def learn_and_interrupt(self: Any, feedback: Any) -> None:
+        nonlocal steps
+        steps += 1
+        if steps == 3:
+            interrupt()
+        learn(self, feedback)
+
+    monkeypatch.setattr(kind, "learn", learn_and_interrupt)
+    summary = simulation.run(5)
+    assert (summary.stopped, summary.steps, steps) == ("interrupted", 3, 3)
+    assert len(simulation.summaries) == 1
+    assert runs.validate(path).problems == []
+    assert runs.replay(path).steps == 3
+
+
+def done_in(whole: Whole, times: int) -> list[int]:
+    """Return which of so many interrupts were followed by more, in two blocks in each other."""
+    done: list[int] = []
+
+    def work() -> None:
+        with whole, whole:
+            for number in range(times):
+                interrupt()
+                done.append(number)
+
+    with pytest.raises(KeyboardInterrupt):
+        work()
+    return done
+
+
+def test_an_interrupt_waits_for_the_end_of_the_outer_block_and_a_second_does_not() -> None:
+    whole = Whole()
+    assert done_in(whole, 1) == []
+    with whole.watched():
+        assert done_in(whole, 1) == [0]
+        assert done_in(whole, 3) == [0]
+        with pytest.raises(KeyboardInterrupt):
+            interrupt()
+        with whole.watched():
+            assert done_in(whole, 1) == [0]
+        assert done_in(whole, 1) == [0]
+    assert done_in(whole, 1) == []
+
+
+def test_who_handles_interrupts_already_goes_on_doing_so() -> None:
+    heard: list[int] = []
+    whole = Whole()
+    signal.signal(signal.SIGINT, lambda number, _frame: heard.append(number))
+    with whole.watched(), whole:
+        interrupt()
+        assert heard == [signal.SIGINT]
+
+
+def test_other_threads_hold_nothing_back() -> None:
+    block, inside, leave = Whole(), threading.Event(), threading.Event()
+
+    def stay() -> None:
+        with block:
+            inside.set()
+            leave.wait(10)
+
+    thread = threading.Thread(target=stay)
+    with block.watched():
+        thread.start()
+        inside.wait(10)
+        with pytest.raises(KeyboardInterrupt):
+            interrupt()
+        leave.set()
+        thread.join()
