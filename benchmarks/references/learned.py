@@ -218,6 +218,8 @@ def dilemmas_table() -> str:
         "| task | runs | self-play | with strangers | prosocial | exploitability, at least |",
         "| --- |" + " --- |" * 5,
     ]
+    if not stored_dilemmas():
+        return "Not measured yet.\n"
     for _, found in sorted(stored_dilemmas().items()):
         cells = [found["task"], str(len(found["self_play"]))]
         for kind in ("self_play", "strangers", "prosocial"):
