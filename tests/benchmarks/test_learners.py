@@ -86,8 +86,8 @@ def test_the_page_of_open_problems_has_them_all_and_no_other() -> None:
     }
     assert shown == set(learned.open_problems())
     result = piase("bench", "standard", "--references")
-    assert result.exit_code == 0
-    lines = result.output.splitlines()
+    assert result.returncode == 0
+    lines = result.stdout.splitlines()
     for split in ("held_out", "dev"):
         for setting in learned_suite(split):
             (line,) = (line for line in lines if line.startswith(f"{setting.label}  "))
