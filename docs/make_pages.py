@@ -256,8 +256,8 @@ def with_courses(text: str) -> str:
 
 def with_trainings(text: str) -> str:
     """Return the page about training with what it costs."""
-    trainings = {**training_report.stored_sections(), **sample_efficiency.stored_sections()}
-    text = with_sections(text, "training", trainings)
+    text = with_sections(text, "training", training_report.stored_sections())
+    text = with_sections(text, "efficiency", sample_efficiency.stored_sections())
     return with_sections(text, "learning", measured("learning"))
 
 

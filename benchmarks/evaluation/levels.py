@@ -114,7 +114,7 @@ def keep_to(
     if isinstance(env, BatchEnv):
         tenths = np.array(PARTS[part], np.uint64)
 
-        def admits(slots: NDArray[np.int64]) -> NDArray[np.bool_]:
+        def admits(env: BatchEnv, slots: NDArray[np.int64]) -> NDArray[np.bool_]:
             states = env.batch.states
             found = np.isin(env.world.levels(states, slots) % np.uint64(10), tenths)
             numbers = states["config"][slots]

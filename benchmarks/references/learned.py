@@ -1,7 +1,8 @@
 """What the stored trainings say: of each task, what learners came to, and which tasks are open.
 
-A task is open where the best learner that is known is at random level: it gets no more than the
-better of the policies that do not look, or wins less often than random play. `learners.json` holds
+A task is open where the best learner that is known is at random level: it wins less often than
+random play; or it wins no more often, or nothing is won, and it gets no more than the better of the
+policies that do not look. `learners.json` holds
 trainings with several seeds (`piase_gym.benchmarks.references.learners`), `references.json` the
 model that ships, in one run.
 """
@@ -51,7 +52,9 @@ class Learned:
     @property
     def at_random_level(self) -> bool:
         """Whether it is no better than not to look."""
-        return self.gain.low <= 0.0 or (self.edge is not None and self.edge.high < 0.0)
+        if self.edge is None:
+            return self.gain.low <= 0.0
+        return self.edge.high < 0.0 or max(self.gain.low, self.edge.low) <= 0.0
 
 
 @functools.lru_cache(maxsize=1)
@@ -215,6 +218,8 @@ def dilemmas_table() -> str:
         "| task | runs | self-play | with strangers | prosocial | exploitability, at least |",
         "| --- |" + " --- |" * 5,
     ]
+    if not stored_dilemmas():
+        return "Not measured yet.\n"
     for _, found in sorted(stored_dilemmas().items()):
         cells = [found["task"], str(len(found["self_play"]))]
         for kind in ("self_play", "strangers", "prosocial"):

@@ -103,6 +103,12 @@ PASSES = (
         unsolved_only=False,
     ),
     Pass(
+        "costs",
+        {"GridWorld": 4_000_000},
+        {**WIDE, "training_reward": "own_costs_later", "stop_at": None},
+        unsolved_only=False,
+    ),
+    Pass(
         "long", {"GridWorld": 16_000_000, "WordCraft": 8_000_000, "ObjectSearch": 8_000_000}, WIDE
     ),
     Pass("shaped", {"GridWorld": 16_000_000}, {**WIDE, "training_reward": "shaped"}),

@@ -2,7 +2,7 @@
 
 `learners.json` holds, for each id, curves and episodes of every seed of the best pass. Of each id
 one policy ships, that of the median seed, without its critic and in half precision where it plays
-no worse so; where the model that ships already is better on the held-out seeds, that one stays.
+no worse so; where the model that ships already gets more on the held-out seeds, that one stays.
 """
 
 from __future__ import annotations
@@ -93,7 +93,7 @@ def _ship(policy: Path, models: ModelFolder, rows: Sequence[Row], references: Re
     ):
         write_whole(small, slim(policy, half=False))
         value["small"], won["small"] = value["whole"], won["whole"]
-    if "old" in won and (won["old"], value["old"]) > (won["small"], value["small"]):
+    if "old" in won and (value["old"], won["old"]) > (value["small"], won["small"]):
         return f"the model that ships is as good ({value['old']:.3g}, here {value['small']:.3g})"
     content = small.read_bytes()
     if old.is_file():

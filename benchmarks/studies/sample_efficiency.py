@@ -107,6 +107,8 @@ def stored_sections() -> dict[str, str]:
             gets = f"{value.estimate:.1f} ({value.low:.1f} to {value.high:.1f})"
             spent = sum(run["cpu_seconds"] for run in runs) / len(runs)
             rows.append([learner, str(len(runs)), share, gets, f"{spent:.0f}"])
+    if not rows:
+        return {"samples": "Not measured yet.\n"}
     head = (f"`{found['task']}`", "runs", "held-out levels won", "return", "CPU-seconds a run")
     return {"samples": markdown(head, rows)}
 

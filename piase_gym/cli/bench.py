@@ -337,24 +337,24 @@ def learners(
 def _show_learned() -> None:
     """Show of every setting of the standard suite what the best learner came to."""
     from piase_gym.benchmarks.evaluation.suites import standard
+    from piase_gym.benchmarks.evaluation.tables import aligned
     from piase_gym.benchmarks.references.learned import best, learned
 
-    known, table = learned(), Table("task", "learner", box=None)
-    for title in ("runs", "gets", "wins", "random wins", ""):
-        table.add_column(title, justify="right")
+    known = learned()
+    lines = [("task", "learner", "runs", "gets", "wins", "random wins", "")]
     labels = [s.label for split in ("held_out", "dev") for s in standard().settings(split)[0]]
     for label in dict.fromkeys(labels):
         if label not in known:
-            table.add_row(label, "none", "", "", "", "", "not trained")
+            lines.append((label, "none", "", "", "", "", "not trained"))
             continue
         row = best(known[label])
         won = "" if row.success is None else f"{row.success.estimate:.0%}"
         random = "" if row.random_success is None else f"{row.random_success:.0%}"
         mark = "open" if row.at_random_level else ""
-        cells = (row.learner, str(row.runs), f"{row.value.estimate:.2f}", won, random, mark)
-        table.add_row(label, *cells)
-    console.print(table, soft_wrap=True)
-    console.print("open: the best learner is at random level; see docs/open_problems.md")
+        gets = f"{row.value.estimate:.2f}"
+        lines.append((label, row.learner, str(row.runs), gets, won, random, mark))
+    typer.echo(aligned(lines))
+    typer.echo("open: the best learner is at random level; see docs/open_problems.md")
 
 
 def _train(suite: Suite, who: tuple[int, str | None], missing: bool) -> list[Problem]:

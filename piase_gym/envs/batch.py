@@ -104,7 +104,7 @@ class BatchEnv:
         self._style.check()
         self.copy = copy
         self.events = Events()
-        self.admits: Callable[[NDArray[np.int64]], NDArray[np.bool_]] | None = None
+        self.admits: Callable[[BatchEnv, NDArray[np.int64]], NDArray[np.bool_]] | None = None
         """Tells which slots may keep the levels that they have just drawn; others draw again."""
         self.world = world
         self.configs = list(configs) or [world.config]
@@ -351,7 +351,7 @@ class BatchEnv:
         """
         assert self.admits is not None
         for _ in range(MOST_DRAWS):
-            slots = slots[~self.admits(slots)]
+            slots = slots[~self.admits(self, slots)]
             if not slots.size:
                 return
             if self.world.reset_batch(self.batch, slots, CONTINUE):

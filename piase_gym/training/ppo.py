@@ -230,15 +230,19 @@ class Trainer:
         # every minibatch: without it, learning takes 15 to 25 % longer.
         torch.empty(31 << 20, dtype=torch.uint8)
         self.settings, self.env = settings, task
+        self.own_costs: int | None = None
         # What comes after an episode's last step must be seen as it is, not as the next begins.
         whole = settings.central or settings.training_reward == "shaped"
         if isinstance(task, str):
-            config = training_config(task, config, settings.training_reward)
+            own, config = config, training_config(task, config, settings.training_reward)
             mode = "next_step" if whole else "same_step"
             self.env = piase_gym.batch_env(
                 task, num_envs=settings.num_envs, autoreset=mode, **config
             )
             train_apart(self.env)
+            if settings.training_reward == "own_costs_later":
+                plain = piase_gym.batch_env(task, num_envs=1, **own)
+                self.own_costs = self.env.add_config(plain.configs[0])
         elif settings.training_reward != "own":
             raise ConfigError("training rewards need the name of a task")
         self.learners = [Learner(settings, self.env, seats) for seats in self._roles()]
@@ -320,6 +324,8 @@ class Trainer:
                     left = 1.0 - self.steps / settings.total_steps
                     group["lr"] = settings.learning_rate * left
             self.recent = []
+            if self.own_costs and self.steps >= settings.shaping_until * settings.total_steps:
+                self.env.reconfigure(self.own_costs)
             self.act()
             self.after_rollout(self.rollout)
             if self.rollout.alive.any():

@@ -6,6 +6,9 @@
     One rule for all worlds: no cost of acting is larger than `SMALL`. `COSTS` names them; what is
     won or lost stays. Where a bump costs a tenth of what the goal is worth, to stand still is what
     a beginner learns. It is another task: its best policies need not be those of the task's own.
+``own_costs_later``
+    Small costs at first, the task's own rewards from `Settings.shaping_until` of the training on,
+    in the episodes that begin then: who has found the goal learns to get there at little cost.
 ``shaped``
     The task's own rewards and, for every step, ``gamma * phi(s') - phi(s)``, where ``phi`` is
     minus a weight for every step that is left to go. That changes no policy's rank (Ng, Harada and
@@ -42,7 +45,7 @@ from piase_gym.worlds.grid_world.cells import (
     SAFE,
 )
 
-REWARDS: Final = ("own", "small_costs", "shaped", "prosocial")
+REWARDS: Final = ("own", "small_costs", "shaped", "own_costs_later", "prosocial")
 SMALL: Final = -0.02
 COSTS: Final[Mapping[str, tuple[str, ...]]] = {
     "GridWorld": ("move", "blocked", "stay", "interact", "locked", "illegal", "heavy"),
@@ -80,11 +83,11 @@ def training_config(task: str, config: Mapping[str, Any], reward: str) -> dict[s
             f"training_reward 'shaped' needs a planner's distance, which GridWorld has; "
             f"{spec.name} has none"
         )
-    if reward != "small_costs":
+    if reward not in ("small_costs", "own_costs_later"):
         return dict(config)
     if spec.name not in COSTS:
         raise ConfigError(
-            f"training_reward 'small_costs' is for worlds where acting costs something: "
+            f"training_reward {reward!r} is for worlds where acting costs something: "
             f"{', '.join(COSTS)}; {spec.name} is none"
         )
     kind = load(spec.config, spec)

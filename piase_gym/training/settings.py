@@ -63,9 +63,12 @@ class TrainSettings(BaseModel):
     width: int = Field(128, ge=1, description="length of the encoding of symbols")
     layers: tuple[int, ...] = Field((128,), description="widths of the hidden layers")
     reward_scale: float = Field(0.1, gt=0, description="factor of rewards")
-    training_reward: Literal["own", "small_costs", "shaped", "prosocial"] = Field(
-        "own",
-        description="own, small_costs, shaped or prosocial: what is learned from, not tested with",
+    training_reward: Literal["own", "small_costs", "own_costs_later", "shaped", "prosocial"] = (
+        Field(
+            "own",
+            description="own, small_costs, own_costs_later, shaped or prosocial: what is learned "
+            "from, never tested with",
+        )
     )
     memory: int = Field(0, ge=0, description="length of a recurrent state; 0: none")
     roles: tuple[int, ...] = Field((), description="number of each agent's policy; default one")

@@ -42,11 +42,13 @@ def test_a_task_is_open_where_the_best_learner_is_at_random_level() -> None:
     never, often = [[0.0] * 100] * 5, [[1.0] * 100] * 5
     half = [0.0, 1.0] * 50
     assert told(low, never, floor, lower, [0.0] * 100).at_random_level  # no more than noop
-    assert told(low, often, lower, floor, half).at_random_level  # no more than random
+    assert told(low, [half] * 5, lower, floor, half).at_random_level  # no more than random
+    assert not told(low, often, lower, floor, half).at_random_level  # but it wins
+    assert not told(high, [half] * 5, lower, floor, half).at_random_level  # but it gets more
     assert not told(high, often, floor, lower, half).at_random_level
     assert told(high, never, floor, lower, half).at_random_level  # it wins less often
     one = [high[0], *low[1:]]
-    assert told(one, often, floor, lower, half).at_random_level  # one lucky run of five is no proof
+    assert told(one, never, floor, lower, [0.0] * 100).at_random_level  # one lucky run of five
     row = told(high, often, floor, lower, half)
     assert row.gain.estimate == pytest.approx(np.mean(high) - np.mean(floor))
     assert row.gain.high - row.gain.low < 1.0
@@ -78,16 +80,18 @@ def test_a_better_learner_closes_a_task(monkeypatch: pytest.MonkeyPatch) -> None
 
 def test_the_page_of_open_problems_has_them_all_and_no_other() -> None:
     page = (ROOT / "docs" / "open_problems.md").read_text("utf-8")
+    page = page.split("<!-- learners: open -->")[1].split("<!-- end -->")[0]
     shown = {
         line.split("|")[1].strip() for line in page.splitlines() if line.startswith("| piase/")
     }
     assert shown == set(learned.open_problems())
     result = piase("bench", "standard", "--references")
-    assert result.exit_code == 0
-    lines = [line.split() for line in result.output.splitlines()]
-    marked = {line[0] for line in lines if line and line[-1] == "open"}
-    labels = {s.label for split in ("held_out", "dev") for s in learned_suite(split)}
-    assert marked == {label.split()[0] for label in shown & labels}
+    assert result.returncode == 0
+    lines = result.stdout.splitlines()
+    for split in ("held_out", "dev"):
+        for setting in learned_suite(split):
+            (line,) = (line for line in lines if line.startswith(f"{setting.label}  "))
+            assert line.endswith("  open") == (setting.label in shown), line
 
 
 def learned_suite(split: str) -> Any:
