@@ -231,7 +231,7 @@ class ScenarioSetupModule:
             wanted = union_envelope(self.curricula.values(), self.base)
         except CurriculumError:
             return error
-        now = self.world.envelope.model_dump()
+        now = dict(self.world.envelope)
         if all(now[name] >= size for name, size in wanted.items()):
             return error
         return EnvelopeError(
@@ -304,7 +304,7 @@ def ensure_envelope(
         EnvelopeError: If there is such a wrapper, and the spaces are too small.
         ConfigError: If settings do not suit a step.
     """
-    wanted, now = union_envelope(given.values(), config, director), world.envelope.model_dump()
+    wanted, now = union_envelope(given.values(), config, director), dict(world.envelope)
     if all(size <= now[name] for name, size in wanted.items()):
         return
     if fixed is not None:

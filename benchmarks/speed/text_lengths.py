@@ -75,8 +75,9 @@ def lengths_of(task: str, policies: Sequence[str], episodes: int = EPISODES) -> 
 
 
 def tasks() -> list[str]:
-    """Return the ids that can be played here."""
-    return [task for task in piase_gym.list_tasks() if registry.missing(task) is None]
+    """Return the ids of this package that can be played here."""
+    shipped = [task for task in piase_gym.list_tasks() if task.startswith("piase/")]
+    return [task for task in shipped if registry.missing(task) is None]
 
 
 def measure_all(note: Callable[[str], None] = lambda _: None) -> dict[str, Any]:

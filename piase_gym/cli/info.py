@@ -23,6 +23,7 @@ from piase_gym.cli.console import console, errors, say
 from piase_gym.cli.options import Modules, Settings, WorldName, read_settings
 from piase_gym.cli.worlds import grouped
 from piase_gym.core.commands import InvalidAction
+from piase_gym.core.config import WHOLE
 from piase_gym.core.world import World
 from piase_gym.names import look_up
 from piase_gym.registry import list_tasks, load, make_config, task_spec
@@ -238,7 +239,7 @@ def id_row(task: str) -> dict[str, Any]:
 def plain(value: Any) -> Any:
     """Return a value with models as dicts and tuples as lists."""
     if isinstance(value, BaseModel):
-        return value.model_dump(mode="json")
+        return value.model_dump(mode="json", context=WHOLE)
     if isinstance(value, Mapping):
         return {str(key): plain(item) for key, item in value.items()}
     if isinstance(value, list | tuple):

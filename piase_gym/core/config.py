@@ -27,6 +27,13 @@ ALIASES = {"max_cycles": "max_steps", "max_episode_steps": "max_steps"}
 """PettingZoo's and Gymnasium's words for the world's own `max_steps`."""
 
 
+def without_defaults(model: Envelope | WorldConfig, written: dict[str, Any]) -> dict[str, Any]:
+    """Return what was written of a model without its `later` fields that have their defaults."""
+    fields = type(model).model_fields
+    usual = {name: fields[name].default for name in model.later}
+    return {k: value for k, value in written.items() if k not in usual or value != usual[k]}
+
+
 class Envelope(BaseModel):
     """The largest sizes that the spaces of an environment allow for.
 
@@ -35,16 +42,27 @@ class Envelope(BaseModel):
 
     model_config = ConfigDict(frozen=True, extra="forbid")
 
+    later: ClassVar[tuple[str, ...]] = ()
+    """Fields that were added later; see `WorldConfig.later`."""
+
     agents: int = Field(1, ge=1, description="most agents")
+
+    @model_serializer(mode="wrap")
+    def _without_later(
+        self, handler: SerializerFunctionWrapHandler, info: SerializationInfo
+    ) -> dict[str, Any]:
+        """Leave out `later` fields at their defaults, unless the context asks for the whole."""
+        found: dict[str, Any] = handler(self)
+        return found if info.context == WHOLE else without_defaults(self, found)
 
     def union(self, other: Self) -> Self:
         """Return the smallest envelope that holds both."""
-        mine, theirs = self.model_dump(), other.model_dump()
+        mine, theirs = dict(self), dict(other)
         return type(self)(**{key: max(mine[key], theirs[key]) for key in mine})
 
     def excess(self, sizes: Self) -> list[str]:
         """List in words what of `sizes` does not fit into this envelope."""
-        mine, theirs = self.model_dump(), sizes.model_dump()
+        mine, theirs = dict(self), dict(sizes)
         return [f"{k} {theirs[k]} (at most {mine[k]})" for k in mine if theirs[k] > mine[k]]
 
 
@@ -65,7 +83,7 @@ class WorldConfig(BaseModel):
     world: ClassVar[str]
     later: ClassVar[tuple[str, ...]] = ("script",)
     """Fields that were added later: written out only where they differ from their default, so that
-    logs of old are of the same config. Sizes of the envelope can be among them."""
+    logs of old are of the same config."""
     agent_kind: ClassVar[str] = "agent"
 
     agents: int = Field(1, ge=1, description="how many agents take part")
@@ -89,13 +107,7 @@ class WorldConfig(BaseModel):
     ) -> dict[str, Any]:
         """Leave out `later` fields at their defaults, unless the context asks for the whole."""
         found: dict[str, Any] = handler(self)
-        if info.context == WHOLE:
-            return found
-        _leave_out(self.later, found, type(self))
-        written = found.get("envelope")
-        if self.envelope is not None and isinstance(written, dict):
-            _leave_out(self.later, written, type(self.envelope))
-        return found
+        return found if info.context == WHOLE else without_defaults(self, found)
 
     def __init__(self, **data: Any) -> None:
         """Check the fields; `max_cycles` and `max_episode_steps` mean `max_steps`."""
@@ -198,14 +210,6 @@ class RecallConfig(WorldConfig):
     def remembers(self) -> bool:
         """Whether views end with what agents remember."""
         return self.recall == "map"
-
-
-def _leave_out(names: tuple[str, ...], written: dict[str, Any], model: type[BaseModel]) -> None:
-    """Take fields out of what was written of a model, where they have their defaults."""
-    for name in names:
-        field = model.model_fields.get(name)
-        if field is not None and written.get(name, names) == field.default:
-            del written[name]
 
 
 def require_fit(world: str, envelope: Envelope, sizes: Envelope) -> None:

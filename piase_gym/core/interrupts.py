@@ -93,8 +93,8 @@ def on_first_interrupt(notice: Callable[[], None]) -> Iterator[None]:
             signal.signal(number, handler)
 
     def heard(_number: int, _frame: object) -> None:
+        put_back()  # a second one may come while the first is told
         notice()
-        put_back()
 
     for number in before:
         signal.signal(number, heard)

@@ -70,6 +70,8 @@ def surroundings_by_name(facts: Any, agents: Sequence[str]) -> Surroundings:
         agents: The names of the world's agents.
     """
     known = {f.name: getattr(facts, f.name) for f in fields(facts) if f.name not in COMMON}
+    if not known.get("earlier", True):  # nothing is kept of what was said, as in logs of old
+        del known["earlier"]
     stats = dict(known.get("stats") or {})
     stats |= {name: float(known[name]) for name in ("energy", "health") if _is_number(known, name)}
     return Surroundings(

@@ -20,6 +20,7 @@ from piase_gym import registry
 from piase_gym.cli.info import describe
 from piase_gym.cli.options import read_settings
 from piase_gym.cli.worlds import grouped
+from piase_gym.core.config import WHOLE
 from piase_gym.errors import ConfigError
 from piase_gym.registry import load, make_config, task_spec, world_spec
 from tests import probes
@@ -112,8 +113,9 @@ def test_info_has_every_field_and_its_value(name: str) -> None:
     world, task = (name, None) if "/" not in name else ("GridWorld", task_spec(name))
     spec = world_spec(world)
     model = load(spec.config, spec)
-    config = make_config(spec, dict(task.config) if task else {}).model_dump(mode="json")
-    default = model().model_dump(mode="json")
+    made = make_config(spec, dict(task.config) if task else {})
+    config = made.model_dump(mode="json", context=WHOLE)
+    default = model().model_dump(mode="json", context=WHOLE)
     assert {key.split(".")[0] for key in rows} == set(model.model_fields) - {"envelope", "script"}
     for key, row in rows.items():
         value, usual = config, default

@@ -33,13 +33,13 @@ def made(task: str, form: dict[str, Any]) -> Any:
 
 @pytest.mark.parametrize("task", tasks())
 def test_views_say_the_same_in_every_form(task: str) -> None:
-    forms = [form for form in FORMS if made(task, form) is not None]
+    envs = [(form, env) for form in FORMS if (env := made(task, form)) is not None]
+    forms = [form for form, _ in envs]
     world = task.split("/")[1].split("-")[0]
     assert ({"recall": "map"} in forms) == (world != "SocialDilemma")
     on_grid = world == "GridWorld" or "Cleanup" in task or "Harvest" in task
     assert ({"frame": "agent"} in forms) == on_grid
-    for form in forms:
-        env = made(task, form)
+    for _form, env in envs:
         dice = np.random.default_rng(0)
         shown, infos = env.reset(seed=2)
         for _ in range(STEPS):

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from typing import Annotated, Any, ClassVar, Final, Self
 
+import numpy as np
 from pydantic import Field, model_validator
 
 from piase_gym.core.config import Envelope, WorldConfig
@@ -34,7 +35,7 @@ class MessageConfig(WorldConfig):
     length_unit: ClassVar[str] = "cells"
     later: ClassVar[tuple[str, ...]] = (
         *WorldConfig.later,
-        *"message_cost message_range message_topology message_rules".split(),
+        *"message_cost message_range message_topology".split(),
     )
 
     message_delay: int = Field(0, ge=0, le=1000, description="steps until a message is heard")
@@ -86,7 +87,7 @@ class MessageConfig(WorldConfig):
     def reaches(self, one: Any, other: Any) -> bool:
         """Tell whether two places are within `message_range`, in cells on a grid."""
         most = self.message_range
-        return most is None or max(abs(a - b) for a, b in zip(one, other, strict=True)) <= most
+        return most is None or float(np.abs(np.subtract(one, other)).max()) <= most
 
     def letter_rules(self, longest: int) -> ChannelRules:
         """Return the rules of a mailbox for messages of so many characters."""
@@ -95,6 +96,10 @@ class MessageConfig(WorldConfig):
 
 class ChannelEnvelope(Envelope):
     """The sizes that a channel of symbols fixes."""
+
+    later: ClassVar[tuple[str, ...]] = (
+        *"message_length message_delay message_history message_to message_rules".split(),
+    )
 
     symbols: int = Field(0, ge=0, le=MAX_SYMBOLS, description="most symbols of the channel")
     message_length: int = Field(1, ge=1, le=MAX_LENGTH, description="most symbols of a message")
