@@ -21,7 +21,7 @@ from typing import Any, NamedTuple
 
 from piase_gym.core.jsonable import jsonable
 
-COMMON = ("agent", "messages", "hint", "shared_memory", "remembered")
+COMMON = ("agent", "messages", "earlier", "hint", "shared_memory", "remembered")
 """The fields that all facts have; they are perceived by other ways."""
 GROUND = ("", "floor", "wall", "outside", "unseen", "you")
 """What stands in `cells` where there is no object."""
@@ -70,8 +70,6 @@ def surroundings_by_name(facts: Any, agents: Sequence[str]) -> Surroundings:
         agents: The names of the world's agents.
     """
     known = {f.name: getattr(facts, f.name) for f in fields(facts) if f.name not in COMMON}
-    if not known.get("earlier", True):  # nothing is kept of what was said, as in logs of old
-        del known["earlier"]
     stats = dict(known.get("stats") or {})
     stats |= {name: float(known[name]) for name in ("energy", "health") if _is_number(known, name)}
     return Surroundings(
