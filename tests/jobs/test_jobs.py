@@ -147,8 +147,10 @@ def test_a_full_disk_is_told_and_costs_what_was_not_written(
 # -- Ctrl-C, and a driver that dies -------------------------------------------------------
 
 SCRIPT = """
+import signal
 import sys
 from pathlib import Path
+signal.signal(signal.SIGINT, signal.default_int_handler)  # it may be ignored where tests run
 sys.path.insert(0, {root!r})
 from piase_gym.errors import PiaseError
 from piase_gym.jobs import do_all, Processes
