@@ -33,6 +33,6 @@ TALKING: dict[str, tuple[str, dict[str, Any]]] = {
 def test_the_kit_passes_where_agents_talk(case: str, monkeypatch: pytest.MonkeyPatch) -> None:
     world, fields = TALKING[case]
     need(world)
-    # Other tests of this process may have left some open.
+    # The kit opens an environment for every action that is allowed.
     monkeypatch.setenv("PIASE_BULLET_CLIENTS", "300")
     check_world(world, **fields)
