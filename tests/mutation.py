@@ -1,12 +1,14 @@
 """Mutation testing: changes the code in random places and sees whether a test notices.
 
-``python -m tests.mutation measure`` runs each file of tests once and keeps which tests execute
-which lines, and how long they take (needs the package `coverage`). ``run`` draws a sample of
-changes, from each package in proportion to its size, and for each runs the fastest tests of its
-line until one fails. Both go on where they were stopped; ``report`` prints what was found.
+A sample of changes is drawn, from each package in proportion to its size. ``python -m
+tests.mutation measure`` runs each file of tests once and keeps which tests reach the statements of
+the sample, and how long they take. ``run`` makes one change after the other, and runs the fastest
+tests that reach it until one fails. Both go on where they were stopped; ``report`` prints what was
+found.
 
-All is done in a copy of the checkout (``--work``), with kernels as plain Python. A change that no
-test executes counts as not caught; so does one whose tests do not fit into ``--budget``.
+All is done in a copy of the checkout (``--work``). Where a change is in a kernel, kernels run as
+plain Python. A change that no test reaches counts as not caught; so does one whose tests do not fit
+into ``--budget``.
 """
 
 from __future__ import annotations
@@ -15,18 +17,20 @@ import argparse
 import ast
 import copy
 import hashlib
+import importlib
 import json
 import os
 import random
+import re
 import resource
 import shutil
 import signal
-import subprocess
 import sys
 import time
 from collections import Counter, defaultdict
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterator
 from dataclasses import asdict, dataclass
+from functools import cache
 from pathlib import Path
 from typing import Any
 
@@ -38,12 +42,14 @@ TOPS = ("piase_gym", "wrappers", "curricula", "benchmarks")
 IGNORED = ("test_kernel_caches.py", "test_package.py")
 """Tests of the source as a text: they notice every change."""
 LIBRARIES = "numba gymnasium pettingzoo pydantic typer rich torch".split()
-SLOWEST = 60
+SLOWEST = 20
 """CPU-seconds after which a test is given up when it is measured."""
 PATIENCE = 20
 """How many times as long it may take on a clock on the wall, as the machine may be busy."""
-KEPT = 60
-"""How many tests of a file are kept for a line, the fastest."""
+COMPILED = {"helper", "inline", "hot", "kernel"}
+"""Decorators of `piase_gym.compiled`: what is in such a function is never seen by Python."""
+UNWATCHED = "piase_gym/compiled/"
+"""What kernels are made of, functions of any decorator: the tests of the folder test them."""
 COPIED = (*TOPS, "examples", "tests", "docs", "*.md", "*.txt", "pyproject.toml", "Makefile")
 
 SKIPPED = ("if TYPE_CHECKING", "__all__")
@@ -62,13 +68,14 @@ class Mutant:
     """The bytes from `start` to `end` of a file, changed from `before` to `after`.
 
     `line` is where they begin, `statement` where their statement does; what is at `module_level` is
-    executed by the import.
+    executed by the import, what is `compiled` by a kernel.
     """
 
     path: str
     statement: int
     line: int
     module_level: bool
+    compiled: bool
     before: str
     after: str
     start: int
@@ -116,6 +123,25 @@ def changes(node: Any) -> Iterator[ast.AST | str]:
             yield "pass"
 
 
+@cache
+def compiled_by_name() -> set[str]:
+    """Return the names of functions that are compiled after all, as in ``f = inline(g)``."""
+    found = re.compile(rf"= (?:{'|'.join(COMPILED)})\((\w+)\)")
+    return {name for path in sources() for name in found.findall(path.read_text())}
+
+
+def is_compiled(node: Any) -> bool:
+    """Tell whether a node is a function that numba compiles."""
+    names = {getattr(name, "id", "") for name in getattr(node, "decorator_list", ())}
+    return bool(names & COMPILED) or getattr(node, "name", "") in compiled_by_name()
+
+
+def sources() -> list[Path]:
+    """Return the files of code."""
+    found = (path for top in TOPS for path in (ROOT / top).rglob("*.py"))
+    return sorted(path for path in found if not any(parent.is_symlink() for parent in path.parents))
+
+
 def mutants(path: Path) -> list[Mutant]:
     """Return every change of a file; annotations, decorators and texts are left alone."""
     text, name, found = path.read_bytes(), path.relative_to(ROOT).as_posix(), []
@@ -123,7 +149,7 @@ def mutants(path: Path) -> list[Mutant]:
     for line in text.splitlines(keepends=True):
         starts.append(starts[-1] + len(line))
 
-    def visit(node: Any, statement: int, top: bool) -> None:
+    def visit(node: Any, statement: int, top: bool, compiled: bool) -> None:
         if isinstance(node, ast.JoinedStr | ast.Import | ast.ImportFrom):
             return
         if isinstance(node, ast.If | ast.Assign) and ast.unparse(node).startswith(SKIPPED):
@@ -135,16 +161,17 @@ def mutants(path: Path) -> list[Mutant]:
             end = starts[place.end_lineno - 1] + place.end_col_offset
             after = changed if isinstance(changed, str) else ast.unparse(changed)
             after = f"({after})" if isinstance(place, ast.expr) else after
-            row = (statement, place.lineno, top, text[start:end].decode(), after, start, end)
-            found.append(Mutant(name, *row))
+            row = (statement, place.lineno, top, compiled, text[start:end].decode(), after)
+            found.append(Mutant(name, *row, start, end))
         inside = top and not isinstance(node, ast.FunctionDef | ast.AsyncFunctionDef)
+        compiled = compiled or is_compiled(node)
         for field, value in ast.iter_fields(node):
             if field not in ("annotation", "returns", "decorator_list"):
                 for child in value if isinstance(value, list) else [value]:
                     if isinstance(child, ast.AST):
-                        visit(child, statement, inside)
+                        visit(child, statement, inside, compiled)
 
-    visit(ast.parse(text), 1, True)
+    visit(ast.parse(text), 1, True, False)
     return found
 
 
@@ -157,9 +184,9 @@ def package(path: str) -> str:
 def sample(number: int, seed: int, only: str) -> list[Mutant]:
     """Draw changes: from each package in proportion to how many it has, at least one."""
     every: dict[str, list[Mutant]] = defaultdict(list)
-    for path in sorted(path for top in TOPS for path in (ROOT / top).rglob("*.py")):
+    for path in sources():
         name = path.relative_to(ROOT).as_posix()
-        if name.startswith(only) and not any(parent.is_symlink() for parent in path.parents):
+        if name.startswith(only):
             every[package(name)] += mutants(path)
     whole, dice, drawn = sum(map(len, every.values())), random.Random(seed), []
     for name in sorted(name for name in every if every[name]):
@@ -169,7 +196,57 @@ def sample(number: int, seed: int, only: str) -> list[Mutant]:
     return drawn
 
 
-# -- which tests execute which lines ---------------------------------------------------------------
+# -- which tests reach which changes --------------------------------------------------------------
+
+REACHED = '''
+"""Writes which test reaches what."""
+import builtins, os
+
+test, out, known = os.environ.get("MUTATION_TEST"), os.environ.get("MUTATION_REACHED"), set()
+
+def reached(key):
+    if test and out and key not in known:
+        known.add(key)
+        with open(out, "a") as file:
+            file.write(f"{key} {test}\\n")
+
+builtins._reached = reached
+'''
+"""Is a `sitecustomize`, so that processes that a test starts tell what they reach, too."""
+
+
+def watched(path: Path, numbers: dict[int, list[int]], compiled: bool) -> str:
+    """Return a source whose statements, by their lines, tell that they were reached.
+
+    So does every function, by the name of the file.
+    """
+    tree = ast.parse(path.read_bytes())
+    name = path.relative_to(ROOT).as_posix()
+
+    def told(key: int | str) -> ast.stmt:
+        return ast.parse(f"_reached({key!r})").body[0]
+
+    def visit(node: Any, inside: bool, seen: bool) -> None:
+        if isinstance(node, ast.FunctionDef | ast.AsyncFunctionDef):
+            inside, seen = True, compiled or (seen and not is_compiled(node))
+        for field in ("body", "orelse", "finalbody"):
+            block = getattr(node, field, None)
+            if isinstance(block, list):
+                for child in list(block):
+                    visit(child, inside, seen)
+                    at = block.index(child)
+                    if inside and seen:
+                        block[at:at] = [told(k) for k in numbers.get(child.lineno, ())]
+        for handler in [*getattr(node, "handlers", ()), *getattr(node, "cases", ())]:
+            visit(handler, inside, seen)
+        if isinstance(node, ast.FunctionDef | ast.AsyncFunctionDef) and seen:
+            node.body.insert(ast.get_docstring(node) is not None, told(name))
+
+    visit(tree, False, True)
+    place = sum(isinstance(node, ast.Expr | ast.ImportFrom) for node in tree.body[:2])
+    source = "import builtins\n_reached = getattr(builtins, '_reached', lambda key: None)"
+    tree.body[place:place] = ast.parse(source).body
+    return ast.unparse(ast.fix_missing_locations(tree))
 
 
 def cpu_seconds() -> float:
@@ -179,18 +256,20 @@ def cpu_seconds() -> float:
 
 
 class Recorder:
-    """A pytest plug-in: each test is a context of the coverage; those that pass have a duration."""
+    """A pytest plug-in: tests that pass have a duration, and write what they reach."""
 
-    def __init__(self, measured: Any) -> None:
-        self.measured, self.seconds, self.passed = measured, {}, True
+    def __init__(self, out: Path) -> None:
+        self.out, self.passed = out, True
+        self.module: Any = importlib.import_module("sitecustomize")
+        self.module.out = os.environ["MUTATION_REACHED"] = f"{out}.reached"
 
     @pytest.hookimpl(wrapper=True)
     def pytest_runtest_protocol(self, item: Any) -> Any:
         def give_up(*_: object) -> None:
             raise TimeoutError(f"the test takes more than {SLOWEST} s")
 
-        self.measured.switch_context(item.nodeid)
-        os.environ["MUTATION_TEST"] = item.nodeid  # for the processes that it starts
+        self.module.known.clear()
+        self.module.test = os.environ["MUTATION_TEST"] = item.nodeid
         signal.signal(signal.SIGALRM, give_up)
         signal.signal(signal.SIGPROF, give_up)
         signal.setitimer(signal.ITIMER_PROF, SLOWEST)
@@ -201,46 +280,13 @@ class Recorder:
         finally:
             signal.setitimer(signal.ITIMER_PROF, 0)
             signal.setitimer(signal.ITIMER_REAL, 0)
-            self.measured.switch_context("import")
+            self.module.test = None
             if self.passed:
-                self.seconds[item.nodeid] = round(cpu_seconds() - start, 4)
+                with Path(f"{self.out}.seconds").open("a") as file:
+                    file.write(f"{cpu_seconds() - start:.4f} {item.nodeid}\n")
 
     def pytest_runtest_logreport(self, report: Any) -> None:
         self.passed &= report.outcome == "passed"
-
-
-def measure_file(tests: str, out: Path) -> None:
-    """Run one file of tests in this process, and write which of them execute each line."""
-    import coverage
-
-    folder, here = out.with_suffix(""), Path.cwd()  # the copy
-    folder.mkdir(parents=True, exist_ok=True)
-    config, data = folder / "coveragerc", folder / "data"
-    config.write_text(f"[run]\nparallel=true\ncontext=${{MUTATION_TEST}}\ndata_file={data}\n")
-    (folder / "sitecustomize.py").write_text("import coverage\ncoverage.process_startup()\n")
-    os.environ |= {"COVERAGE_PROCESS_START": str(config), "PYTHONPATH": f"{folder}:{here}"}
-    measured = coverage.Coverage(data_file=str(data), data_suffix="main", config_file=False)
-    measured.start()
-    measured.switch_context("import")
-    recorder = Recorder(measured)
-    words = [tests, "-q", "-p", "no:cacheprovider", "-p", "no:xdist"]
-    pytest.main(words, plugins=[recorder])
-    measured.stop()
-    measured.save()
-    whole = coverage.Coverage(data_file=str(data), config_file=False)
-    whole.combine([str(folder)])
-    order = sorted(recorder.seconds, key=lambda test: recorder.seconds[test])
-    place, lines = {test: number for number, test in enumerate(order)}, {}
-    for file in whole.get_data().measured_files():
-        path = Path(file).resolve()
-        if path.is_relative_to(here) and path.relative_to(here).parts[0] in TOPS:
-            lines[path.relative_to(here).as_posix()] = {
-                line: sorted(place[name] for name in names if name in place)[:KEPT]
-                for line, names in whole.get_data().contexts_by_lineno(file).items()
-            }
-    shutil.rmtree(folder)
-    seconds = {test: recorder.seconds[test] for test in order}
-    out.write_text(json.dumps({"seconds": seconds, "lines": lines}))
 
 
 def digest(*paths: Path) -> str:
@@ -251,60 +297,118 @@ def digest(*paths: Path) -> str:
     return found.hexdigest()[:8]
 
 
-def maps(work: Path) -> dict[str, Path]:
-    """Return where the map of each file of tests is: of these tests, and of this code."""
-    code = digest(*sorted(path for top in TOPS for path in (ROOT / top).rglob("*.py")))
-    tests = sorted((ROOT / "tests").rglob("test_*.py"))
-    return {
-        path.relative_to(ROOT).as_posix(): work / f"map-{code}" / f"{path.stem}-{digest(path)}.json"
-        for path in tests
-        if path.name not in IGNORED
-    }
-
-
-def measure(work: Path, only: list[str]) -> None:
-    """Measure files of tests that are not measured yet, each in a process of its own."""
-    for tests, out in maps(work).items():
-        if not out.exists() and (tests in only or not only):
-            words = [sys.executable, "-m", "tests.mutation", "measure-file", tests, str(out)]
-            with (work / "measure.log").open("ab") as log:
-                subprocess.run(words, cwd=work / "copy", stdout=log, stderr=log, check=False)
-            say(f"{tests}: {'measured' if out.exists() else 'could not be measured'}")
+def tests_of(path: str) -> Path:
+    """Return the folder of the tests of a file of code: the deepest that is named like its own."""
+    folder = Path(*Path(path).parent.parts[path.startswith("piase_gym/") :])
+    while not (ROOT / "tests" / folder).is_dir():
+        folder = folder.parent
+    return Path("tests") / folder
 
 
 class Map:
-    """Which tests execute a line, and how long each takes."""
+    """Which tests reach a change of the sample, and how long each takes.
 
-    def __init__(self, paths: Iterable[Path]) -> None:
+    `plain` is that of changes in kernels, which run as plain Python for the tests of their world.
+    """
+
+    def __init__(self, work: Path, drawn: list[Mutant], plain: bool) -> None:
+        code = digest(*sources())
+        self.folder = work / f"{'plain' if plain else 'map'}-{code}-{len(drawn)}"
+        self.drawn, self.plain = drawn, plain
         self.seconds: dict[str, float] = {}
-        self.lines: dict[tuple[str, int], list[str]] = defaultdict(list)
-        self.files: dict[str, set[str]] = defaultdict(set)
-        for path in paths:
-            found = json.loads(path.read_text())
-            self.seconds |= found["seconds"]
-            order = list(found["seconds"])
-            for file, rows in found["lines"].items():
-                for line, numbers in rows.items():
-                    tests = [order[number] for number in numbers]
-                    self.lines[file, int(line)] += tests
-                    self.files[file].update(tests)
+        self.tests: dict[str, set[str]] = defaultdict(set)
+
+    @property
+    def files(self) -> list[Path]:
+        """Return the files of tests that are to be measured."""
+        mine = (
+            {tests_of(m.path) for m in self.drawn if m.compiled} if self.plain else {Path("tests")}
+        )
+        found = {path for folder in mine for path in (ROOT / folder).rglob("test_*.py")}
+        return sorted(path.relative_to(ROOT) for path in found if path.name not in IGNORED)
+
+    def place(self, tests: Path) -> Path:
+        """Return where the map of a file of tests is: of this version of it."""
+        return self.folder / f"{'-'.join(tests.with_suffix('').parts)}-{digest(ROOT / tests)}"
+
+    def measure(self, work: Path, only: list[str]) -> None:
+        """Measure the files of tests that are not measured yet, in a copy that tells."""
+        numbers: dict[str, dict[int, list[int]]] = defaultdict(lambda: defaultdict(list))
+        for number, mutant in enumerate(self.drawn):
+            if mutant.compiled == self.plain and not mutant.path.startswith(UNWATCHED):
+                numbers[mutant.path][mutant.statement].append(number)
+        watched_copy = work / f"watched-{self.folder.name}"
+        copy_all(watched_copy)
+        for path, lines in numbers.items():
+            (watched_copy / path).write_text(watched(ROOT / path, lines, self.plain))
+        (watched_copy / "sitecustomize.py").write_text(REACHED)
+        enter(watched_copy)
+        sys.modules.pop("sitecustomize", None)
+        self.folder.mkdir(parents=True, exist_ok=True)
+        for tests in self.files:
+            out = self.place(tests)
+            if not out.exists() and (not only or str(tests).startswith(tuple(only))):
+                Path(f"{out}.seconds").unlink(missing_ok=True)
+                Path(f"{out}.reached").unlink(missing_ok=True)
+                failed, cpu = play([str(tests)], 2000.0, self.plain, out)
+                out.write_text(f"{failed}\n")
+                say(f"{tests}: {cpu:.0f} CPU-seconds, {failed or 'all passed'}")
+
+    def load(self) -> None:
+        """Read what was measured."""
+        for out in (path for path in self.folder.glob("*") if not path.suffix):
+            for ending, keep in (("seconds", self._keep_seconds), ("reached", self._keep_test)):
+                path = Path(f"{out}.{ending}")
+                for line in path.read_text().splitlines() if path.exists() else ():
+                    keep(*line.split(" ", 1))
+
+    def _keep_seconds(self, seconds: str, test: str) -> None:
+        self.seconds[test] = float(seconds)
+
+    def _keep_test(self, key: str, test: str) -> None:
+        self.tests[key].add(test)
 
     def choose(self, mutant: Mutant, budget: float, without: set[str]) -> list[str]:
         """Return the fastest tests of a change that fit into so many seconds, at least one.
 
-        What the import executes is tested by whoever executes something else of the file.
+        What only the import executes is tested by whoever executes something else of the file, or
+        by the tests of its folder.
         """
-        known = self.lines[mutant.path, mutant.line] or self.lines[mutant.path, mutant.statement]
-        if mutant.module_level:
-            known = list(self.files[mutant.path])
+        folder = f"{tests_of(mutant.path)}/"
+        known = self.tests[str(self.drawn.index(mutant))] or self.tests[mutant.path]
+        known = known or {test for test in self.seconds if test.startswith(folder)}
         chosen: dict[str, str] = {}
-        for test in sorted(set(known) - without, key=lambda test: (self.seconds[test], test)):
+        timed = known & self.seconds.keys() - without
+        for test in sorted(timed, key=lambda test: (self.seconds[test], test)):
             file = test.partition("::")[0]
             budget -= self.seconds[test] + 0.5 * (file not in chosen.values())  # to import it
             if chosen and budget < 0:
                 break
             chosen[test] = file
         return list(chosen)
+
+
+def copy_all(target: Path) -> None:
+    """Copy the checkout."""
+    shutil.rmtree(target, ignore_errors=True)
+    target.mkdir(parents=True)
+    for path in (path for name in COPIED for path in ROOT.glob(name)):
+        if path.is_dir():
+            without = shutil.ignore_patterns("__pycache__", "_build")
+            shutil.copytree(path, target / path.name, symlinks=True, ignore=without)
+        else:
+            shutil.copy2(path, target / path.name)
+
+
+def enter(folder: Path) -> None:
+    """Let this process, which has imported libraries but none of our code, work in a copy."""
+    os.chdir(folder)
+    sys.path.insert(0, str(folder))
+    os.environ["PYTHONPATH"] = str(folder)
+    for name in [n for n in sys.modules if n.partition(".")[0] in ("tests", "piase_gym")]:
+        del sys.modules[name]
+    for name in LIBRARIES:
+        pytest.importorskip(name)
 
 
 # -- what becomes of a change ----------------------------------------------------------------------
@@ -323,8 +427,12 @@ class TextWriter:
     pytest_collectreport = pytest_runtest_logreport
 
 
-def play(tests: list[str], seconds: float) -> tuple[str | None, float]:
-    """Run tests in a fork of this process, which has imported libraries but none of our code.
+def play(
+    tests: list[str], seconds: float, plain: bool, measured: Path | None = None
+) -> tuple[str | None, float]:
+    """Run tests in a fork of this process, with kernels as plain Python or compiled.
+
+    All of them where it is `measured` what they reach, else until one fails.
 
     Returns:
         What failed first (or ``time``, or how the process died) if something did; CPU-seconds.
@@ -338,8 +446,12 @@ def play(tests: list[str], seconds: float) -> tuple[str | None, float]:
             os.dup2(nothing, number)
         limit = int(2 * seconds) + 30
         resource.setrlimit(resource.RLIMIT_CPU, (limit, limit))
-        words = [*tests, "-x", "-q", "-p", "no:cacheprovider", "-p", "no:xdist"]
-        os._exit(int(pytest.main(words, plugins=[TextWriter(theirs)])))
+        os.environ["NUMBA_DISABLE_JIT"] = str(int(plain))
+        sys.modules["numba"].config.DISABLE_JIT = int(plain)
+        words = [*tests, "-q", "-p", "no:cacheprovider", "-p", "no:xdist"]
+        words += [] if measured else ["-x"]
+        plugins: list[Any] = [Recorder(measured)] if measured else []
+        os._exit(int(pytest.main(words, plugins=[TextWriter(theirs), *plugins])))
     os.close(theirs)
     end = time.monotonic() + PATIENCE * seconds + 300
     while not (ended := os.wait4(child, os.WNOHANG))[0]:
@@ -358,42 +470,40 @@ def play(tests: list[str], seconds: float) -> tuple[str | None, float]:
 class Runner:
     """Tries changes in the copy, one after the other."""
 
-    def __init__(self, work: Path, budget: float) -> None:
+    def __init__(self, work: Path, drawn: list[Mutant], budget: float) -> None:
         self.copy, self.budget = work / "copy", budget
-        self.map = Map(path for path in maps(work).values() if path.exists())
+        self.maps = [Map(work, drawn, plain) for plain in (False, True)]
+        for known in self.maps:
+            known.load()
         self.sound: set[str] = set()
         self.unsound: set[str] = set()
-        os.chdir(self.copy)
-        sys.path.insert(0, str(self.copy))
-        os.environ["PYTHONPATH"] = str(self.copy)
-        for name in [n for n in sys.modules if n.partition(".")[0] in ("tests", "piase_gym")]:
-            del sys.modules[name]
-        for name in LIBRARIES:
-            pytest.importorskip(name)
+        copy_all(self.copy)
+        enter(self.copy)
 
     def try_one(self, mutant: Mutant) -> dict[str, Any]:
         """Return what becomes of a change."""
         path, used, by, tests = self.copy / mutant.path, 0.0, None, []
+        known, plain = self.maps[mutant.compiled], mutant.compiled
         before, stat = path.read_bytes(), path.stat()
-        while tests := self.map.choose(mutant, self.budget, self.unsound):
+        while tests := known.choose(mutant, self.budget, self.unsound):
             path.write_bytes(before[: mutant.start] + mutant.after.encode() + before[mutant.end :])
             stamp = stat.st_mtime + random.randrange(10, 10**6)  # no bytecode is taken for it
             os.utime(path, (stamp, stamp))
             try:
-                by, cpu = play(tests, sum(self.map.seconds[test] for test in tests))
+                by, cpu = play(tests, sum(known.seconds[test] for test in tests), plain)
             finally:
                 path.write_bytes(before)
                 os.utime(path, (stat.st_atime, stat.st_mtime))
             used += cpu
             if by is None or by in self.sound:
                 break
-            again = [by] if by in self.map.seconds else tests
-            fails, cpu = play(again, sum(self.map.seconds[test] for test in again))
+            again = [by] if by in known.seconds else tests
+            fails, cpu = play(again, sum(known.seconds[test] for test in again), plain)
             used += cpu
             if fails is None:
-                self.sound |= {by} & self.map.seconds.keys()
+                self.sound |= {by} & known.seconds.keys()
                 break
-            if by not in self.map.seconds:
+            if by not in known.seconds:
                 raise SystemExit(f"without any change: {fails}, of {' '.join(again)}")
             self.unsound.add(by)
         outcome = "caught" if by else "survived" if tests else "not executed"
@@ -407,7 +517,7 @@ def run(work: Path, drawn: list[Mutant], budget: float, hours: float, again: boo
     done = {row["key"] for row in rows if row["outcome"] == "caught" or not again}
     used = sum(row["cpu"] for row in rows)
     left = [(mutant, mutant.key) for mutant in drawn if mutant.key not in done]
-    runner = Runner(work, budget)
+    runner = Runner(work, drawn, budget)
     for place, (mutant, key) in enumerate(left):
         if used > 3600 * hours:
             say(f"{hours} CPU-hours are used up; give more --hours to go on")
@@ -454,7 +564,7 @@ def say(text: str) -> None:
 def main() -> None:
     """Read the command line."""
     parser = argparse.ArgumentParser(description=__doc__)
-    parser.add_argument("command", choices=("measure", "measure-file", "run", "report"))
+    parser.add_argument("command", choices=("measure", "run", "report"))
     parser.add_argument("files", nargs="*", type=Path, help="of measure: only these tests")
     parser.add_argument("--work", type=Path, default=ROOT / "runs" / "mutation")
     parser.add_argument("--number", type=int, default=420, help="changes in the sample")
@@ -464,28 +574,15 @@ def main() -> None:
     parser.add_argument("--hours", type=float, default=6.0, help="CPU-hours at most")
     parser.add_argument("--again", action="store_true", help="try what was not caught again")
     given = parser.parse_args()
-    os.environ["NUMBA_DISABLE_JIT"] = "1"
-    if given.command == "measure-file":
-        measure_file(str(given.files[0]), given.files[1])
-        return
     work = given.work.resolve()
-    if given.command != "report":
-        shutil.rmtree(work / "copy", ignore_errors=True)
-        (work / "copy").mkdir(parents=True)
-        for path in (path for name in COPIED for path in ROOT.glob(name)):
-            target = work / "copy" / path.name
-            if path.is_dir():
-                without = shutil.ignore_patterns("__pycache__", "_build")
-                shutil.copytree(path, target, symlinks=True, ignore=without)
-            else:
-                shutil.copy2(path, target)
+    drawn = sample(given.number, given.seed, given.only)
     if given.command == "measure":
-        measure(work, [str(file) for file in given.files])
-    elif given.command == "run":
-        drawn = sample(given.number, given.seed, given.only)
+        for plain in (False, True):
+            Map(work, drawn, plain).measure(work, [str(file) for file in given.files])
+        return
+    if given.command == "run":
         run(work, drawn, given.budget, given.hours, given.again)
-    if given.command != "measure":
-        report(work)
+    report(work)
 
 
 if __name__ == "__main__":
