@@ -501,9 +501,9 @@ class ArrayWorld(World[C, F]):
         last = self._last
         if not isinstance(last, tuple):
             return last
-        if last[1][5]:
-            return super().last_steps()
         (acts, (rewards, _, _, outcomes, _, notes)), known = last, self._command_table[2]
+        if notes and any(len(note) > 1 or "milestones" not in note for note in notes.values()):
+            return super().last_steps()
         self._last = found = []
         for i, act in enumerate(acts):
             if act is None or isinstance(act, tuple):
@@ -511,7 +511,8 @@ class ArrayWorld(World[C, F]):
             else:
                 outcome = outcomes[i]
                 why = self.why_failed(i) if outcome is Outcome.FAILED else None
-                key = act, self._event_view[i], rewards[i], why
+                reached = tuple(notes[i]["milestones"]) if i in notes else ()
+                key = act, self._event_view[i], rewards[i], why, reached
                 step = known.get(key)
                 if step is None:
                     step = self._last_step(i, act, outcome, rewards[i], notes)

@@ -31,3 +31,15 @@ def test_what_a_kernel_writes_into_lives_until_it_has_written(
     monkeypatch.setattr(world, "kernels", kernels._replace(reset_one=reset))
     assert world.make_level(world.new_single(world.config), 0) == 0
     assert calls == [True]
+
+
+def test_milestones_are_told_of_the_step_that_reached_them_and_of_no_other() -> None:
+    """Both rounds have the same acts, events and rewards; milestones are reached once."""
+    world = piase_gym.parallel_env("SocialDilemma", game="prisoners_dilemma").world
+    for seed in (0, 1):  # what is known of a step outlives the episode
+        world.reset(seed=seed)
+        told = []
+        for _ in range(2):
+            world.step([0, 0])
+            told.append([step and step.milestones for step in world.last_steps()])
+        assert told == [[("chose silent", "all chose silent")] * 2, [()] * 2], seed
