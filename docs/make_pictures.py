@@ -75,7 +75,7 @@ FILMS = {
     ),
     "ObjectSearch": Film(
         "object_search.gif",
-        "piase/ObjectSearch-House-4p-v1",
+        "piase/ObjectSearch-House-4p-v2",
         policies=("scripted",),
         duration=250,
     ),

@@ -125,51 +125,65 @@ WORLDS = (
 )
 
 
+VERSIONS = {
+    "TextRoom": 3,
+    "Household": 2,
+    "ObjectSearch": 2,
+    "SqlQuery": 2,
+    "PhysicsPlayground": 1,
+    "ScreenSearch": 1,
+    "SocialDilemma": 1,
+    "WordCraft": 1,
+}
+"""The versions of ids: those of their worlds. GridWorld's, which differ, stand in its tables."""
+
+
 def register_shipped() -> None:
     """Fill the table with what ships (again changes nothing)."""
     for row in WORLDS:
         register_world(row)
     for name, fields in _ids():
         world = name.split("-")[0]
-        register_task(TaskSpec(id=f"{NAMESPACE}/{name}", world=world, **fields))
+        version = f"-v{VERSIONS[world]}" if world in VERSIONS else ""
+        register_task(TaskSpec(id=f"{NAMESPACE}/{name}{version}", world=world, **fields))
 
 
 def _ids() -> Iterator[tuple[str, dict[str, Any]]]:
-    """Yield each id without its namespace, and the fields of its row beside the world."""
+    """Yield each id without its namespace and version, and the fields of its row."""
     yield "GridWorld-v1", {}
     for path in sorted(Path(__file__).with_name("worlds").glob("grid_world/levels/*.py")):
         for name, fields in literals(path).get("TASKS", {}).items():
             yield f"GridWorld-{name}", {"config": _square(fields)}
-    yield "TextRoom-v2", {}
+    yield "TextRoom", {}
     for name, scenario in room_ids.STORIES.items():
-        yield f"TextRoom-{name}-v2", {"scenario": scenario}
+        yield f"TextRoom-{name}", {"scenario": scenario}
     for name, fields in room_ids.QUESTS.items():
-        yield f"TextRoom-Quest-{name}-v2", {"config": fields}
+        yield f"TextRoom-Quest-{name}", {"config": fields}
     for name, fields in room_ids.RECALLS.items():
-        yield f"TextRoom-Recall-{name}-v2", {"config": fields}
-    yield "Household-v1", {}
+        yield f"TextRoom-Recall-{name}", {"config": fields}
+    yield "Household", {}
     for name, fields in home_ids.TASKS.items():
-        yield f"Household-{name}-v1", {"config": fields}
-    yield "ObjectSearch-v1", {"config": {"agents": 2}}
+        yield f"Household-{name}", {"config": fields}
+    yield "ObjectSearch", {"config": {"agents": 2}}
     for name, fields in search_ids.TASKS.items():
         pictures = {"extra": "physics", "module": "pybullet"}
         yield (
-            f"ObjectSearch-{name}-v1",
+            f"ObjectSearch-{name}",
             {"config": fields, **(pictures if fields.get("backend") == "camera" else {})},
         )
-    yield "SqlQuery-v1", {}
+    yield "SqlQuery", {}
     for name, fields in query_ids.TASKS.items():
-        yield f"SqlQuery-{name}-v1", {"config": fields}
-    yield "PhysicsPlayground-v1", {}
+        yield f"SqlQuery-{name}", {"config": fields}
+    yield "PhysicsPlayground", {}
     for name, fields in tasks.IDS.items():
-        yield f"PhysicsPlayground-{name}-v1", {"config": fields}
-    yield "ScreenSearch-v1", {}
-    yield "SocialDilemma-v1", {"partners": {"*": "tit_for_tat"}}
+        yield f"PhysicsPlayground-{name}", {"config": fields}
+    yield "ScreenSearch", {}
+    yield "SocialDilemma", {"partners": {"*": "tit_for_tat"}}
     for name, (fields, partner) in games.IDS.items():
-        yield f"SocialDilemma-{name}-v1", {"config": fields, "partners": {"*": partner}}
-    yield "WordCraft-v1", {}
+        yield f"SocialDilemma-{name}", {"config": fields, "partners": {"*": partner}}
+    yield "WordCraft", {}
     for name, fields in craft_ids.TASKS.items():
-        yield f"WordCraft-{name}-v1", {"config": fields}
+        yield f"WordCraft-{name}", {"config": fields}
 
 
 def _square(fields: dict[str, Any]) -> dict[str, Any]:

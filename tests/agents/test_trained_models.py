@@ -93,7 +93,7 @@ def test_a_task_without_a_model_is_skipped_and_told(shelf: ModelFolder) -> None:
 def test_a_model_in_the_wrong_place_is_told(shelf: ModelFolder, tmp_path: Path) -> None:
     wrong = ModelFolder(tmp_path)
     team = shelf.path(setting_of(TEAM))
-    task = "piase/TextRoom-v2"
+    task = "piase/TextRoom-v3"
     shutil.copy(team, wrong.path(setting_of(Row(task=task))))
     results = evaluate({"mine": tmp_path}, task, episodes=1)
     (fault,) = results.rows[0].faults

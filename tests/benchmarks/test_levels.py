@@ -107,7 +107,7 @@ def test_chao_by_hand() -> None:
 
 
 def test_questions_that_are_the_same_are_one_level_whatever_their_number() -> None:
-    world = make_world(setting("piase/SqlQuery-Extra-v1"))
+    world = make_world(setting("piase/SqlQuery-Extra-v2"))
     told: dict[str, set[str]] = {}
     for seed in range(400):
         level = levels.level_of(world, seed)
@@ -175,7 +175,7 @@ def test_a_batch_hashes_as_single_worlds_do(world: str) -> None:
     task = {
         "GridWorld": "piase/GridWorld-Orchard-12x12-4p-v1",
         "SocialDilemma": "piase/SocialDilemma-Harvest-4p-v1",
-        "ObjectSearch": "piase/ObjectSearch-House-4p-v1",
+        "ObjectSearch": "piase/ObjectSearch-House-4p-v2",
         "WordCraft": "piase/WordCraft-Depth2-v1",
     }[world]
     env, one = piase_gym.batch_env(task, num_envs=40), make_world(setting(task))
@@ -247,7 +247,7 @@ SMALL: dict[str, Any] = {"num_envs": 32, "num_steps": 16, "minibatch": 128, "wid
     [
         (DOOR, "batch_ppo", {"max_steps": 4}),
         (DOOR, "maskable_ppo", {"max_steps": 4}),
-        ("piase/TextRoom-Quest-Easy-v2", "ippo", {"max_steps": 3}),
+        ("piase/TextRoom-Quest-Easy-v3", "ippo", {"max_steps": 3}),
         (ONE, "batch_ppo", {"max_steps": 4}),
     ],
 )

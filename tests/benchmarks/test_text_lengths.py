@@ -26,11 +26,11 @@ def test_every_id_is_measured_and_short() -> None:
     each(
         [
             "piase/GridWorld-DoorKey-8x8-v1",
-            "piase/Household-Hard-v1",
-            "piase/ObjectSearch-Room-v1",
-            "piase/SqlQuery-Extra-v1",
+            "piase/Household-Hard-v2",
+            "piase/ObjectSearch-Room-v2",
+            "piase/SqlQuery-Extra-v2",
             "piase/SocialDilemma-PrisonersDilemma-v1",
-            "piase/TextRoom-Quest-Hard-v2",
+            "piase/TextRoom-Quest-Hard-v3",
             "piase/WordCraft-Depth2-v1",
         ]
     ),

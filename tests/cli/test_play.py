@@ -418,7 +418,7 @@ def test_the_route_has_every_kind_before_larger_sizes() -> None:
 
 
 def test_settings_keep_the_rest_of_a_scenario() -> None:
-    for name in ("piase/TextRoom-Sluice-v2", "piase/TextRoom-LostKey-v2"):
+    for name in ("piase/TextRoom-Sluice-v3", "piase/TextRoom-LostKey-v3"):
         fields = task_fields(registry.task_spec(name))
         table = read_settings(name, ["rewards.win=5"])["rewards"]
         whole = registry.make_config(registry.world_spec("TextRoom"), fields).rewards.model_dump()

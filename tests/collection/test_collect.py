@@ -27,7 +27,7 @@ parquet = pytest.importorskip("pyarrow.parquet")
 duckdb = pytest.importorskip("duckdb")
 
 TEAM = "piase/GridWorld-Empty-5x5-v1"
-QUEST = "piase/TextRoom-Quest-Easy-v2"
+QUEST = "piase/TextRoom-Quest-Easy-v3"
 SMALL: dict[str, Any] = {"steps": 240, "num_envs": 4, "shards": 3, "config": {"max_steps": 11}}
 
 

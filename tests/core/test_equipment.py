@@ -332,8 +332,8 @@ def test_agents_of_a_simulation_have_them(time_model: str) -> None:
 
 
 def test_without_them_nothing_is_different() -> None:
-    plain = Simulation("piase/TextRoom-Quest-Easy-v2", "random", seed=5, max_steps=20).run()
+    plain = Simulation("piase/TextRoom-Quest-Easy-v3", "random", seed=5, max_steps=20).run()
     same = Simulation(
-        "piase/TextRoom-Quest-Easy-v2", "random", seed=5, max_steps=20, actuators=[]
+        "piase/TextRoom-Quest-Easy-v3", "random", seed=5, max_steps=20, actuators=[]
     ).run()
     assert (plain.outcomes, plain.returns) == (same.outcomes, same.returns)

@@ -180,7 +180,7 @@ def test_a_task_may_be_named_with_its_module() -> None:
 
 SEED_NAMES = [
     *("SocialDilemmaSim", "TextBasedRoom", "TextBasedRoom_v1", "GridWorld", "PhysicsPlayground"),
-    *("lost_key", "piase_gym:piase/TextRoom-LostKey-v2"),
+    *("lost_key", "piase_gym:piase/TextRoom-LostKey-v3"),
 ]
 
 

@@ -136,7 +136,7 @@ def lengths_and_results(env: Any) -> list[tuple[int, Any]]:
     return [(step, result) for result in np.atleast_1d(info["result"])]
 
 
-LIMITED = ["piase/GridWorld-DoorKey-8x8-v1", "piase/TextRoom-LostKey-v2", "piase/SocialDilemma-v1"]
+LIMITED = ["piase/GridWorld-DoorKey-8x8-v1", "piase/TextRoom-LostKey-v3", "piase/SocialDilemma-v1"]
 
 
 @pytest.mark.parametrize("task", LIMITED)

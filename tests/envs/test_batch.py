@@ -439,7 +439,7 @@ def test_more_environments_than_there_is_memory(num_envs: int) -> None:
         joined,
         vector,
         lambda count: vector(count, view="text"),
-        lambda count: vector(count, "piase/TextRoom-v2"),
+        lambda count: vector(count, "piase/TextRoom-v3"),
     ):
         with pytest.raises(ConfigError, match=f"num_envs={num_envs} is too many"):
             make(num_envs)

@@ -123,7 +123,7 @@ class Coin(BaseEnv):
         return {"properties": {"action": {"enum": ["heads", "tails"]}}}
 
 
-LOST_KEY = "piase/TextRoom-LostKey-v2"
+LOST_KEY = "piase/TextRoom-LostKey-v3"
 MAKERS: dict[str, Callable[..., Any]] = {
     "parallel_env": lambda **kw: piase_gym.parallel_env(LEARNER, **kw),
     "pettingzoo.make": lambda **kw: pettingzoo.make("parallel", LEARNER, **kw),

@@ -216,10 +216,10 @@ def test_texts_become_their_embeddings(view: str) -> None:
 
 
 def test_texts_become_embeddings_in_gymnasium() -> None:
-    env = TextEmbeddingEnv(gymnasium.make("piase_gym:piase/TextRoom-v2", view="text"))
+    env = TextEmbeddingEnv(gymnasium.make("piase_gym:piase/TextRoom-v3", view="text"))
     shown, _ = env.reset(seed=0)
     assert env.observation_space.contains(shown)
     assert shown.shape == (384,)
     assert env.observation_space.contains(env.step(env.action_space.sample())[0])
     with pytest.raises(ConfigError, match="make the environment with view='text'"):
-        TextEmbeddingEnv(gymnasium.make("piase_gym:piase/TextRoom-v2", view="vector"))
+        TextEmbeddingEnv(gymnasium.make("piase_gym:piase/TextRoom-v3", view="vector"))

@@ -25,7 +25,7 @@ from tests.helpers.run_worlds import Seen, note, play
 TASKS = {
     "grid": "piase/GridWorld-Everything-16x16-4p-v1",
     "grid tag": "piase/GridWorld-Tag-10x10-4p-v2",
-    "text": "piase/TextRoom-v2",
+    "text": "piase/TextRoom-v3",
     "matrix": "piase/SocialDilemma-StagHunt-Talk-v1",
     "commons": "piase/SocialDilemma-Cleanup-4p-v1",
     "bullet": "piase/PhysicsPlayground-Carry-2p-v1",

@@ -407,14 +407,14 @@ def test_the_schema_refuses_what_is_refused(tmp_path: Path, change: dict[str, An
 
 
 def test_what_ids_and_names_make_is_the_same() -> None:
-    one = piase_gym.parallel_env("piase/TextRoom-LostKey-v2", actions="text")
+    one = piase_gym.parallel_env("piase/TextRoom-LostKey-v3", actions="text")
     two = piase_gym.parallel_env("TextRoom", scenario="lost_key", actions="text")
     for env in (one, two):
         env.reset(seed=3)
         play(env, *SEVEN[:4])
     assert one.digest() == two.digest()
     text = two.world.text(two.facts("PiaAgent_001"))
-    assert piase_gym.parse_text("piase/TextRoom-LostKey-v2", text) == two.facts("PiaAgent_001")
+    assert piase_gym.parse_text("piase/TextRoom-LostKey-v3", text) == two.facts("PiaAgent_001")
 
 
 @pytest.mark.parametrize(

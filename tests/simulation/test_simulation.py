@@ -297,7 +297,7 @@ def test_the_final_state_can_be_taken_up(tmp_path: Path) -> None:
 
 def test_episodes_follow_from_one_seed() -> None:
     def seeds() -> list[int]:
-        simulation = Simulation("piase/TextRoom-Quest-Easy-v2", "oracle", seed=8)
+        simulation = Simulation("piase/TextRoom-Quest-Easy-v3", "oracle", seed=8)
         assert simulation.run(episodes=3).won
         return [summary.seed for summary in simulation.summaries]
 

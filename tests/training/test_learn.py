@@ -285,7 +285,7 @@ def test_files_of_ours_are_read_without_unpickling(tmp_path: Path) -> None:
 
 
 def test_a_task_with_a_scenario_is_trained_in_its_scenario() -> None:
-    task = "piase/TextRoom-LostKey-v2"
+    task = "piase/TextRoom-LostKey-v3"
     trained, played = TrainSettings(task=task).make_world(), parallel_env(task).world
     assert trained.config == played.config
     assert trained.agents == played.agents == ("PiaAgent_001",)

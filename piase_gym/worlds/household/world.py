@@ -104,10 +104,11 @@ class Household(TextWorld[HouseholdConfig, HouseholdFacts, HomeState, tuple[Game
     - v0: first version.
     - v1: other texts; why a command had no effect is told; receptacles stand in another order in
       the vector; a milestone is paid once.
+    - v2: texts are shorter, and open containers say that they are empty.
     """
 
     name: ClassVar[str] = "Household"
-    version: ClassVar[int] = 1
+    version: ClassVar[int] = 2
     observables: ClassVar[Mapping[str, Observable]] = scripting.OBSERVABLES
     picture_reveals: ClassVar[bool] = True
     capabilities: ClassVar[Capabilities] = Capabilities(native_text=True, messages=True)

@@ -164,10 +164,11 @@ class ObjectSearch(ArrayWorld[ObjectSearchConfig, SearchFacts]):
 
     - v0: first version.
     - v1: other texts; the Camera id has 150 steps.
+    - v2: texts are shorter; what an agent bumps into is named.
     """
 
     name: ClassVar[str] = "ObjectSearch"
-    version: ClassVar[int] = 1
+    version: ClassVar[int] = 2
     observables: ClassVar[Mapping[str, Observable]] = scripting.OBSERVABLES
     milestones: ClassVar[tuple[str, ...]] = MILESTONES
     measures: ClassVar[tuple[str, ...]] = (

@@ -108,11 +108,12 @@ class TextRoom(TextWorld[TextRoomConfig, TextRoomFacts, RoomState, Plot]):
       illegal. Letters to one agent name it. What another has taken away in the same step fails.
     - v2: other texts; locks, what was searched, and where walked exits lead are told, in the vector
       too. Lidless containers take what is put into them.
+    - v3: open containers say that they are empty; the prompt tells how to walk to a known room.
     """
 
     scriptable: ClassVar[bool] = False
     name: ClassVar[str] = "TextRoom"
-    version: ClassVar[int] = 2
+    version: ClassVar[int] = 3
     picture_reveals: ClassVar[bool] = True
     capabilities: ClassVar[Capabilities] = Capabilities(
         late_join=True, native_text=True, messages=True

@@ -162,7 +162,7 @@ def test_an_index_out_of_sight_is_answered_as_one_that_stands_for_nothing() -> N
 
 def test_the_kit_finds_a_room_that_tells(monkeypatch: pytest.MonkeyPatch) -> None:
     def check() -> testing.Report:
-        return testing.run_checks("piase/TextRoom-LostKey-v2", checks=["secrets_are_kept"])
+        return testing.run_checks("piase/TextRoom-LostKey-v3", checks=["secrets_are_kept"])
 
     assert check().ok
     monkeypatch.setattr(TextRoom, "_near", lambda self, _agent: list(self.plot.objects))
