@@ -210,7 +210,7 @@ def reached(key):
         with open(out, "a") as file:
             file.write(f"{key} {test}\\n")
 
-builtins._reached = reached
+builtins._mutation_reached = reached
 '''
 """Is a `sitecustomize`, so that processes that a test starts tell what they reach, too."""
 
@@ -224,7 +224,7 @@ def watched(path: Path, numbers: dict[int, list[int]], compiled: bool) -> str:
     name = path.relative_to(ROOT).as_posix()
 
     def told(key: int | str) -> ast.stmt:
-        return ast.parse(f"_reached({key!r})").body[0]
+        return ast.parse(f"_mutation_reached({key!r})").body[0]
 
     def visit(node: Any, inside: bool, seen: bool) -> None:
         if isinstance(node, ast.FunctionDef | ast.AsyncFunctionDef):
@@ -244,8 +244,8 @@ def watched(path: Path, numbers: dict[int, list[int]], compiled: bool) -> str:
 
     visit(tree, False, True)
     place = sum(isinstance(node, ast.Expr | ast.ImportFrom) for node in tree.body[:2])
-    source = "import builtins\n_reached = getattr(builtins, '_reached', lambda key: None)"
-    tree.body[place:place] = ast.parse(source).body
+    find = "getattr(builtins, '_mutation_reached', lambda key: None)"
+    tree.body[place:place] = ast.parse(f"import builtins\n_mutation_reached = {find}").body
     return ast.unparse(ast.fix_missing_locations(tree))
 
 
