@@ -36,6 +36,7 @@ import numpy as np
 from gymnasium.spaces import Box
 from numpy.typing import NDArray
 
+from piase_gym.core.additions import ShowsAdditions, showing
 from piase_gym.core.answers import HOW_TO_ANSWER, Answer, read_answer
 from piase_gym.core.commands import (
     Command,
@@ -70,10 +71,12 @@ from piase_gym.core.facts import (
 from piase_gym.core.last_step import LastStep
 from piase_gym.core.mailbox import Mailbox
 from piase_gym.core.objects import Objects, agent_of, in_sight
+from piase_gym.core.recall import Recall
 from piase_gym.core.script.checks import check_script
 from piase_gym.core.script.observables import Observable
 from piase_gym.core.script.run import ScriptRun
 from piase_gym.core.script.single import play_script
+from piase_gym.core.shared_memory import SharedMemoryAddition
 from piase_gym.core.snapshot import DAMAGE, SNAPSHOT_SCHEMA, check_snapshot
 from piase_gym.core.surroundings import Surroundings, surroundings_by_name
 from piase_gym.errors import ConfigError, EnvelopeError, SnapshotError, UnsupportedError
@@ -194,10 +197,6 @@ class World(ABC, Generic[C, F]):
         kind = kind if issubclass(kind, cls) else cls
         if not config.shared_memory and not config.remembers:
             return kind
-        from piase_gym.core.additions import ShowsAdditions, showing
-        from piase_gym.core.recall import Recall
-        from piase_gym.core.shared_memory import SharedMemoryAddition
-
         shared = (SharedMemoryAddition,) * config.shared_memory
         additions = ((Recall,) * config.remembers) + shared
         return kind if issubclass(kind, ShowsAdditions) else showing(kind, additions)
@@ -885,6 +884,10 @@ class World(ABC, Generic[C, F]):
         as whether a door that looks closed is locked. ``None`` says that nothing is hidden now.
         The default gives the others hints; worlds change what else they hide.
         """
+        return self.hinted_twin(agent)
+
+    def hinted_twin(self, agent: int) -> Self | None:
+        """Return a copy in which the others have hints, or ``None`` if nobody else is in play."""
         others = [k for k, plays in enumerate(self.alive) if plays and k != agent]
         if not others:
             return None
