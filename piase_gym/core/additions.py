@@ -21,8 +21,9 @@ from gymnasium.spaces import Box
 from numpy.typing import NDArray
 
 from piase_gym.core.digest import digest_json
-from piase_gym.core.facts import Act, Facts, Manual, StepResult
+from piase_gym.core.facts import Act, Facts, StepResult
 from piase_gym.core.mailbox import Mailbox
+from piase_gym.core.manual import Manual
 from piase_gym.core.surroundings import Surroundings
 from piase_gym.errors import SnapshotError, UnsupportedError
 

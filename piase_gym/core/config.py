@@ -226,6 +226,21 @@ def require_fit(world: str, envelope: Envelope, sizes: Envelope) -> None:
         )
 
 
+def require_same_additions(world: str, config: WorldConfig, other: WorldConfig) -> None:
+    """Check that another config adds the same to the views of its world.
+
+    Raises:
+        EnvelopeError: If it does not: then it has other spaces.
+    """
+    for adds, setting in (("shared_memory", "shared_memory"), ("remembers", "recall")):
+        if getattr(config, adds) != getattr(other, adds):
+            mine, wanted = getattr(config, setting), getattr(other, setting)
+            raise EnvelopeError(
+                f"{world}: {setting}={wanted!r} has other spaces than {setting}={mine!r}; "
+                "make another environment"
+            )
+
+
 def larger(config: Any, envelope: Envelope, more: Mapping[str, int]) -> Any:
     """Return a config with an envelope that also allows for more.
 
