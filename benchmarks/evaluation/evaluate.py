@@ -13,7 +13,6 @@ from pathlib import Path
 from typing import Any
 
 import piase_gym
-from piase_gym.benchmarks.evaluation.journal import Journal
 from piase_gym.benchmarks.evaluation.levels import seeds_in, stored_counts
 from piase_gym.benchmarks.evaluation.policies import Policy, PolicyLike, read_policies
 from piase_gym.benchmarks.evaluation.protocol import PROTOCOL, SEEDS, EpisodeRecord, split_seeds
@@ -27,8 +26,8 @@ from piase_gym.benchmarks.references.references import (
     score_range_of,
     shipped,
 )
-from piase_gym.errors import ConfigError, PolicyError, StorageError, SuiteError
-from piase_gym.jobs import Backend, Threads, choose_backend, run_jobs
+from piase_gym.errors import ConfigError, PolicyError, ProtocolError, StorageError, SuiteError
+from piase_gym.jobs import Backend, LineFile, Threads, choose_backend, run_jobs
 from piase_gym.registry import task_spec, world_spec
 
 CHUNK = 10
@@ -37,6 +36,7 @@ BATCH = 100
 """The same, where they are played at once."""
 JOURNAL = "episodes.jsonl"
 RESULTS = "results.json"
+HEADER = {"journal": "piase_gym episodes", "protocol": PROTOCOL}
 
 SuiteLike = str | Path | Suite | Row | Iterable[str | Row]
 Progress = Callable[[EpisodeRecord, int, int], None]
@@ -227,6 +227,48 @@ def _seeds_of(
     return found, problems
 
 
+class Journal:
+    """Episodes, a JSON line each; what was cut off is played again.
+
+    Attributes:
+        file: The lines.
+        records: Finished episodes by key.
+    """
+
+    def __init__(self, path: Path) -> None:
+        """Open a journal and read what it has.
+
+        Raises:
+            ProtocolError: If it is of another protocol version.
+            StorageError: If it cannot be read, or its folder cannot be made.
+        """
+        self.file = LineFile(path)
+        self.records: dict[str, EpisodeRecord] = {}
+        for line in self.file.found:
+            self._take(line)
+        if not self.file.found:
+            self.file.put(HEADER)
+
+    def _take(self, line: Mapping[str, Any]) -> None:
+        """Take in one line."""
+        if "journal" in line:
+            if line.get("protocol") != PROTOCOL:
+                raise ProtocolError(
+                    f"{self.file.path} is of protocol {line.get('protocol')!r}; this is protocol "
+                    f"{PROTOCOL}: choose another folder, or play anew there"
+                )
+            return
+        record = EpisodeRecord.from_json(line)
+        if record.fault is None:
+            self.records[record.key] = record
+
+    def add(self, record: EpisodeRecord) -> None:
+        """Keep a record, on disk if that is possible; never raises for a full disk."""
+        if record.fault is None:
+            self.records[record.key] = record
+        self.file.add(record.to_json())
+
+
 class _Run:
     """All episodes of an evaluation, those that a journal has and those to play."""
 
@@ -329,6 +371,7 @@ def versions() -> dict[str, str]:
 __all__ = [
     "JOURNAL",
     "RESULTS",
+    "Journal",
     "Progress",
     "evaluate",
     "missing_reason",

@@ -154,6 +154,14 @@ class WorldConfig(BaseModel):
         """Whether views end with what agents remember; see `piase_gym.core.recall`."""
         return False
 
+    @property
+    def latecomers(self) -> dict[int, int | None]:
+        """Who is not there at the start, with the step after which it enters, if it is fixed.
+
+        Worlds whose agents can come late have a field `join_at`.
+        """
+        return {agent: at for agent, at in enumerate(getattr(self, "join_at", ())) if at != 0}
+
     def sizes(self) -> Envelope:
         """Return this config's own sizes, as an envelope."""
         return Envelope(agents=self.agents)

@@ -98,6 +98,8 @@ class ArrayWorld(World[C, F]):
     """Fields of the state that only the records of some envelopes have, behind those."""
     outcome_of: ClassVar[Sequence[Outcome]]
     """The outcome of every event code."""
+    entered: ClassVar[int]
+    """The event code of who has just entered, in worlds with late_join."""
     result_of: ClassVar[Sequence[Result]]
     """The result of every value of the record's field ``fate``; the first, in play, has none."""
     kernels: ClassVar[Kernels]
@@ -214,7 +216,7 @@ class ArrayWorld(World[C, F]):
 
     def opens(self, config: C, agent: int) -> bool:
         """Tell whether an agent is in play from the reset on under a config."""
-        return agent < config.agents
+        return agent < config.agents and agent not in config.latecomers
 
     def explain_fault(self, fault: int, config: C) -> str:
         """Say why no level could be made; worlds whose levels can fail say more."""
@@ -455,7 +457,7 @@ class ArrayWorld(World[C, F]):
         return self.step(plans)
 
     def _notes(self) -> dict[int, dict[str, Any]]:
-        """Tell which milestones were reached for the first time in this step."""
+        """Tell which milestones were reached for the first time in this step, and who entered."""
         notes: dict[int, dict[str, Any]] = {}
         for agent, marks in enumerate(self._mark_view.tolist()):
             new = marks & ~self._marks[agent]
@@ -463,6 +465,9 @@ class ArrayWorld(World[C, F]):
                 names = [name for bit, name in enumerate(self.milestones) if new >> bit & 1]
                 notes[agent] = {"milestones": names}
                 self._marks[agent] = marks
+        if self.awaiting_agents:
+            for agent in np.flatnonzero(self._events == self.entered).tolist():
+                notes[agent] = {**notes.get(agent, {}), "joined": True}
         return notes
 
     def set_order(self, order: Sequence[int]) -> None:

@@ -185,6 +185,7 @@ class GridWorld(ArrayWorld[GridWorldConfig, GridFacts]):
     canonical: ClassVar[Sequence[str]] = CANONICAL
     optional: ClassVar[Sequence[str]] = BEHIND
     outcome_of: ClassVar[Sequence[Outcome]] = OUTCOMES
+    entered: ClassVar[int] = ENTER
     result_of: ClassVar[Sequence[Result]] = RESULTS
     kernels: ClassVar[Kernels] = KERNELS
     capabilities: ClassVar[Capabilities] = Capabilities(batched=True, late_join=True)
@@ -338,18 +339,6 @@ class GridWorld(ArrayWorld[GridWorldConfig, GridFacts]):
         if self.states["alive"][0, agent]:
             return "is in play already"
         return "is done with this episode already"
-
-    def opens(self, config: GridWorldConfig, agent: int) -> bool:
-        """Tell whether an agent is there from the start."""
-        return super().opens(config, agent) and agent not in config.latecomers
-
-    def _notes(self) -> dict[int, dict[str, Any]]:
-        """Tell milestones, and who has entered."""
-        notes = super()._notes()
-        if self.awaiting_agents:
-            for agent in np.flatnonzero(self._events == ENTER).tolist():
-                notes[agent] = {**notes.get(agent, {}), "joined": True}
-        return notes
 
     # -- kernels --------------------------------------------------------------------------
 

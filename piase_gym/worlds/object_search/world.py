@@ -180,6 +180,7 @@ class ObjectSearch(ArrayWorld[ObjectSearchConfig, SearchFacts]):
     )
     picture_reveals: ClassVar[bool] = True
     outcome_of: ClassVar[Sequence[Outcome]] = OUTCOMES
+    entered: ClassVar[int] = ENTER
     result_of: ClassVar[Sequence[Result]] = RESULTS
     kernels: ClassVar[Kernels] = KERNELS
     capabilities: ClassVar[Capabilities] = Capabilities(batched=True, late_join=True)
@@ -300,18 +301,6 @@ class ObjectSearch(ArrayWorld[ObjectSearchConfig, SearchFacts]):
         if not enter_one(self._one, agent):
             raise AgentError(f"agent {name!r} cannot enter: somebody is where it starts")
         self.refresh()
-
-    def opens(self, config: ObjectSearchConfig, agent: int) -> bool:
-        """Tell whether an agent is there from the start."""
-        return super().opens(config, agent) and agent not in config.latecomers
-
-    def _notes(self) -> dict[int, dict[str, Any]]:
-        """Tell milestones, and who has entered."""
-        notes = super()._notes()
-        if self.awaiting_agents:
-            for agent in np.flatnonzero(self._events == ENTER).tolist():
-                notes[agent] = {**notes.get(agent, {}), "joined": True}
-        return notes
 
     # -- kernels --------------------------------------------------------------------------
 
