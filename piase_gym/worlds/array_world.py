@@ -12,7 +12,7 @@ import functools
 import struct
 from abc import abstractmethod
 from collections.abc import Mapping, Sequence
-from typing import Any, ClassVar, Self, TypeGuard, TypeVar
+from typing import Any, ClassVar, NamedTuple, Self, TypeGuard, TypeVar
 
 import numpy as np
 from numpy.typing import NDArray
@@ -55,12 +55,12 @@ from piase_gym.core.world import (
     explain_invalid,
 )
 from piase_gym.errors import GenerationError, SnapshotError
-from piase_gym.worlds.batch_arrays import Batch, bytes_of, place_of
+from piase_gym.worlds.batch_arrays import Batch, bytes_of, place_of, stacked
 
 C = TypeVar("C", bound=WorldConfig)
 F = TypeVar("F", bound=Facts)
 
-__all__ = ["ArrayWorld", "Batch", "C", "F", "steps_in_batches"]
+__all__ = ["ArrayWorld", "Batch", "C", "F", "Modules", "steps_in_batches"]
 
 _MISREADS = {
     Outcome.UNPARSABLE: ABSENT - 1,
@@ -88,6 +88,21 @@ _VIEWS = (
 ).split()
 
 
+class Modules(NamedTuple):
+    """The modules of a world, by their roles.
+
+    Attributes:
+        memory: `state`: the record (`layout_for`, `new_single`), the table (`new_table`), and what
+            is impossible in them (`find_problem`).
+        views: `facts`: facts as vectors (`vector_of`).
+        pictures: What is drawn of a scene (`ansi`, `rgb`).
+    """
+
+    memory: Any
+    views: Any
+    pictures: Any
+
+
 class ArrayWorld(World[C, F]):
     """A world whose rules are kernels over records; this is its batch of one."""
 
@@ -104,6 +119,10 @@ class ArrayWorld(World[C, F]):
     """The result of every value of the record's field ``fate``; the first, in play, has none."""
     kernels: ClassVar[Kernels]
     """Its compiled rules."""
+    modules: ClassVar[Modules]
+    """Its records, views and pictures."""
+    form: Any
+    """The layout of vectors under the present config."""
     vector_type: ClassVar[type[Any]] = np.uint8
     """The type of vectors."""
 
@@ -182,20 +201,24 @@ class ArrayWorld(World[C, F]):
 
     # -- what a subclass brings -----------------------------------------------------------
 
-    @abstractmethod
     def new_single(self, config: C) -> NDArray[Any]:
         """Return the record of a batch of one, shape (1,), with the table of `config`.
 
         Its fields are those of `compiled.stepping.single`.
         """
+        one: NDArray[Any] = self.modules.memory.new_single(config, self.envelope)
+        return one
 
     def for_kernels(self, records: NDArray[Any]) -> NDArray[Any]:
         """Return states, or a batch of one, as the type that kernels are compiled for."""
         return readable(records)
 
-    @abstractmethod
     def new_batch(self, count: int, configs: Sequence[C]) -> Batch:
         """Return `count` environments with the tables of `configs`."""
+        memory, (agents, length) = self.modules.memory, self._obs.shape
+        tables = stacked([memory.new_table(config, self.envelope) for config in configs])
+        states = np.zeros(count, memory.layout_for(self.envelope))
+        return Batch(states, tables, (count, agents, length, self.num_actions), self.vector_type)
 
     def result(self, agent: int) -> Result:
         """Return how the episode ended for an agent, as its fate says."""
@@ -207,12 +230,13 @@ class ArrayWorld(World[C, F]):
         found: NDArray[np.uint8] = codes[fates]
         return found
 
-    @abstractmethod
     def state_problem(self, record: Any, table: Any) -> str:
         """Say what is impossible in a record under a table, or return an empty string.
 
         Kernels check no bounds, so nothing else may come near them.
         """
+        problem: str = self.modules.memory.find_problem(record, table)
+        return problem
 
     def opens(self, config: C, agent: int) -> bool:
         """Tell whether an agent is in play from the reset on under a config."""
@@ -475,6 +499,11 @@ class ArrayWorld(World[C, F]):
         self.states["order"][0, : len(order)] = order
 
     # -- what agents know and can do ------------------------------------------------------
+
+    def vector(self, facts: F) -> NDArray[Any]:
+        """Return the vector of the facts."""
+        vector: NDArray[Any] = self.modules.views.vector_of(facts, self.form)
+        return vector
 
     def capture(self) -> Sequence[Any]:
         """Keep the vectors: with the hints they hold every fact."""

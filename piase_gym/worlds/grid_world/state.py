@@ -37,9 +37,10 @@ from piase_gym.worlds.grid_world.config import (
     GridWorldConfig,
     GridWorldEnvelope,
 )
+from piase_gym.worlds.grid_world.rules import tables
 from piase_gym.worlds.grid_world.rules.events import ESCAPED, ROLES
 from piase_gym.worlds.grid_world.rules.memory import PLANES
-from piase_gym.worlds.grid_world.rules.tables import TABLE, new_table
+from piase_gym.worlds.grid_world.rules.tables import TABLE
 from piase_gym.worlds.grids.checks import find_grid_problem
 from piase_gym.worlds.grids.windows import WORD, maps_size
 
@@ -170,19 +171,19 @@ def new_single(config: GridWorldConfig, envelope: GridWorldEnvelope) -> NDArray[
     """Return a zeroed batch of one, with its table filled in."""
     sizes = buckets(envelope)
     one = np.zeros(1, single_type(layout(*sizes), TABLE, sizes[2]))
-    one["table"] = config_table(config, envelope)
+    one["table"] = new_table(config, envelope)
     return one
 
 
-def config_table(config: GridWorldConfig, envelope: GridWorldEnvelope) -> NDArray[Any]:
+def new_table(config: GridWorldConfig, envelope: GridWorldEnvelope) -> NDArray[Any]:
     """Return the table of one config, shape (1,)."""
     side, margin, _, memory, _ = buckets(envelope)
-    return new_table(config, envelope, side, margin, memory)
+    return tables.new_table(config, envelope, side, margin, memory)
 
 
-def new_states(envelope: GridWorldEnvelope, count: int) -> NDArray[Any]:
-    """Return `count` zeroed records (so that padding bytes are equal everywhere)."""
-    return np.zeros(count, layout(*buckets(envelope)))
+def layout_for(envelope: GridWorldEnvelope) -> np.dtype[Any]:
+    """Return the type of records of an envelope."""
+    return layout(*buckets(envelope))
 
 
 def find_problem(record: Any, table: Any) -> str:

@@ -28,11 +28,10 @@ from piase_gym.core.script.observables import Observable
 from piase_gym.core.surroundings import Surroundings
 from piase_gym.core.world import HINT_TEXT, Capabilities, Manual
 from piase_gym.errors import AgentError, EnvelopeError, GenerationError
-from piase_gym.worlds.array_world import ArrayWorld, Batch
-from piase_gym.worlds.batch_arrays import stacked
+from piase_gym.worlds.array_world import ArrayWorld, Modules
 from piase_gym.worlds.channel.symbols import message_params, said_with
 from piase_gym.worlds.grid_world import facts as views
-from piase_gym.worlds.grid_world import scripting
+from piase_gym.worlds.grid_world import scripting, state
 from piase_gym.worlds.grid_world.actions import deed_events, grammar_of, silent_commands
 from piase_gym.worlds.grid_world.cells import (
     CELLS,
@@ -70,11 +69,7 @@ from piase_gym.worlds.grid_world.state import (
     BEHIND,
     CANONICAL,
     STATUS,
-    config_table,
-    find_problem,
     kernel_type,
-    new_single,
-    new_states,
 )
 from piase_gym.worlds.grids.codes import AHEAD, on_map
 from piase_gym.worlds.grids.hidden_cells import unseen_floor
@@ -186,6 +181,7 @@ class GridWorld(ArrayWorld[GridWorldConfig, GridFacts]):
     optional: ClassVar[Sequence[str]] = BEHIND
     outcome_of: ClassVar[Sequence[Outcome]] = OUTCOMES
     entered: ClassVar[int] = ENTER
+    modules: ClassVar[Modules] = Modules(state, views, pictures)
     result_of: ClassVar[Sequence[Result]] = RESULTS
     kernels: ClassVar[Kernels] = KERNELS
     capabilities: ClassVar[Capabilities] = Capabilities(batched=True, late_join=True)
@@ -202,6 +198,7 @@ class GridWorld(ArrayWorld[GridWorldConfig, GridFacts]):
     spawnable: ClassVar[tuple[str, ...]] = scripting.SPAWNABLE
 
     envelope: GridWorldEnvelope
+    form: views.Layout
 
     def __init__(self, config: GridWorldConfig) -> None:
         """Build the world and make one level, to see that the config allows it.
@@ -342,27 +339,13 @@ class GridWorld(ArrayWorld[GridWorldConfig, GridFacts]):
 
     # -- kernels --------------------------------------------------------------------------
 
-    def new_single(self, config: GridWorldConfig) -> NDArray[Any]:
-        """Return the record of a batch of one."""
-        return new_single(config, self.envelope)
-
     def for_kernels(self, records: NDArray[Any]) -> NDArray[Any]:
         """Return records as the one type for grids of all sizes."""
         return readable(overlaid(records, kernel_type(records.dtype)))
 
-    def new_batch(self, count: int, configs: Sequence[GridWorldConfig]) -> Batch:
-        """Return `count` environments with the tables of `configs`."""
-        tables = stacked([config_table(config, self.envelope) for config in configs])
-        shape = (count, len(self.agents), self.form.length, self.num_actions)
-        return Batch(new_states(self.envelope, count), tables, shape)
-
     def explain_fault(self, fault: int, config: GridWorldConfig) -> str:
         """Say why no level could be made."""
         return fault_sentence(fault, config)
-
-    def state_problem(self, record: Any, table: Any) -> str:
-        """Check sizes, places and codes."""
-        return find_problem(record, table)
 
     def check_config(self, config: GridWorldConfig) -> None:
         """Check the envelope, that `observe` stays, and that a level can be made."""
@@ -378,7 +361,7 @@ class GridWorld(ArrayWorld[GridWorldConfig, GridFacts]):
     def take_config(self, config: GridWorldConfig) -> None:
         """Take another config."""
         super().take_config(config)
-        self.tables[...] = config_table(self.config, self.envelope)
+        self.tables[...] = state.new_table(self.config, self.envelope)
         self.form = views.layout_of(self.config)
         self.awaiting_agents = bool(self.config.latecomers)
         self._command_table = self._new_command_table()
@@ -392,10 +375,6 @@ class GridWorld(ArrayWorld[GridWorldConfig, GridFacts]):
     def facts(self, agent: int) -> GridFacts:
         """Return what the agent may know now."""
         return views.facts_of(self._obs[agent], self.agents[agent], self.form, self.hints[agent])
-
-    def vector(self, facts: GridFacts) -> NDArray[np.uint8]:
-        """Return the vector of the facts."""
-        return views.vector_of(facts, self.form)
 
     @staticmethod
     def to_text(facts: GridFacts, config: GridWorldConfig) -> str:
@@ -480,13 +459,13 @@ class GridWorld(ArrayWorld[GridWorldConfig, GridFacts]):
 
     def unknown_to(self, agent: int) -> dict[str, Any]:
         """Let the others carry something else, and put a wall where a window does not reach."""
-        state, count = self.states[0], self.config.agents
-        carry, cells = state["carry"].tolist(), state["cells"].tolist()
+        record, count = self.states[0], self.config.agents
+        carry, cells = record["carry"].tolist(), record["cells"].tolist()
         for other in range(count):
             if other != agent:
                 carry[other] = 0 if carry[other] else KEY
         if self.config.observe == "window":
-            for place in unseen_floor(state, agent, self.config.window)[:1]:
+            for place in unseen_floor(record, agent, self.config.window)[:1]:
                 cells[place] = WALL
         return {"carry": carry, "cells": cells}
 

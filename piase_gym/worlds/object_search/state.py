@@ -202,9 +202,9 @@ def new_single(config: ObjectSearchConfig, envelope: ObjectSearchEnvelope) -> ND
     return one
 
 
-def new_states(envelope: ObjectSearchEnvelope, count: int) -> NDArray[Any]:
-    """Return `count` zeroed records."""
-    return np.zeros(count, layout(*buckets(envelope)))
+def layout_for(envelope: ObjectSearchEnvelope) -> np.dtype[Any]:
+    """Return the type of records of an envelope."""
+    return layout(*buckets(envelope))
 
 
 def find_problem(record: Any, table: Any) -> str:
