@@ -50,6 +50,7 @@ from piase_gym.worlds.grid_world.config import (
 )
 from piase_gym.worlds.grid_world.curriculum import DIALS, ELEMENTS, PERSONAL
 from piase_gym.worlds.grid_world.facts import GridFacts
+from piase_gym.worlds.grid_world.form import Form, form_of
 from piase_gym.worlds.grid_world.levels import LAYOUTS, PAGES
 from piase_gym.worlds.grid_world.manual import deeds_of, fault_sentence, manual
 from piase_gym.worlds.grid_world.objects import objects
@@ -198,7 +199,7 @@ class GridWorld(ArrayWorld[GridWorldConfig, GridFacts]):
     spawnable: ClassVar[tuple[str, ...]] = scripting.SPAWNABLE
 
     envelope: GridWorldEnvelope
-    form: views.Layout
+    form: Form
 
     def __init__(self, config: GridWorldConfig) -> None:
         """Build the world and make one level, to see that the config allows it.
@@ -207,7 +208,7 @@ class GridWorld(ArrayWorld[GridWorldConfig, GridFacts]):
             GenerationError: If no level can be made from the config.
         """
         super().__init__(config)
-        self.form = views.layout_of(self.config)
+        self.form = form_of(self.config)
         self.text_length = _longest_text(self.form)
         self.awaiting_agents = bool(config.latecomers)
         self.reset(0)
@@ -362,7 +363,7 @@ class GridWorld(ArrayWorld[GridWorldConfig, GridFacts]):
         """Take another config."""
         super().take_config(config)
         self.tables[...] = state.new_table(self.config, self.envelope)
-        self.form = views.layout_of(self.config)
+        self.form = form_of(self.config)
         self.awaiting_agents = bool(self.config.latecomers)
         self._command_table = self._new_command_table()
 
@@ -379,7 +380,7 @@ class GridWorld(ArrayWorld[GridWorldConfig, GridFacts]):
     @staticmethod
     def to_text(facts: GridFacts, config: GridWorldConfig) -> str:
         """Return the prose of the facts."""
-        return views.text_of(facts, views.layout_of(config))
+        return views.text_of(facts, form_of(config))
 
     def surroundings(self, facts: GridFacts) -> Surroundings:
         """Return facts in the PiaSE documents' words; what is in sight has its place on the map."""
@@ -516,7 +517,7 @@ class GridWorld(ArrayWorld[GridWorldConfig, GridFacts]):
         return pictures.rgb(self._scene())
 
 
-def _longest_text(form: views.Layout) -> int:
+def _longest_text(form: Form) -> int:
     """Return an upper bound for the length of a text."""
     name = max(len(agent) for agent in form.names)
     return (
