@@ -175,6 +175,17 @@ class TaskDirector(SamplingDirector, Generic[M]):
         if over == "steps" and (step is not None or self.ranges):
             raise ConfigError("step and settings are of levels; with over='steps' there are none")
 
+    def take_measure(self, measure: str) -> None:
+        """Take the outcome that a director of settings goes by: ``return`` or ``success``.
+
+        Raises:
+            ConfigError: If it is another, or `step` is named without settings.
+        """
+        if self._step is not None and not self.ranges:
+            raise ConfigError("step is that of settings, and there are none")
+        self.measure = check_word("measure", measure, MEASURES)
+        self.reads_returns = measure == "return"
+
     def open(
         self, manager: CurriculumManager, avt: PiaAVTInterface, seed: int, agents: Sequence[str]
     ) -> None:

@@ -20,6 +20,7 @@ from piase_gym.compiled.stepping import BOOKKEEPING
 from piase_gym.compiled.stepping import single as single_type
 from piase_gym.core.text_encoding import HINT_CODE
 from piase_gym.worlds.channel.kernels import channel_problem, channel_size
+from piase_gym.worlds.checks import find_grid_problem
 from piase_gym.worlds.grid_world.cells import (
     AGENT,
     FOODS,
@@ -41,7 +42,6 @@ from piase_gym.worlds.grid_world.rules import tables
 from piase_gym.worlds.grid_world.rules.events import ESCAPED, ROLES
 from piase_gym.worlds.grid_world.rules.memory import PLANES
 from piase_gym.worlds.grid_world.rules.tables import TABLE
-from piase_gym.worlds.grids.checks import find_grid_problem
 from piase_gym.worlds.grids.windows import WORD, maps_size
 
 MAX_MARGIN: Final = 15

@@ -16,7 +16,7 @@ from piase_gym.compiled.memory import record as record_type
 from piase_gym.compiled.stepping import BOOKKEEPING, fields_of
 from piase_gym.compiled.stepping import single as single_type
 from piase_gym.core.text_encoding import HINT_CODE
-from piase_gym.worlds.grids.checks import find_grid_problem
+from piase_gym.worlds.checks import find_grid_problem
 from piase_gym.worlds.grids.codes import OUTSIDE
 from piase_gym.worlds.grids.windows import MAP_FIELDS, map_fields, maps_size
 from piase_gym.worlds.object_search.codes import (

@@ -25,7 +25,7 @@ from piase_gym.worlds.channel.kernels import (
     channel_size,
     fill_channel,
 )
-from piase_gym.worlds.grids.checks import find_grid_problem
+from piase_gym.worlds.checks import find_grid_problem
 from piase_gym.worlds.grids.codes import FLOOR, OUTSIDE
 from piase_gym.worlds.grids.windows import MAP_FIELDS, map_fields, maps_size
 from piase_gym.worlds.social_dilemma.commons.codes import APPLE, CLEANING, WASTE, WATER
