@@ -192,11 +192,10 @@ class World(ABC, Generic[C, F]):
         """Return `kind_for`, or where the config adds something to the views, what shows it."""
         kind = cls.kind_for(config)
         kind = kind if issubclass(kind, cls) else cls
-        if not config.shared_memory and not config.remembers:
+        additions = (Recall,) * config.remembers + (SharedMemoryAddition,) * config.shared_memory
+        if not additions or issubclass(kind, ShowsAdditions):
             return kind
-        shared = (SharedMemoryAddition,) * config.shared_memory
-        additions = ((Recall,) * config.remembers) + shared
-        return kind if issubclass(kind, ShowsAdditions) else showing(kind, additions)
+        return showing(kind, additions)
 
     @classmethod
     def capabilities_of(cls, config: C) -> Capabilities:

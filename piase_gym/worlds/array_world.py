@@ -56,6 +56,7 @@ from piase_gym.core.world import (
 )
 from piase_gym.errors import GenerationError, SnapshotError
 from piase_gym.worlds.batch_arrays import Batch, bytes_of, place_of, stacked
+from piase_gym.worlds.checks import read_field
 
 C = TypeVar("C", bound=WorldConfig)
 F = TypeVar("F", bound=Facts)
@@ -583,7 +584,7 @@ class ArrayWorld(World[C, F]):
         for name in self.state_fields:
             if name not in state:
                 raise SnapshotError(f"{self.name}: the state lacks {name!r}")
-            filled[name][0] = self._read_field(name, state[name], filled.dtype[name])
+            filled[name][0] = read_field(self.name, name, state[name], filled.dtype[name])
         problem = self.state_problem(filled[0], self.tables[0])
         if problem:
             raise SnapshotError(f"{self.name}: {problem}")
@@ -602,26 +603,6 @@ class ArrayWorld(World[C, F]):
     def unknown_to(self, agent: int) -> dict[str, Any]:
         """Return canonical fields with other values, of which the agent cannot know."""
         return {}
-
-    def _read_field(self, name: str, value: Any, kind: np.dtype[Any]) -> NDArray[Any]:
-        """Return one field of a state as an array, checked for shape, type and range."""
-        try:
-            given = np.asarray(value, object)
-        except ValueError:  # ragged lists
-            given = np.asarray(None)
-        if given.shape != kind.shape:
-            raise SnapshotError(
-                f"{self.name}: {name!r} has the shape {given.shape}; allowed: {kind.shape} "
-                "(another envelope?)"
-            )
-        limits = np.iinfo(kind.base)
-        for item in given.ravel():
-            if type(item) is not int or not limits.min <= item <= limits.max:
-                raise SnapshotError(
-                    f"{self.name}: {name!r} holds {item!r:.40}; allowed are integers from "
-                    f"{limits.min} to {limits.max}"
-                )
-        return given.astype(kind.base)
 
     def digest(self) -> str:
         """Hash the canonical bytes of the record."""

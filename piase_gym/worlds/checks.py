@@ -5,6 +5,11 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from typing import Any
 
+import numpy as np
+from numpy.typing import NDArray
+
+from piase_gym.errors import SnapshotError
+
 
 def find_agent_problem(
     record: Any, table: Any, bounds: Mapping[str, int], same: Sequence[str] = ("agents",)
@@ -46,3 +51,34 @@ def find_grid_problem(record: Any, table: Any, bounds: Mapping[str, int], most_s
     if not problem and not 0 <= record["t"] <= most_steps:
         return f"'t' must be in 0..{most_steps}"
     return problem
+
+
+def read_field(world: str, name: str, value: Any, kind: np.dtype[Any]) -> NDArray[Any]:
+    """Return one field of a state as an array of its type.
+
+    Args:
+        world: The name of the world.
+        name: The name of the field.
+        value: What the state has: an integer, or lists of integers.
+        kind: The type of the field.
+
+    Raises:
+        SnapshotError: If it has another shape, or is out of range.
+    """
+    try:
+        given = np.asarray(value, object)
+    except ValueError:  # ragged lists
+        given = np.asarray(None)
+    if given.shape != kind.shape:
+        raise SnapshotError(
+            f"{world}: {name!r} has the shape {given.shape}; allowed: {kind.shape} "
+            "(another envelope?)"
+        )
+    limits = np.iinfo(kind.base)
+    for item in given.ravel():
+        if type(item) is not int or not limits.min <= item <= limits.max:
+            raise SnapshotError(
+                f"{world}: {name!r} holds {item!r:.40}; allowed are integers from "
+                f"{limits.min} to {limits.max}"
+            )
+    return given.astype(kind.base)
