@@ -20,6 +20,9 @@ if TYPE_CHECKING:
     from piase_gym.curricula.alp_gmm import ALPGMM as ALPGMM
     from piase_gym.curricula.conditions import Condition as Condition
     from piase_gym.curricula.conditions import ConditionResult as ConditionResult
+    from piase_gym.curricula.controller import (
+        EnvironmentModifierInterface as EnvironmentModifierInterface,
+    )
     from piase_gym.curricula.decisions import AdaptationDecisionModule as AdaptationDecisionModule
     from piase_gym.curricula.decisions import Decision as Decision
     from piase_gym.curricula.directors import Director as Director
@@ -34,9 +37,6 @@ if TYPE_CHECKING:
     from piase_gym.curricula.loader import names as names
     from piase_gym.curricula.manager import CurriculumManager as CurriculumManager
     from piase_gym.curricula.metrics import CurriculumMetrics as CurriculumMetrics
-    from piase_gym.curricula.modifier import (
-        EnvironmentModifierInterface as EnvironmentModifierInterface,
-    )
     from piase_gym.curricula.parallel import AsyncCurricula as AsyncCurricula
     from piase_gym.curricula.parallel import ParallelCurricula as ParallelCurricula
     from piase_gym.curricula.progress import AgentProgress as AgentProgress

@@ -21,13 +21,11 @@ from piase_gym.curricula.directors import sample_index
 from piase_gym.curricula.progress import MOST
 from piase_gym.curricula.schema import CurriculumStep, DevelopmentalCurriculum
 from piase_gym.curricula.tasks import (
-    MEASURES,
     Proposal,
     Task,
     TaskDirector,
     check_count,
     check_share,
-    check_word,
     outcome_of,
 )
 from piase_gym.errors import ConfigError, MissingExtraError, ProgressError
@@ -113,10 +111,7 @@ class ALPGMM(TaskDirector[ProgressMemory]):
         if importlib.util.find_spec("sklearn") is None:
             raise MissingExtraError("the director alp_gmm", "teachers")
         super().__init__(settings, step)
-        if step is not None and not self.ranges:
-            raise ConfigError("step is that of settings, and there are none")
-        self.measure = check_word("measure", measure, MEASURES)
-        self.reads_returns = measure == "return"
+        self.take_measure(measure)
         self.period, self.random = check_count("period", period), check_share("random", random)
         if not isinstance(components, Sequence) or len(components) != 2:
             raise ConfigError(f"components are [least, largest], not {components!r:.80}")

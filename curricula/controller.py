@@ -16,7 +16,6 @@ import numpy as np
 from numpy.typing import NDArray
 
 from piase_gym.core.difficulty import Fields
-from piase_gym.curricula import actions
 from piase_gym.curricula.attempts import (
     AttemptState,
     EndedEpisode,
@@ -24,20 +23,19 @@ from piase_gym.curricula.attempts import (
     Participation,
     decision_events,
 )
-from piase_gym.curricula.decisions import Decision, replace_action
+from piase_gym.curricula.decisions import Decision
 from piase_gym.curricula.directors import AttemptResult, StepChoice
 from piase_gym.curricula.learner_feedback import LearnerFeedback
 from piase_gym.curricula.manager import CurriculumManager
 from piase_gym.curricula.metrics import CurriculumMetrics, EpisodeRecord, MetricInputs
-from piase_gym.curricula.modifier import EnvironmentModifierInterface
 from piase_gym.curricula.options import CurriculumOptions
 from piase_gym.curricula.progress import AgentProgress
 from piase_gym.curricula.schema import CurriculumStep
 from piase_gym.curricula.setup import AgentConfigurator, ScenarioSetupModule
-from piase_gym.curricula.tutors import DecisionContext, require_text
+from piase_gym.curricula.tutors import ask_tutor, require_text
 from piase_gym.curricula.validation import require_same_world
 from piase_gym.curricula.window_memory import load_windows, save_windows
-from piase_gym.errors import ConfigError, CurriculumError, suggest
+from piase_gym.errors import ConfigError, CurriculumError
 from piase_gym.runs.history import SPARE
 
 if TYPE_CHECKING:
@@ -508,7 +506,8 @@ class CurriculumController:
         over = AttemptResult(agent, tried.step, tried.attempt, tried.env_steps, tried.ended)
         decision = self.director.decide(over)
         assert decision is not None, f"{type(self.director).__name__} decides nothing"
-        decision, by = self._ask_tutor(decision, tried.step)
+        curriculum, stages = self.curricula[agent], self.progress[agent].stages
+        decision, by = ask_tutor(self.options.tutor, decision, tried.step, curriculum, stages)
         # Episodes that go on will count for no attempt.
         in_play = sum(agent in participants for participants in self.participants)
         data = {**decision.as_json(), "by": by, "in_play": in_play}
@@ -518,30 +517,6 @@ class CurriculumController:
         for event_type, data in decision_events(decision):
             self.post(event_type, data, agent)
         return decision
-
-    def _ask_tutor(self, decision: Decision, step: CurriculumStep) -> tuple[Decision, str]:
-        """Let the tutor choose another decision, where there is a choice.
-
-        Raises:
-            ConfigError: If it may not choose that.
-        """
-        tutor = self.options.tutor
-        if tutor is None or decision.completed:
-            return decision, "curriculum"
-        agent, curriculum = decision.agent, self.curricula[decision.agent]
-        named = [str(rule.action) for rule in step.rules]
-        allowed = tuple(dict.fromkeys([*named, "REPEAT_STEP", curriculum.on_no_rule]))
-        choice = tutor.choose(DecisionContext(agent, step, decision, allowed))
-        if choice is not None and choice not in allowed:
-            told = f"a tutor chose {choice!r:.80} for {agent} after {step.label}"
-            raise ConfigError(f"{told}; {suggest(choice, allowed)}")
-        if choice in (None, decision.decision):
-            return decision, "curriculum"
-        names = {other.order: other.name for other in curriculum.steps}
-        action = actions.read(choice, names, list(step.hints))
-        reason = f"the tutor chose {choice}; the rules say {decision.decision}: {decision.reason}"
-        stages = self.progress[agent].stages
-        return replace_action(decision, curriculum, action, stages, reason), "tutor"
 
     # -- learners ------------------------------------------------------------------------
 
@@ -611,6 +586,46 @@ class CurriculumController:
         data = {"orders": dict(self.orders), "config": fields, "by": "modifier"}
         self.post("DSE_ENV_RECONFIG_APPLIED", data)
         return fields
+
+
+class EnvironmentModifierInterface:
+    """How the environment of a controller is changed by an engine or a tutor (the DSE document).
+
+    Difficulty and elements hold from the next reset on, for the rest of the step: an episode keeps
+    the rules under which it began. A hint holds at once.
+    """
+
+    def __init__(self, controller: CurriculumController) -> None:
+        """Change the environment of `controller`."""
+        self._controller = controller
+
+    def adjust_difficulty(self, params: Mapping[str, Any]) -> Fields:
+        """Turn dials of the world, such as ``{"hazards": 3}`` or ``{"by": -0.1}``.
+
+        Raises:
+            ConfigError: If there is no such dial, or the value is not allowed.
+            EnvelopeError: If the world does not fit its envelope then.
+        """
+        return self._override(lambda world, config: world.adjusted(config, params))
+
+    def introduce_element(self, element_config: Mapping[str, Any]) -> Fields:
+        """Put something into the world, such as ``{"type": "wall", "position": [2, 3]}``.
+
+        Raises:
+            ConfigError: If there is no such element, or it cannot be put there.
+            EnvelopeError: If the world does not fit its envelope then.
+        """
+        return self._override(lambda world, config: world.introduced(config, element_config))
+
+    def provide_indirect_hint(self, agent_id: str, hint: str) -> None:
+        """Show words to an agent, in its text and its vector, until the episode ends."""
+        self._controller.give_hint(agent_id, hint)
+
+    def _override(self, changes: Callable[[World[Any, Any], Any], Fields]) -> Fields:
+        """Let what a world makes of a change hold from the next reset on."""
+        setup = self._controller.setup
+        config = setup.config(self._controller.orders)
+        return self._controller.override(changes(setup.world, config))
 
 
 class CurriculumProperties:

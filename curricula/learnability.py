@@ -32,7 +32,6 @@ from piase_gym.curricula.tasks import (
 from piase_gym.errors import ConfigError, ProgressError
 from piase_gym.runs.history import Episode
 
-OVER = ("steps", "levels")
 FORBID = ConfigDict(extra="forbid")
 
 
@@ -112,10 +111,7 @@ class Learnability(TaskDirector[LearnabilityMemory]):
         Raises:
             ConfigError: If one is not allowed.
         """
-        self.over = check_word("over", over, OVER)
-        super().__init__(settings, step, levels=over == "levels")
-        if not self.levels and (step is not None or self.ranges):
-            raise ConfigError("step and settings are of levels; with over='steps' there are none")
+        super().__init__(settings, step, check_word("over", over, ("steps", "levels")))
         self.explore, self.window = check_share("explore", explore), check_count("window", window)
         self.candidates = check_count("candidates", candidates)
         self.tries, self.best = check_count("tries", tries), check_count("best", best)

@@ -32,7 +32,6 @@ from piase_gym.curricula.tasks import (
 from piase_gym.errors import ConfigError, ProgressError
 from piase_gym.runs.history import Episode
 
-OVER = ("levels", "steps")
 SCORES = ("gae", "positive", "return")
 PRIORITIES = ("rank", "proportional")
 FORBID = ConfigDict(extra="forbid")
@@ -122,10 +121,7 @@ class PrioritisedLevelReplay(TaskDirector[ReplayMemory]):
         Raises:
             ConfigError: If one is not allowed.
         """
-        self.over = check_word("over", over, OVER)
-        super().__init__(settings, step, levels=over == "levels")
-        if over == "steps" and (step is not None or self.ranges):
-            raise ConfigError("step and settings are of levels; with over='steps' there are none")
+        super().__init__(settings, step, check_word("over", over, ("levels", "steps")))
         self.replay, self.warm_up = check_share("replay", replay), check_count("warm_up", warm_up)
         self.temperature = check_positive("temperature", temperature)
         self.staleness = check_share("staleness", staleness)

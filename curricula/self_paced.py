@@ -24,13 +24,11 @@ from piase_gym.curricula.directors import read_weights
 from piase_gym.curricula.progress import MOST
 from piase_gym.curricula.schema import CurriculumStep, DevelopmentalCurriculum
 from piase_gym.curricula.tasks import (
-    MEASURES,
     Proposal,
     Task,
     TaskDirector,
     check_count,
     check_positive,
-    check_word,
     outcome_of,
 )
 from piase_gym.errors import ConfigError, ProgressError
@@ -107,10 +105,7 @@ class SelfPaced(TaskDirector[PaceMemory]):
             ConfigError: If one is not allowed.
         """
         super().__init__(settings, step)
-        if step is not None and not self.ranges:
-            raise ConfigError("step is that of settings, and there are none")
-        self.measure = check_word("measure", measure, MEASURES)
-        self.reads_returns = measure == "return"
+        self.take_measure(measure)
         self.period, self.max_kl = check_count("period", period), check_positive("max_kl", max_kl)
         self.zeta, self.warm_up = check_positive("zeta", zeta), check_count("warm_up", warm_up, 0)
         self._weights: tuple[dict[int, float] | None, dict[int, float] | None] = (None, None)

@@ -161,14 +161,30 @@ class TaskDirector(SamplingDirector, Generic[M]):
         self,
         settings: Mapping[str, Sequence[float]] | None = None,
         step: int | str | None = None,
-        levels: bool = False,
+        over: str | None = None,
     ) -> None:
-        """Check the settings; `step` is checked once there is a curriculum."""
+        """Check the settings; `step` is checked once there is a curriculum.
+
+        Directors that can draw ``"levels"`` as well as ``"steps"`` are told `over` which.
+        """
         if settings is not None and not isinstance(settings, Mapping):
             raise ConfigError(f"settings are a mapping of fields to ranges, not {settings!r:.80}")
         self.ranges = SettingRanges(settings)
         self.corners = self.ranges.corners
-        self.levels, self._step = levels, step
+        self.levels, self._step = over == "levels", step
+        if over == "steps" and (step is not None or self.ranges):
+            raise ConfigError("step and settings are of levels; with over='steps' there are none")
+
+    def take_measure(self, measure: str) -> None:
+        """Take the outcome that a director of settings goes by: ``return`` or ``success``.
+
+        Raises:
+            ConfigError: If it is another, or `step` is named without settings.
+        """
+        if self._step is not None and not self.ranges:
+            raise ConfigError("step is that of settings, and there are none")
+        self.measure = check_word("measure", measure, MEASURES)
+        self.reads_returns = measure == "return"
 
     def open(
         self, manager: CurriculumManager, avt: PiaAVTInterface, seed: int, agents: Sequence[str]

@@ -7,14 +7,15 @@ of an episode. Every choice and every word is an event, so a tutored run replays
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Collection, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Protocol, runtime_checkable
 
 from piase_gym.agents.base import Percept
-from piase_gym.curricula.decisions import Decision
-from piase_gym.curricula.schema import CurriculumStep
-from piase_gym.errors import ConfigError
+from piase_gym.curricula import actions
+from piase_gym.curricula.decisions import Decision, replace_action
+from piase_gym.curricula.schema import CurriculumStep, DevelopmentalCurriculum
+from piase_gym.errors import ConfigError, suggest
 
 
 @dataclass(frozen=True)
@@ -123,6 +124,44 @@ class ScriptedTutor:
             if here and glimpse.attempt >= nudge.attempt and glimpse.steps == nudge.after:
                 return nudge.words
         return None
+
+
+def ask_tutor(
+    tutor: Tutor | None,
+    decision: Decision,
+    step: CurriculumStep,
+    curriculum: DevelopmentalCurriculum,
+    stages: Collection[str],
+) -> tuple[Decision, str]:
+    """Let a tutor choose another decision, where there is a choice.
+
+    Args:
+        tutor: The tutor, if there is one.
+        decision: What the rules decide.
+        step: The step of the attempt.
+        curriculum: The curriculum of the agent.
+        stages: The developmental stages that the agent has reached.
+
+    Returns:
+        The decision that holds, and who made it: ``"tutor"`` or ``"curriculum"``.
+
+    Raises:
+        ConfigError: If the tutor may not choose that.
+    """
+    if tutor is None or decision.completed:
+        return decision, "curriculum"
+    named = [str(rule.action) for rule in step.rules]
+    allowed = tuple(dict.fromkeys([*named, "REPEAT_STEP", curriculum.on_no_rule]))
+    choice = tutor.choose(DecisionContext(decision.agent, step, decision, allowed))
+    if choice is not None and choice not in allowed:
+        told = f"a tutor chose {choice!r:.80} for {decision.agent} after {step.label}"
+        raise ConfigError(f"{told}; {suggest(choice, allowed)}")
+    if choice in (None, decision.decision):
+        return decision, "curriculum"
+    names = {other.order: other.name for other in curriculum.steps}
+    action = actions.read(choice, names, list(step.hints))
+    reason = f"the tutor chose {choice}; the rules say {decision.decision}: {decision.reason}"
+    return replace_action(decision, curriculum, action, stages, reason), "tutor"
 
 
 def require_text(words: object) -> str:

@@ -25,7 +25,7 @@ from piase_gym.benchmarks.references.learned import (
     trainings_table,
 )
 from piase_gym.benchmarks.references.references import shipped
-from piase_gym.benchmarks.speed.measure import stored_sections as measured
+from piase_gym.benchmarks.speed.commands import stored_sections as measured
 from piase_gym.benchmarks.studies import (
     curriculum_report,
     physics_reach,

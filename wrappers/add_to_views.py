@@ -34,7 +34,38 @@ class Addition(Protocol):
         """Return the longer text."""
 
 
-class AddToViews(BaseParallelWrapper[str, Any, Any]):
+class ChangesViews(BaseParallelWrapper[str, Any, Any]):
+    """Shows agents other observations than those of the environment; spaces are in a dict."""
+
+    observation_spaces: dict[str, spaces.Space[Any]]
+
+    @abstractmethod
+    def changed(self, agent: str, shown: Any) -> Any:
+        """Return what an agent is shown in the place of an observation."""
+
+    def observation_space(self, agent: str) -> spaces.Space[Any]:
+        """Return the space of an agent's observations, always the same object."""
+        self.env.observation_space(agent)  # refuses agents that are not there
+        return self.observation_spaces[agent]
+
+    def reset(
+        self, seed: int | None = None, options: dict[str, Any] | None = None
+    ) -> tuple[dict[str, Any], dict[str, dict[str, Any]]]:
+        """Start an episode; see `WorldParallelEnv.reset`."""
+        observations, infos = self.env.reset(seed=seed, options=options)
+        return self._all(observations), infos
+
+    def step(self, actions: Mapping[str, Any]) -> Any:
+        """Let agents act; see `WorldParallelEnv.step`."""
+        observations, *rest = self.env.step(dict(actions))
+        return self._all(observations), *rest
+
+    def _all(self, observations: Mapping[str, Any]) -> dict[str, Any]:
+        """Return each agent's observation as it is shown."""
+        return {name: self.changed(name, shown) for name, shown in observations.items()}
+
+
+class AddToViews(ChangesViews):
     """Adds to what agents observe: to the vector, to the text, or to both.
 
     Args:
@@ -60,10 +91,9 @@ class AddToViews(BaseParallelWrapper[str, Any, Any]):
     def readings(self, agent: str) -> Any:
         """Return what to add to an agent's observation of now."""
 
-    def observation_space(self, agent: str) -> spaces.Space[Any]:
-        """Return the space of an agent's observations, always the same object."""
-        self.env.observation_space(agent)  # refuses agents that are not there
-        return self.observation_spaces[agent]
+    def changed(self, agent: str, shown: Any) -> Any:
+        """Return the longer observation."""
+        return self._add(shown, self.readings(agent))
 
     def _space(self, space: spaces.Space[Any]) -> spaces.Space[Any]:
         """Return a space with room for what is added."""
@@ -86,22 +116,6 @@ class AddToViews(BaseParallelWrapper[str, Any, Any]):
             keys = [key for key in shown if key != "action_mask"]
             return {**shown, **{key: self._add(shown[key], readings) for key in keys}}
         return self.addition.vector(shown, readings)
-
-    def _all(self, observations: Mapping[str, Any]) -> dict[str, Any]:
-        """Add to each agent's observation."""
-        return {name: self._add(shown, self.readings(name)) for name, shown in observations.items()}
-
-    def reset(
-        self, seed: int | None = None, options: dict[str, Any] | None = None
-    ) -> tuple[dict[str, Any], dict[str, dict[str, Any]]]:
-        """Start an episode; see `WorldParallelEnv.reset`."""
-        observations, infos = self.env.reset(seed=seed, options=options)
-        return self._all(observations), infos
-
-    def step(self, actions: Mapping[str, Any]) -> Any:
-        """Let agents act; see `WorldParallelEnv.step`."""
-        observations, *rest = self.env.step(dict(actions))
-        return self._all(observations), *rest
 
 
 Line = tuple[str, str, float]

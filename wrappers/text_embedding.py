@@ -2,16 +2,15 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
 from typing import Any
 
 import gymnasium
 from gymnasium import spaces
 from pettingzoo import ParallelEnv
-from pettingzoo.utils import BaseParallelWrapper
 
 from piase_gym.errors import ConfigError
 from piase_gym.memory.embedders import CachedEmbedder, Embedder
+from piase_gym.wrappers.add_to_views import ChangesViews
 
 
 class _TextEncoder(CachedEmbedder):
@@ -40,7 +39,7 @@ class _TextEncoder(CachedEmbedder):
             raise ConfigError(f"TextEmbedding {told}")
 
 
-class TextEmbedding(BaseParallelWrapper[str, Any, Any]):
+class TextEmbedding(ChangesViews):
     """Shows agents an embedding in the place of every text of their observations.
 
     ``view="text"`` becomes a Box of 384 numbers, and ``view="both"`` a Dict of two Boxes. Texts
@@ -79,26 +78,9 @@ class TextEmbedding(BaseParallelWrapper[str, Any, Any]):
             name: self.encoder.space(env.observation_space(name)) for name in env.possible_agents
         }
 
-    def observation_space(self, agent: str) -> spaces.Space[Any]:
-        """Return the space of an agent's observations, always the same object."""
-        self.env.observation_space(agent)  # refuses agents that are not there
-        return self.observation_spaces[agent]
-
-    def reset(
-        self, seed: int | None = None, options: dict[str, Any] | None = None
-    ) -> tuple[dict[str, Any], dict[str, dict[str, Any]]]:
-        """Start an episode; see `WorldParallelEnv.reset`."""
-        observations, infos = self.env.reset(seed=seed, options=options)
-        return self._all(observations), infos
-
-    def step(self, actions: Mapping[str, Any]) -> Any:
-        """Let agents act; see `WorldParallelEnv.step`."""
-        observations, *rest = self.env.step(dict(actions))
-        return self._all(observations), *rest
-
-    def _all(self, observations: Mapping[str, Any]) -> dict[str, Any]:
-        """Embed the texts of each agent."""
-        return {name: self.encoder.observation(shown) for name, shown in observations.items()}
+    def changed(self, agent: str, shown: Any) -> Any:
+        """Embed the texts of an observation."""
+        return self.encoder.observation(shown)
 
 
 class TextEmbeddingEnv(gymnasium.ObservationWrapper[Any, Any, Any]):

@@ -13,7 +13,6 @@ from pathlib import Path
 from typing import Any
 
 import piase_gym
-from piase_gym.benchmarks.evaluation.journal import Journal
 from piase_gym.benchmarks.evaluation.levels import seeds_in, stored_counts
 from piase_gym.benchmarks.evaluation.policies import Policy, PolicyLike, read_policies
 from piase_gym.benchmarks.evaluation.protocol import PROTOCOL, SEEDS, EpisodeRecord, split_seeds
@@ -27,8 +26,8 @@ from piase_gym.benchmarks.references.references import (
     score_range_of,
     shipped,
 )
-from piase_gym.errors import ConfigError, PolicyError, StorageError, SuiteError
-from piase_gym.jobs import Backend, Threads, choose_backend, run_jobs
+from piase_gym.errors import ConfigError, PolicyError, ProtocolError, StorageError, SuiteError
+from piase_gym.jobs import Backend, LineFile, Threads, choose_backend, run_jobs
 from piase_gym.registry import task_spec, world_spec
 
 CHUNK = 10
@@ -37,6 +36,7 @@ BATCH = 100
 """The same, where they are played at once."""
 JOURNAL = "episodes.jsonl"
 RESULTS = "results.json"
+HEADER = {"journal": "piase_gym episodes", "protocol": PROTOCOL}
 
 SuiteLike = str | Path | Suite | Row | Iterable[str | Row]
 Progress = Callable[[EpisodeRecord, int, int], None]
@@ -102,10 +102,9 @@ def evaluate(
     """
     for module in modules:
         importlib.import_module(module)
-    if type(concurrency) is not int or concurrency < 1:
-        raise ConfigError(f"concurrency must be a positive integer, not {concurrency!r}")
-    if type(workers) is not int or workers < 1:
-        raise ConfigError(f"workers must be a positive integer, not {workers!r}")
+    for what, count in {"concurrency": concurrency, "workers": workers}.items():
+        if type(count) is not int or count < 1:
+            raise ConfigError(f"{what} must be a positive integer, not {count!r}")
     chosen, policies = read_suite(suite), read_policies(policy, name)
     split = chosen.split if split is None else split
     first = tuple(split_seeds(split, chosen.episodes if episodes is None else episodes))
@@ -122,43 +121,47 @@ def evaluate(
     run.skipped += [*missing, *fixed]
     if not run.wanted:
         raise SuiteError(f"nothing can be played: {run.skipped[0].what}")
-    waiting = [job for job in run.jobs if job.policy.waits]
-    others = [job for job in run.jobs if not job.policy.waits]
-    if workers > 1 or ray is not None:
-        _require_sendable(job.policy for job in others)
-    limit = None if timeout is None else lambda job: timeout * len(job.seeds)
-    backend = choose_backend(workers, ray if others else None, modules=modules, timeout=limit)
-    singles = chain.from_iterable(map(singly, waiting))
-    for record in chain(play_jobs(others, backend), play_jobs(singles, Threads(concurrency))):
-        run.found[_place(record)] = record
+    for record in run.play(workers, concurrency, ray, modules, timeout):
         if journal is not None:
             journal.add(record)
         if progress is not None:
             progress(record, len(run.found), len(run.wanted))
     if journal is not None and not journal.file.flush():
-        file = journal.file
-        unsaved = f"{file.error}; {file.unsaved} lines are not on disk. These results are "
-        unsaved += "whole; make room and evaluate again with the same folder to store them"
-        problems.append(Problem("storage", unsaved))
-    if references is None:
-        references = shipped()
-    elif isinstance(references, str | Path):
-        references = read_references(Path(references))
+        problems.append(_unsaved(journal))
     records = [run.found[_place(blank)] for blank in run.wanted]
     results = Results(
         suite=chosen.manifest(),
         split=split,
-        rows=tuple(_rows(settings, policies, records, references)),
+        rows=tuple(_rows(settings, policies, records, _read(references))),
         episodes=tuple(records),
         problems=tuple(problems),
         skipped=tuple(run.skipped),
         versions=versions(),
     )
-    if out is not None:
-        try:
-            results.save(Path(out) / RESULTS)
-        except StorageError as error:
-            results = replace(results, problems=(*problems, Problem("storage", str(error))))
+    return results if out is None else _saved(results, Path(out) / RESULTS)
+
+
+def _read(references: str | Path | References | None) -> References:
+    """Return the references that are meant; by default those that ship."""
+    if references is None:
+        return shipped()
+    return read_references(Path(references)) if isinstance(references, str | Path) else references
+
+
+def _unsaved(journal: Journal) -> Problem:
+    """Say that the disk did not take the journal."""
+    file = journal.file
+    unsaved = f"{file.error}; {file.unsaved} lines are not on disk. These results are "
+    unsaved += "whole; make room and evaluate again with the same folder to store them"
+    return Problem("storage", unsaved)
+
+
+def _saved(results: Results, path: Path) -> Results:
+    """Write results to a file; return them, with a problem if that could not be done."""
+    try:
+        results.save(path)
+    except StorageError as error:
+        return replace(results, problems=(*results.problems, Problem("storage", str(error))))
     return results
 
 
@@ -224,6 +227,48 @@ def _seeds_of(
     return found, problems
 
 
+class Journal:
+    """Episodes, a JSON line each; what was cut off is played again.
+
+    Attributes:
+        file: The lines.
+        records: Finished episodes by key.
+    """
+
+    def __init__(self, path: Path) -> None:
+        """Open a journal and read what it has.
+
+        Raises:
+            ProtocolError: If it is of another protocol version.
+            StorageError: If it cannot be read, or its folder cannot be made.
+        """
+        self.file = LineFile(path)
+        self.records: dict[str, EpisodeRecord] = {}
+        for line in self.file.found:
+            self._take(line)
+        if not self.file.found:
+            self.file.put(HEADER)
+
+    def _take(self, line: Mapping[str, Any]) -> None:
+        """Take in one line."""
+        if "journal" in line:
+            if line.get("protocol") != PROTOCOL:
+                raise ProtocolError(
+                    f"{self.file.path} is of protocol {line.get('protocol')!r}; this is protocol "
+                    f"{PROTOCOL}: choose another folder, or play anew there"
+                )
+            return
+        record = EpisodeRecord.from_json(line)
+        if record.fault is None:
+            self.records[record.key] = record
+
+    def add(self, record: EpisodeRecord) -> None:
+        """Keep a record, on disk if that is possible; never raises for a full disk."""
+        if record.fault is None:
+            self.records[record.key] = record
+        self.file.add(record.to_json())
+
+
 class _Run:
     """All episodes of an evaluation, those that a journal has and those to play."""
 
@@ -252,6 +297,26 @@ class _Run:
             size = BATCH if policy.batched else CHUNK
             parts = (left[start : start + size] for start in range(0, len(left), size))
             self.jobs += [replace(job, seeds=tuple(part)) for part in parts]
+
+    def play(
+        self,
+        workers: int,
+        concurrency: int,
+        ray: str | None,
+        modules: Sequence[str],
+        timeout: float | None,
+    ) -> Iterator[EpisodeRecord]:
+        """Play the jobs and yield each record; models that wait are asked from this process."""
+        waiting = [job for job in self.jobs if job.policy.waits]
+        others = [job for job in self.jobs if not job.policy.waits]
+        if workers > 1 or ray is not None:
+            _require_sendable(job.policy for job in others)
+        limit = None if timeout is None else lambda job: timeout * len(job.seeds)
+        backend = choose_backend(workers, ray if others else None, modules=modules, timeout=limit)
+        singles = chain.from_iterable(map(singly, waiting))
+        for record in chain(play_jobs(others, backend), play_jobs(singles, Threads(concurrency))):
+            self.found[_place(record)] = record
+            yield record
 
 
 def missing_reason(setting: Setting, policy: Policy) -> str | None:
@@ -306,6 +371,7 @@ def versions() -> dict[str, str]:
 __all__ = [
     "JOURNAL",
     "RESULTS",
+    "Journal",
     "Progress",
     "evaluate",
     "missing_reason",

@@ -23,12 +23,12 @@ from types import CodeType
 from typing import Any
 
 import numpy as np
-from gymnasium import spaces
 
 from piase_gym.agents import Agent, LLMAgent, Percept, make_agent, policies
 from piase_gym.agents.base import Action
 from piase_gym.agents.policy_registry import MODELS, families
 from piase_gym.agents.population import POPULATION
+from piase_gym.agents.space_data import action_spaces
 from piase_gym.benchmarks.evaluation.suites import Setting
 from piase_gym.benchmarks.references.models import ModelFolder, shipped_models
 from piase_gym.core.digest import digest_json
@@ -316,12 +316,7 @@ def check_fit(agent: Agent, world: World[Any, Any]) -> None:
     Raises:
         PolicyError: If they differ; the message names both.
     """
-    offered: list[spaces.Space[Any]] = []
-    if world.capabilities.discrete:
-        offered.append(spaces.Discrete(world.num_actions))
-    if world.capabilities.continuous:
-        offered.append(world.action_box)
-    for kind, here in (("observation", [world.vector_space]), ("action", offered)):
+    for kind, here in (("observation", [world.vector_space]), ("action", action_spaces(world))):
         wanted = getattr(agent, f"{kind}_space", None)
         if wanted is not None and wanted not in here:
             shown = " and ".join(map(str, here))

@@ -1,5 +1,5 @@
 """The command ``python -m piase_gym.benchmarks.speed``."""
 
-from piase_gym.benchmarks.speed.measure import run
+from piase_gym.benchmarks.speed.commands import run
 
 run("measure")

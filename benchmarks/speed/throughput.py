@@ -18,6 +18,7 @@ from pettingzoo import ParallelEnv
 
 import piase_gym
 from piase_gym.benchmarks.speed import c_kernel, peers
+from piase_gym.benchmarks.speed.commands import run
 from piase_gym.benchmarks.speed.shown import Section, Table
 from piase_gym.benchmarks.speed.timing import (
     ROUNDS,
@@ -208,6 +209,4 @@ def peer_words(found: Mapping[str, Any]) -> str:
 OPTIONS = {"rounds": "of every row", "seconds": "CPU-seconds of each"}
 
 if __name__ == "__main__":
-    from piase_gym.benchmarks.speed.measure import run
-
     run("throughput")

@@ -13,6 +13,7 @@ from numpy.typing import NDArray
 from piase_gym.agents.base import Action, BatchPercept
 from piase_gym.agents.sb3_network import Network, copy_network, load_network
 from piase_gym.agents.simple import SeededAgent, draw_at, draws_at, percept_of
+from piase_gym.agents.space_data import action_spaces
 from piase_gym.core.rng import GOLDEN, mix64
 from piase_gym.errors import PolicyError
 
@@ -111,11 +112,7 @@ class Sb3Agent(SeededAgent):
 
     def _require_fit(self, world: Any) -> None:
         """Raise `PolicyError` unless the model was trained for the spaces of a world."""
-        offered: list[spaces.Space[Any]] = []
-        if world.capabilities.discrete:
-            offered.append(spaces.Discrete(world.num_actions))
-        if world.capabilities.continuous:
-            offered.append(world.action_box)
+        offered = action_spaces(world)
         if self.observation_space != world.vector_space or self.action_space not in offered:
             shown = " and ".join(map(str, offered))
             raise self._misfit(f"{world.vector_space} and {shown} of {world.name}")

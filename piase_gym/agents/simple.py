@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
-from typing import Any
+from typing import Any, ClassVar
 
 import numpy as np
 from numpy.typing import NDArray
@@ -94,52 +94,49 @@ class NoopAgent(Agent):
         return np.full(len(batch.steps), batch.noop, np.int64)
 
 
-class OracleAgent(Agent):
-    """Plays the world's oracle, which sees the whole state."""
+class _PlayerOfWorld(Agent):
+    """Plays what the registry names for the world that it perceives."""
+
+    part: ClassVar[str]
+    """The field of `WorldSpec` that names it."""
+    called: ClassVar[str]
 
     def __init__(self, agent_id: str = "agent_0") -> None:
-        """Start without a plan."""
+        """Start without a player."""
         super().__init__(agent_id)
-        self._oracle: Any = None
+        self._player: Any = None
 
     def act(self) -> Action:
-        """Return the next command of the plan."""
+        """Return what the player does next."""
         percept = percept_of(self)
-        if self._oracle is None or self._oracle.world is not percept.world:
+        if self._player is None or self._player.world is not percept.world:
             spec = world_spec(percept.world.name)
-            if spec.oracle is None:
-                raise UnsupportedError(f"{spec.name} has no oracle")
-            self._oracle = load(spec.oracle, spec)(percept.world)
-        action: Action = self._oracle.act(percept.index)
+            player = getattr(spec, self.part)
+            if player is None:
+                raise UnsupportedError(f"{spec.name} has no {self.called}")
+            self._player = load(player, spec)(percept.world)
+        action: Action = self._player.act(percept.index)
         return action
+
+
+class OracleAgent(_PlayerOfWorld):
+    """Plays the world's oracle, which sees the whole state."""
+
+    part = called = "oracle"
 
     def internal_state(self) -> dict[str, Any] | None:
         """Tell where the oracle had not looked for plans long enough; see `GridOracle`."""
-        return {"cut_short": True} if getattr(self._oracle, "cut_short", False) else None
+        return {"cut_short": True} if getattr(self._player, "cut_short", False) else None
 
 
-class ScriptedAgent(Agent):
+class ScriptedAgent(_PlayerOfWorld):
     """Plays the world's script, which knows only what its agent may know."""
 
-    def __init__(self, agent_id: str = "agent_0") -> None:
-        """Start without a script."""
-        super().__init__(agent_id)
-        self._script: Any = None
+    part, called = "scripted", "script"
 
     def reset(self, seed: int) -> None:
         """Forget what the script has seen."""
-        self._script = None
-
-    def act(self) -> Action:
-        """Return what the script says."""
-        percept = percept_of(self)
-        if self._script is None or self._script.world is not percept.world:
-            spec = world_spec(percept.world.name)
-            if spec.scripted is None:
-                raise UnsupportedError(f"{spec.name} has no script")
-            self._script = load(spec.scripted, spec)(percept.world)
-        action: Action = self._script.act(percept.index)
-        return action
+        self._player = None
 
 
 def read_seed(state: Mapping[str, Any], name: str = "seed", most: int = 2**64 - 1) -> int:

@@ -9,6 +9,7 @@ import numpy as np
 from gymnasium import spaces
 from numpy.typing import ArrayLike, NDArray
 
+from piase_gym.core.world import World
 from piase_gym.errors import ConfigError
 
 MAX_SYMBOLS = 1 << 18
@@ -49,3 +50,13 @@ def read_space(data: Mapping[str, Any]) -> spaces.Space[Any]:
     dtype = np.dtype(data["dtype"]).type
     low, high = np.array(data["low"], dtype), np.array(data["high"], dtype)
     return spaces.Box(low, high, tuple(data["shape"]), dtype)
+
+
+def action_spaces(world: World[Any, Any]) -> list[spaces.Space[Any]]:
+    """Return the action spaces that a world has, text aside."""
+    found: list[spaces.Space[Any]] = []
+    if world.capabilities.discrete:
+        found.append(spaces.Discrete(world.num_actions))
+    if world.capabilities.continuous:
+        found.append(world.action_box)
+    return found

@@ -3,31 +3,21 @@
 from __future__ import annotations
 
 import contextlib
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
-from rich.console import RenderableType
-from rich.padding import Padding
-from rich.progress import (
-    BarColumn,
-    MofNCompleteColumn,
-    Progress,
-    TimeElapsedColumn,
-    TimeRemainingColumn,
-)
 from rich.table import Table
-from rich.text import Text
 
 from piase_gym.cli.console import console, errors
-from piase_gym.cli.options import KeyEnv, Ray, import_modules
+from piase_gym.cli.options import KeyEnv, Modules, Ray
+from piase_gym.cli.results import EpisodeBar, conclude, show_learned, show_results, tell, write
 from piase_gym.core.files import require_folder
 from piase_gym.errors import ConfigError, UnknownNameError
 from piase_gym.jobs import choose_backend
 
 if TYPE_CHECKING:
-    from piase_gym.benchmarks.evaluation.protocol import EpisodeRecord
     from piase_gym.benchmarks.evaluation.results import Results
     from piase_gym.benchmarks.evaluation.suites import Problem, Suite
 
@@ -47,10 +37,6 @@ Policies = Annotated[
 ]
 Episodes = Annotated[
     int | None, typer.Option("--episodes", "-n", metavar="N", min=1, help="Seeds a task.")
-]
-Modules = Annotated[
-    list[str] | None,
-    typer.Option("--module", "-m", help="A module to import first, which registers worlds."),
 ]
 DEFAULT_OUT = Path("bench")
 SMOKE = ("random", "scripted", "oracle")
@@ -93,7 +79,7 @@ def standard(
 ) -> None:
     """Play the suite that papers report, on held-out seeds, scenarios and partners."""
     if references:
-        _show_learned()
+        show_learned()
         return
     _run("standard", out, (workers, ray), episodes, split, policy, STANDARD, module)
 
@@ -171,7 +157,6 @@ def language_model(
     from piase_gym.agents.llm.prompt import TEMPLATE, read_prompt
     from piase_gym.benchmarks.evaluation.models import BESIDE, TASKS, evaluate_model
 
-    import_modules(module)
     agent = LLMAgent(
         model,
         base_url,
@@ -184,7 +169,7 @@ def language_model(
         timeout=timeout,
         budget=Budget(tokens, cost, prices=price),
     )
-    with _Bar() as bar:
+    with EpisodeBar() as bar:
         results = evaluate_model(
             agent,
             (TASKS if not task else task[0] if len(task) == 1 else tuple(task)),
@@ -200,11 +185,8 @@ def language_model(
         )
     show_results(results)
     console.print(f"prompt {agent.prompt.id}; {agent.budget.usage}", soft_wrap=True)
-    _report(out)
-    _tell(results.problems)
-    if any(row.faults for row in results.rows):
-        console.print("[bold red]some episodes have no result[/]; run again to play them")
-        raise typer.Exit(1)
+    write(out)
+    conclude(results)
 
 
 @bench.command()
@@ -231,13 +213,13 @@ def throughput(
     for name, why in found["failed"].items():
         console.print(f"[yellow]{name} failed:[/] {why}")
     store_throughput(found, out)
-    _report(out)
+    write(out)
 
 
 @bench.command()
 def report(out: Out = DEFAULT_OUT) -> None:
     """Write the report anew from the stored results."""
-    _report(out)
+    write(out)
 
 
 @bench.command()
@@ -269,7 +251,6 @@ def references(
     from piase_gym.benchmarks.references import measure
     from piase_gym.benchmarks.references.references import FILE, read_references
 
-    import_modules(module)
     target = Path(measure.__file__).with_name(FILE) if out is None else out
     require_folder(target.parent)
     if target.is_dir():
@@ -281,8 +262,8 @@ def references(
         if ray is not None:  # one connection for all of it
             stack.enter_context(contextlib.closing(choose_backend(ray=ray)))
         if train:
-            _tell(_train(measure.reference_suite(None, task or ()), (workers, ray), missing))
-        bar = stack.enter_context(_Bar())
+            tell(_train(measure.reference_suite(None, task or ()), (workers, ray), missing))
+        bar = stack.enter_context(EpisodeBar())
         found, problems = measure.measure_references(
             policies=read_choices(policy, ()),
             episodes=episodes,
@@ -298,7 +279,7 @@ def references(
         found = measure.merged(read_references(target), found)
     measure.write_references(target, found)
     console.print(f"{len(found['settings'])} tasks are in {target}")
-    _tell(problems)
+    tell(problems)
 
 
 @bench.command()
@@ -331,30 +312,7 @@ def learners(
         console.print(line, soft_wrap=True)
 
     require_folder(folder)
-    _tell(train_all(folder, rows, seeds=seeds, report=told))
-
-
-def _show_learned() -> None:
-    """Show of every setting of the standard suite what the best learner came to."""
-    from piase_gym.benchmarks.evaluation.suites import standard
-    from piase_gym.benchmarks.evaluation.tables import aligned
-    from piase_gym.benchmarks.references.learned import best, learned
-
-    known = learned()
-    lines = [("task", "learner", "runs", "gets", "wins", "random wins", "")]
-    labels = [s.label for split in ("held_out", "dev") for s in standard().settings(split)[0]]
-    for label in dict.fromkeys(labels):
-        if label not in known:
-            lines.append((label, "none", "", "", "", "", "not trained"))
-            continue
-        row = best(known[label])
-        won = "" if row.success is None else f"{row.success.estimate:.0%}"
-        random = "" if row.random_success is None else f"{row.random_success:.0%}"
-        mark = "open" if row.at_random_level else ""
-        gets = f"{row.value.estimate:.2f}"
-        lines.append((label, row.learner, str(row.runs), gets, won, random, mark))
-    typer.echo(aligned(lines))
-    typer.echo("open: the best learner is at random level; see docs/open_problems.md")
+    tell(train_all(folder, rows, seeds=seeds, report=told))
 
 
 def _train(suite: Suite, who: tuple[int, str | None], missing: bool) -> list[Problem]:
@@ -417,9 +375,8 @@ def _run(
     from piase_gym.benchmarks.evaluation.evaluate import evaluate
     from piase_gym.benchmarks.evaluation.suites import read_suite
 
-    import_modules(module)
     suite, policies = read_suite(name), read_choices(policy, usual)
-    with _Bar() as bar:
+    with EpisodeBar() as bar:
         results = evaluate(
             policies,
             suite,
@@ -434,41 +391,10 @@ def _run(
     show_results(results)
     try:
         _film(suite, results, policies, out)
-        _report(out)
+        write(out)
     except OSError as error:
         errors.print(f"[yellow]no report:[/] {error}", soft_wrap=True)
-    _tell(results.problems)
-    if any(row.faults for row in results.rows):
-        console.print("[bold red]some episodes have no result[/]; run again to play them")
-        raise typer.Exit(1)
-
-
-class _Bar(Progress):
-    """A progress bar of episodes, below the name of what was played last.
-
-    What is not shown on a terminal gets a line after every tenth of the episodes.
-    """
-
-    def __init__(self) -> None:
-        """Begin with nothing."""
-        parts = (BarColumn(20), MofNCompleteColumn(), TimeElapsedColumn(), TimeRemainingColumn())
-        self._name, self._told = "starting", 0
-        super().__init__(*parts, console=errors, transient=True, disable=not errors.is_terminal)
-        self._task = self.add_task("", total=None)
-
-    def get_renderables(self) -> Iterator[RenderableType]:
-        """Yield the name and the bar."""
-        yield Text(self._name)
-        yield self.make_tasks_table(self.tasks)
-
-    def show(self, record: EpisodeRecord, done: int, whole: int) -> None:
-        """Show one more episode."""
-        self._name = f"{record.setting}, {record.policy}"
-        self.update(self._task, completed=done, total=whole)
-        tenth = 10 * done // whole
-        if not errors.is_terminal and tenth > self._told:
-            self._told = tenth
-            errors.print(f"{done} of {whole} episodes", soft_wrap=True)
+    conclude(results)
 
 
 def _film(suite: Suite, results: Results, policies: Any, out: Path) -> None:
@@ -477,43 +403,3 @@ def _film(suite: Suite, results: Results, policies: Any, out: Path) -> None:
 
     settings, _ = suite.settings(results.split)
     make_films(settings, policies, results, out)
-
-
-def show_results(results: Results) -> None:
-    """Print the results of each task, below its full name, and who did not play what."""
-    from piase_gym.benchmarks.evaluation import tables
-
-    rows = tables.result_rows(results)
-    raw = tables.HEAD.index("raw value")
-    cells = [(*row[1:raw], *row[raw + 1 : -1]) for row in (tables.HEAD, *rows)]
-    head, *lines = tables.aligned(cells).splitlines()
-    console.print(f"  {head}", soft_wrap=True, markup=False)
-    task = None
-    for row, line in zip(rows, lines, strict=True):
-        if row[0] != task:
-            task = row[0]
-            console.print(Text(task, "bold cyan"), soft_wrap=True)
-        console.print(f"  {line}", soft_wrap=True, markup=False)
-        told = [f"{tables.HEAD[raw]} {row[raw]}", row[-1]]
-        for part in filter(None, told):
-            console.print(Padding(Text(part, "dim"), (0, 0, 0, 4)))
-    for note in tables.one_run_note(results):
-        console.print(note, soft_wrap=True, markup=False)
-    for why, names in tables.by_reason(results.skipped).items():
-        console.print(f"not played: {', '.join(names)}: {why}", soft_wrap=True, markup=False)
-
-
-def _report(out: Path) -> None:
-    """Write the report and say where it is."""
-    from piase_gym.benchmarks.evaluation.report import write_report
-
-    for path in write_report(out):
-        console.print(f"wrote {path}")
-
-
-def _tell(problems: Sequence[Problem]) -> None:
-    """Print problems; any is a failure."""
-    for problem in problems:
-        errors.print(f"[bold red]problem:[/] {problem.where}: {problem.what}", soft_wrap=True)
-    if problems:
-        raise typer.Exit(1)

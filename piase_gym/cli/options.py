@@ -21,6 +21,7 @@ from pydantic import TypeAdapter, ValidationError
 import piase_gym
 from piase_gym.agents import policies
 from piase_gym.agents.policy_registry import families
+from piase_gym.cli.describing import config_rows
 from piase_gym.errors import ConfigError, PiaseError
 from piase_gym.names import look_up
 from piase_gym.registry import load, world_spec
@@ -66,8 +67,6 @@ def complete_worlds(incomplete: str) -> Completions:
 
 def complete_settings(ctx: typer.Context, incomplete: str) -> Completions:
     """Complete the keys of the chosen world's config, and the values that can be listed."""
-    from piase_gym.cli.info import config_rows
-
     try:
         spec = look_up(_chosen(ctx)).spec
         model = load(spec.config, spec)

@@ -24,8 +24,8 @@ from piase_gym.errors import (
     need,
     suggest,
 )
-from piase_gym.jobs import LineFile, Outcome, choose_backend, run_jobs
-from piase_gym.jobs.folders import out_folder
+from piase_gym.jobs import Backend, LineFile, Outcome, choose_backend, run_jobs
+from piase_gym.jobs.folders import OutFolder, out_folder
 
 Progress = Callable[[Outcome[Shard], int, int], None]
 
@@ -90,11 +90,6 @@ def collect(
         raise ConfigError(f"unknown kind of episodes {keep!r}; {suggest(keep, KINDS)}")
     setting = _setting_of(task, config or {})
     policies = _policies_of(setting, policy, others or {})
-    world = make_world(setting)
-    try:
-        Players(world, policies)  # sees that they fit, before anything is begun
-    finally:
-        world.close()
     each = -(-steps // (shards * num_envs))
     plan = {
         "format": FORMAT,
@@ -119,22 +114,38 @@ def collect(
             for k in range(shards)
             if k not in known
         ]
-        errors: list[JobError] = []
         backend = choose_backend(workers, ray if jobs else None, modules=modules)
-        for number, outcome in enumerate(run_jobs(jobs, make_shard, backend, name=str), start=1):
-            if outcome.error is None:
-                entry, files = outcome.value
-                offered.take(files)
-                known[outcome.job.number] = entry
-                journal.add({"shard": outcome.job.number, **entry})
-            else:
-                errors.append(outcome.error)
-            progress(outcome, number, len(jobs))
-    if errors:
-        raise errors[0]
+        known |= _made(jobs, backend, journal, offered, progress)
     manifest = {**plan, "shards": [known[k] for k in range(shards)]}
     write_json(folder / MANIFEST, manifest)
     return read_manifest(folder)
+
+
+def _made(
+    jobs: Sequence[Shard],
+    backend: Backend,
+    journal: LineFile,
+    offered: OutFolder,
+    progress: Progress,
+) -> dict[int, dict[str, Any]]:
+    """Make shards, and return their entries by number.
+
+    Raises:
+        JobError: At the end, if some could not be made.
+    """
+    found, errors = {}, list[JobError]()
+    for number, outcome in enumerate(run_jobs(jobs, make_shard, backend, name=str), start=1):
+        if outcome.error is None:
+            entry, files = outcome.value
+            offered.take(files)
+            found[outcome.job.number] = entry
+            journal.add({"shard": outcome.job.number, **entry})
+        else:
+            errors.append(outcome.error)
+        progress(outcome, number, len(jobs))
+    if errors:
+        raise errors[0]
+    return found
 
 
 def _setting_of(task: str, config: Mapping[str, Any]) -> Setting:
@@ -160,6 +171,11 @@ def _policies_of(
     for one in found:
         if lack := missing_reason(setting, one):
             raise UnsupportedError(lack)
+    world = make_world(setting)
+    try:
+        Players(world, tuple(found))  # sees that they fit, before anything is begun
+    finally:
+        world.close()
     return tuple(found)
 
 

@@ -5,8 +5,8 @@ The shared memory (`piase_gym.core.shared_memory`) and what an agent remembers
 makes: its facts have their fields, and its texts and vectors end with them, in one order.
 """
 
-# `ShowsAdditions` is mixed into worlds, which have what is abstract in `World`.
-# mypy: disable-error-code="safe-super"
+# `ShowsAdditions` is mixed into worlds; mypy cannot know that its `super()` is one.
+# mypy: disable-error-code="misc, call-arg, no-any-return"
 
 from __future__ import annotations
 
@@ -14,16 +14,32 @@ import functools
 from abc import ABC, abstractmethod
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, replace
-from typing import Any, ClassVar, NamedTuple
+from typing import Any, ClassVar, NamedTuple, Protocol
 
 import numpy as np
 from gymnasium.spaces import Box
 from numpy.typing import NDArray
 
 from piase_gym.core.digest import digest_json
-from piase_gym.core.facts import Act, Facts, Manual, StepResult
-from piase_gym.core.world import World
+from piase_gym.core.facts import Act, Facts, StepResult
+from piase_gym.core.mailbox import Mailbox
+from piase_gym.core.manual import Manual
+from piase_gym.core.surroundings import Surroundings
 from piase_gym.errors import SnapshotError, UnsupportedError
+
+
+class Perceiving(Protocol):
+    """What an addition asks of its world; see `piase_gym.core.world.World`."""
+
+    mailboxes: Mailbox | None
+
+    def surroundings(self, facts: Any) -> Surroundings:
+        """Return facts in the words of the PiaSE documents."""
+        ...
+
+    def perceived(self, facts: Any) -> Mapping[str, Any]:
+        """Return what an agent perceives that it may have to remember."""
+        ...
 
 
 class Addition(ABC):
@@ -60,14 +76,14 @@ class Addition(ABC):
         """Forget everything, as at a reset."""
 
     @abstractmethod
-    def note(self, world: World[Any, Any], agent: int, facts: Any) -> None:
+    def note(self, world: Perceiving, agent: int, facts: Any) -> None:
         """Take note of what an agent perceives in this step."""
 
     def pass_step(self) -> None:
         """Take note that a step has been done."""
 
     @abstractmethod
-    def shown(self, world: World[Any, Any], agent: int) -> Any:
+    def shown(self, world: Perceiving, agent: int) -> Any:
         """Return what an agent is shown now: the value of the field."""
 
     @staticmethod
@@ -113,9 +129,17 @@ class TextWriterWithAdditions:
         return "\n".join([self.own(kept.own, agent), *more])
 
 
-class ShowsAdditions(World[Any, Any]):
+class ShowsAdditions:
     """A world that shows additions; mixed into its class by `showing`."""
 
+    name: str
+    agents: Sequence[str]
+    alive: Sequence[bool]
+    config: Any
+    mailboxes: Mailbox | None
+    surroundings: Callable[[Any], Surroundings]
+    perceived: Callable[[Any], Mapping[str, Any]]
+    to_text: Callable[[Any, Any], str]
     addition_types: ClassVar[tuple[type[Addition], ...]] = ()
     _stepping = False
 
@@ -124,7 +148,7 @@ class ShowsAdditions(World[Any, Any]):
         self.additions: list[Addition] = []
         self._noted, self._took_part = False, set[int]()
         self._adds = False  # while the world is made it asks itself for facts
-        self._own_text_length = World.text_length
+        self._own_text_length: int = super().text_length
         super().__init__(config)
         self.additions = [addition(self.agents) for addition in self.addition_types]
         self._adds = True
@@ -281,7 +305,7 @@ class ShowsAdditions(World[Any, Any]):
         """Return a copy as the world does; if all is shared, one in which the others have hints."""
         self._keep_up()
         shared = any(part.of_all for part in self.addition_types)
-        return World.twin(self, agent) if shared else super().twin(agent)
+        return super().hinted_twin(agent) if shared else super().twin(agent)
 
     def new_batch(self, count: int, configs: Sequence[Any]) -> Any:
         """Say that kernels do not know it."""
@@ -300,9 +324,7 @@ def _bounds(kind: Any) -> tuple[float, float]:
 
 
 @functools.cache
-def showing(
-    kind: type[World[Any, Any]], additions: tuple[type[Addition], ...]
-) -> type[World[Any, Any]]:
+def showing(kind: type[Any], additions: tuple[type[Addition], ...]) -> type[Any]:
     """Return a class of worlds that show additions."""
     claimed = replace(kind.capabilities, batched=False)
 

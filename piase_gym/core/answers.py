@@ -99,6 +99,45 @@ def _read(reply: str, reads: Sequence[Reads], multiline: bool) -> Answer | Inval
     return found._replace(thinking="\n".join(filter(None, (thinking, found.thinking))))
 
 
+def read_reply(
+    reply: object,
+    read: Callable[[object], Command | InvalidAction],
+    check: Callable[[Command], Command | InvalidAction],
+    legal: Callable[[Command], bool],
+    multiline: bool,
+) -> Command | InvalidAction:
+    """Return the command that a reply stands for; a line that is one is read as it is.
+
+    Args:
+        reply: What the model wrote.
+        read: Reads a line.
+        check: Checks a command that comes as data.
+        legal: Tells whether a command is legal now.
+        multiline: Whether a command may have several lines.
+    """
+    found = read(reply)
+    if not isinstance(reply, str) or (isinstance(found, Command) and "\n" not in reply):
+        return found
+
+    def reads(line: str) -> bool:
+        return isinstance(read(line), Command)
+
+    def reads_legal(line: str) -> bool:
+        command = read(line)
+        return isinstance(command, Command) and legal(command)
+
+    answer = read_answer(reply, (reads_legal, reads), multiline)
+    if not isinstance(answer, Answer):
+        return answer if "\n" in reply.strip() else found
+    if isinstance(answer.command, Command):
+        return check(answer.command)
+    last = read(answer.command)
+    if isinstance(last, Command):
+        return last
+    bare = read(answer.command.rstrip(" .!"))
+    return bare if isinstance(bare, Command) else last
+
+
 def read_tool_calls(calls: Sequence[tuple[str, Any]]) -> Answer | InvalidAction:
     """Return the command of a reply's tool calls.
 

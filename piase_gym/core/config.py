@@ -154,6 +154,14 @@ class WorldConfig(BaseModel):
         """Whether views end with what agents remember; see `piase_gym.core.recall`."""
         return False
 
+    @property
+    def latecomers(self) -> dict[int, int | None]:
+        """Who is not there at the start, with the step after which it enters, if it is fixed.
+
+        Worlds whose agents can come late have a field `join_at`.
+        """
+        return {agent: at for agent, at in enumerate(getattr(self, "join_at", ())) if at != 0}
+
     def sizes(self) -> Envelope:
         """Return this config's own sizes, as an envelope."""
         return Envelope(agents=self.agents)
@@ -224,6 +232,21 @@ def require_fit(world: str, envelope: Envelope, sizes: Envelope) -> None:
             f"{world}: {', '.join(excess)} does not fit the envelope that fixed the spaces; "
             f"make the environment with envelope={envelope.union(sizes).model_dump()!r}"
         )
+
+
+def require_same_additions(world: str, config: WorldConfig, other: WorldConfig) -> None:
+    """Check that another config adds the same to the views of its world.
+
+    Raises:
+        EnvelopeError: If it does not: then it has other spaces.
+    """
+    for adds, setting in (("shared_memory", "shared_memory"), ("remembers", "recall")):
+        if getattr(config, adds) != getattr(other, adds):
+            mine, wanted = getattr(config, setting), getattr(other, setting)
+            raise EnvelopeError(
+                f"{world}: {setting}={wanted!r} has other spaces than {setting}={mine!r}; "
+                "make another environment"
+            )
 
 
 def larger(config: Any, envelope: Envelope, more: Mapping[str, int]) -> Any:

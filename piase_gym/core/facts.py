@@ -1,10 +1,10 @@
-"""What worlds say and are told: capabilities, facts, acts and what became of them, words."""
+"""What worlds say and are told: capabilities, facts, acts and what became of them."""
 
 from __future__ import annotations
 
 import operator
-from collections.abc import Callable, Collection, Mapping, Sequence
-from dataclasses import dataclass, field
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass
 from typing import Any, Generic, NamedTuple, TypeVar
 
 import numpy as np
@@ -206,26 +206,3 @@ def shared(rewards: Sequence[float], playing: Sequence[int]) -> list[float]:
     """Return the mean reward of those in play for each of them, and 0.0 for the others."""
     mean = sum_in_order(rewards[agent] for agent in playing) / len(playing) if playing else 0.0
     return [mean if agent in playing else 0.0 for agent in range(len(rewards))]
-
-
-@dataclass(frozen=True)
-class Manual:
-    """The words of a world's prompt; `World.instructions` sets them together.
-
-    Attributes:
-        rules: How the world works, in a few sentences.
-        rewards: What is rewarded and punished, with numbers.
-        goals: For each agent number, what it is to achieve.
-        milestones: The names of the milestones that can be reached; by default, of all.
-        example: Part of an observation, and the command that fits it.
-        unused: Verbs that can do nothing in this config; the prompt leaves them out.
-        end: When an episode is over, where that is not only after `max_steps`.
-    """
-
-    rules: str
-    rewards: str
-    goals: Callable[[int], str] = field(default=lambda _agent: "")
-    end: str = ""
-    milestones: Collection[str] | None = None
-    example: tuple[str, str] | None = None
-    unused: Collection[str] = ()

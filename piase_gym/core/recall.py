@@ -23,7 +23,7 @@ from typing import Any, ClassVar
 import numpy as np
 from numpy.typing import NDArray
 
-from piase_gym.core.additions import Addition
+from piase_gym.core.additions import Addition, Perceiving
 from piase_gym.core.facts import Remembered
 from piase_gym.core.jsonable import jsonable
 from piase_gym.core.shared_memory import (
@@ -36,7 +36,6 @@ from piase_gym.core.shared_memory import (
     read_place,
 )
 from piase_gym.core.text_encoding import HINT_CODE, hash_text, one_line, unescape
-from piase_gym.core.world import World
 from piase_gym.errors import SnapshotError, TextParseError
 
 MOST, LONGEST = 16, 60
@@ -78,7 +77,7 @@ class Recall(Addition):
         self.steps = 0
         self.known: list[dict[str, tuple[Any, int]]] = [{} for _ in self.agents]
 
-    def note(self, world: World[Any, Any], agent: int, facts: Any) -> None:
+    def note(self, world: Perceiving, agent: int, facts: Any) -> None:
         """Take note of what an agent perceives."""
         for name, place in world.perceived(facts).items():
             self.known[agent][name[:LONGEST]] = place_of(jsonable(place)), self.steps
@@ -87,7 +86,7 @@ class Recall(Addition):
         """Let what was perceived be a step older."""
         self.steps += 1
 
-    def shown(self, world: World[Any, Any], agent: int) -> tuple[Remembered, ...]:
+    def shown(self, world: Perceiving, agent: int) -> tuple[Remembered, ...]:
         """Return what an agent remembers, the latest first."""
         found = [
             Remembered(name, place, min(OLDEST, self.steps - seen))

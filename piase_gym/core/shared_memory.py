@@ -25,7 +25,7 @@ from typing import Any, ClassVar
 import numpy as np
 from numpy.typing import NDArray
 
-from piase_gym.core.additions import Addition
+from piase_gym.core.additions import Addition, Perceiving
 from piase_gym.core.commands import MAX_LINE
 from piase_gym.core.facts import SharedView
 from piase_gym.core.jsonable import jsonable
@@ -33,7 +33,6 @@ from piase_gym.core.mailbox import EVERYONE, Mailbox, Message
 from piase_gym.core.models import SharedMemory
 from piase_gym.core.surroundings import Surroundings
 from piase_gym.core.text_encoding import HINT_CODE, hash_text, one_line, unescape
-from piase_gym.core.world import World
 from piase_gym.errors import SnapshotError, TextParseError
 
 MOST_OBJECTS, LONGEST_NAME, LETTERS = 64, 60, 5
@@ -303,11 +302,11 @@ class SharedMemoryAddition(Addition):
         """Forget everything."""
         self.knowledge.clear()
 
-    def note(self, world: World[Any, Any], agent: int, facts: Any) -> None:
+    def note(self, world: Perceiving, agent: int, facts: Any) -> None:
         """Take note of what an agent perceives."""
         self.knowledge.note(self.agents[agent], world.surroundings(facts))
 
-    def shown(self, world: World[Any, Any], agent: int) -> SharedView:
+    def shown(self, world: Perceiving, agent: int) -> SharedView:
         """Return what is shown now, to all alike."""
         known = self.knowledge
         known.positions = {n: known.positions[n] for n in self.agents if n in known.positions}

@@ -28,6 +28,7 @@ Rules that every world keeps:
 from __future__ import annotations
 
 import copy
+import functools
 from abc import ABC, abstractmethod
 from collections.abc import Callable, Collection, Mapping, Sequence
 from typing import Any, ClassVar, Generic, Self, cast
@@ -36,7 +37,8 @@ import numpy as np
 from gymnasium.spaces import Box
 from numpy.typing import NDArray
 
-from piase_gym.core.answers import HOW_TO_ANSWER, Answer, read_answer
+from piase_gym.core.additions import ShowsAdditions, showing
+from piase_gym.core.answers import read_reply
 from piase_gym.core.commands import (
     Command,
     InvalidAction,
@@ -47,7 +49,7 @@ from piase_gym.core.commands import (
     read_command,
     write_command,
 )
-from piase_gym.core.config import require_fit
+from piase_gym.core.config import require_fit, require_same_additions
 from piase_gym.core.difficulty import DifficultyParameter, Element, PerAgentField, adjust, introduce
 from piase_gym.core.digest import digest_json
 from piase_gym.core.facts import (
@@ -59,7 +61,6 @@ from piase_gym.core.facts import (
     DecodedAction,
     F,
     Facts,
-    Manual,
     StepResult,
     TextWriter,
     check_box,
@@ -69,14 +70,17 @@ from piase_gym.core.facts import (
 )
 from piase_gym.core.last_step import LastStep
 from piase_gym.core.mailbox import Mailbox
+from piase_gym.core.manual import Manual
 from piase_gym.core.objects import Objects, agent_of, in_sight
+from piase_gym.core.recall import Recall
 from piase_gym.core.script.checks import check_script
 from piase_gym.core.script.observables import Observable
 from piase_gym.core.script.run import ScriptRun
 from piase_gym.core.script.single import play_script
+from piase_gym.core.shared_memory import SharedMemoryAddition
 from piase_gym.core.snapshot import DAMAGE, SNAPSHOT_SCHEMA, check_snapshot
 from piase_gym.core.surroundings import Surroundings, surroundings_by_name
-from piase_gym.errors import ConfigError, EnvelopeError, SnapshotError, UnsupportedError
+from piase_gym.errors import ConfigError, SnapshotError, UnsupportedError
 
 __all__ = [
     "HINT_TEXT",
@@ -99,10 +103,6 @@ __all__ = [
 
 RANDOM_PARTS = frozenset({"seed", "keys", "counters", "streams", "channel", "luck"})
 """What states call their seeds and random streams."""
-OBSERVATIONS = (
-    "Each observation opens with your last step: the command as it was understood, its outcome "
-    "(ok, failed, illegal if it was impossible then, unparsable, ...) and the reward."
-)
 
 
 class World(ABC, Generic[C, F]):
@@ -192,15 +192,10 @@ class World(ABC, Generic[C, F]):
         """Return `kind_for`, or where the config adds something to the views, what shows it."""
         kind = cls.kind_for(config)
         kind = kind if issubclass(kind, cls) else cls
-        if not config.shared_memory and not config.remembers:
+        additions = (Recall,) * config.remembers + (SharedMemoryAddition,) * config.shared_memory
+        if not additions or issubclass(kind, ShowsAdditions):
             return kind
-        from piase_gym.core.additions import ShowsAdditions, showing
-        from piase_gym.core.recall import Recall
-        from piase_gym.core.shared_memory import SharedMemoryAddition
-
-        shared = (SharedMemoryAddition,) * config.shared_memory
-        additions = ((Recall,) * config.remembers) + shared
-        return kind if issubclass(kind, ShowsAdditions) else showing(kind, additions)
+        return showing(kind, additions)
 
     @classmethod
     def capabilities_of(cls, config: C) -> Capabilities:
@@ -353,15 +348,7 @@ class World(ABC, Generic[C, F]):
             EnvelopeError: If the config does not fit the envelope of this world, or does not show
                 the shared memory as this world does.
         """
-        for name in ("shared_memory", "remembers"):
-            mine, other = getattr(self.config, name), getattr(config, name)
-            if mine != other:
-                setting = name if name == "shared_memory" else "recall"
-                mine, other = getattr(self.config, setting), getattr(config, setting)
-                raise EnvelopeError(
-                    f"{self.name}: {setting}={other!r} has other spaces than {setting}={mine!r}; "
-                    "make another environment"
-                )
+        require_same_additions(self.name, self.config, config)
         require_fit(self.name, self.envelope, config.sizes())
         check_script(type(self), config, self.agents)
 
@@ -699,27 +686,9 @@ class World(ABC, Generic[C, F]):
 
         A line that is a command is read as it is; see `piase_gym.core.answers` for the rest.
         """
-        found = self.read(agent, reply)
-        if not isinstance(reply, str) or (isinstance(found, Command) and "\n" not in reply):
-            return found
-
-        def reads(line: str) -> bool:
-            return isinstance(self.read(agent, line), Command)
-
-        def legal(line: str) -> bool:
-            command = self.read(agent, line)
-            return isinstance(command, Command) and self.legal(agent, command)
-
-        answer = read_answer(reply, (legal, reads), self.multiline)
-        if not isinstance(answer, Answer):
-            return answer if "\n" in reply.strip() else found
-        if isinstance(answer.command, Command):
-            return self.check(agent, answer.command)
-        last = self.read(agent, answer.command)
-        if isinstance(last, Command):
-            return last
-        bare = self.read(agent, answer.command.rstrip(" .!"))
-        return bare if isinstance(bare, Command) else last
+        read, check = functools.partial(self.read, agent), functools.partial(self.check, agent)
+        legal = functools.partial(self.legal, agent)
+        return read_reply(reply, read, check, legal, self.multiline)
 
     def check(self, agent: int, command: Command) -> Command | InvalidAction:
         """Check a command that came as data."""
@@ -762,25 +731,16 @@ class World(ABC, Generic[C, F]):
 
     def instructions(self, agent: int) -> str:
         """Return the versioned prompt for an agent: rules, goal, commands, rewards."""
-        manual = self.manual
         own = self.script.words(agent, 0) if self.script is not None else None
-        goal = " ".join(filter(None, (manual.goals(agent), own and own.removeprefix("Goal: "))))
-        verbs = [verb for verb in self.grammar if verb.name not in manual.unused]
-        commands = [f"- {verb.usage}: {verb.description}" for verb in verbs]
-        version = self.version_of(self.config)
-        reached = self.milestones if manual.milestones is None else manual.milestones
-        names = ", ".join(name.replace("_", " ") for name in reached)
-        end = manual.end or f"An episode ends after {self.config.max_steps} steps at the latest."
-        parts = [
-            f"You are {self.agents[agent]} in {self.name} (version {version}).",
-            manual.rules,
-            f"Goal: {goal}" if goal else "",
-            f"{HOW_TO_ANSWER} The commands:\n" + "\n".join(commands),
-            f"Rewards: {manual.rewards}" + (f"\nMilestones: {names}." if names else ""),
-            f"{end} {OBSERVATIONS}",
-            "Example: {}\nAction: {}".format(*manual.example) if manual.example else "",
-        ]
-        return "\n\n".join(filter(None, parts))
+        return self.manual.prompt(
+            f"You are {self.agents[agent]} in {self.name} "
+            f"(version {self.version_of(self.config)}).",
+            agent,
+            own and own.removeprefix("Goal: "),
+            self.grammar,
+            self.milestones,
+            self.config.max_steps,
+        )
 
     def tools(self, agent: int) -> list[dict[str, Any]]:
         """Return the grammar as JSON Schema tool calls."""
@@ -885,6 +845,10 @@ class World(ABC, Generic[C, F]):
         as whether a door that looks closed is locked. ``None`` says that nothing is hidden now.
         The default gives the others hints; worlds change what else they hide.
         """
+        return self.hinted_twin(agent)
+
+    def hinted_twin(self, agent: int) -> Self | None:
+        """Return a copy in which the others have hints, or ``None`` if nobody else is in play."""
         others = [k for k, plays in enumerate(self.alive) if plays and k != agent]
         if not others:
             return None

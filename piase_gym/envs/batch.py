@@ -27,12 +27,12 @@ from piase_gym.envs.batch_checks import (
     check_snapshot,
     find_slots,
     read_snapshot,
-    require_memory,
 )
-from piase_gym.envs.live import Modified, modify_slots
+from piase_gym.envs.live import Modified
 from piase_gym.envs.observations import ObservationStyle
 from piase_gym.envs.partners import BatchPartners, Partners, agent_number, read_partners
 from piase_gym.envs.runner import MOST_DRAWS
+from piase_gym.envs.slot_configs import SlotConfigs
 from piase_gym.errors import (
     ActionError,
     ClosedError,
@@ -45,15 +45,14 @@ from piase_gym.errors import (
 )
 from piase_gym.registry import load
 from piase_gym.worlds.array_world import ArrayWorld
-from piase_gym.worlds.batch_arrays import bytes_of, packed, stacked
-from piase_gym.worlds.scripted_batch import BatchScripts, scripts_of
+from piase_gym.worlds.batch_arrays import bytes_of, packed
 
 AUTORESET = {"disabled": 0, "next_step": 1, "same_step": 2}
+"""How kernels know the modes of autoreset."""
 BEFORE_FIRST = np.uint64(2**64 - 1)
+"""The number of an episode after which the next is number 0, that of the given seed itself."""
 MOST_SHOWN = 32
 """Of so many configs worlds are kept to look at slots with, for a config takes long to take."""
-"""The number of an episode after which the next is number 0, that of the given seed itself."""
-"""How kernels know the modes of autoreset."""
 Infos = dict[str, Any]
 Step = tuple[NDArray[Any], NDArray[np.float64], NDArray[np.bool_], NDArray[np.bool_], Infos]
 
@@ -69,7 +68,6 @@ class BatchEnv:
         world: A world of the same config, for its spaces, texts and prompts.
         num_envs: How many environments.
         configs: The configs that slots can have.
-        awaiting_agents: Whether agents enter after the reset in any of them.
         batch: The arrays.
         ready: Which environments were ever reset.
         results: How episodes ended for agents in the last step, as places in `RESULTS`, shape
@@ -107,17 +105,9 @@ class BatchEnv:
         self.admits: Callable[[BatchEnv, NDArray[np.int64]], NDArray[np.bool_]] | None = None
         """Tells which slots may keep the levels that they have just drawn; others draw again."""
         self.world = world
-        self.configs = list(configs) or [world.config]
         self._mode, self.focal = AUTORESET[autoreset], focal
-        for config in self.configs:
-            world.check_config(config)
-        require_memory(world, self.num_envs, self.configs)
-        for config in self.configs:
-            self._require_learner(config)
-        self.awaiting_agents = any(map(self._has_late_joiners, self.configs))
-        scripts, self.configs = scripts_of(world, self.num_envs, self.configs)
-        self.batch = world.new_batch(self.num_envs, self.configs)
-        self.batch.scripts = scripts
+        self._slot_configs = SlotConfigs(world, self.num_envs, configs, focal)
+        self.configs, self.batch = self._slot_configs.known, self._slot_configs.batch
         self._asker = BatchPartners(world, self.num_envs, partners)
         self.partners: Mapping[int, Agent] = self._asker.agents
         self._own = [i for i in range(len(world.agents)) if i not in self.partners]
@@ -512,14 +502,7 @@ class BatchEnv:
             EnvelopeError: If the config does not fit the envelope.
             ConfigError: If there is no such config or slot.
         """
-        slots = which if isinstance(which, slice) else find_slots(which, self.num_envs)
-        if isinstance(config, Mapping):
-            changed = self.configs[0].changed(config)
-            self.world.check_config(changed)
-            config = self.add_config(changed)
-        if type(config) is not int or not 0 <= config < len(self.configs):
-            raise ConfigError(f"config {config!r} does not exist; there are {len(self.configs)}")
-        self.batch.states["next_config"][slots] = config
+        self._slot_configs.choose(config, self._slot_configs.slots(which))
 
     def modify(self, changes: Mapping[str, Any], which: Any = slice(None)) -> Modified:
         """Change fields of slots' configs: at once what may change within an episode, else later.
@@ -535,19 +518,14 @@ class BatchEnv:
             EnvelopeError: If a new config does not fit the envelope.
         """
         self._require_open()
-        return modify_slots(self, changes, self._slots(which))
+        slots = self._slot_configs.slots(which)
+        return self._slot_configs.modify(changes, slots, self.ready, self.take_now)
 
     def take_now(self, config: int, slots: NDArray[np.int64]) -> None:
         """Let slots go on at once under another of `configs`, which their states admit."""
         self.batch.states["config"][slots] = config
         self.world.reset_batch(self.batch, slots, REBUILD)
         self.events.post("batch_modify", slots=slots.tolist())
-
-    def _slots(self, which: Any) -> NDArray[np.int64]:
-        """Return the numbers of the slots that are meant."""
-        chosen = which if isinstance(which, slice) else find_slots(which, self.num_envs)
-        found: NDArray[np.int64] = np.arange(self.num_envs)[chosen]
-        return found
 
     def adjust_difficulty(self, params: Mapping[str, Any], which: Any = slice(None)) -> Modified:
         """Make the world of some slots harder or easier, as soon as that may be; see `modify`.
@@ -575,7 +553,7 @@ class BatchEnv:
     def _change(self, fields: Callable[[Any], Mapping[str, Any]], which: Any) -> Modified:
         """Let slots take configs that differ in some fields from what they would have taken."""
         self._require_open()
-        slots = self._slots(which)
+        slots = self._slot_configs.slots(which)
         numbers = self.batch.states["next_config"][slots]
         made = {n: fields(self.configs[n]) for n in np.unique(numbers).tolist()}
         for number, changes in made.items():
@@ -590,31 +568,12 @@ class BatchEnv:
         Raises:
             UnsupportedError: If the only learner is not there at the reset under it.
         """
-        self._require_learner(config)
-        number = len(self.configs)
-        more = [config]
-        if config.script is not None and self.batch.scripts is None:
-            self.batch.scripts = BatchScripts(self.world, self.num_envs)
-            for k, known in enumerate(self.configs):
-                self.batch.scripts.add(known, k)
-        if self.batch.scripts is not None:
-            more += self.batch.scripts.add(config, number)
-        self.configs += more
-        self.awaiting_agents |= self._has_late_joiners(config)
-        self.batch.tables = stacked([self.batch.tables, self.world.new_batch(1, more).tables])
-        return number
+        return self._slot_configs.add(config)
 
-    def _require_learner(self, config: Any) -> None:
-        """Require that the agent whose end is the episode's is there from its start."""
-        if self.focal >= 0 and not self.world.opens(config, self.focal):
-            raise UnsupportedError(
-                f"the learner {self.world.agents[self.focal]!r} is not there at the reset, as a "
-                "batched kernel needs it; let it be there, or use gymnasium.make or parallel_env"
-            )
-
-    def _has_late_joiners(self, config: Any) -> bool:
-        """Tell whether somebody enters after the reset under a config."""
-        return not all(self.world.opens(config, agent) for agent in range(config.agents))
+    @property
+    def awaiting_agents(self) -> bool:
+        """Whether agents enter after the reset under any of `configs`."""
+        return self._slot_configs.awaiting_agents
 
     def grow_envelope(self, envelope: Mapping[str, int], partners: Partners | None = None) -> None:
         """Make room for larger configs, before the first reset; spaces are other objects then.

@@ -5,18 +5,18 @@ A runner holds one world and drives it. It knows nothing of any API; environment
 
 from __future__ import annotations
 
-import copy
 import warnings
-from collections.abc import Callable, Collection, Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from typing import Any
 
 from piase_gym.agents.base import Agent, Feedback, Percept, ask
 from piase_gym.core.config import larger
 from piase_gym.core.events import Events
 from piase_gym.core.interrupts import whole
-from piase_gym.core.rng import MAX_SEED, StreamId, check_seed, episode_seed, fresh_seed, stream_key
-from piase_gym.core.snapshot import DAMAGE, check_snapshot
+from piase_gym.core.rng import StreamId, check_seed, episode_seed, fresh_seed, stream_key
+from piase_gym.core.snapshot import check_snapshot
 from piase_gym.core.world import Act, StepResult, World
+from piase_gym.envs.episode_snapshot import EPISODE, check_state, read_episode
 from piase_gym.envs.live import Modified, parted
 from piase_gym.envs.partners import (
     Partners,
@@ -33,9 +33,8 @@ from piase_gym.errors import (
     EnvelopeError,
     GenerationError,
     ResetNeededError,
-    SnapshotError,
 )
-from piase_gym.registry import WorldSpec, make_config
+from piase_gym.registry import WorldSpec
 
 KNOWN_OPTIONS = ("config",)
 MOST_DRAWS = 100
@@ -476,61 +475,3 @@ def join_steps(first: StepResult, then: StepResult) -> StepResult:
         known |= {**told, **({"milestones": reached} if reached else {})}
     rewards = [a + b for a, b in zip(first.rewards, then.rewards, strict=True)]
     return then._replace(rewards=rewards, notes=notes)
-
-
-EPISODE = ("base", "number", "seed", "steps")
-"""What a snapshot knows of its episode; all are integers."""
-
-
-def check_state(agent: Agent, name: str, state: object) -> None:
-    """Check that a partner can take up a state, without letting it do so.
-
-    Raises:
-        SnapshotError: If it cannot.
-    """
-    if not isinstance(state, Mapping):
-        kind = type(state).__name__
-        raise SnapshotError(f"the state of {name} in this snapshot is a {kind}, not a mapping")
-    try:
-        copy.deepcopy(agent).set_state(state)
-    except DAMAGE as error:
-        raise SnapshotError(
-            f"the state of {name} in this snapshot is damaged: {error!r:.200}"
-        ) from None
-
-
-def read_episode(
-    snapshot: Mapping[str, Any], seats: Collection[str], spec: WorldSpec
-) -> tuple[tuple[int, ...], dict[str, Any], Any]:
-    """Check and return the parts of a snapshot that are not the world's.
-
-    Args:
-        snapshot: What `EpisodeRunner.snapshot` returned.
-        seats: The names of the partners here.
-        spec: The world's row in the registry.
-
-    Returns:
-        The values of `EPISODE`, the partners' states by name, and the config that the next reset
-        takes, or ``None``.
-
-    Raises:
-        SnapshotError: If a part is missing or damaged, or there is a partner that is not here.
-    """
-    try:
-        parts = {key: snapshot["episode"][key] for key in EPISODE}
-        partners, fields = dict(snapshot["partners"]), snapshot["next_config"]
-    except (KeyError, TypeError, ValueError) as error:
-        raise SnapshotError(f"this snapshot is damaged, it lacks {error}") from None
-    for key, value in parts.items():
-        if type(value) is not int or not 0 <= value <= MAX_SEED:
-            raise SnapshotError(f"episode.{key} of this snapshot is {value!r}, not a number")
-    if not isinstance(fields, Mapping | None):
-        raise SnapshotError(f"next_config of this snapshot is {fields!r}, not a config")
-    strange = [name for name in partners if name not in seats]
-    if strange:
-        raise SnapshotError(f"this snapshot has a partner {strange[0]!r}; here: {list(seats)}")
-    try:
-        pending = make_config(spec, fields) if fields is not None else None
-    except ConfigError as error:
-        raise SnapshotError(f"next_config of this snapshot is damaged: {error}") from None
-    return tuple(parts.values()), partners, pending

@@ -141,12 +141,7 @@ class Verifier(Recorder):
         """Compare the lines that an input has led to: itself, and those around it."""
         lines = self._made.copy()
         self._made.clear()
-        if self._stopped:
-            return
-        if self._wanted:
-            self._lacks(number, event, self._wanted[0])
-            return
-        if self._lacks_turn(number, event):
+        if self._stopped or self._lacks_line(number, event):
             return
         whole_run = event["event_data"].get("slot") is None
         place = next(i for i, line in enumerate(lines) if line.event_type not in _EARLY)
@@ -319,6 +314,13 @@ class Verifier(Recorder):
                 self._match(place, own, wanted)
                 return
         self.differ(number, event, None, "line", _of(event), _name(*wanted[2:0:-1], wanted.data))
+
+    def _lacks_line(self, number: int, event: Event) -> bool:
+        """Tell whether another line has to be where an input is, and take note of it."""
+        if self._wanted:
+            self._lacks(number, event, self._wanted[0])
+            return True
+        return self._lacks_turn(number, event)
 
     def _lacks_turn(self, number: int, event: Event) -> bool:
         """Tell whether the step of a slot has to be where another line is, and take note of it."""
@@ -499,12 +501,7 @@ class Verifier(Recorder):
 
     def snapshot(self, number: int, event: Event) -> None:
         """Check the frame of a snapshot, which may stand between other lines."""
-        if self._stopped:
-            return
-        if self._wanted:
-            self._lacks(number, event, self._wanted[0])
-            return
-        if self._lacks_turn(number, event):
+        if self._stopped or self._lacks_line(number, event):
             return
         data = event["event_data"]
         record = self.records.get(data.get("slot"))

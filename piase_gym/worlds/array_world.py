@@ -12,7 +12,7 @@ import functools
 import struct
 from abc import abstractmethod
 from collections.abc import Mapping, Sequence
-from typing import Any, ClassVar, Self, TypeGuard, TypeVar
+from typing import Any, ClassVar, NamedTuple, Self, TypeGuard, TypeVar
 
 import numpy as np
 from numpy.typing import NDArray
@@ -55,12 +55,13 @@ from piase_gym.core.world import (
     explain_invalid,
 )
 from piase_gym.errors import GenerationError, SnapshotError
-from piase_gym.worlds.batch_arrays import Batch, bytes_of, place_of
+from piase_gym.worlds.batch_arrays import Batch, bytes_of, place_of, stacked
+from piase_gym.worlds.checks import read_field
 
 C = TypeVar("C", bound=WorldConfig)
 F = TypeVar("F", bound=Facts)
 
-__all__ = ["ArrayWorld", "Batch", "C", "F", "steps_in_batches"]
+__all__ = ["ArrayWorld", "Batch", "C", "F", "Modules", "steps_in_batches"]
 
 _MISREADS = {
     Outcome.UNPARSABLE: ABSENT - 1,
@@ -88,6 +89,21 @@ _VIEWS = (
 ).split()
 
 
+class Modules(NamedTuple):
+    """The modules of a world, by their roles.
+
+    Attributes:
+        memory: `state`: the record (`layout_for`, `new_single`), the table (`new_table`), and what
+            is impossible in them (`find_problem`).
+        views: `facts`: facts as vectors (`vector_of`).
+        pictures: What is drawn of a scene (`ansi`, `rgb`).
+    """
+
+    memory: Any
+    views: Any
+    pictures: Any
+
+
 class ArrayWorld(World[C, F]):
     """A world whose rules are kernels over records; this is its batch of one."""
 
@@ -98,10 +114,16 @@ class ArrayWorld(World[C, F]):
     """Fields of the state that only the records of some envelopes have, behind those."""
     outcome_of: ClassVar[Sequence[Outcome]]
     """The outcome of every event code."""
+    entered: ClassVar[int]
+    """The event code of who has just entered, in worlds with late_join."""
     result_of: ClassVar[Sequence[Result]]
     """The result of every value of the record's field ``fate``; the first, in play, has none."""
     kernels: ClassVar[Kernels]
     """Its compiled rules."""
+    modules: ClassVar[Modules]
+    """Its records, views and pictures."""
+    form: Any
+    """The layout of vectors under the present config."""
     vector_type: ClassVar[type[Any]] = np.uint8
     """The type of vectors."""
 
@@ -180,20 +202,24 @@ class ArrayWorld(World[C, F]):
 
     # -- what a subclass brings -----------------------------------------------------------
 
-    @abstractmethod
     def new_single(self, config: C) -> NDArray[Any]:
         """Return the record of a batch of one, shape (1,), with the table of `config`.
 
         Its fields are those of `compiled.stepping.single`.
         """
+        one: NDArray[Any] = self.modules.memory.new_single(config, self.envelope)
+        return one
 
     def for_kernels(self, records: NDArray[Any]) -> NDArray[Any]:
         """Return states, or a batch of one, as the type that kernels are compiled for."""
         return readable(records)
 
-    @abstractmethod
     def new_batch(self, count: int, configs: Sequence[C]) -> Batch:
         """Return `count` environments with the tables of `configs`."""
+        memory, (agents, length) = self.modules.memory, self._obs.shape
+        tables = stacked([memory.new_table(config, self.envelope) for config in configs])
+        states = np.zeros(count, memory.layout_for(self.envelope))
+        return Batch(states, tables, (count, agents, length, self.num_actions), self.vector_type)
 
     def result(self, agent: int) -> Result:
         """Return how the episode ended for an agent, as its fate says."""
@@ -205,16 +231,17 @@ class ArrayWorld(World[C, F]):
         found: NDArray[np.uint8] = codes[fates]
         return found
 
-    @abstractmethod
     def state_problem(self, record: Any, table: Any) -> str:
         """Say what is impossible in a record under a table, or return an empty string.
 
         Kernels check no bounds, so nothing else may come near them.
         """
+        problem: str = self.modules.memory.find_problem(record, table)
+        return problem
 
     def opens(self, config: C, agent: int) -> bool:
         """Tell whether an agent is in play from the reset on under a config."""
-        return agent < config.agents
+        return agent < config.agents and agent not in config.latecomers
 
     def explain_fault(self, fault: int, config: C) -> str:
         """Say why no level could be made; worlds whose levels can fail say more."""
@@ -455,7 +482,7 @@ class ArrayWorld(World[C, F]):
         return self.step(plans)
 
     def _notes(self) -> dict[int, dict[str, Any]]:
-        """Tell which milestones were reached for the first time in this step."""
+        """Tell which milestones were reached for the first time in this step, and who entered."""
         notes: dict[int, dict[str, Any]] = {}
         for agent, marks in enumerate(self._mark_view.tolist()):
             new = marks & ~self._marks[agent]
@@ -463,6 +490,9 @@ class ArrayWorld(World[C, F]):
                 names = [name for bit, name in enumerate(self.milestones) if new >> bit & 1]
                 notes[agent] = {"milestones": names}
                 self._marks[agent] = marks
+        if self.awaiting_agents:
+            for agent in np.flatnonzero(self._events == self.entered).tolist():
+                notes[agent] = {**notes.get(agent, {}), "joined": True}
         return notes
 
     def set_order(self, order: Sequence[int]) -> None:
@@ -470,6 +500,11 @@ class ArrayWorld(World[C, F]):
         self.states["order"][0, : len(order)] = order
 
     # -- what agents know and can do ------------------------------------------------------
+
+    def vector(self, facts: F) -> NDArray[Any]:
+        """Return the vector of the facts."""
+        vector: NDArray[Any] = self.modules.views.vector_of(facts, self.form)
+        return vector
 
     def capture(self) -> Sequence[Any]:
         """Keep the vectors: with the hints they hold every fact."""
@@ -549,7 +584,7 @@ class ArrayWorld(World[C, F]):
         for name in self.state_fields:
             if name not in state:
                 raise SnapshotError(f"{self.name}: the state lacks {name!r}")
-            filled[name][0] = self._read_field(name, state[name], filled.dtype[name])
+            filled[name][0] = read_field(self.name, name, state[name], filled.dtype[name])
         problem = self.state_problem(filled[0], self.tables[0])
         if problem:
             raise SnapshotError(f"{self.name}: {problem}")
@@ -568,26 +603,6 @@ class ArrayWorld(World[C, F]):
     def unknown_to(self, agent: int) -> dict[str, Any]:
         """Return canonical fields with other values, of which the agent cannot know."""
         return {}
-
-    def _read_field(self, name: str, value: Any, kind: np.dtype[Any]) -> NDArray[Any]:
-        """Return one field of a state as an array, checked for shape, type and range."""
-        try:
-            given = np.asarray(value, object)
-        except ValueError:  # ragged lists
-            given = np.asarray(None)
-        if given.shape != kind.shape:
-            raise SnapshotError(
-                f"{self.name}: {name!r} has the shape {given.shape}; allowed: {kind.shape} "
-                "(another envelope?)"
-            )
-        limits = np.iinfo(kind.base)
-        for item in given.ravel():
-            if type(item) is not int or not limits.min <= item <= limits.max:
-                raise SnapshotError(
-                    f"{self.name}: {name!r} holds {item!r:.40}; allowed are integers from "
-                    f"{limits.min} to {limits.max}"
-                )
-        return given.astype(kind.base)
 
     def digest(self) -> str:
         """Hash the canonical bytes of the record."""

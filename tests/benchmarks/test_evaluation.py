@@ -21,7 +21,7 @@ import gymnasium
 import pytest
 
 from piase_gym.benchmarks import Results, Row, Suite, evaluate
-from piase_gym.benchmarks.evaluation.journal import Journal
+from piase_gym.benchmarks.evaluation.evaluate import Journal
 from piase_gym.benchmarks.evaluation.policies import fingerprint, read_policy
 from piase_gym.benchmarks.evaluation.protocol import SEEDS
 from piase_gym.benchmarks.evaluation.rollout import Job, Table, make_world, play_batch, play_one

@@ -15,7 +15,7 @@ from piase_gym.benchmarks import Results, Row, Suite, evaluate
 from piase_gym.benchmarks.evaluation.suites import read_suite
 from piase_gym.benchmarks.references.references import shipped
 from piase_gym.benchmarks.speed.peers import Peer
-from piase_gym.cli.bench import show_results
+from piase_gym.cli.results import show_results
 from piase_gym.errors import ProtocolError
 from tests.paths import ROOT
 

@@ -9,7 +9,7 @@ from typing import Any
 
 import pytest
 
-from piase_gym.benchmarks.speed import measure, throughput
+from piase_gym.benchmarks.speed import commands, measure, throughput
 from piase_gym.benchmarks.speed.timing import rate_table
 from piase_gym.benchmarks.studies import physics_reach
 from tests.paths import ROOT
@@ -25,7 +25,7 @@ def stored(name: str) -> Any:
 def test_the_page_shows_the_stored_measurements() -> None:
     text = PAGE.read_text("utf-8")
     shown = re.findall(r"<!-- speed: (\w+) -->\n(.*?)<!-- end -->", text, re.S)
-    stored = {**measure.stored_sections("measure"), **physics_reach.stored_sections()}
+    stored = {**commands.stored_sections("measure"), **physics_reach.stored_sections()}
     assert dict(shown) == stored, "run python docs/make_pages.py"
 
 

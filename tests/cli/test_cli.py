@@ -17,7 +17,7 @@ import pytest
 
 import piase_gym
 from piase_gym import registry
-from piase_gym.cli.info import describe
+from piase_gym.cli.describing import describe
 from piase_gym.cli.options import read_settings
 from piase_gym.cli.worlds import grouped
 from piase_gym.core.config import WHOLE

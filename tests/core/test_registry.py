@@ -20,7 +20,7 @@ from gymnasium.vector import SyncVectorEnv
 import piase_gym
 from piase_gym import registry, scenarios
 from piase_gym.agents import NoopAgent
-from piase_gym.cli.info import describe
+from piase_gym.cli.describing import describe
 from piase_gym.envs.parallel import parallel_env
 from piase_gym.errors import (
     AgentError,

@@ -9,7 +9,7 @@ from pathlib import Path
 import pytest
 
 from piase_gym.benchmarks.speed import curriculum
-from piase_gym.benchmarks.speed.measure import stored_sections
+from piase_gym.benchmarks.speed.commands import stored_sections
 from piase_gym.curricula.directors import DIRECTORS
 from piase_gym.registry import load, world_spec
 from tests.helpers.needs import need

@@ -9,7 +9,7 @@ import pytest
 
 from piase_gym import runs
 from piase_gym.benchmarks.speed import logs
-from piase_gym.benchmarks.speed.measure import stored_sections
+from piase_gym.benchmarks.speed.commands import stored_sections
 from tests.paths import DOCS
 
 PAGE = DOCS / "runs.md"

@@ -41,7 +41,7 @@ def test_the_page_shows_what_is_stored() -> None:
 
 def test_the_page_shows_how_fast_it_learns() -> None:
     pytest.importorskip("torch")
-    from piase_gym.benchmarks.speed.measure import stored_sections
+    from piase_gym.benchmarks.speed.commands import stored_sections
 
     shown = dict(re.findall(r"<!-- learning: (\w+) -->\n(.*?)<!-- end -->", PAGE, re.S))
     assert shown == stored_sections("learning"), "run python docs/make_pages.py"

@@ -291,11 +291,6 @@ class GridWorldConfig(SymbolConfig):
         return not (self.goals or self.any_goals or self.clearing or self.num_taggers)
 
     @property
-    def latecomers(self) -> dict[int, int | None]:
-        """Who is not there at the start, with the step after which it enters, if it is fixed."""
-        return {agent: step for agent, step in enumerate(self.join_at) if step != 0}
-
-    @property
     def has_keys(self) -> bool:
         """Whether keys can lie in its levels."""
         doors = self.layout == "multi_room" and self.doors in ("locked", "mixed")

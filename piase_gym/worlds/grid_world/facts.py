@@ -23,9 +23,10 @@ from numpy.typing import NDArray
 from piase_gym.core.text_encoding import hash_text, one_line, unescape
 from piase_gym.core.world import Facts
 from piase_gym.errors import TextParseError
-from piase_gym.worlds.channel.symbols import ChannelForm, Earlier, Heard, heard_lines
-from piase_gym.worlds.grid_world.cells import AGENT, CELLS, CODES, HEADINGS, NAMES, OPAQUE
+from piase_gym.worlds.channel.symbols import Earlier, Heard, heard_lines
+from piase_gym.worlds.grid_world.cells import AGENT, CODES, HEADINGS, NAMES
 from piase_gym.worlds.grid_world.config import GridWorldConfig
+from piase_gym.worlds.grid_world.form import Form, form_of
 from piase_gym.worlds.grid_world.observe.recall import (
     MOMENT,
     Recalled,
@@ -36,10 +37,7 @@ from piase_gym.worlds.grid_world.observe.recall import (
     vector_of_recalled,
 )
 from piase_gym.worlds.grid_world.rules.events import ROLES
-from piase_gym.worlds.grid_world.rules.memory import PLANES
-from piase_gym.worlds.grid_world.rules.tables import frame_shape
-from piase_gym.worlds.grid_world.state import SCALARS, STATUS, vector_length
-from piase_gym.worlds.grids.codes import TURNS
+from piase_gym.worlds.grid_world.state import SCALARS, STATUS
 from piase_gym.worlds.grids.nouns import YOU, require
 from piase_gym.worlds.grids.words import (
     COMPASS,
@@ -53,9 +51,6 @@ from piase_gym.worlds.grids.words import (
 
 FLOOR_CODE = bytes([CODES["floor"]])
 Offset = tuple[int, int]
-_HIDES = [NAMES[code] for code in OPAQUE]
-GRID_OFFSET = 64
-"""Added to the goal's offsets where the whole grid is shown, to keep them positive."""
 
 
 class Status(NamedTuple):
@@ -103,76 +98,8 @@ class GridFacts(Facts):
     recall: tuple[Recalled, ...] = ()
 
 
-class Layout:
-    """Where things lie in the vectors and texts of one config (with its envelope)."""
-
-    world = "GridWorld"
-    nouns = CELLS.nouns
-
-    def __init__(self, config: GridWorldConfig) -> None:
-        """Work out the frame from the config and its envelope."""
-        envelope = config.fixed_sizes()
-        self.config = config
-        self.whole_grid = config.observe == "grid"
-        self.rows, self.columns = frame_shape(config, envelope)
-        self.area = self.rows * self.columns
-        self.own = None if self.whole_grid else self.area - 1 - self.columns + 1 + self.columns // 2
-        self.names = config.names(envelope.agents)
-        self.length = vector_length(envelope, self.rows, self.columns)
-        self.status = bool(envelope.status)
-        self.channel = ChannelForm(config, envelope)
-        self.wide = envelope.wide
-        self.sizes = envelope.width, envelope.height
-        self.recall = PLANES * envelope.width * envelope.height * envelope.recall
-        """Bytes at the end of vectors that tell what is remembered."""
-        self.told = self.area + SCALARS
-        self.frame = config.frame
-        self.opaque = frozenset(() if config.see_through_walls else _HIDES)
-        self.shown = self._shown()
-        turns = HEADINGS if self.whole_grid else TURNS
-        turned = [f"{name} facing {turn}" for name in self.names for turn in turns]
-        self.cell_names = (*(NAMES.get(code, "") for code in range(AGENT)), *turned)
-        self.cell_codes = {name: code for code, name in enumerate(self.cell_names) if name}
-
-    def _shown(self) -> tuple[range, range]:
-        """Return the rows and columns of the frame that can show anything under this config."""
-        if self.whole_grid:
-            return range(self.config.height), range(self.config.width)
-        size, middle = self.config.window, self.columns // 2
-        columns = range(middle - size // 2, middle + size // 2 + 1)
-        return range(self.rows - size, self.rows), columns
-
-    def own_cell(self, position: tuple[int, int]) -> tuple[int, int]:
-        """Return (row, column) of the viewer in the frame."""
-        if self.whole_grid:
-            return position[1], position[0]
-        return self.rows - 1, self.columns // 2
-
-    def goal_bytes(self, goal: tuple[int, int] | None) -> tuple[int, int]:
-        """Code the goal's direction as two bytes; (0, 0) stands for no goal in sight."""
-        if goal is None:
-            return 0, 0
-        if self.whole_grid:
-            return goal[0] + GRID_OFFSET, goal[1] + GRID_OFFSET
-        return goal[0] + 1, goal[1] + self.columns // 2 + 1
-
-    def goal_of(self, first: int, second: int) -> tuple[int, int] | None:
-        """Undo `goal_bytes`."""
-        if first == 0 and second == 0:
-            return None
-        if self.whole_grid:
-            return first - GRID_OFFSET, second - GRID_OFFSET
-        return first - 1, second - self.columns // 2 - 1
-
-
-@functools.lru_cache(maxsize=64)
-def layout_of(config: GridWorldConfig) -> Layout:
-    """Return the layout of a config; of the last few configs it is the same object each time."""
-    return Layout(config)
-
-
 def facts_of(
-    vector: NDArray[np.uint8], agent: str, form: Layout, hint: str | None = None
+    vector: NDArray[np.uint8], agent: str, form: Form, hint: str | None = None
 ) -> GridFacts:
     """Read a vector back; `hint` is given because its code in the vector is lossy."""
     values = vector.tolist()
@@ -203,7 +130,7 @@ def facts_of(
 
 
 def _read_extras(
-    values: list[int], form: Layout, agent: str
+    values: list[int], form: Form, agent: str
 ) -> tuple[Status | None, Heard, tuple[Recalled, ...]]:
     """Read what only wide vectors have: status, messages and what is remembered."""
     if not form.wide:
@@ -220,7 +147,7 @@ def _read_extras(
 class VectorTeller:
     """Writes texts from kept vectors, or from (vector, hint) where there are hints."""
 
-    form: Layout
+    form: Form
     agents: tuple[str, ...]
 
     def __call__(self, kept: Any, agent: int) -> str:
@@ -247,7 +174,7 @@ class VectorTeller:
 
 
 @functools.lru_cache(maxsize=16384)
-def _head_of_bytes(form: Layout, agent: str, scalars: bytes) -> str:
+def _head_of_bytes(form: Form, agent: str, scalars: bytes) -> str:
     """Write who and where an agent is and what it carries."""
     width, height, x, y, heading, carry = scalars
     carried = NAMES[carry] if carry else None
@@ -255,12 +182,12 @@ def _head_of_bytes(form: Layout, agent: str, scalars: bytes) -> str:
 
 
 @functools.lru_cache(maxsize=8192)
-def _goal_of_bytes(form: Layout, heading: int, place: bytes) -> str:
+def _goal_of_bytes(form: Form, heading: int, place: bytes) -> str:
     """Write where the goal is."""
     return _goal(form.goal_of(*place), heading, form)
 
 
-def vector_of(facts: GridFacts, form: Layout) -> NDArray[np.uint8]:
+def vector_of(facts: GridFacts, form: Form) -> NDArray[np.uint8]:
     """Return the vector of the facts, shape ``(rows * columns + 16,)``, uint8."""
     codes = form.cell_codes
     number = form.names.index(facts.agent)
@@ -288,7 +215,7 @@ def vector_of(facts: GridFacts, form: Layout) -> NDArray[np.uint8]:
 # -- text --------------------------------------------------------------------------------
 
 
-def text_of(facts: GridFacts, form: Layout) -> str:
+def text_of(facts: GridFacts, form: Form) -> str:
     """Write the facts as prose. Cells that are not mentioned are free floor."""
     heading = HEADINGS.index(facts.heading)
     place = Place(*facts.position, heading, *facts.size)
@@ -303,7 +230,7 @@ def _extras_text(
     status: Status | None,
     heard: Heard,
     memory: Sequence[Recalled],
-    form: Layout,
+    form: Form,
 ) -> str:
     """Write what only wide vectors have: status, what is remembered, and messages."""
     text = "" if status is None else _status(status, form.config)
@@ -312,7 +239,7 @@ def _extras_text(
 
 
 def _head(
-    form: Layout,
+    form: Form,
     agent: str,
     size: tuple[int, int],
     position: tuple[int, int],
@@ -329,14 +256,14 @@ def _head(
     return f"{place}\nYou carry {form.nouns.noun(carrying) if carrying else 'nothing'}."
 
 
-def _goal(goal: tuple[int, int] | None, heading: int, form: Layout) -> str:
+def _goal(goal: tuple[int, int] | None, heading: int, form: Form) -> str:
     """Write where the nearest goal is, where there are goals, after a line break."""
     if goal is not None:
         return f"\nThe nearest goal is {offset_text(*_turned(goal, heading, form), form)}."
     return "\nNo goal is in view." if form.config.goals or form.config.any_goals else ""
 
 
-def _turned(goal: tuple[int, int], heading: int, form: Layout, back: bool = False) -> Offset:
+def _turned(goal: tuple[int, int], heading: int, form: Form, back: bool = False) -> Offset:
     """Return a goal's offset of facts as one in the frame of the text, or the way back."""
     turn = 0 if form.frame == "agent" else heading
     if form.whole_grid:
@@ -383,7 +310,7 @@ def parse(text: str, config: GridWorldConfig) -> GridFacts:
     Raises:
         TextParseError: If a line is not one that `text_of` writes; the message shows the line.
     """
-    form = layout_of(config)
+    form = form_of(config)
     first, *lines = text.split("\n")
     header = _HEADER.fullmatch(first)
     if header is None:
@@ -444,7 +371,7 @@ def _read_status(match: re.Match[str], line: str, status: Status | None) -> Stat
     return status._replace(**found, role=role or status.role)
 
 
-def _read_goal(match: re.Match[str], line: str, heading: int, form: Layout) -> Offset | None:
+def _read_goal(match: re.Match[str], line: str, heading: int, form: Form) -> Offset | None:
     """Read the direction of the goal."""
     if line.startswith("No goal"):
         return None

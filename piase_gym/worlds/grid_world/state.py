@@ -20,6 +20,7 @@ from piase_gym.compiled.stepping import BOOKKEEPING
 from piase_gym.compiled.stepping import single as single_type
 from piase_gym.core.text_encoding import HINT_CODE
 from piase_gym.worlds.channel.kernels import channel_problem, channel_size
+from piase_gym.worlds.checks import find_grid_problem
 from piase_gym.worlds.grid_world.cells import (
     AGENT,
     FOODS,
@@ -37,9 +38,10 @@ from piase_gym.worlds.grid_world.config import (
     GridWorldConfig,
     GridWorldEnvelope,
 )
+from piase_gym.worlds.grid_world.rules import tables
 from piase_gym.worlds.grid_world.rules.events import ESCAPED, ROLES
 from piase_gym.worlds.grid_world.rules.memory import PLANES
-from piase_gym.worlds.grid_world.rules.tables import TABLE, new_table
+from piase_gym.worlds.grid_world.rules.tables import TABLE
 from piase_gym.worlds.grids.windows import WORD, maps_size
 
 MAX_MARGIN: Final = 15
@@ -169,30 +171,24 @@ def new_single(config: GridWorldConfig, envelope: GridWorldEnvelope) -> NDArray[
     """Return a zeroed batch of one, with its table filled in."""
     sizes = buckets(envelope)
     one = np.zeros(1, single_type(layout(*sizes), TABLE, sizes[2]))
-    one["table"] = config_table(config, envelope)
+    one["table"] = new_table(config, envelope)
     return one
 
 
-def config_table(config: GridWorldConfig, envelope: GridWorldEnvelope) -> NDArray[Any]:
+def new_table(config: GridWorldConfig, envelope: GridWorldEnvelope) -> NDArray[Any]:
     """Return the table of one config, shape (1,)."""
     side, margin, _, memory, _ = buckets(envelope)
-    return new_table(config, envelope, side, margin, memory)
+    return tables.new_table(config, envelope, side, margin, memory)
 
 
-def new_states(envelope: GridWorldEnvelope, count: int) -> NDArray[Any]:
-    """Return `count` zeroed records (so that padding bytes are equal everywhere)."""
-    return np.zeros(count, layout(*buckets(envelope)))
+def layout_for(envelope: GridWorldEnvelope) -> np.dtype[Any]:
+    """Return the type of records of an envelope."""
+    return layout(*buckets(envelope))
 
 
 def find_problem(record: Any, table: Any) -> str:
     """Say what is impossible in a state under a config's table, or return an empty string."""
-    for name in ("width", "height", "agents"):
-        if record[name] != table[name]:
-            return f"{name!r} is {record[name]}, but the config says {table[name]}"
-    width, height, count = int(record["width"]), int(record["height"]), int(record["agents"])
     bounds = {
-        "x": width,
-        "y": height,
         "heading": 4,
         "alive": 2,
         "role": len(ROLES),
@@ -200,17 +196,11 @@ def find_problem(record: Any, table: Any) -> str:
         "level": MAX_FOOD + 1,
         "said": int(table["symbols"]) + 1,
     }
-    for name, stop in bounds.items():
-        if not ((record[name] >= 0) & (record[name] < stop)).all():
-            return f"{name!r} must be in 0..{stop - 1} for every agent"
-    if record["alive"][count:].any():
-        return f"'alive' names agents beyond the {count} of the config"
-    if sorted(record["order"][:count].tolist()) != list(range(count)):
-        return f"'order' must name each of the {count} agents once"
+    if problem := find_grid_problem(record, table, bounds, int(table["max_steps"])):
+        return problem
+    width, height = int(record["width"]), int(record["height"])
     if not np.isin(record["carry"], (0, KEY)).all():
         return f"'carry' must be 0 or {KEY}"
-    if not 0 <= record["t"] <= table["max_steps"]:
-        return f"'t' must be in 0..{table['max_steps']}"
     for number, places, most in (
         ("num_goals", "goals", MAX_GOALS),
         ("num_patches", "patches", MAX_PATCHES),

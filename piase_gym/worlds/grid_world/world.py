@@ -28,11 +28,10 @@ from piase_gym.core.script.observables import Observable
 from piase_gym.core.surroundings import Surroundings
 from piase_gym.core.world import HINT_TEXT, Capabilities, Manual
 from piase_gym.errors import AgentError, EnvelopeError, GenerationError
-from piase_gym.worlds.array_world import ArrayWorld, Batch
-from piase_gym.worlds.batch_arrays import stacked
+from piase_gym.worlds.array_world import ArrayWorld, Modules
 from piase_gym.worlds.channel.symbols import message_params, said_with
 from piase_gym.worlds.grid_world import facts as views
-from piase_gym.worlds.grid_world import scripting
+from piase_gym.worlds.grid_world import scripting, state
 from piase_gym.worlds.grid_world.actions import deed_events, grammar_of, silent_commands
 from piase_gym.worlds.grid_world.cells import (
     CELLS,
@@ -51,6 +50,7 @@ from piase_gym.worlds.grid_world.config import (
 )
 from piase_gym.worlds.grid_world.curriculum import DIALS, ELEMENTS, PERSONAL
 from piase_gym.worlds.grid_world.facts import GridFacts
+from piase_gym.worlds.grid_world.form import Form, form_of
 from piase_gym.worlds.grid_world.levels import LAYOUTS, PAGES
 from piase_gym.worlds.grid_world.manual import deeds_of, fault_sentence, manual
 from piase_gym.worlds.grid_world.objects import objects
@@ -70,11 +70,7 @@ from piase_gym.worlds.grid_world.state import (
     BEHIND,
     CANONICAL,
     STATUS,
-    config_table,
-    find_problem,
     kernel_type,
-    new_single,
-    new_states,
 )
 from piase_gym.worlds.grids.codes import AHEAD, on_map
 from piase_gym.worlds.grids.hidden_cells import unseen_floor
@@ -185,6 +181,8 @@ class GridWorld(ArrayWorld[GridWorldConfig, GridFacts]):
     canonical: ClassVar[Sequence[str]] = CANONICAL
     optional: ClassVar[Sequence[str]] = BEHIND
     outcome_of: ClassVar[Sequence[Outcome]] = OUTCOMES
+    entered: ClassVar[int] = ENTER
+    modules: ClassVar[Modules] = Modules(state, views, pictures)
     result_of: ClassVar[Sequence[Result]] = RESULTS
     kernels: ClassVar[Kernels] = KERNELS
     capabilities: ClassVar[Capabilities] = Capabilities(batched=True, late_join=True)
@@ -201,6 +199,7 @@ class GridWorld(ArrayWorld[GridWorldConfig, GridFacts]):
     spawnable: ClassVar[tuple[str, ...]] = scripting.SPAWNABLE
 
     envelope: GridWorldEnvelope
+    form: Form
 
     def __init__(self, config: GridWorldConfig) -> None:
         """Build the world and make one level, to see that the config allows it.
@@ -209,7 +208,7 @@ class GridWorld(ArrayWorld[GridWorldConfig, GridFacts]):
             GenerationError: If no level can be made from the config.
         """
         super().__init__(config)
-        self.form = views.layout_of(self.config)
+        self.form = form_of(self.config)
         self.text_length = _longest_text(self.form)
         self.awaiting_agents = bool(config.latecomers)
         self.reset(0)
@@ -339,41 +338,15 @@ class GridWorld(ArrayWorld[GridWorldConfig, GridFacts]):
             return "is in play already"
         return "is done with this episode already"
 
-    def opens(self, config: GridWorldConfig, agent: int) -> bool:
-        """Tell whether an agent is there from the start."""
-        return super().opens(config, agent) and agent not in config.latecomers
-
-    def _notes(self) -> dict[int, dict[str, Any]]:
-        """Tell milestones, and who has entered."""
-        notes = super()._notes()
-        if self.awaiting_agents:
-            for agent in np.flatnonzero(self._events == ENTER).tolist():
-                notes[agent] = {**notes.get(agent, {}), "joined": True}
-        return notes
-
     # -- kernels --------------------------------------------------------------------------
-
-    def new_single(self, config: GridWorldConfig) -> NDArray[Any]:
-        """Return the record of a batch of one."""
-        return new_single(config, self.envelope)
 
     def for_kernels(self, records: NDArray[Any]) -> NDArray[Any]:
         """Return records as the one type for grids of all sizes."""
         return readable(overlaid(records, kernel_type(records.dtype)))
 
-    def new_batch(self, count: int, configs: Sequence[GridWorldConfig]) -> Batch:
-        """Return `count` environments with the tables of `configs`."""
-        tables = stacked([config_table(config, self.envelope) for config in configs])
-        shape = (count, len(self.agents), self.form.length, self.num_actions)
-        return Batch(new_states(self.envelope, count), tables, shape)
-
     def explain_fault(self, fault: int, config: GridWorldConfig) -> str:
         """Say why no level could be made."""
         return fault_sentence(fault, config)
-
-    def state_problem(self, record: Any, table: Any) -> str:
-        """Check sizes, places and codes."""
-        return find_problem(record, table)
 
     def check_config(self, config: GridWorldConfig) -> None:
         """Check the envelope, that `observe` stays, and that a level can be made."""
@@ -389,8 +362,8 @@ class GridWorld(ArrayWorld[GridWorldConfig, GridFacts]):
     def take_config(self, config: GridWorldConfig) -> None:
         """Take another config."""
         super().take_config(config)
-        self.tables[...] = config_table(self.config, self.envelope)
-        self.form = views.layout_of(self.config)
+        self.tables[...] = state.new_table(self.config, self.envelope)
+        self.form = form_of(self.config)
         self.awaiting_agents = bool(self.config.latecomers)
         self._command_table = self._new_command_table()
 
@@ -404,14 +377,10 @@ class GridWorld(ArrayWorld[GridWorldConfig, GridFacts]):
         """Return what the agent may know now."""
         return views.facts_of(self._obs[agent], self.agents[agent], self.form, self.hints[agent])
 
-    def vector(self, facts: GridFacts) -> NDArray[np.uint8]:
-        """Return the vector of the facts."""
-        return views.vector_of(facts, self.form)
-
     @staticmethod
     def to_text(facts: GridFacts, config: GridWorldConfig) -> str:
         """Return the prose of the facts."""
-        return views.text_of(facts, views.layout_of(config))
+        return views.text_of(facts, form_of(config))
 
     def surroundings(self, facts: GridFacts) -> Surroundings:
         """Return facts in the PiaSE documents' words; what is in sight has its place on the map."""
@@ -491,13 +460,13 @@ class GridWorld(ArrayWorld[GridWorldConfig, GridFacts]):
 
     def unknown_to(self, agent: int) -> dict[str, Any]:
         """Let the others carry something else, and put a wall where a window does not reach."""
-        state, count = self.states[0], self.config.agents
-        carry, cells = state["carry"].tolist(), state["cells"].tolist()
+        record, count = self.states[0], self.config.agents
+        carry, cells = record["carry"].tolist(), record["cells"].tolist()
         for other in range(count):
             if other != agent:
                 carry[other] = 0 if carry[other] else KEY
         if self.config.observe == "window":
-            for place in unseen_floor(state, agent, self.config.window)[:1]:
+            for place in unseen_floor(record, agent, self.config.window)[:1]:
                 cells[place] = WALL
         return {"carry": carry, "cells": cells}
 
@@ -548,7 +517,7 @@ class GridWorld(ArrayWorld[GridWorldConfig, GridFacts]):
         return pictures.rgb(self._scene())
 
 
-def _longest_text(form: views.Layout) -> int:
+def _longest_text(form: Form) -> int:
     """Return an upper bound for the length of a text."""
     name = max(len(agent) for agent in form.names)
     return (

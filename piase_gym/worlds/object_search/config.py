@@ -231,11 +231,6 @@ class ObjectSearchConfig(MessageConfig):
         """Whether finding everything ends the episode."""
         return self.in_house if self.end_when_found is None else self.end_when_found
 
-    @property
-    def latecomers(self) -> dict[int, int | None]:
-        """Who is not there at the start, with the step after which it enters, if it is fixed."""
-        return {agent: step for agent, step in enumerate(self.join_at) if step != 0}
-
     def fixed_sizes(self) -> ObjectSearchEnvelope:
         """Return `fixed_envelope` with its own type."""
         return ObjectSearchEnvelope(**self.fixed_envelope().model_dump())

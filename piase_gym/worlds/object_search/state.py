@@ -16,6 +16,7 @@ from piase_gym.compiled.memory import record as record_type
 from piase_gym.compiled.stepping import BOOKKEEPING, fields_of
 from piase_gym.compiled.stepping import single as single_type
 from piase_gym.core.text_encoding import HINT_CODE
+from piase_gym.worlds.checks import find_grid_problem
 from piase_gym.worlds.grids.codes import OUTSIDE
 from piase_gym.worlds.grids.windows import MAP_FIELDS, map_fields, maps_size
 from piase_gym.worlds.object_search.codes import (
@@ -201,20 +202,14 @@ def new_single(config: ObjectSearchConfig, envelope: ObjectSearchEnvelope) -> ND
     return one
 
 
-def new_states(envelope: ObjectSearchEnvelope, count: int) -> NDArray[Any]:
-    """Return `count` zeroed records."""
-    return np.zeros(count, layout(*buckets(envelope)))
+def layout_for(envelope: ObjectSearchEnvelope) -> np.dtype[Any]:
+    """Return the type of records of an envelope."""
+    return layout(*buckets(envelope))
 
 
 def find_problem(record: Any, table: Any) -> str:
     """Say what is impossible in a state under a config's table, or return an empty string."""
-    for name in ("width", "height", "agents"):
-        if record[name] != table[name]:
-            return f"{name!r} is {record[name]}, but the config says {table[name]}"
-    width, height, count = (int(record[name]) for name in ("width", "height", "agents"))
     bounds = {
-        "x": width,
-        "y": height,
         "z": LEVELS,
         "heading": 4,
         "pitch": len(PITCHES),
@@ -222,15 +217,9 @@ def find_problem(record: Any, table: Any) -> str:
         "alive": 2,
         "fate": OUT_OF_TIME + 1,
     }
-    for name, stop in bounds.items():
-        if not ((record[name] >= 0) & (record[name] < stop)).all():
-            return f"{name!r} must be in 0..{stop - 1} for every agent"
-    if record["alive"][count:].any():
-        return f"'alive' names agents beyond the {count} of the config"
-    if sorted(record["order"][:count].tolist()) != list(range(count)):
-        return f"'order' must name each of the {count} agents once"
-    if not 0 <= record["t"] <= table["max_steps"]:
-        return f"'t' must be in 0..{table['max_steps']}"
+    if problem := find_grid_problem(record, table, bounds, int(table["max_steps"])):
+        return problem
+    width, height = int(record["width"]), int(record["height"])
     known = (1 << int(table["names"])) - 1
     if int(record["goal"]) & ~known or int(record["found"]) & ~int(record["goal"]):
         return "'goal' and 'found' must be objects that there are"

@@ -19,8 +19,7 @@ from piase_gym.core.script.observables import Observable
 from piase_gym.core.surroundings import Surroundings, Thing, surroundings_by_name
 from piase_gym.core.world import Capabilities, Manual
 from piase_gym.errors import AgentError, EnvelopeError, GenerationError, MissingExtraError
-from piase_gym.worlds.array_world import ArrayWorld, Batch
-from piase_gym.worlds.batch_arrays import stacked
+from piase_gym.worlds.array_world import ArrayWorld, Modules
 from piase_gym.worlds.grids.codes import FLOOR
 from piase_gym.worlds.object_search import facts as views
 from piase_gym.worlds.object_search import scripting, state
@@ -40,7 +39,7 @@ from piase_gym.worlds.object_search.codes import (
 from piase_gym.worlds.object_search.config import ObjectSearchConfig, ObjectSearchEnvelope
 from piase_gym.worlds.object_search.curriculum import DIFFICULTY_PARAMETERS, ELEMENTS
 from piase_gym.worlds.object_search.facts import SearchFacts
-from piase_gym.worlds.object_search.form import form_of
+from piase_gym.worlds.object_search.form import Form, form_of
 from piase_gym.worlds.object_search.geometry import SIDE
 from piase_gym.worlds.object_search.manual import fault_sentence, manual
 from piase_gym.worlds.object_search.objects import objects
@@ -180,6 +179,8 @@ class ObjectSearch(ArrayWorld[ObjectSearchConfig, SearchFacts]):
     )
     picture_reveals: ClassVar[bool] = True
     outcome_of: ClassVar[Sequence[Outcome]] = OUTCOMES
+    entered: ClassVar[int] = ENTER
+    modules: ClassVar[Modules] = Modules(state, views, pictures)
     result_of: ClassVar[Sequence[Result]] = RESULTS
     kernels: ClassVar[Kernels] = KERNELS
     capabilities: ClassVar[Capabilities] = Capabilities(batched=True, late_join=True)
@@ -193,6 +194,7 @@ class ObjectSearch(ArrayWorld[ObjectSearchConfig, SearchFacts]):
     elements: ClassVar[tuple[Element, ...]] = ELEMENTS
 
     envelope: ObjectSearchEnvelope
+    form: Form
 
     @classmethod
     def kind_for(cls, config: ObjectSearchConfig) -> type[ObjectSearch]:
@@ -301,37 +303,11 @@ class ObjectSearch(ArrayWorld[ObjectSearchConfig, SearchFacts]):
             raise AgentError(f"agent {name!r} cannot enter: somebody is where it starts")
         self.refresh()
 
-    def opens(self, config: ObjectSearchConfig, agent: int) -> bool:
-        """Tell whether an agent is there from the start."""
-        return super().opens(config, agent) and agent not in config.latecomers
-
-    def _notes(self) -> dict[int, dict[str, Any]]:
-        """Tell milestones, and who has entered."""
-        notes = super()._notes()
-        if self.awaiting_agents:
-            for agent in np.flatnonzero(self._events == ENTER).tolist():
-                notes[agent] = {**notes.get(agent, {}), "joined": True}
-        return notes
-
     # -- kernels --------------------------------------------------------------------------
-
-    def new_single(self, config: ObjectSearchConfig) -> NDArray[Any]:
-        """Return the record of a batch of one."""
-        return state.new_single(config, self.envelope)
-
-    def new_batch(self, count: int, configs: Sequence[ObjectSearchConfig]) -> Batch:
-        """Return `count` environments with the tables of `configs`."""
-        tables = stacked([state.new_table(config, self.envelope) for config in configs])
-        shape = (count, len(self.agents), self.form.length, self.num_actions)
-        return Batch(state.new_states(self.envelope, count), tables, shape)
 
     def explain_fault(self, fault: int, config: ObjectSearchConfig) -> str:
         """Say why no place could be made."""
         return fault_sentence(fault, config)
-
-    def state_problem(self, record: Any, table: Any) -> str:
-        """Check sizes, places and codes."""
-        return state.find_problem(record, table)
 
     def check_config(self, config: ObjectSearchConfig) -> None:
         """Check the envelope, that the backend and the names stay, and that there is room."""
@@ -362,10 +338,6 @@ class ObjectSearch(ArrayWorld[ObjectSearchConfig, SearchFacts]):
     def facts(self, agent: int) -> SearchFacts:
         """Return what the agent may know now."""
         return views.facts_of(self._obs[agent], agent, self.form, self.hints[agent])
-
-    def vector(self, facts: SearchFacts) -> NDArray[np.uint8]:
-        """Return the vector of the facts."""
-        return views.vector_of(facts, self.form)
 
     @staticmethod
     def to_text(facts: SearchFacts, config: ObjectSearchConfig) -> str:

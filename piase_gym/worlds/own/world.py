@@ -24,8 +24,9 @@ from piase_gym.core.commands import (
 )
 from piase_gym.core.digest import digest_json
 from piase_gym.core.documents import settings_of
-from piase_gym.core.facts import Capabilities, DecodedAction, Manual, StepResult, shared
+from piase_gym.core.facts import Capabilities, DecodedAction, StepResult, shared
 from piase_gym.core.jsonable import jsonable
+from piase_gym.core.manual import Manual
 from piase_gym.core.objects import Objects
 from piase_gym.core.surroundings import Surroundings, Thing
 from piase_gym.core.world import World

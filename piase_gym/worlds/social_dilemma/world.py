@@ -6,7 +6,7 @@ import functools
 import inspect
 from abc import abstractmethod
 from collections.abc import Callable, Mapping, Sequence
-from typing import Any, ClassVar, NamedTuple
+from typing import Any, ClassVar
 
 import numpy as np
 from gymnasium.spaces import Box
@@ -17,28 +17,11 @@ from piase_gym.compiled.memory import overlaid
 from piase_gym.core.commands import Command, Param
 from piase_gym.core.difficulty import DifficultyParameter, Element
 from piase_gym.errors import EnvelopeError
-from piase_gym.worlds.array_world import ArrayWorld, Batch, F
-from piase_gym.worlds.batch_arrays import stacked
+from piase_gym.worlds.array_world import ArrayWorld, F
 from piase_gym.worlds.channel.symbols import message_params, said_with
 from piase_gym.worlds.social_dilemma.config import SocialDilemmaConfig, SocialDilemmaEnvelope
 from piase_gym.worlds.social_dilemma.curriculum import DIFFICULTY_PARAMETERS, ELEMENTS
 from piase_gym.worlds.social_dilemma.games import games_table
-
-
-class Modules(NamedTuple):
-    """The modules of one kind of games, by their roles.
-
-    Attributes:
-        memory: `state`: the record and the table.
-        views: `facts`: facts as vectors.
-        text: Facts as prose.
-        pictures: What is drawn.
-    """
-
-    memory: Any
-    views: Any
-    text: Any
-    pictures: Any
 
 
 class SocialDilemma(ArrayWorld[SocialDilemmaConfig, F]):
@@ -205,7 +188,8 @@ class SocialDilemma(ArrayWorld[SocialDilemmaConfig, F]):
     optional: ClassVar[Sequence[str]] = ("mail",)
 
     envelope: SocialDilemmaEnvelope
-    modules: ClassVar[Modules]
+    prose: ClassVar[Any]
+    """The module that writes and reads texts."""
 
     @classmethod
     def kind_for(cls, config: SocialDilemmaConfig) -> type[SocialDilemma[Any]]:
@@ -243,7 +227,7 @@ class SocialDilemma(ArrayWorld[SocialDilemmaConfig, F]):
         """
         super().__init__(config)
         self.form = self.modules.views.form_of(self.config)
-        self.text_length = self.modules.text.longest_text(self.form)
+        self.text_length = self.prose.longest_text(self.form)
         self.reset(0)
 
     def take_config(self, config: SocialDilemmaConfig) -> None:
@@ -264,31 +248,9 @@ class SocialDilemma(ArrayWorld[SocialDilemmaConfig, F]):
         box: Box = self.modules.views.vector_box(self.envelope)
         return box
 
-    def new_single(self, config: SocialDilemmaConfig) -> NDArray[Any]:
-        """Return the record of a batch of one."""
-        one: NDArray[Any] = self.modules.memory.new_single(config, self.envelope)
-        return one
-
-    def new_batch(self, count: int, configs: Sequence[SocialDilemmaConfig]) -> Batch:
-        """Return `count` environments with the tables of `configs`."""
-        tables = stacked([self.modules.memory.new_table(c, self.envelope) for c in configs])
-        shape = (count, len(self.agents), self.form.length, self.num_actions)
-        states = np.zeros(count, self.modules.memory.layout_for(self.envelope))
-        return Batch(states, tables, shape, self._obs.dtype.type)
-
-    def state_problem(self, record: Any, table: Any) -> str:
-        """Check sizes, places, counts and codes."""
-        problem: str = self.modules.memory.find_problem(record, table)
-        return problem
-
     def text_writer(self) -> Callable[[Any, int], str]:
         """Return a writer of texts from what was kept."""
-        return functools.partial(self.modules.text.write_kept, self.form)
-
-    def vector(self, facts: F) -> NDArray[Any]:
-        """Return the vector of the facts."""
-        vector: NDArray[Any] = self.modules.views.vector_of(facts, self.form)
-        return vector
+        return functools.partial(self.prose.write_kept, self.form)
 
     def ansi(self) -> str:
         """Draw what is played with letters."""

@@ -17,6 +17,7 @@ from piase_gym.compiled.memory import record as record_type
 from piase_gym.compiled.stepping import BOOKKEEPING, fields_of
 from piase_gym.compiled.stepping import single as single_type
 from piase_gym.core.text_encoding import HINT_CODE
+from piase_gym.worlds.checks import find_agent_problem
 from piase_gym.worlds.word_craft.config import (
     MOST_AGENTS,
     MOST_SLOTS,
@@ -275,18 +276,13 @@ def new_single(envelope: WordCraftEnvelope) -> NDArray[Any]:
 
 def find_problem(record: Any, table: Any) -> str:
     """Say what is impossible in a state under a config's table, or return an empty string."""
-    count, entities = int(table["agents"]), int(table["entities"])
-    if record["agents"] != count:
-        return f"'agents' is {record['agents']}, but the config says {count}"
+    entities = int(table["entities"])
+    bounds = {"alive": 2, "fate": OUT_OF_TIME + 1, "marks": 1 << len(MILESTONES)}
+    if problem := find_agent_problem(record, table, bounds):
+        return problem
     for name in ("chain", "first", "second", "hand", "one", "other", "tables"):
         if ((record[name] < 0) | (record[name] > entities)).any():
             return f"{name!r} must be in 0..{entities} everywhere"
-    bounds = {"alive": 2, "fate": OUT_OF_TIME + 1, "marks": 1 << len(MILESTONES)}
-    for name, stop in bounds.items():
-        if (record[name] >= stop).any():
-            return f"{name!r} must be in 0..{stop - 1} for every agent"
-    if record["alive"][count:].any():
-        return f"'alive' names agents beyond the {count} of the config"
     depth = int(table["depth"])
     if not 1 <= record["depth"] <= depth:
         return f"'depth' must be in 1..{depth}"

@@ -172,6 +172,7 @@ class WordCraft(ArrayWorld[WordCraftConfig, WordCraftFacts]):
     kernels: ClassVar[Kernels] = KERNELS
 
     envelope: WordCraftEnvelope
+    form: facts.Form
 
     def __init__(self, config: WordCraftConfig) -> None:
         """Read the book and start once, to see that a task can be drawn.

@@ -8,19 +8,17 @@ from __future__ import annotations
 
 import re
 from collections.abc import Iterable, Sequence
-from typing import TYPE_CHECKING, NamedTuple
+from typing import NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
 
 from piase_gym.worlds.grid_world.cells import AGENT, CELLS, CODES, NAMES
+from piase_gym.worlds.grid_world.form import Form
 from piase_gym.worlds.grid_world.rules.memory import OLDEST
 from piase_gym.worlds.grids.codes import HEADINGS
 from piase_gym.worlds.grids.nouns import require
 from piase_gym.worlds.grids.words import COMPASS
-
-if TYPE_CHECKING:
-    from piase_gym.worlds.grid_world.facts import Layout
 
 
 class Recalled(NamedTuple):
@@ -38,7 +36,7 @@ class Recalled(NamedTuple):
     ago: int
 
 
-def recalled(values: Sequence[int], form: Layout) -> tuple[Recalled, ...]:
+def recalled(values: Sequence[int], form: Form) -> tuple[Recalled, ...]:
     """Read what is remembered from the end of a vector, row by row."""
     half, wide = len(values) // 2, form.sizes[0]
     return tuple(
@@ -48,7 +46,7 @@ def recalled(values: Sequence[int], form: Layout) -> tuple[Recalled, ...]:
     )
 
 
-def vector_of_recalled(cells: Iterable[Recalled], form: Layout) -> NDArray[np.uint8]:
+def vector_of_recalled(cells: Iterable[Recalled], form: Form) -> NDArray[np.uint8]:
     """Return the end of a vector."""
     wide, high = form.sizes
     found = np.zeros((2, high, wide), np.uint8)
@@ -57,14 +55,14 @@ def vector_of_recalled(cells: Iterable[Recalled], form: Layout) -> NDArray[np.ui
     return found.ravel()
 
 
-def _name(code: int, form: Layout) -> str:
+def _name(code: int, form: Form) -> str:
     """Return the name of a code that is remembered."""
     if code < AGENT:
         return NAMES[code]
     return f"{form.names[(code - AGENT) >> 2]} facing {HEADINGS[code & 3]}"
 
 
-def _code(name: str, form: Layout) -> int:
+def _code(name: str, form: Form) -> int:
     """Undo `_name`."""
     if name in CODES:
         return CODES[name]
@@ -128,7 +126,7 @@ _BOX = re.compile(r"(.+) at columns? (\d+)(?: to (\d+))?, rows? (\d+)(?: to (\d+
 _AGENT = re.compile(r"(\S+) \(facing (\w+)\)")
 
 
-def read_moment(match: re.Match[str], line: str, form: Layout) -> list[Recalled]:
+def read_moment(match: re.Match[str], line: str, form: Form) -> list[Recalled]:
     """Read the cells of one line, a match of `MOMENT`.
 
     Raises:
@@ -154,7 +152,7 @@ def read_moment(match: re.Match[str], line: str, form: Layout) -> list[Recalled]
     return found
 
 
-def _read_name(noun: str, many: bool, line: str, form: Layout) -> str:
+def _read_name(noun: str, many: bool, line: str, form: Form) -> str:
     """Read what was seen."""
     if match := _AGENT.fullmatch(noun):
         who, facing = match.groups()

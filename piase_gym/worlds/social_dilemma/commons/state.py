@@ -25,6 +25,7 @@ from piase_gym.worlds.channel.kernels import (
     channel_size,
     fill_channel,
 )
+from piase_gym.worlds.checks import find_grid_problem
 from piase_gym.worlds.grids.codes import FLOOR, OUTSIDE
 from piase_gym.worlds.grids.windows import MAP_FIELDS, map_fields, maps_size
 from piase_gym.worlds.social_dilemma.commons.codes import APPLE, CLEANING, WASTE, WATER
@@ -177,13 +178,7 @@ def new_single(config: SocialDilemmaConfig, envelope: SocialDilemmaEnvelope) -> 
 
 def find_problem(record: Any, table: Any) -> str:
     """Say what is impossible in a state under a config's table, or return an empty string."""
-    for name in ("width", "height", "agents"):
-        if record[name] != table[name]:
-            return f"{name!r} is {record[name]}, but the config says {table[name]}"
-    width, height, count = (int(record[name]) for name in ("width", "height", "agents"))
     bounds = {
-        "x": width,
-        "y": height,
         "heading": 4,
         "alive": 2,
         "fate": 3,
@@ -191,15 +186,11 @@ def find_problem(record: Any, table: Any) -> str:
         "beam": 3,
         "out": int(table["timeout"]) + 1,
     }
-    for name, stop in bounds.items():
-        if not ((record[name] >= 0) & (record[name] < stop)).all():
-            return f"{name!r} must be in 0..{stop - 1} for every agent"
-    if record["alive"][count:].any():
-        return f"'alive' names agents beyond the {count} of the config"
-    if sorted(record["order"][:count].tolist()) != list(range(count)):
-        return f"'order' must name each of the {count} agents once"
-    if not 0 <= record["t"] <= min(table["rounds"], table["max_steps"]):
-        return f"'t' must be in 0..{min(table['rounds'], table['max_steps'])}"
+    if problem := find_grid_problem(
+        record, table, bounds, int(min(table["rounds"], table["max_steps"]))
+    ):
+        return problem
+    width, height, count = (int(record[name]) for name in ("width", "height", "agents"))
     for name in ("eaten", "cleaned", "zaps", "zapped", "away"):
         if ((record[name] < 0) | (record[name] > record["t"])).any():
             return f"{name!r} counts more than can have happened"

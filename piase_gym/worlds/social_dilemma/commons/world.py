@@ -15,6 +15,7 @@ from piase_gym.core.objects import Objects
 from piase_gym.core.script.observables import Observable
 from piase_gym.core.world import Manual
 from piase_gym.errors import GenerationError
+from piase_gym.worlds.array_world import Modules
 from piase_gym.worlds.grids.hidden_cells import unseen_floor
 from piase_gym.worlds.grids.moves import (
     MOVES,
@@ -39,7 +40,7 @@ from piase_gym.worlds.social_dilemma.config import SocialDilemmaConfig
 from piase_gym.worlds.social_dilemma.constants import RESULTS
 from piase_gym.worlds.social_dilemma.manual import commons_manual
 from piase_gym.worlds.social_dilemma.metrics import commons_measures
-from piase_gym.worlds.social_dilemma.world import Modules, SocialDilemma
+from piase_gym.worlds.social_dilemma.world import SocialDilemma
 
 _OF_AGENTS = "x y heading alive fate marks said beam out eaten cleaned zaps zapped away".split()
 
@@ -59,7 +60,8 @@ class Commons(SocialDilemma[CommonsFacts]):
     outcome_of: ClassVar[Sequence[Outcome]] = OUTCOMES
     result_of: ClassVar[Sequence[Result]] = RESULTS
     kernels: ClassVar[Kernels] = KERNELS
-    modules: ClassVar[Modules] = Modules(state, facts, text, pictures)
+    modules: ClassVar[Modules] = Modules(state, facts, pictures)
+    prose: ClassVar[Any] = text
     observables: ClassVar[Mapping[str, Observable]] = scripting.COMMONS
     spawnable: ClassVar[tuple[str, ...]] = scripting.SPAWNABLE
 

@@ -24,6 +24,7 @@ from piase_gym.worlds.channel.kernels import (
     channel_size,
     fill_channel,
 )
+from piase_gym.worlds.checks import find_agent_problem
 from piase_gym.worlds.social_dilemma.config import (
     GAMES,
     SocialDilemmaConfig,
@@ -219,15 +220,9 @@ def new_single(config: SocialDilemmaConfig, envelope: SocialDilemmaEnvelope) -> 
 
 def find_problem(record: Any, table: Any) -> str:
     """Say what is impossible in a state under a config's table, or return an empty string."""
-    count = int(table["agents"])
-    if record["agents"] != count:
-        return f"'agents' is {record['agents']}, but the config says {count}"
     bounds = {"alive": 2, "fate": len(RESULTS), "said": int(table["symbols"]) + 1}
-    for name, stop in bounds.items():
-        if (record[name] >= stop).any():
-            return f"{name!r} must be in 0..{stop - 1} for every agent"
-    if record["alive"][count:].any():
-        return f"'alive' names agents beyond the {count} of the config"
+    if problem := find_agent_problem(record, table, bounds):
+        return problem
     most = int(table["rounds"]) or int(table["max_steps"])
     for name, high in (("t", int(table["max_steps"])), ("played", most), ("talk", table["talk"])):
         if not 0 <= record[name] <= high:

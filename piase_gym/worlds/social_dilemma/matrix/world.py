@@ -17,6 +17,7 @@ from piase_gym.core.last_step import LastStep
 from piase_gym.core.objects import Objects
 from piase_gym.core.script.observables import Observable
 from piase_gym.core.world import Manual
+from piase_gym.worlds.array_world import Modules
 from piase_gym.worlds.channel.config import SPOKEN
 from piase_gym.worlds.social_dilemma import objects, scripting
 from piase_gym.worlds.social_dilemma.config import SocialDilemmaConfig
@@ -27,7 +28,7 @@ from piase_gym.worlds.social_dilemma.matrix import facts, pictures, state, text
 from piase_gym.worlds.social_dilemma.matrix.facts import COIN_SIDES, MatrixFacts
 from piase_gym.worlds.social_dilemma.matrix.rules import KERNELS
 from piase_gym.worlds.social_dilemma.metrics import matrix_measures
-from piase_gym.worlds.social_dilemma.world import Modules, SocialDilemma
+from piase_gym.worlds.social_dilemma.world import SocialDilemma
 
 OUTCOMES = (Outcome.OK, *(outcome for outcome in ALL_OUTCOMES if outcome is not Outcome.FAILED))
 """The outcome of every event of `matrix.state`."""
@@ -48,7 +49,8 @@ class MatrixGames(SocialDilemma[MatrixFacts]):
     result_of: ClassVar[Sequence[Result]] = RESULTS
     vector_type: ClassVar[type[Any]] = np.float32
     kernels: ClassVar[Kernels] = KERNELS
-    modules: ClassVar[Modules] = Modules(state, facts, text, pictures)
+    modules: ClassVar[Modules] = Modules(state, facts, pictures)
+    prose: ClassVar[Any] = text
     observables: ClassVar[Mapping[str, Observable]] = scripting.MATRIX
 
     # -- what can be said and seen --------------------------------------------------------

@@ -1,0 +1,143 @@
+"""The configs of a batch: which there are, and which of them each slot has and takes next."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping, Sequence
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from piase_gym.envs.batch_checks import find_slots, require_memory
+from piase_gym.envs.live import Modified, parted
+from piase_gym.errors import ConfigError, UnsupportedError
+from piase_gym.worlds.array_world import ArrayWorld, Batch
+from piase_gym.worlds.batch_arrays import stacked
+from piase_gym.worlds.scripted_batch import BatchScripts, scripts_of
+
+
+class SlotConfigs:
+    """The configs that slots can have, by number.
+
+    Attributes:
+        known: The configs.
+        batch: The arrays, with a table a config.
+        awaiting_agents: Whether agents enter after the reset in any of them.
+    """
+
+    def __init__(
+        self, world: ArrayWorld[Any, Any], count: int, configs: Sequence[Any], focal: int
+    ) -> None:
+        """Check the configs and allocate the batch; see `BatchEnv` for the arguments."""
+        self._world, self._count, self._focal = world, count, focal
+        given = list(configs) or [world.config]
+        for config in given:
+            world.check_config(config)
+        require_memory(world, count, given)
+        for config in given:
+            self._require_learner(config)
+        self.awaiting_agents = any(map(self._has_late_joiners, given))
+        scripts, self.known = scripts_of(world, count, given)
+        self.batch: Batch = world.new_batch(count, self.known)
+        self.batch.scripts = scripts
+
+    def slots(self, which: Any) -> NDArray[np.int64]:
+        """Return the numbers of the slots that are meant: flags, numbers or a slice."""
+        chosen = which if isinstance(which, slice) else find_slots(which, self._count)
+        found: NDArray[np.int64] = np.arange(self._count)[chosen]
+        return found
+
+    def add(self, config: Any) -> int:
+        """Add a config that the world admits; returns its number.
+
+        Raises:
+            UnsupportedError: If the only learner is not there at the reset under it.
+        """
+        self._require_learner(config)
+        number, batch = len(self.known), self.batch
+        more = [config]
+        if config.script is not None and batch.scripts is None:
+            batch.scripts = BatchScripts(self._world, self._count)
+            for k, known in enumerate(self.known):
+                batch.scripts.add(known, k)
+        if batch.scripts is not None:
+            more += batch.scripts.add(config, number)
+        self.known += more
+        self.awaiting_agents |= self._has_late_joiners(config)
+        batch.tables = stacked([batch.tables, self._world.new_batch(1, more).tables])
+        return number
+
+    def choose(self, config: int | Mapping[str, Any], slots: NDArray[np.int64]) -> None:
+        """Let slots take a config at their next reset; see `BatchEnv.reconfigure`."""
+        if isinstance(config, Mapping):
+            changed = self.known[0].changed(config)
+            self._world.check_config(changed)
+            config = self.add(changed)
+        if type(config) is not int or not 0 <= config < len(self.known):
+            raise ConfigError(f"config {config!r} does not exist; there are {len(self.known)}")
+        self.batch.states["next_config"][slots] = config
+
+    def modify(
+        self,
+        changes: Mapping[str, Any],
+        slots: NDArray[np.int64],
+        ready: NDArray[np.bool_],
+        take_now: Callable[[int, NDArray[np.int64]], None],
+    ) -> Modified:
+        """Change fields of the configs of some slots, each from its own; see `BatchEnv.modify`.
+
+        Args:
+            changes: The fields.
+            slots: The slots.
+            ready: Which slots were ever reset.
+            take_now: Lets slots go on at once under another config.
+        """
+        if not isinstance(changes, Mapping):
+            raise ConfigError(f"modify takes a mapping, not {type(changes).__name__}")
+        states, world = self.batch.states, self._world
+        running = ready & states["alive"][:, : len(world.agents)].any(axis=1)
+        groups: dict[tuple[int, int, bool], list[int]] = {}
+        for slot in slots.tolist():
+            key = int(states["config"][slot]), int(states["next_config"][slot]), bool(running[slot])
+            groups.setdefault(key, []).append(slot)
+        plans = []
+        for (number, pending, plays), members in groups.items():
+            before = self.known[number]
+            config, later = before.changed(changes), self.known[pending].changed(changes)
+            for checked in (config, later):
+                world.check_config(checked)
+            found = parted(world, before, config, plays)
+            if found.now:
+                self._check_states(before.changed(found.now), found.now, members)
+            plans.append((np.array(members), before, found, later))
+        now: dict[str, Any] = {}
+        waiting: dict[str, Any] = {}
+        for chosen, before, found, later in plans:
+            if found.now:
+                take_now(self.add(before.changed(found.now)), chosen)
+            self.choose(self.add(later), chosen)
+            now |= found.now
+            waiting |= found.waiting
+        return Modified(now, waiting)
+
+    def _check_states(self, config: Any, now: Mapping[str, Any], slots: list[int]) -> None:
+        """Raise if the state of a slot does not admit a config."""
+        world = self._world
+        table = world.new_batch(1, [config]).tables[0]
+        for slot in slots:
+            problem = world.state_problem(self.batch.states[slot], table)
+            if problem:
+                told = ", ".join(now)
+                raise ConfigError(f"{world.name}: slot {slot}: {told} cannot change now: {problem}")
+
+    def _require_learner(self, config: Any) -> None:
+        """Require that the agent whose end is the episode's is there from its start."""
+        if self._focal >= 0 and not self._world.opens(config, self._focal):
+            raise UnsupportedError(
+                f"the learner {self._world.agents[self._focal]!r} is not there at the reset, as a "
+                "batched kernel needs it; let it be there, or use gymnasium.make or parallel_env"
+            )
+
+    def _has_late_joiners(self, config: Any) -> bool:
+        """Tell whether somebody enters after the reset under a config."""
+        return not all(self._world.opens(config, agent) for agent in range(config.agents))

@@ -1,0 +1,84 @@
+"""What is checked of every record before kernels, which check no bounds, go on from it."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from piase_gym.errors import SnapshotError
+
+
+def find_agent_problem(
+    record: Any, table: Any, bounds: Mapping[str, int], same: Sequence[str] = ("agents",)
+) -> str:
+    """Say what is impossible in fields that each agent has, or return an empty string.
+
+    Args:
+        record: The state.
+        table: What the config says.
+        bounds: The end of the range of each field, from 0 on.
+        same: Fields in which both must agree.
+    """
+    for name in same:
+        if record[name] != table[name]:
+            return f"{name!r} is {record[name]}, but the config says {table[name]}"
+    for name, stop in bounds.items():
+        if not ((record[name] >= 0) & (record[name] < stop)).all():
+            return f"{name!r} must be in 0..{stop - 1} for every agent"
+    count = int(record["agents"])
+    if record["alive"][count:].any():
+        return f"'alive' names agents beyond the {count} of the config"
+    return ""
+
+
+def find_grid_problem(record: Any, table: Any, bounds: Mapping[str, int], most_steps: int) -> str:
+    """Say what is impossible in what all grids share, or return an empty string.
+
+    Args:
+        record: The state.
+        table: What the config says.
+        bounds: As for `find_agent_problem`, without those of places.
+        most_steps: Steps that an episode has at most.
+    """
+    bounds = {"x": int(record["width"]), "y": int(record["height"]), **bounds}
+    problem = find_agent_problem(record, table, bounds, ("width", "height", "agents"))
+    count = int(record["agents"])
+    if not problem and sorted(record["order"][:count].tolist()) != list(range(count)):
+        return f"'order' must name each of the {count} agents once"
+    if not problem and not 0 <= record["t"] <= most_steps:
+        return f"'t' must be in 0..{most_steps}"
+    return problem
+
+
+def read_field(world: str, name: str, value: Any, kind: np.dtype[Any]) -> NDArray[Any]:
+    """Return one field of a state as an array of its type.
+
+    Args:
+        world: The name of the world.
+        name: The name of the field.
+        value: What the state has: an integer, or lists of integers.
+        kind: The type of the field.
+
+    Raises:
+        SnapshotError: If it has another shape, or is out of range.
+    """
+    try:
+        given = np.asarray(value, object)
+    except ValueError:  # ragged lists
+        given = np.asarray(None)
+    if given.shape != kind.shape:
+        raise SnapshotError(
+            f"{world}: {name!r} has the shape {given.shape}; allowed: {kind.shape} "
+            "(another envelope?)"
+        )
+    limits = np.iinfo(kind.base)
+    for item in given.ravel():
+        if type(item) is not int or not limits.min <= item <= limits.max:
+            raise SnapshotError(
+                f"{world}: {name!r} holds {item!r:.40}; allowed are integers from "
+                f"{limits.min} to {limits.max}"
+            )
+    return given.astype(kind.base)
