@@ -226,6 +226,21 @@ def test_flags_and_milestones_set_off_events_in_the_same_step() -> None:
     assert steps[0][4]["milestones"] == ["there"]
 
 
+def test_what_was_asked_of_a_fact_is_asked_again_once_the_world_has_changed() -> None:
+    """Twice in the step: before the wall stands, and after it; the same condition, kept between."""
+    wall = {"fact": "cell", "of": [4, 0], "equals": "wall"}
+    events = [
+        {"when": wall, "response": {"type": "reward", "amount": 3}},
+        {"when": {"not": wall}, "on": "ends", "response": {"type": "reward", "amount": 4}},
+        {
+            "when": {"fact": "step", "at_least": 2},
+            "response": {"type": "spawn_object", "object": "wall", "place": [4, 0]},
+        },
+    ]
+    _, steps = play(corridor(events=events, rewards={"stay": 0}), [STAY, STAY, STAY])
+    assert [step[1] for step in steps] == [0, 7, 0]
+
+
 def test_a_reward_is_shaped_by_what_grows() -> None:
     shaping = {"fact": "distance", "of": [3, 0], "weight": -0.5}
     _, steps = play(corridor(shaping=shaping), [RIGHT, RIGHT, LEFT, STAY])
