@@ -26,7 +26,7 @@ from piase_gym.core.surroundings import COMMON
 from piase_gym.core.world import World
 from piase_gym.envs.runner import EpisodeRunner
 from piase_gym.errors import ActionError
-from piase_gym.interfaces.results import perception, simple_result
+from piase_gym.interfaces.results import MESSAGE_HISTORY, perception, simple_result
 from piase_gym.interfaces.turns import AgentRecord, TurnEngine
 
 Shape = Literal["model", "flat", "sensors"]
@@ -171,6 +171,12 @@ def own_schema(world: World[Any, Any]) -> dict[str, PerceptionFieldSchema]:
         if item.name not in COMMON:
             kind, optional = _word(hints[item.name])
             rows[item.name] = PerceptionFieldSchema(type=kind, is_optional=optional)
+    if getattr(world.config, "message_history", 0):
+        rows[MESSAGE_HISTORY] = PerceptionFieldSchema(
+            type="list[object]",
+            description="messages heard before, the newest of each sender first",
+            is_optional=True,
+        )
     return rows
 
 

@@ -17,6 +17,8 @@ from piase_gym.core.models import ActionResult, Message, PerceptionData
 from piase_gym.core.surroundings import Surroundings, Thing
 from piase_gym.core.world import Facts, StepResult, World
 
+MESSAGE_HISTORY = "message_history"
+"""The entry of perceptions for messages that were heard before."""
 OUTCOME_SENTENCES = {
     Outcome.OK: "Done.",
     Outcome.FAILED: "That was allowed, but had no effect.",
@@ -119,7 +121,7 @@ def perception(
     carried = surroundings.inventory
     return PerceptionData(
         timestamp=float(steps),
-        raw_observations=dict(surroundings.perceptions),
+        raw_observations={**surroundings.perceptions, **message_history(facts, steps)},
         visible_text=text,
         messages=list(messages),
         inventory_update=None if carried is None else inventory_update(inventory, carried),
@@ -129,6 +131,27 @@ def perception(
         sensor_data={"text": text, "vector": vector},
         agent_specific_data={**own, **({} if facts.hint is None else {"hint": facts.hint})},
     )
+
+
+def message_history(facts: Facts, steps: int) -> dict[str, Any]:
+    """Return the entry with the messages that an agent has heard before and is shown again.
+
+    There is none where nothing of the kind is shown (see ``message_history`` of configs).
+
+    Args:
+        facts: What the agent may know.
+        steps: Steps done in the episode.
+    """
+    found = [
+        Message(
+            sender=letter.sender,
+            content=letter.message,
+            timestamp=float(steps - ago),
+            recipient=letter.recipient,
+        ).model_dump()
+        for letter, ago in getattr(facts, "earlier", ())
+    ]
+    return {MESSAGE_HISTORY: found} if found else {}
 
 
 def entity(thing: Thing, name: str) -> dict[str, Any]:

@@ -17,11 +17,14 @@ def find(document: Document, path: tuple[str | int, ...]) -> Key:
     """Return the key of the part of a file that a path through models stands for.
 
     Paths pass through tags of unions, through single entries read as lists, and through
-    `custom_properties`, which are not in the file or not in the path.
+    `custom_properties`, which are not in the file or not in the path; what is `none` in the path
+    may be a single `not` in the file.
     """
     key: Key = ()
     node = document.data
     for part in path:
+        if part == "none" and isinstance(node, dict) and "none" not in node:
+            part = "not"
         if isinstance(node, dict) and part not in node:
             custom = node.get("custom_properties")
             if isinstance(custom, dict) and part in custom:

@@ -180,15 +180,15 @@ def _try_allowed(subject: Subject, seed: int, steps: int = 6) -> int:
     masks = {name: mask_of(rows[-1], name) for name in rows[-1].after}
     for name, mask in masks.items():
         for index in [] if mask is None else np.asarray(mask).nonzero()[0].tolist():
-            twin = subject.env()
-            list(replay(twin, seed, rows))
             given = {n: draw(env, n, masks[n], Stream(seed), False) for n in masks}
             given[name] = int(env.action_space(name).start) + index
             what = f"action {index}, which the mask of {name} allows after {steps} steps,"
-            try:
-                row = step(twin, steps + 1, given)
-            except Fault as fault:
-                raise Fault(f"{what} is an error: {fault}") from None
+            with subject.for_a_moment() as twin:
+                list(replay(twin, seed, rows))
+                try:
+                    row = step(twin, steps + 1, given)
+                except Fault as fault:
+                    raise Fault(f"{what} is an error: {fault}") from None
             outcome = row.infos[name].get("outcome")
             require(outcome != "illegal", f"{what} is called illegal")
             tried += 1

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import contextlib
 import inspect
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import asdict
 from typing import Any
 
@@ -64,11 +64,19 @@ class Subject:
         self._made.append(env)
         return env
 
+    @contextlib.contextmanager
+    def for_a_moment(self) -> Iterator[Any]:
+        """Make an environment of which there may be many, and close it at the end of the block."""
+        made = self.make()
+        try:
+            yield made
+        finally:
+            _close(made)
+
     def close(self) -> None:
-        """Close what was made; one of the checks looks at what `close` does."""
+        """Close what was made."""
         for env in self._made:
-            with contextlib.suppress(Exception):
-                env.close()
+            _close(env)
         self._made.clear()
 
     @property
@@ -89,6 +97,12 @@ class Subject:
             return argument in inspect.signature(self.make).parameters
         except (TypeError, ValueError):
             return False
+
+
+def _close(env: Any) -> None:
+    """Close an environment, whatever comes of it: one of the checks looks at what `close` does."""
+    with contextlib.suppress(Exception):
+        env.close()
 
 
 class WorldUnderTest:

@@ -27,7 +27,10 @@ def outcome_of(world: World[Any, Any], agent: int, act: Any) -> tuple[Outcome, d
     twin = copy.deepcopy(world)
     acts: list[Any] = [None] * len(world.agents)
     acts[agent] = act
-    tick = twin.step(acts)
+    try:
+        tick = twin.step(acts)
+    finally:
+        twin.close()
     return tick.outcomes[agent], dict(tick.notes.get(agent, {}))
 
 

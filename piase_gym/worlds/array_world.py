@@ -40,8 +40,9 @@ from piase_gym.core.commands import (
 from piase_gym.core.config import WorldConfig
 from piase_gym.core.digest import digest_bytes, digest_json
 from piase_gym.core.last_step import LastStep
-from piase_gym.core.script.run import ScriptRun, Turn
+from piase_gym.core.script.run import ScriptRun
 from piase_gym.core.script.single import carry_out
+from piase_gym.core.script.turn import Turn
 from piase_gym.core.text_encoding import HINT_CODE, hash_text
 from piase_gym.core.world import (
     RANDOM_PARTS,

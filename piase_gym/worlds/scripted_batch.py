@@ -12,7 +12,8 @@ from numpy.typing import NDArray
 
 from piase_gym.compiled.stepping import NONE, REBUILD, SHOW
 from piase_gym.core.script.conditions import any_agent
-from piase_gym.core.script.run import Changes, ScriptRun, Turn
+from piase_gym.core.script.run import ScriptRun
+from piase_gym.core.script.turn import Changes, Turn
 from piase_gym.core.text_encoding import HINT_CODE, hash_text
 from piase_gym.errors import ConfigError, SnapshotError
 
@@ -45,7 +46,8 @@ class BatchScripts:
         self.told: NDArray[np.int64] = np.zeros(0, np.int64)
         self.reached: dict[str, NDArray[np.bool_]] = {}
         self.happened: list[tuple[str, NDArray[np.int64]]] = []
-        self._codes: dict[str | None, NDArray[np.uint8]] = {}
+        self._codes: list[NDArray[np.uint8]] = []
+        self._numbers: list[NDArray[np.int32]] = []
         self._shown: tuple[int, str] | None = None
 
     def add(self, config: Any, number: int) -> list[Any]:
@@ -71,6 +73,12 @@ class BatchScripts:
                 f"combinations; at most {MOST_VARIANTS} in a batch"
             )
         self.variants.append({key: number + k for k, key in enumerate(combined)})
+        numbers = np.zeros([1 + max(row) for row in zip(*combined, strict=True)], np.int32)
+        for key, variant in self.variants[-1].items():
+            numbers[key] = variant
+        self._numbers.append(numbers)
+        words = run.all_words()
+        self._codes.append(np.array([[hash_text(note) for note in row] for row in words]))
         found = []
         for key in combined[1:]:
             self.run_of.append(len(self.runs) - 1)
@@ -88,11 +96,11 @@ class BatchScripts:
         """Return a digest that also stands for the script's state in a slot."""
         return self._world.digest_with(found, self.of(states, slot), slot)
 
-    def _playing(self, states: NDArray[Any], number: int) -> NDArray[np.bool_]:
-        """Return which slots play a script."""
+    def _playing(self, batch: Batch, number: int) -> NDArray[np.bool_] | None:
+        """Return which slots play a script; ``None`` stands for all."""
         if set(self.run_of) == {number}:
-            return np.ones(len(states), np.bool_)
-        return np.asarray(np.array(self.run_of)[states["config"]] == number)
+            return None
+        return np.asarray(np.array(self.run_of)[batch.states["config"]] == number)
 
     # -- episodes ---------------------------------------------------------------------------
 
@@ -106,12 +114,13 @@ class BatchScripts:
         """
         shown = []
         for number, run in enumerate(self.runs):
-            slots = which[self._playing(batch.states[which], number)]
+            playing = self._playing(batch, number)
+            slots = which if playing is None else which[playing[which]]
             run.begin(slots)
-            words = run.first_hints()
-            if slots.size and any(word is not None for word in words):
+            first = self._codes[number][:, 0]
+            if slots.size and first.any():
                 hints = batch.states["hint"].reshape(len(batch.states), -1, HINT_CODE)
-                hints[slots, : len(words)] = [self._code(word) for word in words]
+                hints[slots, : len(first)] = first
                 shown.append(slots)
         if not shown:
             return
@@ -122,27 +131,6 @@ class BatchScripts:
         for name, values in kept.items():
             getattr(batch, name)[slots] = values
 
-    def _write(
-        self, batch: Batch, run: ScriptRun, slots: NDArray[np.int64], agents: NDArray[np.int64]
-    ) -> None:
-        """Write hashed hints for agents of slots."""
-        if not slots.size:
-            return
-        notes = run.states["note"][slots, agents]
-        hints = batch.states["hint"].reshape(len(batch.states), -1, HINT_CODE)
-        most = int(notes.max()) + 1
-        pairs = agents * most + notes
-        table = np.zeros((len(self._world.agents) * most, HINT_CODE), np.uint8)
-        for pair in np.flatnonzero(np.bincount(pairs)).tolist():
-            table[pair] = self._code(run.words(pair // most, pair % most))
-        hints[slots, agents] = table[pairs]
-
-    def _code(self, words: str | None) -> NDArray[np.uint8]:
-        """Return the hashed code of a hint."""
-        if words not in self._codes:
-            self._codes[words] = hash_text(words)
-        return self._codes[words]
-
     def after(self, batch: Batch, acts: NDArray[Any], focal: int) -> int:
         """Let scripts do their part after a step; return how many episodes are over."""
         world, states = self._world, batch.states
@@ -150,8 +138,9 @@ class BatchScripts:
         self.reached, self.happened = {}, []
         for number, run in enumerate(self.runs):
             played = batch.events != NONE
-            if len(self.runs) > 1 or -1 in self.run_of:
-                played &= self._playing(states, number)[:, None]
+            playing = self._playing(batch, number)
+            if playing is not None:
+                played &= playing[:, None]
             turn = Turn(
                 states=states,
                 rewards=batch.rewards,
@@ -167,41 +156,36 @@ class BatchScripts:
             self.happened += [(run.names[k], rows) for k, rows in changes.happened]
             for name, who in changes.reached.items():
                 self.reached[name] = self.reached.get(name, False) | who
-            if changes.ended.any():
+            if np.count_nonzero(changes.ended):
                 self._end(batch, changes.ended, focal)
-            told.append(np.flatnonzero(any_agent(changes.told)))
-        self.told = np.concatenate(told)
-        slots = np.flatnonzero(renewed)
+            told.append(any_agent(changes.told).nonzero()[0])
+        self.told = told[0] if len(told) == 1 else np.concatenate(told)
+        (slots,) = renewed.nonzero()
         if slots.size:
             world.reset_batch(batch, slots, REBUILD)
         return int(np.count_nonzero(states["over"]))
 
     def _carry_out(self, batch: Batch, number: int, changes: Changes) -> NDArray[np.bool_]:
         """Show what agents were told, and take up changed settings; return what must be shown."""
-        run = self.runs[number]
-        if changes.told.any():
-            slots, agents = np.nonzero(changes.told)
-            self._write(batch, run, slots, agents)
-        slots = np.flatnonzero(changes.settings)
-        rows = run.states["settings"][slots]
-        if not slots.size:
-            return any_agent(changes.told) | changes.touched | changes.ended
-        chosen = self._config_numbers(number)
-        batch.states["config"][slots] = chosen[tuple(rows.T)]
-        return any_agent(changes.told) | changes.touched | changes.ended | changes.settings
-
-    def _config_numbers(self, number: int) -> NDArray[np.int32]:
-        """Return the config of each combination of a script's changed settings."""
-        variants = self.variants[number]
-        table = np.zeros([1 + max(row) for row in zip(*variants, strict=True)], np.int32)
-        for key, config in variants.items():
-            table[key] = config
-        return table
+        run, states = self.runs[number], batch.states
+        renewed = changes.touched | changes.ended
+        slots, agents = changes.told.nonzero()
+        if slots.size:
+            hints = states["hint"].reshape(len(states), -1, HINT_CODE)
+            hints[slots, agents] = self._codes[number][agents, run.states["note"][slots, agents]]
+            renewed[slots] = True
+        (changed,) = changes.settings.nonzero()
+        if changed.size:
+            chosen = run.states["settings"][changed]
+            states["config"][changed] = self._numbers[number][tuple(chosen.T)]
+            renewed[changed] = True
+        return renewed
 
     def _end(self, batch: Batch, ended: NDArray[np.bool_], focal: int) -> None:
         """Note whose episode is over."""
-        alive = batch.states["alive"][:, : len(self._world.agents)] != 0
-        over = ended & (~alive[:, focal] if focal >= 0 else ~any_agent(alive))
+        (slots,) = ended.nonzero()
+        alive = batch.states["alive"][slots, : len(self._world.agents)] != 0
+        over = slots[~(alive[:, focal] if focal >= 0 else any_agent(alive))]
         batch.states["over"][over] = batch.states["ended"][over] = 1
 
     # -- one slot ---------------------------------------------------------------------------

@@ -605,9 +605,10 @@ FAULTS: Mapping[str, tuple[str, str]] = {
 
 
 @pytest.mark.parametrize("how", FAULTS)
-def test_the_episode_ends_with_a_typed_reason_and_the_log_is_whole(
+def test_own_environments_that_raise_hang_return_wrong_shapes_or_change_their_spaces(
     how: str, tmp_path: Path
 ) -> None:
+    """The episode ends with a typed reason, and the log is whole; a hang needs a worker process."""
     reason, words = FAULTS[how]
     path, apart = tmp_path / "log.jsonl", how in ("hang", "die")
     own = Broken({"how": how})

@@ -10,6 +10,7 @@ import pytest
 from piase_gym.core.models import ActionCommand, ActionResult, EnvironmentInfo, PerceptionData
 from piase_gym.core.surroundings import Surroundings, surroundings_by_name
 from piase_gym.interfaces import AbstractEnvironment, Environment, EnvironmentInterface
+from tests.helpers.needs import need
 from tests.interfaces.document_interfaces import STAY
 
 # -- what is perceived -----------------------------------------------------------------------------
@@ -52,6 +53,37 @@ def test_every_perception_is_in_its_schema_and_goes_through_json(world: str) -> 
             assert json.loads(json.dumps(seen)) == seen
             assert {key for key in schema if "." not in key} == set(seen)
             env.submit_action(name, env.commands(name)[0])
+
+
+@pytest.mark.parametrize(
+    ("world", "config"),
+    [
+        ("GridWorld", {"width": 5, "height": 5}),
+        ("SocialDilemma", {"game": "harvest", "rounds": 20}),
+        ("SocialDilemma", {"game": "stag_hunt", "rounds": 20}),
+        ("PhysicsPlayground", {"max_steps": 20}),
+    ],
+)
+def test_messages_heard_before_are_an_optional_entry(world: str, config: dict[str, Any]) -> None:
+    need(world)
+    config = {**config, "agents": 2, "symbols": 2, "message_history": 2, "message_delay": 0}
+    env = EnvironmentInterface(world, **config)
+    env.reset(seed=0)
+    row = env.get_environment_info()["perception_schema"]["message_history"]
+    assert row["is_optional"]
+    assert row["type"] == "list[object]"
+    one, two = env.agents
+    speaking = next(c for c in env.commands(one) if c.parameters.get("symbol") == 2)
+    silent = next(c for c in env.commands(two) if "symbol" not in c.parameters)
+    assert "message_history" not in env.get_perceptions(two)
+    for command in (speaking, silent, silent):
+        env.submit_action(one, command)
+        env.submit_action(two, silent)
+    said = {"sender": one, "content": "2", "timestamp": 1.0, "recipient": "all"}
+    assert env.get_perceptions(two)["message_history"] == [said]
+    assert "message_history" not in env.get_perceptions(one)
+    plain = EnvironmentInterface(world, **{**config, "message_history": 0})
+    assert "message_history" not in plain.get_environment_info()["perception_schema"]
 
 
 def test_perceptions_of_the_model_can_be_written_as_json() -> None:

@@ -226,6 +226,21 @@ def test_flags_and_milestones_set_off_events_in_the_same_step() -> None:
     assert steps[0][4]["milestones"] == ["there"]
 
 
+def test_what_was_asked_of_a_fact_is_asked_again_once_the_world_has_changed() -> None:
+    """Twice in the step: before the wall stands, and after it; the same condition, kept between."""
+    wall = {"fact": "cell", "of": [4, 0], "equals": "wall"}
+    events = [
+        {"when": wall, "response": {"type": "reward", "amount": 3}},
+        {"when": {"not": wall}, "on": "ends", "response": {"type": "reward", "amount": 4}},
+        {
+            "when": {"fact": "step", "at_least": 2},
+            "response": {"type": "spawn_object", "object": "wall", "place": [4, 0]},
+        },
+    ]
+    _, steps = play(corridor(events=events, rewards={"stay": 0}), [STAY, STAY, STAY])
+    assert [step[1] for step in steps] == [0, 7, 0]
+
+
 def test_a_reward_is_shaped_by_what_grows() -> None:
     shaping = {"fact": "distance", "of": [3, 0], "weight": -0.5}
     _, steps = play(corridor(shaping=shaping), [RIGHT, RIGHT, LEFT, STAY])
@@ -567,6 +582,112 @@ def test_all_mistakes_are_told_at_once_with_line_and_column(tmp_path: Path) -> N
         assert matching, (place, told)
         assert words in matching[0]
     assert len(told) == len(expected)
+
+
+def mistakes_of(tmp_path: Path, when: list[str]) -> list[str]:
+    """Return what is told of events with these conditions; the first one's is in line 4."""
+    event = "  - when: {}\n    response: {{ type: set_flag, flag_name: hurt }}\n"
+    head = "scenario_name: Wrong\nenvironment_type: GridWorld\nevents:\n"
+    return wrong(tmp_path, head + "".join(event.format(condition) for condition in when))
+
+
+EARLY_AND_LATE = "{ all: [{ fact: step, at_least: 5 }, { fact: step, at_most: 3 }] }"
+CONTRADICTIONS = {
+    EARLY_AND_LATE: "at least 5 and at most 3",
+    "{ fact: step, equals: 1, at_least: 5 }": "'step' cannot be 1 and in 5 to inf",
+    "{ all: [{ fact: step, equals: 9 }, { fact: step, at_most: 3 }] }": "9 and in -inf to 3",
+    "{ all: [{ fact: held, equals: key }, { fact: held, equals: nothing }] }": "'held' cannot be",
+    "{ all: [{ fact: heading, one_of: [up, down] }, { fact: heading, equals: left }] }": "at once",
+    "{ all: [{ fact: position, equals: [1, 1] }, { fact: position, equals: [2, 1] }] }": "at once",
+    "{ all: [{ flag: hurt }, { not: { flag: hurt } }] }": "'hurt' is asked for, and forbidden",
+    "{ all: [{ flag: hurt }, { all: [{ fact: step, at_least: 2 }, { not: { flag: hurt } }] }] }": (
+        "'hurt' is asked for, and forbidden"
+    ),
+    f"{{ any: [{{ flag: hurt }}, {EARLY_AND_LATE}] }}": "at least 5 and at most 3",
+}
+
+
+def test_contradictory_conditions_are_told_with_line_and_column_all_at_once(tmp_path: Path) -> None:
+    told = mistakes_of(tmp_path, [*CONTRADICTIONS])
+    assert len(told) == len(CONTRADICTIONS)
+    for number, (line, words) in enumerate(zip(told, CONTRADICTIONS.values(), strict=True)):
+        assert line.startswith(f"{4 + 2 * number}:"), line
+        assert "contradiction: " in line
+        assert words in line, (line, words)
+
+
+def test_what_only_looks_like_contradictory_conditions_is_taken(tmp_path: Path) -> None:
+    """It may be true of two agents, of two flags, or one after the other."""
+    when = [
+        "{ all: [{ fact: heading, equals: up, agent_id: any }, { fact: heading, equals: down, "
+        "agent_id: any }] }",
+        "{ any: [{ fact: step, at_least: 5 }, { fact: step, at_most: 3 }] }",
+        "{ all: [{ flag: hurt }, { not: { flag: healed } }] }",
+        "{ fact: position, equals: [1, 1], within: 3 }",
+    ]
+    heal = "{ fact: step, at_least: 1 }\n    response: { type: set_flag, flag_name: healed }"
+    event = "  - when: {}\n    response: {{ type: set_flag, flag_name: hurt }}\n"
+    text = f"scenario_name: Right\nenvironment_type: GridWorld\nevents:\n  - when: {heal}\n"
+    path = tmp_path / "right.yaml"
+    path.write_text(text + "".join(event.format(condition) for condition in when), "utf-8")
+    assert scenarios.load(path).world == "GridWorld"
+
+
+def test_unknown_facts_are_told_with_line_and_column_all_at_once(tmp_path: Path) -> None:
+    told = mistakes_of(
+        tmp_path,
+        [
+            "{ fact: stpe, at_least: 5 }",
+            "{ all: [{ fact: position, equals: [0, 0] }, { fact: mood, equals: good }] }",
+            "{ not: { fact: energi, at_most: 0 } }",
+        ],
+    )
+    assert [line.partition(": ")[0] for line in told] == ["4:13", "6:57", "8:20"]
+    assert "no fact 'stpe'; did you mean 'step'?" in told[0]
+    assert "no fact 'mood'" in told[1]
+    assert "no fact 'energi'; did you mean 'energy'?" in told[2]
+
+
+def test_spawns_on_walls_are_told_with_line_and_column_all_at_once(tmp_path: Path) -> None:
+    spawn = '      - {{ type: "spawn_object", object: "{}", place: [{}, {}] }}\n'
+    things = [("box", 1, 1), ("key", 0, 3), ("food", 2, 2), ("box", 9, 9), ("bx", 2, 1)]
+    text = (
+        "scenario_name: Wrong\nenvironment_type: GridWorld\n"
+        "initial_state: { width: 5, height: 5, border: true, walls: [[1, 1]] }\n"
+        "events:\n  - when: { fact: step, at_least: 1 }\n    response:\n"
+    )
+    told = wrong(tmp_path, text + "".join(spawn.format(*thing) for thing in things))
+    places = [line.partition(": ")[0] for line in told]
+    assert places == ["7:48", "8:48", "9:33", "10:48", "11:33"]
+    assert "(1, 1) is wall" in told[0]
+    assert "(0, 3) is wall" in told[1]
+    assert "'food' cannot be put here" in told[2]
+    assert "(9, 9) lies outside" in told[3]
+    assert "did you mean 'box'?" in told[4]
+
+
+@pytest.mark.parametrize("batched", [False, True])
+def test_endless_trigger_chains_are_bounded(batched: bool) -> None:
+    """A wall that falls and opens: no reading of the file says that it never ends."""
+    wall, place = {"fact": "cell", "of": [4, 0], "equals": "wall"}, [4, 0]
+    falls = {"type": "spawn_object", "object": "wall", "place": place}
+    opens = {"type": "remove_object", "object": "wall", "place": place}
+    flag = {"type": "set_flag", "flag_name": "shut"}
+    events = [
+        {"when": {"not": wall}, "times": "every", "response": falls},
+        {"when": {"flag": "shut"}, "times": "every", "response": [opens, {**flag, "value": False}]},
+        {"when": wall, "times": "every", "response": flag},
+    ]
+    scenario = corridor(events=events, rewards={"stay": 0})
+    if batched:
+        batch = batch_env("GridWorld", num_envs=2, scenario=scenario)
+        batch.reset(seed=0)
+        batch.step(np.full((2, 1), STAY, np.int32))
+        run = batch.batch.scripts.runs[0]  # type: ignore[union-attr]
+    else:
+        env, _ = play(scenario, [STAY])
+        run = env.world.script
+    assert run.states["fired"].tolist() == [[10, 10, 10]] * (1 + batched)  # in 20 rounds
 
 
 @pytest.mark.parametrize(

@@ -8,7 +8,7 @@ from typing import Any
 
 import pytest
 
-from piase_gym import Simulation, runs
+from piase_gym import EnvironmentInterface, Simulation, runs
 from piase_gym.agents import Agent
 from piase_gym.errors import ConfigError, PiaseError, UnknownNameError, UnsupportedError
 from piase_gym.wrappers import AvtLogger
@@ -62,8 +62,22 @@ def real_time(agent: Agent, late: str, times: Any, **options: Any) -> Simulation
     )
 
 
+def test_turn_based_real_time_with_event_queues() -> None:
+    """The same walk by turns, where all wait for all, and by a clock that waits for nobody."""
+    env = EnvironmentInterface("GridWorld", agents=2, **{**ROOM, "start_pos": ((0, 0), (0, 1))})
+    env.reset(seed=0)
+    right = {"action_type": "move", "parameters": {"direction": "right"}}
+    assert env.submit_action("agent_1", right)["status"] == "in_progress"
+    assert env.get_perceptions("agent_1")["position"] == [0, 1]
+    assert env.submit_action("agent_0", right)["status"] == "success"
+    assert env.get_perceptions("agent_1")["position"] == [1, 1]
+    assert env.get_perceptions("agent_1")["last_action_result"]["status"] == "success"
+    clocked = real_time(Walker(), "queue", 250)
+    assert places(clocked, 3) == [0, 0, 1]  # the answer of the first tick is due in the third
+    assert clocked.summary().late == {"agent_0": 1}
+
+
 def test_real_time_keeps_a_late_answer_in_a_queue_and_applies_it_at_the_next_tick() -> None:
-    # "turn-based, real-time with event queues"
     agent = Walker()
     simulation = real_time(agent, "queue", 250)
     assert places(simulation, 9) == [0, 0, 1, 1, 1, 2, 2, 2, 3]

@@ -52,6 +52,26 @@ def test_a_sound_environment_conforms() -> None:
     assert [f.check for f in report.findings if f.status != "passed"] == []
 
 
+def test_environments_that_are_no_longer_needed_are_closed() -> None:
+    """The check that makes one for every allowed action does not keep them until its end."""
+    opened: list[zoo.Meadow] = []
+    most = 0
+
+    class Counted(zoo.Meadow):
+        def __init__(self, render_mode: str | None = None) -> None:
+            nonlocal most
+            super().__init__(render_mode)
+            opened.append(self)
+            most = max(most, len(opened))
+
+        def close(self) -> None:
+            opened.remove(self)
+
+    assert testing.run_env_checks(Counted, checks=["masks_fit"]).ok
+    assert most <= 5
+    assert not opened
+
+
 def pettingzoo_is_content(make: type[zoo.Meadow]) -> bool:
     with warnings.catch_warnings(), contextlib.redirect_stdout(io.StringIO()):
         warnings.simplefilter("ignore")

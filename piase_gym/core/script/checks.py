@@ -103,7 +103,8 @@ class _Checker:
         inside = models.parts(condition)
         if inside:
             key = next(name for name in ("all", "any", "none") if hasattr(condition, name))
-            if key == "all" and (told := clash(inside)):
+            alone = any(clash([part]) for part in inside)  # then it is told of that part
+            if key == "all" and not alone and (told := clash(inside)):
                 yield Problem(path, told)
             yield from self._conditions(inside, (*path, key))
             return
@@ -128,6 +129,8 @@ class _Checker:
             yield self._unknown_fact(condition.fact, path)
             return
         yield from self._of(row, condition.of, path)
+        if told := clash([condition]):
+            yield Problem(path, told)
         if row.kind != "number":
             for name in ("at_least", "at_most"):
                 if getattr(condition, name) is not None:

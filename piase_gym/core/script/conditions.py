@@ -11,11 +11,10 @@ from numpy.typing import NDArray
 
 from piase_gym.core.script import models
 from piase_gym.core.script.observables import COMMON, Observable
+from piase_gym.core.script.turn import Mask
 
 if TYPE_CHECKING:
     from piase_gym.core.script.run import ScriptRun
-
-Mask = NDArray[np.bool_]
 
 
 class Compiled(NamedTuple):
@@ -89,9 +88,12 @@ def compile_condition(condition: Any, run: ScriptRun) -> Compiled:
         number = run.milestones.index(condition.milestone)
         return _about(condition, run, lambda: run.states["reached"][:, number] != 0, lasting=True)
     row = COMMON.get(condition.fact) or run.world.observables_of(run.base)[condition.fact]
-    if row.shared:
-        return Compiled(lambda: _compare(condition, row, run), False)
-    return _about(condition, run, lambda: _compare(condition, row, run), lasting=False)
+    said = Compiled(lambda: _compare(condition, row, run), False)
+    if not row.shared:
+        said = _about(condition, run, said.holds, lasting=False)
+    # Scripts ask the same of a fact again and again: in several events, and round by round.
+    number = run.asked.setdefault(condition, len(run.asked))
+    return Compiled(lambda: run.once(condition.fact, number, said.holds), said.own)
 
 
 def _about(condition: Any, run: ScriptRun, test: Callable[[], Mask], lasting: bool) -> Compiled:

@@ -18,6 +18,8 @@ Someone = Annotated[str, Field(pattern=r"^[A-Za-z0-9][A-Za-z0-9_.-]*$", max_leng
 Words = Annotated[str, Field(min_length=1, max_length=300)]
 Place = tuple[float, ...]
 Value = bool | float | str | Place
+WITHOUT_LIMIT = 2**31 - 1
+"""How often an event may happen of which nothing says how often."""
 Times = Literal["once", "every"] | Annotated[int, Field(ge=1)]
 
 
@@ -295,7 +297,7 @@ class Event(Rule):
     @property
     def most(self) -> int:
         """How often it happens in an episode at most."""
-        return {"once": 1, "every": 2**31 - 1}.get(self.times, self.times)  # type: ignore
+        return {"once": 1, "every": WITHOUT_LIMIT}.get(self.times, self.times)  # type: ignore
 
 
 class Goal(Rule):

@@ -6,9 +6,8 @@ lets events happen, pays rewards, and ends the episodes of those who have won or
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
-from dataclasses import dataclass, field
-from typing import Any, NamedTuple, Protocol
+from collections.abc import Callable, Mapping, Sequence
+from typing import Any, NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
@@ -26,94 +25,12 @@ from piase_gym.core.script.conditions import (
     compile_condition,
     count_agents,
 )
-from piase_gym.core.script.observables import COMMON, Observable
+from piase_gym.core.script.observables import COMMON
+from piase_gym.core.script.turn import Changes, Mask, Scripted, Turn
 from piase_gym.errors import SnapshotError
 
 MOST_ROUNDS = 20
 """Events may set each other off so many times in one step."""
-Mask = NDArray[np.bool_]
-
-
-class Scripted(Protocol):
-    """What a script needs of its world; `states` are records, or ``None`` if there are none."""
-
-    agents: tuple[str, ...]
-
-    @classmethod
-    def observables_of(cls, config: Any) -> Mapping[str, Observable]:
-        """Return the facts that conditions can be about under a config."""
-        ...
-
-    def observe(self, name: str, states: Any, of: Any) -> NDArray[Any]:
-        """Return a fact."""
-        ...
-
-    def action_codes(self, word: str) -> tuple[int, ...] | None:
-        """Return the numbers of the commands that a word or line stands for."""
-        ...
-
-    def finish(self, states: Any, who: Mask, result: Result) -> None:
-        """End the episode of some agents."""
-        ...
-
-    def spawn(self, states: Any, envs: NDArray[np.int64], thing: str, place: Any) -> None:
-        """Let something appear, where there is room."""
-        ...
-
-    def remove(self, states: Any, envs: NDArray[np.int64], thing: str | None, place: Any) -> None:
-        """Let something vanish."""
-        ...
-
-
-@dataclass
-class Turn:
-    """One step that was taken, as arrays (envs, agents), which a script may change.
-
-    Attributes:
-        states: The records, or ``None``.
-        rewards: What everybody got.
-        terminated: Who ended by the rules.
-        truncated: Who ended by a limit.
-        played: Who took part in the step.
-        acts: What they did: indices, or lines.
-        outcomes: What became of it, as places in `Outcome`.
-        milestones: What was reached, by name: who.
-    """
-
-    states: Any
-    rewards: NDArray[np.float64]
-    terminated: Mask
-    truncated: Mask
-    played: Mask
-    acts: NDArray[Any]
-    outcomes: NDArray[Any]
-    milestones: Mapping[str, Mask]
-
-
-@dataclass
-class Changes:
-    """What a script did in a step beside rewards and ends.
-
-    Attributes:
-        told: Who was told something, (envs, agents).
-        touched: In which environments the world itself was changed.
-        ended: In which somebody ended by the script.
-        settings: In which settings have changed.
-        happened: Event number -> who caused it, as rows (env, agent); agent -1 is nobody.
-        reached: Milestones noted by events, by name: who.
-    """
-
-    told: Mask
-    touched: Mask
-    ended: Mask
-    settings: Mask
-    happened: list[tuple[int, NDArray[np.int64]]] = field(default_factory=list)
-    reached: dict[str, Mask] = field(default_factory=dict)
-
-    @property
-    def any(self) -> bool:
-        """Whether there is anything to be told beside rewards."""
-        return bool(self.happened or self.ended.any())
 
 
 def record(script: models.Script, agents: int, milestones: int) -> np.dtype[Any]:
@@ -172,6 +89,7 @@ class ScriptRun:
         self._compiled: _CompiledScript | None = None
         self._cache: dict[Any, NDArray[Any]] = {}
         self.acts_known: dict[str, tuple[int, ...] | None] = {}
+        self.asked: dict[models.FactHolds, int] = {}
         self.turn: Turn
 
     def __getstate__(self) -> dict[str, Any]:
@@ -245,13 +163,20 @@ class ScriptRun:
 
     def value(self, name: str, of: Any) -> NDArray[Any]:
         """Return a fact, read once a step unless the script changes the world."""
-        key = name, of
-        if key not in self._cache:
+
+        def read() -> NDArray[Any]:
             common = COMMON.get(name)
             if common is not None:
-                self._cache[key] = common.read(self, None, of)
-            else:
-                self._cache[key] = self.world.observe(name, self.turn.states, of)
+                return common.read(self, None, of)
+            return self.world.observe(name, self.turn.states, of)
+
+        return self.once(name, of, read)
+
+    def once(self, name: str, about: Any, ask: Callable[[], NDArray[Any]]) -> NDArray[Any]:
+        """Return what is known about a fact; it is asked for once, as long as the fact is so."""
+        key = name, about
+        if key not in self._cache:
+            self._cache[key] = ask()
         return self._cache[key]
 
     # -- an episode -------------------------------------------------------------------------
@@ -272,9 +197,10 @@ class ScriptRun:
         notes = self.states["note"][env].tolist()
         return [self.words(agent, note) for agent, note in enumerate(notes)]
 
-    def first_hints(self) -> list[str | None]:
-        """Return what every agent reads at the start."""
-        return [self.words(agent, 0) for agent in range(len(self.agents))]
+    def all_words(self) -> list[list[str | None]]:
+        """Return what every agent reads at the start, and after each message."""
+        notes = range(len(self._messages) + 1)
+        return [[self.words(agent, note) for note in notes] for agent in range(len(self.agents))]
 
     def settings(self, env: int = 0) -> dict[str, Any]:
         """Return the fields of the config that have changed, with their values."""
@@ -309,8 +235,9 @@ class ScriptRun:
         while rounds < MOST_ROUNDS and self._happen(rounds == 0, changes):
             rounds += 1
         self._judge(changes)
-        states["returns"] += turn.rewards - states["reward"]
-        states["reward"] = turn.rewards
+        if changes.any:
+            states["returns"] += turn.rewards - states["reward"]
+            states["reward"] = turn.rewards
         return changes
 
     def _note_milestones(self, reached: Mapping[str, Mask]) -> None:
@@ -339,12 +266,12 @@ class ScriptRun:
             now = compiled.holds() & self.turn.played
             held = self.states["held"][:, number]
             was = held.view(np.bool_)
-            if event.on == "holds":
-                due = now if first else np.zeros_like(now)
+            if event.on == "becomes":
+                due = now & ~was
             else:
-                due = now & ~was if event.on == "becomes" else was & ~now & self.turn.played
+                due = now if event.on == "holds" else was & ~now & self.turn.played
             held[...] = now
-            if due.any():
+            if (first or event.on != "holds") and np.count_nonzero(due):
                 again |= self._set_off(number, event, due, compiled.own, changes)
         return again
 
@@ -352,35 +279,28 @@ class ScriptRun:
         self, number: int, event: models.Event, due: Mask, own: bool, changes: Changes
     ) -> bool:
         """Count what is due, and respond as often as is allowed; tell whether that stirs others."""
-        if event.count == 1:  # who has caused it as often as it may happen need not be looked at
-            due = due & (self.states["fired"][:, number] < event.most)[:, None]
-        envs = np.flatnonzero(any_agent(due))
+        fired, most = self.states["fired"][:, number], event.most
+        if event.count > 1:
+            counts = self.states["counts"][:, number]
+            counts += due
+            due = due & (counts % event.count == 0)
+        if own and most < models.WITHOUT_LIMIT:  # the subjects cause it one after the other
+            due = due & (fired[:, None] + np.cumsum(due, 1) <= most)
+        total = count_agents(due) if own else any_agent(due) & (fired < most)
+        (envs,) = total.nonzero()
         if not envs.size:
             return False
-        due = due[envs]
-        fired = self.states["fired"][envs, number]
-        if event.count > 1:
-            counts = self.states["counts"][envs, number] + due
-            self.states["counts"][envs, number] = counts
-            due &= counts % event.count == 0
-            now = any_agent(due)
-            if not now.any():
-                return False
-            envs, due, fired = envs[now], due[now], fired[now]
-        if own:  # the subjects cause it one after the other, as far as it may happen
-            if int(fired.max()) + due.shape[1] > event.most:
-                due &= fired[:, None] + np.cumsum(due, 1) <= event.most
-            total = count_agents(due)
+        fired += total
+        total = total[envs, None].astype(np.int64)
+        rows = np.full((len(envs), 2), -1)
+        if own:
+            times = due[envs].astype(np.int64)
+            row, agent = times.nonzero()
+            rows = np.stack([envs[row], agent], 1)
         else:  # it happens once, whomever it is about
-            total = (any_agent(due) & (fired < event.most)).astype(np.int64)
-        happens = total > 0
-        if not happens.any():
-            return False
-        envs, due, total = envs[happens], due[happens], total[happens, None]
-        self.states["fired"][envs, number] += total[:, 0]
-        times = due.astype(np.int64) if own else total * self.turn.played[envs]
-        row, agent = np.nonzero(due) if own else (np.arange(len(envs)), np.full(len(envs), -1))
-        changes.happened.append((number, np.stack([envs[row], agent], 1)))
+            times = total * self.turn.played[envs]
+            rows[:, 0] = envs
+        changes.happened.append((number, rows))
         for response in event.response:
             self._respond(response, envs, times, total, changes)
         return any(isinstance(r, _STIRRING) for r in event.response)
@@ -406,34 +326,45 @@ class ScriptRun:
         self, response: Any, envs: NDArray[np.int64], times: Any, total: Any, changes: Changes
     ) -> None:
         """Carry out one response in the environments where an event has happened."""
-        states, turn = self.states, self.turn
-        kind, script, played = type(response), self.script, turn.played[envs]
-        whom = self._whom(getattr(response, "agent_id", None), times, total, played)
-        row, agents = np.nonzero(whom)
-        those = envs[row], agents
-        if kind is models.Message:
-            states["note"][those] = self._messages.index(response) + 1
-            changes.told[those] = True
-        elif kind is models.SetFlag:
-            number = self.flags.index(response.flag_name)
-            states["flags"][envs[row], number, agents] = response.value
-        elif kind is models.LogMilestone:
-            self._log(response.milestone_name, *those, changes)
-        elif kind is models.GiveReward:
-            turn.rewards[envs] += response.amount * whom * played
-        elif kind is models.AddMetric:
-            number = script.metrics.index(response.metric)
-            states["metrics"][envs, number] += response.amount * whom
-        elif kind is models.End:
-            who = np.zeros_like(turn.played)
-            who[those] = True
-            self._finish(who & self.playing, Result(response.result), changes)
-        elif kind is models.ChangeSetting:
-            chosen = self.changes.index(response) + 1
-            states["settings"][envs, script.settings.index(response.setting)] = chosen
+        if isinstance(response, models.ChangeSetting):
+            place = self.script.settings.index(response.setting)
+            self.states["settings"][envs, place] = self.changes.index(response) + 1
             changes.settings[envs] = True
-        else:
+        elif isinstance(response, models.SpawnObject | models.RemoveObject):
             self._change_world(response, envs, changes)
+        else:
+            played = self.turn.played[envs]
+            whom = self._whom(response.agent_id, times, total, played)
+            if isinstance(response, models.GiveReward):
+                self.turn.rewards[envs] += response.amount * whom * played
+            elif isinstance(response, models.AddMetric):
+                number = self.script.metrics.index(response.metric)
+                self.states["metrics"][envs, number] += response.amount * whom
+            else:
+                row, agents = whom.nonzero()
+                self._tell(response, envs[row], agents, changes)
+
+    def _tell(
+        self,
+        response: Any,
+        envs: NDArray[np.int64],
+        agents: NDArray[np.int64],
+        changes: Changes,
+    ) -> None:
+        """Carry out a response that is the same however often it is due: one a pair."""
+        if isinstance(response, models.Message):
+            self.states["note"][envs, agents] = self._messages.index(response) + 1
+            changes.told[envs, agents] = True
+        elif isinstance(response, models.SetFlag):
+            self.states["flags"][envs, self.flags.index(response.flag_name), agents] = (
+                response.value
+            )
+        elif isinstance(response, models.LogMilestone):
+            self._log(response.milestone_name, envs, agents, changes)
+        else:
+            who = np.zeros_like(self.turn.played)
+            who[envs, agents] = True
+            self._finish(who & self.playing, Result(response.result), changes)
 
     def _log(
         self, name: str, envs: NDArray[np.int64], agents: NDArray[np.int64], changes: Changes
@@ -471,7 +402,7 @@ class ScriptRun:
             if lost.any():
                 turn.rewards += script.lose_reward * lost
                 self._finish(lost, Result.LOST, changes)
-        if script.tasks and turn.truncated.any():
+        if np.count_nonzero(turn.truncated) and script.tasks:
             self.world.finish(turn.states, turn.truncated & turn.played, Result.LOST)
 
     def _finish(self, who: Mask, result: Result, changes: Changes) -> None:

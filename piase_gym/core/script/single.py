@@ -10,7 +10,8 @@ import numpy as np
 from piase_gym.core.commands import Command, Outcome
 from piase_gym.core.facts import DecodedAction, StepResult
 from piase_gym.core.script.observables import row_of
-from piase_gym.core.script.run import Changes, ScriptRun, Turn
+from piase_gym.core.script.run import ScriptRun
+from piase_gym.core.script.turn import Changes, Turn
 
 if TYPE_CHECKING:
     from piase_gym.core.world import World

@@ -15,14 +15,17 @@ all, and, where messages can be for one, the word for each agent.
 
 from __future__ import annotations
 
+from collections.abc import Callable, Sequence
 from typing import Any, Final
 
 import numpy as np
 from numpy.typing import NDArray
 
 from piase_gym.compiled import helper, inline, load, load64, mix64, store, store64, stream_key
+from piase_gym.compiled.decorators import CHECKED
 from piase_gym.compiled.draws import GOLDEN
-from piase_gym.compiled.stepping import NONE, fields_of
+from piase_gym.compiled.memory import record
+from piase_gym.compiled.stepping import NONE, fields_of, single
 from piase_gym.core.rng import StreamId
 from piase_gym.worlds.channel.config import ChannelEnvelope, SymbolConfig
 
@@ -55,6 +58,34 @@ def channel_size(envelope: ChannelEnvelope) -> int:
     on_way = (1 + envelope.message_delay) * agents * (1 + word)
     heard = agents * agents * max(1, envelope.message_history) * (2 + word)
     return -(-(ON_WAY + on_way + heard) // 8) * 8
+
+
+def record_with_channel(
+    canonical: Sequence[Any], derived: Sequence[Any], mail: int
+) -> np.dtype[Any]:
+    """Return a record whose channel, if it has one, takes `mail` bytes at its end in memory.
+
+    In the order of names the canonical fields come first, the channel as the last of them.
+    """
+    own = [*canonical, ("mail", "u1", mail)] if mail else [*canonical]
+    return record([*derived, *own])[[field[0] for field in (*own, *derived)]]
+
+
+def type_for_kernels(
+    records: np.dtype[Any], layout: Callable[[np.dtype[Any]], np.dtype[Any]]
+) -> np.dtype[Any]:
+    """Return the type as which kernels know records of a type, or batches of one.
+
+    It is one for channels of all sizes, also where there is none; tables say which.
+
+    Args:
+        records: The type.
+        layout: Returns the record with a channel that is otherwise like one.
+    """
+    if "state" in (records.names or ()):
+        state = type_for_kernels(records["state"], layout)
+        return single(state, records["table"], records["acts"].shape[0])
+    return records if CHECKED and "mail" in (records.names or ()) else layout(records)
 
 
 def fill_channel(table: Any, config: SymbolConfig, envelope: ChannelEnvelope, start: int) -> None:

@@ -16,6 +16,7 @@ from pydantic import Field, model_validator
 from piase_gym.core.config import RecallConfig
 from piase_gym.worlds.channel.config import ChannelEnvelope, SymbolConfig
 from piase_gym.worlds.physics_playground.levels.items import (
+    COLOURS,
     MAX_OBJECTS,
     MAX_SIDE,
     Kind,
@@ -230,7 +231,7 @@ class PhysicsPlaygroundConfig(RecallConfig, SymbolConfig):
         return found + [
             (f"objects.{i}", thing.position, thing.reach)
             for i, thing in enumerate(self.things)
-            if thing.position is not None
+            if thing.position is not None and not thing.absent
         ]
 
     @property
@@ -246,6 +247,12 @@ class PhysicsPlaygroundConfig(RecallConfig, SymbolConfig):
         if self.task == "stack":
             return (Thing(kind="box"),) * self.tower
         return tuple(Thing(kind=kind) for kind in self.row.objects)
+
+    @property
+    def thing_names(self) -> tuple[str, ...]:
+        """What the objects are called: each has a colour of its own."""
+        named = zip(COLOURS, self.things, strict=False)
+        return tuple(f"{colour} {thing.kind}" for colour, thing in named)
 
     @property
     def can_grip(self) -> bool:

@@ -31,7 +31,8 @@ def objects(play: PlayState, reading: Reading, agents: Sequence[str]) -> dict[st
             "heading": round(math.degrees(_yaw(*turn))) % 360,
             "in_play": play.status[k] == "playing",
         }
-    for k, body in enumerate(play.objects):
+    for k in play.there:
+        body = play.objects[k]
         place: Any = holders.get(k) or _place(poses[k][0])
         found[body.name] = {"kind": body.shape, "place": place}
     return found

@@ -3,13 +3,19 @@
 from __future__ import annotations
 
 import math
-from typing import Any, Final
+from collections.abc import Sequence
+from typing import TYPE_CHECKING, Any, Final
 
 import numpy as np
 from numpy.typing import NDArray
 
 from piase_gym.core.script.observables import Observable, named, row_of
+from piase_gym.worlds.physics_playground.config import AGENT_RADIUS, PhysicsPlaygroundConfig
+from piase_gym.worlds.physics_playground.levels.items import Point, gap
 from piase_gym.worlds.physics_playground.rules.record import AT_AGENT, AT_OBJECT, AT_WALL
+
+if TYPE_CHECKING:
+    from piase_gym.worlds.physics_playground.world import PhysicsPlayground
 
 NOTHING: Final = "nothing"
 
@@ -27,7 +33,7 @@ def spot(world: Any, of: Any) -> tuple[float, float]:
     names = [body.name for body in world.play.objects]
     if of in world.agents:
         number = world.arena.first + world.agents.index(of)
-    elif of in names:
+    elif of in names and names.index(of) in world.play.there:
         number = names.index(of)
     else:
         return math.nan, math.nan
@@ -88,7 +94,8 @@ def _object_place(world: Any, _states: Any, of: str) -> NDArray[Any]:
 
 def _object_speed(world: Any, _states: Any, of: str) -> NDArray[Any]:
     names = [body.name for body in world.play.objects]
-    velocity = world.reading.raw[names.index(of)][2] if of in names else (0.0, 0.0)
+    known = of in names and names.index(of) in world.play.there
+    velocity = world.reading.raw[names.index(of)][2] if known else (0.0, 0.0)
     return np.array([[math.hypot(*velocity[:2])]])
 
 
@@ -146,3 +153,51 @@ OBSERVABLES: Final = named(
     ),
 )
 """What conditions can be about."""
+
+
+def spawn(world: PhysicsPlayground, thing: str, place: Point) -> None:
+    """Let an object that is not there stand at a place, if there is room for it."""
+    number = world.config.thing_names.index(thing)
+    if number in world.play.away and _has_room(world, number, place):
+        world.arena.bring(number, place)
+
+
+def _has_room(world: PhysicsPlayground, number: int, place: Point) -> bool:
+    """Tell whether an object would touch nothing at a place."""
+    things, play, raw = world.config.things, world.play, world.reading.raw
+    circles = [(raw[i][0], things[i].reach) for i in play.there]
+    circles += [(raw[len(play.objects) + i][0], AGENT_RADIUS) for i in range(len(play.agents))]
+    reach = things[number].reach
+    return all(math.dist(place, spot[:2]) > reach + radius for spot, radius in circles)
+
+
+def remove(world: PhysicsPlayground, thing: str | None, place: Point | None) -> None:
+    """Let objects vanish: one, or what stands at a place."""
+    names, things = world.config.thing_names, world.config.things
+    for number in world.play.there:
+        x, y, _ = world.reading.raw[number][0]
+        here = place is None or math.dist(place, (x, y)) <= things[number].reach
+        if here and thing in (None, names[number]):
+            world.arena.take_away(number)
+
+
+def place_problem(
+    config: PhysicsPlaygroundConfig, thing: str | None, place: str | Sequence[float]
+) -> str | None:
+    """Say why an object cannot stand at a place of the floor."""
+    if isinstance(place, str) or len(place) != 2:
+        return f"a place is (x, y) in metres, not {place!r}"
+    number = config.thing_names.index(thing) if thing in config.thing_names else None
+    reach = 0.0 if number is None else config.things[number].reach
+    x, y = place
+    half_x, half_y = (side / 2.0 for side in config.size)
+    if abs(x) + reach > half_x or abs(y) + reach > half_y:
+        room = f", and {thing} needs {reach:.2f} around it" if reach else ""
+        return (
+            f"({x:g}, {y:g}) is not on the floor, which reaches from ({-half_x:g}, {-half_y:g}) "
+            f"to ({half_x:g}, {half_y:g}){room}"
+        )
+    for kind, parts in (("wall", config.walls), ("ramp", config.ramps)):
+        if reach and any(gap((x, y), part) <= reach for part in parts):
+            return f"({x:g}, {y:g}) is at a {kind}, and {thing} needs {reach:.2f} around it"
+    return None

@@ -23,6 +23,7 @@ from piase_gym.worlds.physics_playground.bullet.client import (
 )
 from piase_gym.worlds.physics_playground.config import PhysicsPlaygroundConfig
 from piase_gym.worlds.physics_playground.levels.bodies import Pose
+from piase_gym.worlds.physics_playground.levels.items import Point
 from piase_gym.worlds.physics_playground.observe.readings import Reading
 from piase_gym.worlds.physics_playground.observe.sensors import rays_of
 from piase_gym.worlds.physics_playground.rules import tasks
@@ -39,6 +40,7 @@ from piase_gym.worlds.physics_playground.rules.record import (
     ON_FLOOR,
     ON_RAMP,
     new_scene,
+    note_objects,
     offset,
 )
 from piase_gym.worlds.physics_playground.state import PlayState
@@ -62,9 +64,10 @@ class Arena:
         self.state, self.config, self.sim = state, config, sim
         self.first, self.count = len(state.objects), len(state.agents)
         sim.build(state, config.size, config.substeps)
+        sim.put_away(state.away)
         self._columns = self._find_columns()
         self._rays = rays_of(config)
-        scene = new_scene(state, config)
+        scene = new_scene(state, config, tasks.wanted(state, config))
         self.scene = readable(scene)
         self._one, agents = scene[0], slice(0, self.count)
         # Views and packers of the record's fields cost more to make than to use.
@@ -114,6 +117,8 @@ class Arena:
                     felt[start + columns[point[POINT_OTHER]]] = 1
                     if point[POINT_NORMAL][2] > 0.5:
                         felt[start + GROUNDED] = 1
+        for number in self.state.away:  # Bullet forgets contacts in the next step only
+            self.touches[:, AT_OBJECT + number] = 0
 
     def scan(self, playing: Sequence[bool]) -> None:
         """Put into the scene what only views need: lidar, who is in play, and what is placed."""
@@ -176,6 +181,7 @@ class Arena:
             if hold is not None:
                 hold.since += 1
                 self.sim.draw_in(agent, hold)
+        self.sim.put_away(self.state.away)
         self.sim.step()
         reading = self.sim.read()
         for agent, hold in enumerate(self.state.holds):
@@ -185,6 +191,29 @@ class Arena:
             return False
         self.reading = reading
         return True
+
+    # -- what comes and goes --------------------------------------------------------------
+
+    def take_away(self, number: int) -> None:
+        """Let an object be no longer there; who holds it lets go."""
+        for agent, hold in enumerate(self.state.holds):
+            if hold is not None and hold.object == number:
+                self.release(agent)
+        self.state.away = sorted({*self.state.away, number})
+        self.sim.put_away([number])
+        self._see_again()
+
+    def bring(self, number: int, place: Point) -> None:
+        """Let an object that was not there stand on the floor at a place."""
+        body = self.state.objects[number]
+        self.state.away = [other for other in self.state.away if other != number]
+        self.sim.put(number, [*place, body.half[2]], body.yaw)
+        self._see_again()
+
+    def _see_again(self) -> None:
+        """Look anew, after other objects are there."""
+        note_objects(self._one, self.state, tasks.wanted(self.state, self.config))
+        self.look()
 
     # -- grips ----------------------------------------------------------------------------
 

@@ -102,7 +102,9 @@ def _check(
         raise ValueError(f"it is not of {agents} agents")
     if len(play.targets) not in (0, agents) or len(play.zone) not in (0, 2):
         raise ValueError("targets or zone are of another shape")
-    if any(hold is not None and not 0 <= hold.object < objects for hold in play.holds):
+    if play.away != sorted(set(play.away) & set(range(objects))):
+        raise ValueError(f"the objects {play.away!r:.60} are not there")
+    if any(hold is not None and hold.object not in play.there for hold in play.holds):
         raise ValueError("something is held that is not there")
     if [[len(part) for part in raw] for raw in poses] != [[3, 4, 3, 3]] * (agents + objects):
         raise ValueError("poses are of another shape")
@@ -172,14 +174,15 @@ def state_length(sizes: PhysicsEnvelope) -> int:
 def state_vector(play: PlayState, reading: Reading, sizes: PhysicsEnvelope) -> NDArray[np.float64]:
     """Return everything that is a number.
 
-    For each slot of objects and agents position, quaternion, velocity and spin; for each agent
-    status, what it holds + 1, target x and y, metres to go; then zone x and y, placed, gravity
-    and step.
+    For each slot of objects and agents position, quaternion, velocity and spin (zeros of what is
+    not there); for each agent status, what it holds + 1, target x and y, metres to go; then zone x
+    and y, placed, gravity and step.
     """
     count = len(play.objects)
     bodies = np.zeros((sizes.objects + sizes.agents, 13))
     seats = [*range(count), *range(sizes.objects, sizes.objects + len(play.agents))]
     bodies[seats] = reading.table
+    bodies[play.away] = 0.0
     agents = np.zeros((sizes.agents, 5))
     agents[:, 0] = [STATUSES.index(status) for status in play.status]
     for agent, hold in enumerate(play.holds):

@@ -6,6 +6,7 @@ The part that Bullet holds (poses, velocities, contacts) is not here: see `bulle
 from __future__ import annotations
 
 from collections.abc import Mapping
+from dataclasses import asdict, field
 from enum import StrEnum
 from typing import Any, Literal
 
@@ -94,6 +95,7 @@ class PlayState:
         placed: How many objects were in the zone or in the tower.
         milestones: What was announced already.
         reason: Why the episode ended, or an empty string.
+        away: Numbers of the objects that are not there, in order.
     """
 
     t: int
@@ -110,13 +112,24 @@ class PlayState:
     placed: int
     milestones: list[str]
     reason: str
+    away: list[int] = field(default_factory=list)
+
+    @property
+    def there(self) -> list[int]:
+        """Numbers of the objects that are there."""
+        return [number for number in range(len(self.objects)) if number not in self.away]
+
+    def value(self) -> dict[str, Any]:
+        """Return it as JSON; of what is away nothing is said where everything is there."""
+        found = asdict(self)
+        return found if self.away else {k: v for k, v in found.items() if k != "away"}
 
 
 _STATE = TypeAdapter(PlayState)
 
 
 def read_state(value: Mapping[str, Any]) -> PlayState:
-    """Read what `dataclasses.asdict` made of a state.
+    """Read what `PlayState.value` made of a state.
 
     Raises:
         ValueError: If it is damaged.

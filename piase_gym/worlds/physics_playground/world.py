@@ -30,7 +30,7 @@ from piase_gym.worlds.channel.symbols import (
     sayable,
     why_unsayable,
 )
-from piase_gym.worlds.physics_playground import actions, scripting, snapshots
+from piase_gym.worlds.physics_playground import actions, naming, scripting, snapshots
 from piase_gym.worlds.physics_playground import facts as views
 from piase_gym.worlds.physics_playground import manual as words
 from piase_gym.worlds.physics_playground.bullet.client import Simulation
@@ -41,10 +41,8 @@ from piase_gym.worlds.physics_playground.curriculum import (
     PER_AGENT_FIELDS,
 )
 from piase_gym.worlds.physics_playground.facts import PhysicsFacts
-from piase_gym.worlds.physics_playground.geometry import nearest_of_crate
-from piase_gym.worlds.physics_playground.levels.bodies import hull
 from piase_gym.worlds.physics_playground.levels.generate import new_state
-from piase_gym.worlds.physics_playground.levels.items import MAX_SIDE, Point
+from piase_gym.worlds.physics_playground.levels.items import Point
 from piase_gym.worlds.physics_playground.levels.tasks import tasks_table
 from piase_gym.worlds.physics_playground.objects import objects
 from piase_gym.worlds.physics_playground.observe import pictures, text
@@ -53,18 +51,14 @@ from piase_gym.worlds.physics_playground.observe.sensors import SensorSet
 from piase_gym.worlds.physics_playground.observe.text import Kept
 from piase_gym.worlds.physics_playground.rules import strides
 from piase_gym.worlds.physics_playground.rules.rewards import Referee, Step
-from piase_gym.worlds.physics_playground.rules.strides import ARRIVED, Driver, Stride, lasts
+from piase_gym.worlds.physics_playground.rules.strides import Driver, Stride, lasts
+from piase_gym.worlds.physics_playground.rules.tasks import total
 from piase_gym.worlds.physics_playground.simulation import Arena
 from piase_gym.worlds.physics_playground.state import PlayState
 
-RESULTS = {"won": Result.WON, "lost": Result.LOST, "ended": Result.ENDED}
-COMPASS = {"east": (1.0, 0.0), "north": (0.0, 1.0), "west": (-1.0, 0.0), "south": (0.0, -1.0)}
-AIMS = ("goal", "zone")
-FAR = 1000.0
-CLOSE = 0.06
-"""Metres from its surface at which an agent that goes to a thing stops; it can be gripped there."""
 STUCK = 5
 """Who drives and comes ahead by fewer centimetres a second is held up by what it touches."""
+RESULTS = {"won": Result.WON, "lost": Result.LOST, "ended": Result.ENDED}
 
 
 class PhysicsPlayground(World[PhysicsPlaygroundConfig, PhysicsFacts]):
@@ -176,6 +170,11 @@ class PhysicsPlayground(World[PhysicsPlaygroundConfig, PhysicsFacts]):
     facts; both do every task. `ramp_run` and `heavy_crate` are scenarios (`piase run NAME`). The
     curriculum `hands_on` has five steps from driving to a place to building a tower
     (`piase curriculum run hands_on`).
+
+    Scripts can take away every object of the config (`remove_object`, by name or place), and put
+    those that are away somewhere (`spawn_object`); `absent: true` lets an object be away at the
+    start. Where an object would touch another one, an agent or a wall, nothing appears. What is
+    away is in no view and in no task, and nobody is paid for its coming and going.
 
     ## Versions
 
@@ -316,7 +315,7 @@ class PhysicsPlayground(World[PhysicsPlaygroundConfig, PhysicsFacts]):
         form = views.layout_of(self.config)
         arena = Arena(play, self.config, self.sim)
         referee = Referee(play, self.config, arena)
-        senses = SensorSet(arena.scene, self.config, form, referee.total)
+        senses = SensorSet(arena.scene, self.config, form)
         prepare(self.sim)
         arena.look()
         self.play, self.arena, self.referee = play, arena, referee
@@ -419,48 +418,7 @@ class PhysicsPlayground(World[PhysicsPlaygroundConfig, PhysicsFacts]):
         what = stride.parameters.get("what")
         if what is None:
             return None
-        near = hull(self.config.body) + CLOSE
-        place = actions.place_of(str(what))
-        x, y, _ = self.arena.pose(agent).position
-        if place is not None:
-            return place, ARRIVED
-        if what in COMPASS:
-            east, north = COMPASS[str(what)]
-            return (x + FAR * east, y + FAR * north), ARRIVED
-        if what in AIMS:
-            east, north = self.play.targets[agent] if self.play.targets else self.play.zone
-            return (east, north), ARRIVED
-        names = [*(body.name for body in self.play.objects), *self.agents]
-        number = names.index(str(what))
-        (east, north, _), turn = self.reading.raw[number][:2]
-        if number >= len(self.play.objects):
-            return (east, north), near + hull(self.config.body)
-        body = self.play.objects[number]
-        if body.shape == "crate":
-            return nearest_of_crate((x, y), (east, north), turn, body.half), near
-        return (east, north), near + body.half[0]
-
-    def _name_of(self, agent: int, verb: str, what: str) -> str | None:
-        """Return the proper name of what a command names, if the agent perceives it."""
-        place = actions.place_of(what)
-        if place is not None:
-            inside = max(map(abs, place)) <= MAX_SIDE
-            return f"{place[0]:g} {place[1]:g}" if inside else None
-        what = re.sub(r"^(?:the|my|your) ", "", what)
-        facts = self.facts(agent)
-        if what in (*AIMS, "target") and facts.goal is not None:
-            return "zone" if self.config.row.zone else "goal"
-        if what in COMPASS and verb == "face":
-            return what
-        known = {seen.name.lower(): seen.name for seen in (*facts.others, *facts.objects)}
-        kinds = [body.shape for body in self.play.objects]
-        for number, body in enumerate(self.play.objects):
-            if body.name in known:
-                nth = kinds[: number + 1].count(body.shape)
-                known |= {body.name.split()[0]: body.name, f"{body.shape}_{nth}": body.name}
-                if kinds.count(body.shape) == 1:
-                    known[body.shape] = body.name
-        return known.get(what)
+        return naming.target_of(str(what), agent, self.play, self.reading, self.config)
 
     def check(self, agent: int, command: Command) -> Command | InvalidAction:
         """Check a command, and call what it names by its proper name."""
@@ -469,18 +427,14 @@ class PhysicsPlayground(World[PhysicsPlaygroundConfig, PhysicsFacts]):
             return found
         if found == self.under_way(agent):
             return found
-        what = actions.without_units(str(found.parameters["what"])).lower()
-        name = self._name_of(agent, found.verb, what)
-        if name is not None:
-            return Command(found.verb, {**found.parameters, "what": name})
-        facts = self.facts(agent)
-        names = ["the zone" if self.config.row.zone else "the goal"] * (facts.goal is not None)
-        names += [seen.name for seen in (*facts.objects, *facts.others)]
-        return InvalidAction(
-            Outcome.ILLEGAL,
-            f"You perceive no {what[:40]!r}. You can name {', '.join([*names, 'a place'])} "
-            "such as 1.2 -0.5.",
+        what, facts = (
+            actions.without_units(str(found.parameters["what"])).lower(),
+            self.facts(agent),
         )
+        name = naming.proper_name(what, found.verb, facts, self.play, self.config)
+        if name is None:
+            return naming.unknown(what, facts, self.config)
+        return Command(found.verb, {**found.parameters, "what": name})
 
     def read(self, agent: int, line: object) -> Command | InvalidAction:
         """Read a line of text; units, brackets and fillers may be in it."""
@@ -531,6 +485,37 @@ class PhysicsPlayground(World[PhysicsPlaygroundConfig, PhysicsFacts]):
             self.play.status[agent] = "won" if result is Result.WON else "lost"
         self._seen = None
 
+    @classmethod
+    def spawnable_in(cls, config: PhysicsPlaygroundConfig) -> tuple[str, ...]:
+        """Return the objects of the config; those that are away can appear."""
+        return config.thing_names
+
+    @classmethod
+    def place_problem(
+        cls, config: PhysicsPlaygroundConfig, thing: str | None, place: Any
+    ) -> str | None:
+        """Say why an object cannot stand at a place."""
+        return scripting.place_problem(config, thing, place)
+
+    def spawn(self, states: Any, envs: NDArray[np.int64], thing: str, place: Any) -> None:
+        """Let an object that is away stand somewhere, if there is room for it."""
+        scripting.spawn(self, thing, place)
+        self._look_again()
+
+    def remove(self, states: Any, envs: NDArray[np.int64], thing: str | None, place: Any) -> None:
+        """Let an object vanish, or what stands at a place."""
+        scripting.remove(self, thing, place)
+        self._look_again()
+
+    def _look_again(self) -> None:
+        """Take up that other objects are there: nobody is paid for it, or goes to what is away."""
+        names = [self.config.thing_names[number] for number in self.play.away]
+        for _, stride in self._under_way():
+            if stride.parameters.get("what") in names:
+                stride.end = "blocked"
+        self.referee.begin()
+        self._seen = self._saved = None
+
     def set_order(self, order: Sequence[int]) -> None:
         """Let agents grip in this order."""
         self.play.order = list(order)
@@ -552,7 +537,7 @@ class PhysicsPlayground(World[PhysicsPlaygroundConfig, PhysicsFacts]):
         """Return rows and masks of now."""
         if self._seen is None:
             self.arena.scan(self.alive)
-            self._seen = self._senses.look()
+            self._seen = self._senses.look(total(self.play, self.config))
         return self._seen
 
     def capture(self) -> Sequence[Kept]:
@@ -632,31 +617,14 @@ class PhysicsPlayground(World[PhysicsPlaygroundConfig, PhysicsFacts]):
         if failed:
             return "There is nothing within reach to grip, and nothing in the gripper to release."
         stride, said = self.strides[agent], []
-        if stride.end == "blocked" if stride else drive.ahead and self._is_stuck(agent):
-            said = [self._obstacle(agent)]
+        stuck = drive.ahead and abs(self.rows[agent][4]) < STUCK
+        if stride.end == "blocked" if stride else stuck:
+            said = [naming.in_the_way(self.facts(agent), self.agents)]
         if stride is not None:
             left = self.config.max_steps - self.play.t
             playing = self.play.status[agent] == "playing"
             said.append(strides.told(stride, self.config.seconds, left if playing else None))
         return " ".join(filter(None, said)) or None
-
-    def _is_stuck(self, agent: int) -> bool:
-        """Tell whether an agent hardly moves."""
-        return bool(abs(self.rows[agent][4]) < STUCK)
-
-    def _obstacle(self, agent: int) -> str:
-        """Name what an agent touches, if anything."""
-        names = [
-            f"{'the ' if name not in self.agents else ''}{name}"
-            for name in self.facts(agent).touching
-        ]
-        held = self.facts(agent).holding
-        if not names:
-            return f"Something is in the way of the {held}." if held else ""
-        said = f"{', '.join(names[:-1])} and {names[-1]} are" if names[1:] else f"{names[0]} is"
-        return (
-            f"{said[0].upper() if names[0] not in self.agents else said[0]}{said[1:]} in the way."
-        )
 
     def command(self, agent: int, index: int) -> Command | InvalidAction:
         """Return a primitive."""
@@ -705,7 +673,7 @@ class PhysicsPlayground(World[PhysicsPlaygroundConfig, PhysicsFacts]):
         going = [stride and asdict(stride) for stride in self.strides]
         return {
             **({"strides": going} if self._under_way() else {}),
-            "play": asdict(self.play),
+            "play": self.play.value(),
             "poses": [[list(part) for part in raw] for raw in self.reading.raw],
             "mail": self.mailboxes.digest_state(),
             "channel": self._channel.get_state(),
@@ -713,7 +681,7 @@ class PhysicsPlayground(World[PhysicsPlaygroundConfig, PhysicsFacts]):
 
     def level_state(self) -> Any:
         """Return what was drawn; poses follow from it, and hold for one platform only."""
-        return asdict(self.play)
+        return self.play.value()
 
     def set_state(self, state: Mapping[str, Any]) -> None:
         """Take up what `get_state` returned: rebuild, restore Bullet's file, join grips again.

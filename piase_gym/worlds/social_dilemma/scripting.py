@@ -30,7 +30,7 @@ def _rate(world: Any, states: NDArray[Any], _of: Any) -> NDArray[Any]:
 def _last(world: Any, states: NDArray[Any], _of: Any) -> NDArray[Any]:
     """Return 1 for `cooperate`, 2 for `defect`, 0 before the first round."""
     bits = states["past"][:, : len(world.agents)] & np.uint64(1)
-    return np.where(states["played"][:, None] > 0, 2 - bits.astype(np.int64), 0)
+    return (2 - bits.astype(np.int8)) * (states["played"][:, None] > 0)
 
 
 MATRIX: Final = named(

@@ -46,7 +46,8 @@ def told(case: str, **rules: Any) -> tuple[list[list[str]], dict[str, float]]:
 
 
 @pytest.mark.parametrize("case", SPEAKING)
-def test_channels_in_every_world_to_all_with_delay_cost_and_who_hears_whom(case: str) -> None:
+def test_configurable_communication_channels_between_agents_in_every_world(case: str) -> None:
+    """To all, with delay, cost, loss, and who hears whom."""
     rows = [[0, 0, 1], [1, 0, 1], [1, 1, 0]]
     heard, paid = told(case, message_delay=2, message_topology=rows, message_cost=0.25)
     assert heard == [[], [], ["2: agent_0 hello there"]]

@@ -30,9 +30,7 @@ TALKING: dict[str, tuple[str, dict[str, Any]]] = {
 
 
 @pytest.mark.parametrize("case", TALKING)
-def test_the_kit_passes_where_agents_talk(case: str, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_the_kit_passes_where_agents_talk(case: str) -> None:
     world, fields = TALKING[case]
     need(world)
-    # The kit opens an environment for every action that is allowed.
-    monkeypatch.setenv("PIASE_BULLET_CLIENTS", "300")
     check_world(world, **fields)

@@ -167,7 +167,7 @@ def touch(moment: Any, agent: int) -> slow.Touch:
 def scene_of(moment: Any) -> Any:
     """Return the scene of a moment, as the arena would fill it in."""
     state, config = moment.state, moment.config
-    scene = new_scene(state, config)
+    scene = new_scene(state, config, tasks.wanted(state, config))
     one, agents = scene[0], slice(0, config.agents)
     one["table"][: len(moment.reading.raw)] = moment.reading.table
     one["share"][agents, : config.rays] = np.reshape(moment.shares, (config.agents, config.rays))
@@ -193,9 +193,9 @@ def test_invented_scenes_are_seen_and_judged_as_the_reference_does(task: str, bo
         scene = scene_of(moment)
         form = layout_of(moment.config)
         total = tasks.total(moment.state, moment.config)
-        senses = SensorSet(readable(scene), moment.config, form, total)
+        senses = SensorSet(readable(scene), moment.config, form)
         assert tasks.measure(readable(scene))
-        compare(moment, scene[0], senses.look())
+        compare(moment, scene[0], senses.look(total))
         driving.drive(readable(scene))
         check_forces(moment, scene[0]["force"], scene[0]["torque"])
         grasped += int((scene[0]["grasp"][: moment.config.agents] >= 0).sum())

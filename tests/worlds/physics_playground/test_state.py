@@ -357,7 +357,7 @@ def test_a_closed_env_is_closed() -> None:
 @pytest.mark.slow
 @pytest.mark.skipif(platform.system() != "Linux", reason="reads /proc")
 def test_two_hundred_cycles_leave_the_memory_as_it_was() -> None:
-    before, after = elsewhere("memory_of_cycles", 20, 200)
+    before, after = elsewhere("memory_of_cycles", 50, 200)  # it grows once, at about the 20th
     assert after <= 1.05 * before
 
 

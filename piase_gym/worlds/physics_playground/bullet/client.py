@@ -85,6 +85,8 @@ def wedge(half: Sequence[float]) -> list[list[float]]:
     return [*low, [x, -y, z], [x, y, z]]
 
 
+DEPTH = -30.0
+"""Metres under the floor at which objects are that are not there; they fall a little in a step."""
 GRIP_FORCE = 80.0
 """Newtons that a gripper holds with."""
 SLOW_GRIP = 8
@@ -225,6 +227,19 @@ class Simulation(BulletClient):
         place, last = self.joined.index(agent), self.joined.pop()
         if last != agent:
             self.joined[place] = last
+
+    # -- what is not there ----------------------------------------------------------------
+
+    def put(self, number: int, position: Sequence[float], yaw: float = 0.0) -> None:
+        """Put an object somewhere, at rest."""
+        turn = [0.0, 0.0, math.sin(yaw / 2.0), math.cos(yaw / 2.0)]
+        body, client = self.objects[number], self.client
+        p.resetBasePositionAndOrientation(body, position, turn, physicsClientId=client)
+
+    def put_away(self, numbers: Sequence[int]) -> None:
+        """Put objects where nothing else is: below the floor, apart from each other."""
+        for number in numbers:
+            self.put(number, [2.0 * (number - 8), 0.0, DEPTH])
 
     # -- the state is a value -------------------------------------------------------------
 

@@ -11,7 +11,6 @@ from piase_gym.errors import GenerationError
 from piase_gym.worlds.physics_playground.config import AGENT_RADIUS, PhysicsPlaygroundConfig
 from piase_gym.worlds.physics_playground.levels.bodies import MASSES, ROVER, SPHERE, THRUST
 from piase_gym.worlds.physics_playground.levels.items import (
-    COLOURS,
     CRATE,
     Point,
     Ramp,
@@ -42,8 +41,11 @@ def new_state(config: PhysicsPlaygroundConfig, slots: int, seed: int) -> PlaySta
     if config.row.zone:
         zone = list(config.goal_pos or plan.inside(config.zone + 0.1))
         plan.taken.append(((zone[0], zone[1]), config.zone))
+    later = Stream(seed, StreamId.DYNAMICS)  # so that what comes later changes nothing of the rest
     objects = [
-        _object(config, dice, i, thing, plan.object_place(thing), gravity)
+        _object(
+            config, later if thing.absent else dice, i, thing, plan.object_place(thing), gravity
+        )
         for i, thing in enumerate(config.things)
     ]
     agents = [_agent(config, dice, i, plan.agent_place(i)) for i in range(config.agents)]
@@ -65,6 +67,7 @@ def new_state(config: PhysicsPlaygroundConfig, slots: int, seed: int) -> PlaySta
         placed=0,
         milestones=[],
         reason="",
+        away=[i for i, thing in enumerate(config.things) if thing.absent],
     )
 
 
@@ -121,6 +124,8 @@ class _Plan:
         """Return where an object is put; with room to get behind it."""
         if thing.position is not None:
             return thing.position
+        if thing.absent:
+            return 0.0, 0.0
         room = {"push": 3.0 * AGENT_RADIUS, "carry": 3.0 * AGENT_RADIUS}
         margin = thing.reach + room.get(self.config.task, 2.2 * AGENT_RADIUS)
         place = self.free(thing.reach, margin, f"a {thing.kind}")
@@ -171,7 +176,7 @@ def _object(
         grip = friction * gravity
         mass = TOO_HEAVY * THRUST[config.body] / grip if grip > 0.5 else 50.0
     yaw = math.pi * (2.0 * dice.uniform() - 1.0)
-    name = f"{COLOURS[number]} {thing.kind}"
+    name = config.thing_names[number]
     place3 = [place[0], place[1], half[2]]
     return Body(name, thing.kind, half, mass, friction, bounce, place3, yaw)
 

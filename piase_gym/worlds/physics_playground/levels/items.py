@@ -39,6 +39,9 @@ class Thing(Part):
     position: Point | None = Field(None, description="(x, y) of its centre; default at random")
     radius: float = Field(0.12, ge=0.05, le=0.5, description="half its width (not of a crate)")
     mass: float = Field(0.4, ge=0.05, le=50.0, description="kilograms (not of a crate)")
+    absent: bool = Field(
+        False, description="whether it is not there at the start, until a script lets it appear"
+    )
 
     @property
     def reach(self) -> float:

@@ -94,9 +94,9 @@ def ansi(state: PlayState, reading: Reading, config: PhysicsPlaygroundConfig) ->
     for target in state.targets:
         column, line = spot(target[0], target[1])
         rows[line][column] = "x"
-    for body, raw in zip(state.objects, reading.raw, strict=False):
-        column, line = spot(raw[0][0], raw[0][1])
-        rows[line][column] = LETTERS[body.shape]
+    for number in state.there:
+        column, line = spot(*reading.raw[number][0][:2])
+        rows[line][column] = LETTERS[state.objects[number].shape]
     agents = reading.raw[len(state.objects) :]
     for ahead in (True, False):  # no mark hides an agent
         for number, (place, q, *_) in enumerate(agents):
@@ -139,7 +139,8 @@ def _heading(x: float, y: float) -> tuple[int, int, str]:
 
 def _legend(state: PlayState) -> str:
     """Say what the letters mean, of those that are there."""
-    found = {LETTERS[body.shape]: body.shape for body in (*state.objects, *state.statics)}
+    things = [*(state.objects[number] for number in state.there), *state.statics]
+    found = {LETTERS[body.shape]: body.shape for body in things}
     told = ["0, 1, …: agents, with ^ v < > / \\ where they head" if len(state.agents) > 1 else ""]
     told[0] = told[0] or "0: the agent, with ^ v < > / \\ where it heads"
     told += [f"{letter} {name}" for letter, name in found.items()]
@@ -245,7 +246,8 @@ def _fixed(scene: Scene) -> list[Solid]:
 def _moving(state: PlayState, reading: Reading, viewer: int | None) -> list[Solid]:
     """Return the objects, and the agents but for the one that looks."""
     found: list[Solid] = []
-    for body, (place, q, *_) in zip(state.objects, reading.raw, strict=False):
+    for number in state.there:
+        body, (place, q, *_) = state.objects[number], reading.raw[number]
         shape: Any = body.shape if body.shape in ("ball", "cylinder") else "box"
         found.append(Solid(shape, body.half, place, _matrix(q), RGB[body.name.split()[0]]))
     count = len(state.agents)

@@ -88,12 +88,14 @@ def see_objects(s, a, row):
     b = s.objects + a
     for i in range(s.objects):
         dx, dy = s.table[i, 0] - s.table[b, 0], s.table[i, 1] - s.table[b, 1]
-        s.way[i] = dx * dx + dy * dy
+        s.way[i] = dx * dx + dy * dy if s.kind[i] else np.inf
     for slot in range(s.shown):
         found = 0
         for i in range(1, s.objects):
             if s.way[i] < s.way[found]:
                 found = i
+        if s.way[found] == np.inf:  # fewer are there
+            break
         s.way[found] = np.inf
         p = s.objects_at + SEEN * slot
         row[p], row[p + 1] = found + 1, s.kind[found]
@@ -170,12 +172,9 @@ class SensorSet:
         scene: The episode's scene, whose places in rows are filled in here.
         config: The episode's config.
         form: Where what lies in rows.
-        total: How many objects are to be placed.
     """
 
-    def __init__(
-        self, scene: NDArray[Any], config: PhysicsPlaygroundConfig, form: Layout, total: int
-    ) -> None:
+    def __init__(self, scene: NDArray[Any], config: PhysicsPlaygroundConfig, form: Layout) -> None:
         self.scene = scene
         one = scene[0]
         one["shown"] = min(config.nearest, form.sizes.nearest, one["objects"])
@@ -185,14 +184,19 @@ class SensorSet:
         one["lidar_at"], one["touch_at"] = form.lidar, form.touch
         one["agents_at"] = form.touch + 2 + form.sizes.objects
         self._blank = np.zeros((form.sizes.agents, form.width), np.int64)
-        self._blank[:, 9], self._blank[:, 13] = one["aims"], total
+        self._blank[:, 9] = one["aims"]
         for slot, row in enumerate(self._blank):
             row[form.others + MET * slot] = 2
             row[form.lidar : form.lidar + config.rays] = form.range
         self._no_masks = np.zeros((form.sizes.agents, len(PRIMITIVES)), np.int8)
 
-    def look(self) -> tuple[NDArray[np.int64], NDArray[np.int8]]:
-        """Return the rows of all slots, shape (slots, width), and their masks."""
+    def look(self, total: int) -> tuple[NDArray[np.int64], NDArray[np.int8]]:
+        """Return the rows of all slots, shape (slots, width), and their masks.
+
+        Args:
+            total: How many objects are to be placed.
+        """
         rows, masks = self._blank.copy(), self._no_masks.copy()
+        rows[:, 13] = total
         tell(self.scene, rows, masks)
         return rows, masks

@@ -32,7 +32,9 @@ class PhysicsOracle:
 
     def act(self, agent: int) -> Command:
         """Return the command for the present state; an ended agent waits."""
-        if not self.world.alive[agent]:
+        play, config = self.world.play, self.world.config
+        nothing = config.task != "reach" and not tasks.wanted(play, config)
+        if nothing or not self.world.alive[agent]:
             return NOOP
         controller: Callable[[int], Command] = getattr(self, f"_{self.world.config.task}")
         return controller(agent)
@@ -87,7 +89,7 @@ class PhysicsOracle:
         """Get behind the thing, as seen from the zone, and push."""
         world = self.world
         zone = world.arena.inside
-        thing = self._share(agent, [i for i, there in enumerate(zone) if not there])
+        thing = self._share(agent, [i for i in world.play.there if not zone[i]])
         if thing is None:
             return NOOP
         (x, y), (zx, zy) = self._place(thing), world.play.zone
@@ -158,7 +160,7 @@ class PhysicsOracle:
                 return steer(bearing, 0.4)
             return go(world, agent, spot)
         held = {h.object for h in play.holds if h is not None}
-        missing = [i for i, there in enumerate(zone) if not there and i not in held]
+        missing = [i for i in play.there if not zone[i] and i not in held]
         thing = self._share(agent, missing)
         if thing is None:
             return NOOP
@@ -167,7 +169,8 @@ class PhysicsOracle:
     def _spot(self, thing: int) -> Point:
         """Return where in the zone a thing is set down: each has its own place."""
         x, y = self.world.play.zone
-        turn = 2.0 * math.pi * thing / max(1, len(self.world.play.objects))
+        there = self.world.play.there
+        turn = 2.0 * math.pi * there.index(thing) / len(there)
         away = 0.45 * self.world.config.zone
         return x + away * math.cos(turn), y + away * math.sin(turn)
 

@@ -133,9 +133,9 @@ def obstacles(world: PhysicsPlayground, agent: int, ignore: Sequence[int] = ()) 
     first = len(play.objects)
     held = {hold.object for hold in play.holds if hold is not None and not hold.towed}
     found = []
-    for number, body in enumerate(play.objects):
+    for number in play.there:
         if number not in ignore and number not in held:
-            x, y, _ = raw[number][0]
+            body, (x, y, _) = play.objects[number], raw[number][0]
             wide = 0.45 if body.shape == "crate" else body.half[0] * 1.2
             found.append(Disc((x, y), wide))
     for other in range(len(play.agents)):

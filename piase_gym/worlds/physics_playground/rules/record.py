@@ -8,6 +8,7 @@ out.
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from typing import Any, Final
 
 import numpy as np
@@ -37,10 +38,10 @@ SCENE: Final = np.dtype(
         # how many objects there are (they come first in `table`) and agents; 1 if agents are
         # rovers, if they have a gripper, if there are targets or a zone
         *fields_of("<i8", "task objects agents rover grips aims"),
-        # from 1 on, in the order of `KINDS`; 1 if the task is about this object
+        # from 1 on, in the order of `KINDS`, 0 of what is away; 1 if the task is about this object
         *fields_of("<i8", "kind wanted", MAX_OBJECTS),
         ("half", "<f8", (MAX_OBJECTS, 3)),
-        ("ball", "<i8"),  # the first of those that the task is about
+        ("ball", "<i8"),  # the first of those that the task is about, -1 if there is none
         ("goal", "<f8", (MAX_AGENTS, 2)),  # each agent's target, or the middle of the zone
         ("zone", "<f8"),  # its radius, -1 if there is none
         ("near", "<f8"),  # how far from an agent's centre the surface of what it grips may be
@@ -75,18 +76,23 @@ SCENE: Final = np.dtype(
 )
 
 
-def new_scene(state: PlayState, config: PhysicsPlaygroundConfig) -> NDArray[Any]:
-    """Return the record of an episode, shape (1,), with its first part filled in."""
+def new_scene(
+    state: PlayState, config: PhysicsPlaygroundConfig, wanted: Sequence[int]
+) -> NDArray[Any]:
+    """Return the record of an episode, shape (1,), with its first part filled in.
+
+    Args:
+        state: The episode.
+        config: Its config.
+        wanted: The objects that the task is about.
+    """
     scene = np.zeros(1, SCENE)
     one = scene[0]
     one["task"] = list(TASKS).index(config.task)
     one["objects"], one["agents"] = len(state.objects), len(state.agents)
     one["rover"], one["grips"] = config.body == "rover", config.can_grip
-    kind = config.row.about
-    for number, body in enumerate(state.objects):
-        one["kind"][number], one["half"][number] = KINDS.index(body.shape) + 1, body.half
-        one["wanted"][number] = config.task != "reach" and kind in (None, body.shape)
-    one["ball"] = int(np.argmax(one["wanted"]))
+    one["half"][: len(state.objects)] = [body.half for body in state.objects] or 0.0
+    note_objects(one, state, wanted)
     one["aims"] = bool(state.targets or state.zone)
     goals = state.targets or [state.zone] * len(state.agents)
     if one["aims"]:
@@ -96,6 +102,15 @@ def new_scene(state: PlayState, config: PhysicsPlaygroundConfig) -> NDArray[Any]
     _tune(one, config)
     one["held"] = -1
     return scene
+
+
+def note_objects(one: Any, state: PlayState, wanted: Sequence[int]) -> None:
+    """Write into a record which objects are there, and which of them the task is about."""
+    one["kind"] = one["wanted"] = 0
+    for number in state.there:
+        one["kind"][number] = KINDS.index(state.objects[number].shape) + 1
+    one["wanted"][list(wanted)] = 1
+    one["ball"] = min(wanted, default=-1)
 
 
 def _tune(one: Any, config: PhysicsPlaygroundConfig) -> None:

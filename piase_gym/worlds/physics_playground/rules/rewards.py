@@ -44,11 +44,10 @@ class Referee:
 
     def __init__(self, play: PlayState, config: PhysicsPlaygroundConfig, arena: Arena) -> None:
         self.play, self.config, self.arena = play, config, arena
-        self.total = tasks.total(play, config)
         self._hunt = config.task == "keep_away"
 
     def begin(self) -> None:
-        """Note how things stand at the start."""
+        """Note how things stand: at the start, and when the scene was changed from outside."""
         self.play.togo, self.play.placed = self.arena.togo, self.arena.standing
 
     def announce(self, agent: int, name: str, step: Step) -> None:
@@ -115,7 +114,7 @@ class Referee:
             if not caught and play.t < config.hold_steps:
                 return {}
             return {i: (tasks.role(i) == "chaser") == caught for i in everybody}
-        done = play.placed >= self.total
+        done = 0 < tasks.total(play, config) <= play.placed
         return dict.fromkeys(everybody, True) if done else {}
 
     def stop(self, step: Step) -> StepResult:

@@ -40,10 +40,11 @@ def role(agent: int) -> str:
 
 
 def wanted(state: PlayState, config: PhysicsPlaygroundConfig) -> list[int]:
-    """Return the objects that the task is about."""
+    """Return the objects that the task is about, of those that are there."""
     if config.task == "reach":
         return []
-    return [i for i, body in enumerate(state.objects) if config.row.about in (None, body.shape)]
+    about = config.row.about
+    return [i for i in state.there if about in (None, state.objects[i].shape)]
 
 
 def total(state: PlayState, config: PhysicsPlaygroundConfig) -> int:
@@ -171,12 +172,12 @@ def in_place(s):
 
 @helper
 def to_nearest(s, body):
-    """Return how far the nearest other object is that the task is about."""
+    """Return how far the nearest other object is that the task is about; 0 if there is none."""
     found = np.inf
     for i in range(s.objects):
         if s.wanted[i] and i != body:
             found = min(found, apart(s, body, i))
-    return found
+    return found if found < np.inf else 0.0
 
 
 @helper
@@ -208,7 +209,7 @@ def togo(s):
         if s.task == REACH_TASK:
             s.togo[a] = to_goal(s, body, a)
         elif s.task == KEEP_AWAY:
-            s.togo[a] = apart(s, body, s.ball) if a % 2 == CHASER else 0.0
+            s.togo[a] = apart(s, body, s.ball) if s.ball >= 0 and a % 2 == CHASER else 0.0
         elif s.task == STACK and s.held[a] < 0:
             s.togo[a] = 1.0 + to_nearest(s, body)
         elif s.task == STACK:

@@ -14,7 +14,6 @@ from typing import Any, Final
 import numpy as np
 from numpy.typing import NDArray
 
-from piase_gym.compiled.decorators import CHECKED
 from piase_gym.compiled.memory import record as record_type
 from piase_gym.compiled.stepping import BOOKKEEPING, fields_of
 from piase_gym.compiled.stepping import single as single_type
@@ -24,6 +23,8 @@ from piase_gym.worlds.channel.kernels import (
     channel_problem,
     channel_size,
     fill_channel,
+    record_with_channel,
+    type_for_kernels,
 )
 from piase_gym.worlds.checks import find_grid_problem
 from piase_gym.worlds.grids.codes import FLOOR, OUTSIDE
@@ -81,26 +82,21 @@ def layout(side: int, margin: int, agents: int, mail: int = 0) -> np.dtype[Any]:
         ("hint", "u1", agents * HINT_CODE),
         ("cells", "u1", side * side),
     ]
-    if mail:
-        canonical.append(("mail", "u1", mail))
-    return record_type([*derived, *canonical])[[field[0] for field in (*canonical, *derived)]]
+    return record_with_channel(canonical, derived, mail)
+
+
+def _with_channel(records: np.dtype[Any]) -> np.dtype[Any]:
+    """Return the record of the same sizes that has a channel."""
+    known: Mapping[str, Any] = records.fields or {}
+    side, maps, agents = (known[name][0].shape[0] for name in ("spots", "maps", "x"))
+    margin = next(m for m in (7, MAX_WINDOW) if maps_size(side, m) == maps)
+    return layout(side, margin, agents, 8)
 
 
 @functools.cache
 def kernel_type(records: np.dtype[Any]) -> np.dtype[Any]:
-    """Return the type as which kernels know records of a type, or batches of one.
-
-    It is one for channels of all sizes, also where there is none; tables say which.
-    """
-    if "state" in (records.names or ()):
-        agents = records["acts"].shape[0]
-        return single_type(kernel_type(records["state"]), records["table"], agents)
-    known: Mapping[str, Any] = records.fields or {}
-    if CHECKED and "mail" in known:
-        return records
-    side, maps, agents = (known[name][0].shape[0] for name in ("spots", "maps", "x"))
-    margin = next(m for m in (7, MAX_WINDOW) if maps_size(side, m) == maps)
-    return layout(side, margin, agents, 8)
+    """Return the type as which kernels know records of a type, or batches of one."""
+    return type_for_kernels(records, _with_channel)
 
 
 _FIELDS: Final = layout(16, 7, 8).names or ()

@@ -13,7 +13,6 @@ from typing import Any, Final
 import numpy as np
 from numpy.typing import NDArray
 
-from piase_gym.compiled.decorators import CHECKED
 from piase_gym.compiled.memory import record as record_type
 from piase_gym.compiled.stepping import BOOKKEEPING, fields_of
 from piase_gym.compiled.stepping import single as single_type
@@ -23,6 +22,8 @@ from piase_gym.worlds.channel.kernels import (
     channel_problem,
     channel_size,
     fill_channel,
+    record_with_channel,
+    type_for_kernels,
 )
 from piase_gym.worlds.checks import find_agent_problem
 from piase_gym.worlds.social_dilemma.config import (
@@ -75,23 +76,13 @@ def layout(agents: int, mail: int = 0) -> np.dtype[Any]:
         *fields_of("u1", "alive fate marks said", agents),
         ("hint", "u1", agents * HINT_CODE),
     ]
-    if mail:
-        canonical.append(("mail", "u1", mail))
-    return record_type([*derived, *canonical])[[field[0] for field in (*canonical, *derived)]]
+    return record_with_channel(canonical, derived, mail)
 
 
 @functools.cache
 def kernel_type(records: np.dtype[Any]) -> np.dtype[Any]:
-    """Return the type as which kernels know records of a type, or batches of one.
-
-    It is one for channels of all sizes, also where there is none; tables say which.
-    """
-    if "state" in (records.names or ()):
-        agents = records["acts"].shape[0]
-        return single_type(kernel_type(records["state"]), records["table"], agents)
-    if CHECKED and "mail" in (records.names or ()):
-        return records
-    return layout(records["past"].shape[0], 8)
+    """Return the type as which kernels know records of a type, or batches of one."""
+    return type_for_kernels(records, lambda own: layout(own["past"].shape[0], 8))
 
 
 _FIELDS: Final = layout(2).names or ()

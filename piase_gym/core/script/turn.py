@@ -1,0 +1,97 @@
+"""What a script and its world say to each other: a step that was taken, and what it changed."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass, field
+from typing import Any, Protocol
+
+import numpy as np
+from numpy.typing import NDArray
+
+from piase_gym.core.commands import Result
+from piase_gym.core.script.observables import Observable
+
+Mask = NDArray[np.bool_]
+
+
+class Scripted(Protocol):
+    """What a script needs of its world; `states` are records, or ``None`` if there are none."""
+
+    agents: tuple[str, ...]
+
+    @classmethod
+    def observables_of(cls, config: Any) -> Mapping[str, Observable]:
+        """Return the facts that conditions can be about under a config."""
+        ...
+
+    def observe(self, name: str, states: Any, of: Any) -> NDArray[Any]:
+        """Return a fact."""
+        ...
+
+    def action_codes(self, word: str) -> tuple[int, ...] | None:
+        """Return the numbers of the commands that a word or line stands for."""
+        ...
+
+    def finish(self, states: Any, who: Mask, result: Result) -> None:
+        """End the episode of some agents."""
+        ...
+
+    def spawn(self, states: Any, envs: NDArray[np.int64], thing: str, place: Any) -> None:
+        """Let something appear, where there is room."""
+        ...
+
+    def remove(self, states: Any, envs: NDArray[np.int64], thing: str | None, place: Any) -> None:
+        """Let something vanish."""
+        ...
+
+
+@dataclass
+class Turn:
+    """One step that was taken, as arrays (envs, agents), which a script may change.
+
+    Attributes:
+        states: The records, or ``None``.
+        rewards: What everybody got.
+        terminated: Who ended by the rules.
+        truncated: Who ended by a limit.
+        played: Who took part in the step.
+        acts: What they did: indices, or lines.
+        outcomes: What became of it, as places in `Outcome`.
+        milestones: What was reached, by name: who.
+    """
+
+    states: Any
+    rewards: NDArray[np.float64]
+    terminated: Mask
+    truncated: Mask
+    played: Mask
+    acts: NDArray[Any]
+    outcomes: NDArray[Any]
+    milestones: Mapping[str, Mask]
+
+
+@dataclass
+class Changes:
+    """What a script did in a step beside rewards and ends.
+
+    Attributes:
+        told: Who was told something, (envs, agents).
+        touched: In which environments the world itself was changed.
+        ended: In which somebody ended by the script.
+        settings: In which settings have changed.
+        happened: Event number -> who caused it, as rows (env, agent); agent -1 is nobody.
+        reached: Milestones noted by events, by name: who.
+    """
+
+    told: Mask
+    touched: Mask
+    ended: Mask
+    settings: Mask
+    happened: list[tuple[int, NDArray[np.int64]]] = field(default_factory=list)
+    reached: dict[str, Mask] = field(default_factory=dict)
+
+    @property
+    def any(self) -> bool:
+        """Whether there is anything to be told beside rewards."""
+        return bool(self.happened or self.ended.any())
