@@ -15,7 +15,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from piase_gym.core.commands import Command, InvalidAction, Outcome
+from piase_gym.core.commands import MAX_LINE, Command, InvalidAction, Outcome
 from piase_gym.core.mailbox import Message
 from piase_gym.core.world import Facts, World
 from piase_gym.errors import UnsupportedError
@@ -109,6 +109,12 @@ class Percept:
     def can_tell(self) -> bool:
         """Whether the agent can tell others something beside its command."""
         return self.world.mailboxes is not None and len(self.world.agents) > 1
+
+    @property
+    def longest_letter(self) -> int:
+        """How many characters of what it tells others beside its command are sent."""
+        boxes = self.world.mailboxes
+        return min(MAX_LINE, boxes.rules.max_length) if boxes is not None else 0
 
     @property
     def memories(self) -> Sequence[str] | None:

@@ -10,15 +10,16 @@ text it is
 
 and in the vector, for each of the 16 that were seen last, the latest first: 1 + how many steps ago
 (at most 255), 8 numbers of the name (hashed words) and 4 of the place (1 and its coordinates, or
-hashed words). GridWorld and TextRoom remember whole maps, in forms of their own.
+hashed words). Of what there is many of, such as apples, each place is remembered by itself until
+it is in view again (`Several`). GridWorld and TextRoom remember whole maps, in forms of their own.
 """
 
 from __future__ import annotations
 
 import re
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Collection, Iterator, Mapping, Sequence
 from dataclasses import replace
-from typing import Any, ClassVar
+from typing import Any, ClassVar, NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
@@ -45,6 +46,18 @@ OLDEST = 254
 CODE = 1 + HINT_CODE + PLACE_CODE
 _START = re.compile(r"Remembered, ([1-9]\d{0,2}) steps? ago: (.+)")
 _AT = re.compile(r"([^:]+?)(?: at (\(.+\)|-?[\d.e+-]+)|: (.+))?")
+
+
+class Several(NamedTuple):
+    """Places of one kind of things that have no names of their own.
+
+    Attributes:
+        places: Where some are perceived.
+        in_view: Where one would be perceived if it were there; elsewhere they are remembered.
+    """
+
+    places: Sequence[Any]
+    in_view: Collection[Any]
 
 
 class Recall(Addition):
@@ -75,12 +88,22 @@ class Recall(Addition):
     def clear(self) -> None:
         """Forget everything."""
         self.steps = 0
-        self.known: list[dict[str, tuple[Any, int]]] = [{} for _ in self.agents]
+        self.known: list[dict[str, dict[Any, int]]] = [{} for _ in self.agents]
 
     def note(self, world: Perceiving, agent: int, facts: Any) -> None:
         """Take note of what an agent perceives."""
+        known = self.known[agent]
         for name, place in world.perceived(facts).items():
-            self.known[agent][name[:LONGEST]] = place_of(jsonable(place)), self.steps
+            if isinstance(place, Several):
+                in_view = set(map(_place, place.in_view))
+                old = known.get(name, {}).items()
+                kept = {where: seen for where, seen in old if where not in in_view}
+                found = kept | dict.fromkeys(map(_place, place.places), self.steps)
+                known.pop(name, None)
+                if found:
+                    known[name] = dict(sorted(found.items()))
+            else:
+                known[name[:LONGEST]] = {_place(place): self.steps}
 
     def pass_step(self) -> None:
         """Let what was perceived be a step older."""
@@ -90,7 +113,7 @@ class Recall(Addition):
         """Return what an agent remembers, the latest first."""
         found = [
             Remembered(name, place, min(OLDEST, self.steps - seen))
-            for name, (place, seen) in self.known[agent].items()
+            for name, place, seen in _flat(self.known[agent])
             if seen < self.steps
         ]
         return tuple(sorted(found, key=_order)[:MOST])
@@ -117,19 +140,18 @@ class Recall(Addition):
 
     def get_state(self) -> Any:
         """Return steps, and what each agent has perceived and when."""
-        known = [
-            [[name, place, seen] for name, (place, seen) in mine.items()] for mine in self.known
-        ]
+        known = [list(map(list, _flat(mine))) for mine in self.known]
         return jsonable({"steps": self.steps, "known": known})
 
     def set_state(self, state: Any) -> None:
         """Take up what `get_state` returned."""
         try:
             steps, known = state["steps"], state["known"]
-            found = [
-                {name: (place_of(place), seen) for name, place, seen in mine} for mine in known
-            ]
-            whole = [steps, *(seen for mine in found for _, seen in mine.values())]
+            found: list[dict[str, dict[Any, int]]] = [{} for _ in known]
+            for mine, memories in zip(found, known, strict=True):
+                for name, place, seen in memories:
+                    mine.setdefault(name, {})[place_of(place)] = seen
+            whole = [steps, *(seen for mine in found for *_, seen in _flat(mine))]
             fits = len(found) == len(self.agents) and all(type(n) is int for n in whole)
             fits = fits and all(0 <= n <= steps for n in whole)
             if not fits or not all(isinstance(name, str) and name for m in found for name in m):
@@ -137,6 +159,18 @@ class Recall(Addition):
         except (KeyError, TypeError, ValueError):
             raise SnapshotError("what agents remember is damaged in this snapshot") from None
         self.steps, self.known = steps, found
+
+
+def _place(place: Any) -> Any:
+    """Return a place as it is shown."""
+    return place_of(jsonable(place))
+
+
+def _flat(known: Mapping[str, Mapping[Any, int]]) -> Iterator[tuple[str, Any, int]]:
+    """Yield names, places, and when they were perceived."""
+    for name, places in known.items():
+        for place, seen in places.items():
+            yield name, place, seen
 
 
 def _order(memory: Remembered) -> tuple[int, str]:

@@ -599,8 +599,8 @@ class World(ABC, Generic[C, F]):
     def perceived(self, facts: F) -> Mapping[str, Any]:
         """Return what an agent perceives that it may have to remember (pure), by name.
 
-        Values are where it is (numbers), what is known of it (words), or ``None``. It is asked for
-        where a config `remembers`.
+        Values are where it is (numbers), what is known of it (words), ``None``, or the places of
+        many (`piase_gym.core.recall.Several`). It is asked for where a config `remembers`.
         """
         raise UnsupportedError(f"{self.name} has no recall='map'")
 

@@ -36,8 +36,9 @@ def test_views_say_the_same_in_every_form(task: str) -> None:
     envs = [(form, env) for form in FORMS if (env := made(task, form)) is not None]
     forms = [form for form, _ in envs]
     world = task.split("/")[1].split("-")[0]
-    assert ({"recall": "map"} in forms) == (world != "SocialDilemma")
-    on_grid = world == "GridWorld" or "Cleanup" in task or "Harvest" in task
+    commons = "Cleanup" in task or "Harvest" in task
+    assert ({"recall": "map"} in forms) == (commons or world != "SocialDilemma")
+    on_grid = commons or world == "GridWorld"
     assert ({"frame": "agent"} in forms) == on_grid
     for _form, env in envs:
         dice = np.random.default_rng(0)
@@ -60,6 +61,7 @@ KIT: dict[str, dict[str, Any]] = {
     "Household": {"agents": 2, "receptacles": 6, "objects": 8, "max_steps": 30},
     "SqlQuery": {},
     "WordCraft": {"depth": 2, "max_steps": 30},
+    "SocialDilemma": {"game": "cleanup", "width": 9, "height": 8, "rounds": 30, "zap_range": 3},
 }
 
 

@@ -252,6 +252,7 @@ class LLMAgent(ModelCaller, Agent):
         self._thread: threading.Thread | None = None
         self._found: Action | BaseException | None = None
         self._entries, self._letters, self._told = [], [], 0
+        self._cut = ""
 
     def begin_act(self) -> None:
         """Begin to ask in a thread; `act` waits for what comes of it."""
@@ -326,6 +327,7 @@ class LLMAgent(ModelCaller, Agent):
             self._summarise()
         told, kept = self.prompt.turn(percept, self.memories)
         system = {"role": "system", "content": self._system}
+        told, self._cut = f"{self._cut}{told}", ""
         new: Messages = [{"role": "user", "content": told}]
         asked = [system, *self._history.messages(), *new]
         new = [system, *new] if self._calls == 0 else new
@@ -371,10 +373,17 @@ class LLMAgent(ModelCaller, Agent):
         self._note(command, percept)
         said = found.message if isinstance(found, Answer) else ""
         if said and isinstance(command, Command) and percept.can_tell:
-            self._letters.append(plain(said))
+            self._tell(plain(said), percept)
         if reply.tool_calls and not reply.text:
             return command, percept.write(command) if isinstance(command, Command) else ""
         return command, without_reasoning(plain(reply.text[:MAX_REPLY]))[1][:KEPT]
+
+    def _tell(self, said: str, percept: Percept) -> None:
+        """Tell the others something, and have the model told in the next step if it is too long."""
+        self._letters.append(said)
+        most = percept.longest_letter
+        if len(said) > most:
+            self._cut = f"Your message to the others was cut to its first {most} characters.\n\n"
 
     def _summarise(self) -> None:
         """Let the model sum up the older steps."""
@@ -433,6 +442,7 @@ class LLMAgent(ModelCaller, Agent):
             "calls": self._calls,
             "system": self._system,
             "history": self._history.get_state(),
+            "cut": self._cut,
         }
 
     def set_state(self, state: Mapping[str, Any]) -> None:
@@ -443,6 +453,7 @@ class LLMAgent(ModelCaller, Agent):
         self._seed = seed
         self._begin()
         self._calls, self._system, self._history = calls, str(state["system"]), history
+        self._cut = str(state.get("cut", ""))
 
     def __deepcopy__(self, memo: dict[int, Any]) -> LLMAgent:
         """Copy the agent; endpoint, budget and known replies are shared."""

@@ -112,7 +112,7 @@ def _deeds(config: GridWorldConfig) -> list[str]:
     doors = present & {kinds.CLOSED, kinds.OPEN, kinds.LOCKED}
     return [
         *(["picks up a key if your hands are empty"] if keys else []),
-        *(["unlocks a locked door if you carry a key, which you keep"] if keys else []),
+        *(["unlocks and opens a locked door if you carry a key, which you keep"] if keys else []),
         *(["opens a closed door", "closes an open door"] if doors else []),
         *(["puts down on free floor what you carry"] if keys else []),
         *(["turns a switch"] if present & {kinds.SWITCH_OFF, kinds.SWITCH_ON} else []),
@@ -154,7 +154,21 @@ def _company(config: GridWorldConfig) -> str:
         return ""
     share = "can share a cell" if config.collisions == "pass" else "block each other's way"
     late = " Some agents enter later than others." if config.latecomers else ""
-    return f"There are {config.agents} agents, who {share}.{late}"
+    return f"There are {config.agents} agents, who {share}.{_sides(config)}{late}"
+
+
+def _sides(config: GridWorldConfig) -> str:
+    """Say who chases whom in a game of tag."""
+    if not config.num_taggers:
+        return ""
+    names = config.names()
+    sides = {"tagger": names[: config.num_taggers], "runner": names[config.num_taggers :]}
+    told = [
+        f" {listed(who)} {'are' if len(who) > 1 else 'is a'} {side}{'s' * (len(who) > 1)}"
+        for side, who in sides.items()
+        if who
+    ]
+    return f"{';'.join(told)}."
 
 
 def _seeing(config: GridWorldConfig) -> str:

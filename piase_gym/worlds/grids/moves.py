@@ -57,7 +57,7 @@ def with_new_names(command: Command, frame: FrameName) -> Command:
     return command
 
 
-_WAYS = {**{name: name for name in COMPASS}, **FIRST_NAMES}
+_WAYS = {**{name: name for name in COMPASS}, **{name[0]: name for name in COMPASS}, **FIRST_NAMES}
 _GRID = re.compile(
     rf"(?:(?:move|{'|'.join(_WALKING)}) )?(?:to the )?"
     rf"(?:({'|'.join(_WAYS)})|(forward|forwards|ahead))(?:ward|wards)?({SAYING})"

@@ -9,6 +9,7 @@ import numpy as np
 from numpy.typing import NDArray
 from pydantic import Field, field_validator, model_validator
 
+from piase_gym.core.config import RecallConfig
 from piase_gym.worlds.channel.config import ChannelEnvelope, SymbolConfig
 from piase_gym.worlds.social_dilemma.constants import (
     MAX_AGENTS,
@@ -49,7 +50,7 @@ _OF_MATRIX_GAMES = (
 ).split()
 _OF_COMMONS = (
     "width height window frame patches regrowth river orchard start_waste most_waste waste_chance "
-    "apple_chance timeout zap_range clean_range apple zap_cost zap_fine message_range"
+    "apple_chance timeout zap_range clean_range apple zap_cost zap_fine message_range recall"
 ).split()
 Payoffs = tuple[tuple[float | tuple[float, ...], ...], ...]
 
@@ -67,12 +68,12 @@ class SocialDilemmaEnvelope(ChannelEnvelope):
     cleaning: int = Field(0, ge=0, le=1, description="1: there is an action that cleans")
 
 
-class SocialDilemmaConfig(SymbolConfig):
+class SocialDilemmaConfig(RecallConfig, SymbolConfig):
     """Everything about a SocialDilemma that can be set; see `SocialDilemma` for what it means."""
 
     world: ClassVar[str] = "SocialDilemma"
     has_places: ClassVar[bool] = True
-    later: ClassVar[tuple[str, ...]] = (*SymbolConfig.later, "coin")
+    later: ClassVar[tuple[str, ...]] = (*SymbolConfig.later, "coin", "recall")
 
     agents: int = Field(
         2, ge=2, le=MAX_AGENTS, description="how many agents take part; default 2, or 4 of many"

@@ -93,7 +93,11 @@ def commons_manual(config: SocialDilemmaConfig) -> Manual:
         seen = "eaten, cleaned and fired" if config.game == "cleanup" else "eaten and fired"
         rules.append(f"Everybody sees what each of the others has {seen}.")
     rules.append(scene_manual(config.frame, config.window, "bare floor"))
-    costs = f"a zap {0 - config.zap_cost:+g}, being zapped {0 - config.zap_fine:+g}"
+    if config.remembers:
+        rules.append("What is remembered at (3, 5) is in column 3, row 5.")
+    costs = f"a zap {0 - config.zap_cost:+g}"
+    if config.zap_fine:
+        costs += f", being zapped {0 - config.zap_fine:+g}"
     shared = " Everybody gets the mean of all." if config.shared_reward else ""
     zapping = ("zapped_another", "was_zapped") if config.timeout else ()
     cleaning = ("waste_cleaned",) if config.game == "cleanup" else ()

@@ -31,7 +31,7 @@ ALONE = (
     ),
     Verb(
         "go",
-        "walk to the next room; 'go to <room>' where you know which way that is",
+        "walk to the next room; 'go to <room>' for one next door that you know",
         (Param("direction", choices=DIRECTIONS),),
     ),
     Verb(

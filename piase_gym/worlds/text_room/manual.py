@@ -78,7 +78,7 @@ def _rules(config: TextRoomConfig, plot: Plot | None, met: Mechanics) -> Iterato
     """Say how what can be met works, what costs the unwary first."""
     yield "Only what you see or carry can be named; to name anything else is illegal."
     if met.ways:
-        yield "Go in a direction, or to a room that you know a way to."
+        yield "Go in a direction, or to a room next door that you know."
     if met.lids or met.doors:
         shut = ["see what is in it"] * met.lids + ["go through it"] * met.doors
         yield f"What is closed must be opened before you can {' or '.join(shut)}."

@@ -19,16 +19,17 @@ from __future__ import annotations
 import functools
 from collections.abc import Sequence
 from dataclasses import dataclass
-from typing import NamedTuple
+from typing import Any, NamedTuple
 
 import numpy as np
 from gymnasium.spaces import Box
 from numpy.typing import NDArray
 
+from piase_gym.core.recall import Several
 from piase_gym.core.text_encoding import HINT_CODE, hash_text
 from piase_gym.core.world import Facts
 from piase_gym.worlds.channel.symbols import ChannelForm, Earlier, Heard
-from piase_gym.worlds.grids.codes import AGENT, HEADINGS, MAX_CODE, TURNS
+from piase_gym.worlds.grids.codes import AGENT, HEADINGS, MAX_CODE, TURNS, on_map
 from piase_gym.worlds.grids.nouns import YOU
 from piase_gym.worlds.social_dilemma.commons.codes import NO_HEADING, NOWHERE, TABLE
 from piase_gym.worlds.social_dilemma.commons.state import SCALARS, TOLD, vector_length
@@ -169,6 +170,28 @@ def facts_of(
         zapped=counts[5],
         reputation=_reputation(values[SCALARS:start], agent, form),
     )
+
+
+def things_in_sight(facts: CommonsFacts) -> dict[str, Any]:
+    """Return what is in sight: agents, apples and waste, with their columns and rows."""
+    if facts.position is None or facts.heading is None:
+        return {}
+    size = len(facts.cells), len(facts.cells[0])
+    shown = {
+        on_map(size, (row, column), facts.position, facts.heading): name
+        for row, names in enumerate(facts.cells)
+        for column, name in enumerate(names)
+        if name not in ("unseen", "outside")
+    }
+    covered = {place for place, name in shown.items() if name == YOU or " facing " in name}
+    found: dict[str, Any] = {
+        shown[place].split(" facing ")[0]: place for place in covered if shown[place] != YOU
+    }
+    # Who stands on waste hides it, and who stands where an apple hung has eaten it.
+    for kind, in_view in (("apple", shown), ("waste", shown.keys() - covered)):
+        places = [place for place, name in shown.items() if name == kind]
+        found[kind] = Several(places, in_view)
+    return found
 
 
 def _from_bytes(values: Sequence[int]) -> list[int]:

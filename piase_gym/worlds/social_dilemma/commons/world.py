@@ -34,7 +34,11 @@ from piase_gym.worlds.social_dilemma.commons.codes import (
     OUTCOMES,
     WATER,
 )
-from piase_gym.worlds.social_dilemma.commons.facts import CommonsFacts, form_of
+from piase_gym.worlds.social_dilemma.commons.facts import (
+    CommonsFacts,
+    form_of,
+    things_in_sight,
+)
 from piase_gym.worlds.social_dilemma.commons.sight import KERNELS
 from piase_gym.worlds.social_dilemma.config import SocialDilemmaConfig
 from piase_gym.worlds.social_dilemma.constants import RESULTS
@@ -165,6 +169,10 @@ class Commons(SocialDilemma[CommonsFacts]):
     def to_text(facts: CommonsFacts, config: SocialDilemmaConfig) -> str:
         """Return the prose of the facts."""
         return text.text_of(facts, form_of(config))
+
+    def perceived(self, facts: CommonsFacts) -> Mapping[str, Any]:
+        """Return what is in sight, and where; see `piase_gym.core.recall`."""
+        return things_in_sight(facts)
 
     def position(self, agent: int) -> list[int] | None:
         """Return the column and the row of an agent; ``None`` in time-out."""

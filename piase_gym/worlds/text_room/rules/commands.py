@@ -217,7 +217,7 @@ def _open(turn: Turn, action: ResolvedCommand) -> Effect:
     if inside and plot.containers[k]:
         return _ok(f"You open the {name} and see {the_things(show(plot, i) for i in inside)}.")
     return _ok(
-        f"You open the {name}." if not plot.containers[k] else f"You open the {name}: empty."
+        f"You open the {name}." if not plot.containers[k] else f"You open the {name}; it is empty."
     )
 
 

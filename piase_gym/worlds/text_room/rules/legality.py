@@ -140,10 +140,31 @@ def why_illegal(scene: Scene, command: Command) -> str:
             return f"{values['agent_id']} cannot hear you."
         case "drop" | "put" | "use" | "unlock" if item is not None and item not in held:
             return f"You do not carry the {spaced(item)}."
+        case "put" | "use" if item == values.get("target_object"):
+            return f"You cannot {command.verb} the {spaced(str(item))} {_AT[command.verb]} itself."
         case "put":
             return f"The {spaced(values['target_object'])} is no container."
-    name = spaced(str(values.get("target_object", item or "that")))
-    return f"You cannot {command.verb} the {name} now."
+    return _why_not(scene, command.verb, str(values.get("target_object", item or "that")))
+
+
+_AT = {"put": "in", "use": "on"}
+
+
+def _why_not(scene: Scene, verb: str, name: str) -> str:
+    """Explain why something in sight cannot be opened, closed, unlocked, read or used."""
+    plot, k, shown = scene.plot, scene.plot.object_of.get(name, -1), spaced(name)
+    match verb:
+        case "open" | "close" if k >= 0 and (plot.opens[k] or scene.state.is_open[k]):
+            if scene.state.is_open[k] == (verb == "open"):
+                return f"The {shown} is {'open' if verb == 'open' else 'closed'} already."
+            return f"The {shown} has no lid."
+        case "unlock":
+            return f"The {shown} has no lock."
+        case "read":
+            return f"There is nothing to read on the {shown}."
+        case "use":
+            return f"You cannot use the {shown} by itself."
+    return f"You cannot {verb} the {shown}."
 
 
 def _there(values: Mapping[str, Any]) -> str:
