@@ -160,11 +160,14 @@ def objects_of(values: Sequence[int], form: Form) -> tuple[Found, ...]:
 
 def others_of(values: Sequence[int], form: Form) -> tuple[Other, ...]:
     """Read which agents are in sight, and where."""
-    return tuple(
-        Other(name, (x - 1, y, z), HEADINGS[heading])
-        for name, (x, y, z, heading) in zip(form.names, _pieces(values, OTHER), strict=False)
-        if x
-    )
+    seen = enumerate(_pieces(values, OTHER))
+    return tuple(other_of(number, piece, form) for number, piece in seen if piece[0])
+
+
+def other_of(number: int, values: Sequence[int], form: Form) -> Other:
+    """Read where an agent is seen."""
+    x, y, z, heading = values
+    return Other(form.names[number], (x - 1, y, z), HEADINGS[heading])
 
 
 def report_of(values: Sequence[int], form: Form) -> Report:

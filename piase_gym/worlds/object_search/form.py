@@ -88,15 +88,14 @@ class Form:
         self.length = vector_length(envelope)
         self.report = report_length(envelope)
         self.told = AREA * envelope.house
-        self.places_of_reports = [
-            (number, self.told + number * self.report)
-            for number in range(envelope.agents * envelope.channel)
-        ]
         self.others = self.told + self.report * envelope.agents * envelope.channel
         self.objects = self.others + OTHER * envelope.agents * envelope.house
         self.found = self.objects + 2 * envelope.objects
         self.by_pieces = not (config.show_found or config.in_pictures)
         self.start = self.found + 2 * envelope.found
+        window, reports = f"{self.told}s", f"{self.report}s" * (envelope.agents * envelope.channel)
+        sights = f"{self.objects - self.others}s{self.found - self.objects}s{2 * envelope.found}x"
+        self.parts = f"{window}{reports}{sights}3s3s3s5s"
         self.caption = self.start + SCALARS
         self.cell_names = tuple(TABLE.names.get(code, "") for code in range(AGENT))
         self.cell_codes = TABLE.codes

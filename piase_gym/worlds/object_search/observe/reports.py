@@ -34,16 +34,22 @@ NOTHING: Final = "nothing"
 
 def pose_text(pose: Pose, below: str, form: Form) -> str:
     """Write where somebody is and looks, without a verb; `below` is what its column holds."""
-    x, y, z = pose.place
-    stance = stance_text(pose.heading, pose.pitch, pose.roll)
-    return f"column {x}, row {y}, level {z}, over {form.nouns.noun(below)}, {stance}"
+    stance = stance_text(below, pose.heading, pose.pitch, pose.roll, form)
+    return f"{spot_text(pose.place)}, {stance}"
 
 
-def stance_text(heading: str, pitch: str, roll: str) -> str:
-    """Write where somebody looks; who looks level, with the head upright, is not said to."""
+@functools.lru_cache(maxsize=4096)
+def spot_text(cell: Place | bytes) -> str:
+    """Write which cell of a house it is."""
+    x, y, z = cell
+    return f"column {x}, row {y}, level {z}"
+
+
+def stance_text(below: str, heading: str, pitch: str, roll: str, form: Form) -> str:
+    """Write what a pose says beside the place; to look level and upright is not told."""
     looking = "" if pitch == PITCHES[LEVEL] else f", looking {pitch}"
     head = "" if roll == ROLLS[LEVEL] else f", head tilted {roll}"
-    return f"facing {heading}{looking}{head}."
+    return f"over {form.nouns.noun(below)}, facing {heading}{looking}{head}."
 
 
 def read_pose(match: re.Match[str], form: Form) -> tuple[Pose, str]:
@@ -108,12 +114,17 @@ def read_names(words: str, form: Form) -> tuple[str, ...]:
 @functools.lru_cache(maxsize=4096)
 def write_report(report: Report, form: Form) -> str:
     """Write a report on one line."""
-    seen = list_names(report.objects)
-    if not isinstance(report.pose, Pose):
-        return f"I am at position {report.pose[0]} and see {seen}."
-    pose = pose_text(report.pose, report.cells[-1][MIDDLE], form)
-    window = rows_text(report.cells, form)
-    return f"I am at {pose}{window} I see {seen}.".replace("\n", " ")
+    pose, here = report.pose, f"position {report.pose[0]}."
+    if isinstance(pose, Pose):
+        here = pose_text(pose, report.cells[-1][MIDDLE], form) + rows_text(report.cells, form)
+    return report_text(here, list_names(report.objects), form)
+
+
+def report_text(here: str, seen: str, form: Form) -> str:
+    """Write a report of where an agent is, with what is ahead, and of the objects it sees."""
+    if form.house:
+        return f"I am at {here} I see {seen}.".replace("\n", " ")
+    return f"I am at {here[:-1]} and see {seen}."
 
 
 def read_report(text: str, form: Form) -> Report:

@@ -11,6 +11,7 @@ from __future__ import annotations
 import functools
 import re
 from collections.abc import Sequence
+from itertools import zip_longest
 from typing import Final
 
 from piase_gym.errors import TextParseError
@@ -32,24 +33,22 @@ def rows_text(rows: Sequence[Row], form: Form) -> str:
     Rows look alike again and again, so what is said of them is remembered.
 
     Args:
-        rows: All rows from the farthest to the agent's own, of names, or of codes as bytes (which
-            is faster).
+        rows: Rows from the farthest that is not dark (or farther) to the agent's own, of names, or
+            of codes as bytes (which is faster).
         form: What columns are called.
     """
     told = [_row(form, min(n, MIDDLE), row) for n, row in enumerate(rows[-2::-1], 1)]
     while told and told[-1] == DARK:
         told.pop()
-    first, text = 1, ""
-    for number, words in enumerate(told, 1):
-        if number < len(told) and told[number] == words:
+    first, last, lines = 1, len(told), []
+    for number, (words, farther) in enumerate(zip_longest(told, told[1:]), 1):
+        if words == farther:
             continue
-        if words:
-            span = f"{first}" if first == number else f"{first} to {number}"
-            text += f"\n{span} ahead: {words}."
-        elif number == len(told):
-            text += f"\n{number} ahead: {BARE}."
+        if words or number == last:
+            span = f"{first} to {number}" if words and first < number else f"{number}"
+            lines.append(f"\n{span} ahead: {words or BARE}.")
         first = number + 1
-    return text
+    return "".join(lines)
 
 
 @functools.lru_cache(maxsize=8192)

@@ -5,6 +5,7 @@ from __future__ import annotations
 import functools
 import re
 from dataclasses import dataclass, replace
+from struct import unpack_from
 from typing import Any
 
 from piase_gym.core.commands import MAX_LINE
@@ -12,7 +13,7 @@ from piase_gym.core.mailbox import EVERYONE, Message
 from piase_gym.core.text_encoding import one_line, unescape
 from piase_gym.core.world import HINT_TEXT
 from piase_gym.worlds.describing import LONGEST_CAPTION
-from piase_gym.worlds.grids.codes import HEADINGS
+from piase_gym.worlds.grids.codes import HEADINGS, UNSEEN
 from piase_gym.worlds.object_search.codes import LEVELS, PITCHES, ROLLS
 from piase_gym.worlds.object_search.config import ObjectSearchConfig
 from piase_gym.worlds.object_search.facts import (
@@ -20,7 +21,7 @@ from piase_gym.worlds.object_search.facts import (
     Spoken,
     facts_of,
     objects_of,
-    others_of,
+    other_of,
 )
 from piase_gym.worlds.object_search.form import (
     Form,
@@ -41,9 +42,12 @@ from piase_gym.worlds.object_search.observe.reports import (
     read_pose,
     read_report,
     read_window,
+    report_text,
+    spot_text,
     stance_text,
 )
 from piase_gym.worlds.object_search.observe.rows import ROW, rows_text
+from piase_gym.worlds.object_search.state import OTHER
 from piase_gym.worlds.object_search.state import POSE as REPORT
 from piase_gym.worlds.texts.letters import closing_lines
 from piase_gym.worlds.texts.lines import LineReader
@@ -53,25 +57,28 @@ def text_of(facts: SearchFacts, form: Form) -> str:
     """Write the facts as prose, each of them once. Columns that are not mentioned are floor."""
     pose = facts.pose
     if isinstance(pose, Pose):
-        place = f"in a house of {facts.size[0]} by {facts.size[1]}"
-        standing = pose_text(pose, facts.cells[-1][MIDDLE], form)
-        here = f"You are at {standing}{rows_text(facts.cells, form)}"
+        here = pose_text(pose, facts.cells[-1][MIDDLE], form) + rows_text(facts.cells, form)
     else:
-        place = f"on a line of {facts.size[0]} positions"
-        here = f"You are at position {pose[0]}."
-    objects = f"{facts.total} object{'' if facts.total == 1 else 's'}"
+        here = f"position {pose[0]}."
     lines = [
-        f"You are {facts.agent} {place} with {objects}, "
-        f"after {facts.steps} of {facts.limit} steps.",
-        here,
+        _head(form, facts.agent, facts.size, facts.total, facts.steps, facts.limit),
+        f"You are at {here}",
         f"You see {_seen(facts.objects, facts.caption is not None)}.",
     ]
     if facts.caption is not None:
         lines.append(f"Caption: {one_line(facts.caption)}")
     if facts.found is not None:
         lines.append(f"The team has found {list_names(facts.found)}.")
-    lines += [_other(*other) for other in facts.others]
+    lines += map(_other, facts.others)
     return "\n".join([*lines, *closing_lines(facts)])
+
+
+def _head(form: Form, name: str, size: Place, total: int, steps: int, limit: int) -> str:
+    """Write who an agent is, where it is to search for how much, and how far the episode is."""
+    line = f"on a line of {size[0]} positions"
+    place = f"in a house of {size[0]} by {size[1]}" if form.house else line
+    objects = f"{total} object{'' if total == 1 else 's'}"
+    return f"You are {name} {place} with {objects}, after {steps} of {limit} steps."
 
 
 def words_line(letter: Message) -> str:
@@ -106,52 +113,43 @@ class VectorTeller:
         if isinstance(kept, tuple) or not form.by_pieces:
             given = kept if isinstance(kept, tuple) else (kept,)
             return text_of(facts_of(given[0], agent, form, *given[1:]), form)
-        data, start = kept.tobytes(), form.start
-        counts = _counts_of_bytes(form, data[start + 9 : start + 14])
-        text = f"You are {form.names[agent]} {_size_of_bytes(form, data[start + 1 : start + 3])}"
-        text += f" with {counts}\nYou are at "
-        if form.house:
-            stance = _stance_of_bytes(form, data[start + 6 : start + 9], data[OWN])
-            window = _window_of_bytes(form, data[:AREA])
-            x, y, z = data[start + 3 : start + 6]
-            text += f"column {x}, row {y}, level {z}, {stance}{window}"
-        else:
-            text += f"position {data[start + 3]}."
-        text += _seen_of_bytes(form, data[form.objects : form.found])
-        if form.house:
-            text += _others_of_bytes(form, data[form.others : form.objects])
-        for number, place in form.places_of_reports:
-            if data[place]:
-                text += _report_of_bytes(form, number, data[place : place + form.report])
-        return text
-
-
-@functools.lru_cache(maxsize=64)
-def _size_of_bytes(form: Form, size: bytes) -> str:
-    """Write where an agent is to search."""
-    if form.house:
-        return f"in a house of {size[0]} by {size[1]}"
-    return f"on a line of {size[0]} positions"
+        window, *told, others, things, who, spot, turned, counts = unpack_from(form.parts, kept)
+        head, here = _head_of_bytes(form, who, counts), _here_of_bytes(form, spot, turned, window)
+        seen = _seen_of_bytes(form, things)
+        if others.strip(b"\0"):
+            seen += _others_of_bytes(form, others)
+        said = [_report_of_bytes(form, n, report) for n, report in enumerate(told) if report[0]]
+        return f"{head}\nYou are at {here}{seen}{''.join(said)}"
 
 
 @functools.lru_cache(maxsize=16384)
-def _counts_of_bytes(form: Form, counts: bytes) -> str:
-    """Write how many objects there are, and how far the episode has gone."""
-    total, steps, limit = counts[0], counts[1] + 256 * counts[2], counts[3] + 256 * counts[4]
-    return f"{total} object{'' if total == 1 else 's'}, after {steps} of {limit} steps."
+def _head_of_bytes(form: Form, who: bytes, counts: bytes) -> str:
+    """Write the first line."""
+    (number, *size), (total, *limits) = who, counts
+    steps, limit = limits[0] + 256 * limits[1], limits[2] + 256 * limits[3]
+    return _head(form, form.names[number], tuple(size), total, steps, limit)
+
+
+def _here_of_bytes(form: Form, spot: bytes, turned: bytes, window: bytes) -> str:
+    """Write where somebody is and looks, and what is ahead."""
+    if not form.house:
+        return f"position {spot[0]}."
+    stance = _stance_of_bytes(form, turned, window[OWN])
+    return f"{spot_text(spot)}, {stance}{_window_of_bytes(form, window)}"
 
 
 @functools.lru_cache(maxsize=1024)
 def _stance_of_bytes(form: Form, turned: bytes, below: int) -> str:
     """Write what a pose says beside the place: what is below, heading, pitch and roll."""
-    stance = stance_text(HEADINGS[turned[0]], PITCHES[turned[1]], ROLLS[turned[2]])
-    return f"over {form.nouns.noun(form.cell_names[below])}, {stance}"
+    heading, pitch, roll = turned
+    return stance_text(form.cell_names[below], HEADINGS[heading], PITCHES[pitch], ROLLS[roll], form)
 
 
 @functools.lru_cache(maxsize=16384)
 def _window_of_bytes(form: Form, codes: bytes) -> str:
     """Write what is ahead."""
-    return rows_text([codes[i : i + SIDE] for i in range(0, AREA, SIDE)], form)
+    dark = AREA - len(codes.lstrip(bytes((UNSEEN,))))
+    return rows_text([codes[i : i + SIDE] for i in range(dark - dark % SIDE, AREA, SIDE)], form)
 
 
 @functools.lru_cache(maxsize=4096)
@@ -160,22 +158,26 @@ def _seen_of_bytes(form: Form, places: bytes) -> str:
     return f"\nYou see {_seen(objects_of(places, form), False)}."
 
 
-@functools.lru_cache(maxsize=4096)
 def _others_of_bytes(form: Form, places: bytes) -> str:
     """Write which agents are in sight, each after a line break."""
-    return "".join(f"\n{_other(*other)}" for other in others_of(places, form))
+    pieces = [(n, places[OTHER * n : OTHER * (n + 1)]) for n in range(len(form.names))]
+    return "".join([_other_of_bytes(form, n, piece) for n, piece in pieces if piece[0]])
 
 
-@functools.lru_cache(maxsize=4096)
+@functools.lru_cache(maxsize=16384)
+def _other_of_bytes(form: Form, number: int, place: bytes) -> str:
+    """Write where an agent is seen, after a line break."""
+    return f"\n{_other(other_of(number, place, form))}"
+
+
+@functools.lru_cache(maxsize=64)  # read by all who hear it, and hardly ever again
 def _report_of_bytes(form: Form, number: int, told: bytes) -> str:
-    """Write what an agent has reported, after a line break; see `write_report`."""
-    seen = _names_of_bytes(form, told[6:8])
-    if not form.house:
-        return f"\n{form.names[number]} says: I am at position {told[0] - 1} and see {seen}."
-    stance = _stance_of_bytes(form, told[3:6], told[REPORT + OWN])
-    window = _line_of_bytes(form, told[REPORT:])
-    place = f"column {told[0] - 1}, row {told[1]}, level {told[2]}"
-    return f"\n{form.names[number]} says: I am at {place}, {stance}{window} I see {seen}."
+    """Write what an agent has reported, after a line break."""
+    spot = bytes((told[0] - 1, *told[1:3]))
+    here = _here_of_bytes(form, spot, told[3:6], told[REPORT:])
+    return (
+        f"\n{form.names[number]} says: {report_text(here, _names_of_bytes(form, told[6:8]), form)}"
+    )
 
 
 @functools.lru_cache(maxsize=4096)
@@ -184,16 +186,9 @@ def _names_of_bytes(form: Form, bits: bytes) -> str:
     return list_names(names_of(bits, form))
 
 
-@functools.lru_cache(maxsize=16384)
-def _line_of_bytes(form: Form, codes: bytes) -> str:
-    """Write what is ahead on one line."""
-    return _window_of_bytes(form, codes).replace("\n", " ")
-
-
-def _other(name: str, position: Place, heading: str) -> str:
+def _other(seen: Other) -> str:
     """Write where another agent is seen."""
-    x, y, z = position
-    return f"{name} is at column {x}, row {y}, level {z}, facing {heading}."
+    return f"{seen.name} is at {spot_text(seen.position)}, facing {seen.heading}."
 
 
 # -- parsing ------------------------------------------------------------------------------

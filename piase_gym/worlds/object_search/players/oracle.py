@@ -35,6 +35,7 @@ class SearchOracle:
         self._key: tuple[int, int] | None = None
         self._plan: list[int] = []
         self._actions: list[int] = []
+        self._vain: tuple[Any, dict[int, set[tuple[int, ...]]]] = (None, {})
 
     def certificate(self, agent: int) -> int | None:
         """Return in how many steps a lone agent can find the rest, or ``None`` if not known."""
@@ -80,7 +81,7 @@ class SearchOracle:
         """Return the map, and the columns with objects that nobody has found."""
         world, record = self.world, self.world.states[0]
         config, side = world.config, world.side
-        atlas = Atlas((config.width, config.height), config.sight)
+        atlas = Atlas((config.width, config.height), config.sight, config.in_pictures)
         cells = record["cells"].reshape(side, side)[: config.height, : config.width]
         atlas.heights[...] = HEIGHT[cells]
         hidden = int(record["goal"]) & ~int(record["found"])
@@ -102,11 +103,11 @@ class SearchOracle:
         return taken
 
     def _shortest(self, agent: int) -> list[int] | None:
-        """Return a shortest plan of a lone agent."""
+        """Return a shortest plan of a lone agent, but for pictures: what they show is no rule."""
         atlas, things = self._map()
         if not things:
             return []
-        if atlas.heights.size * LEVELS * 36 * 2 ** len(things) > LARGEST:
+        if atlas.strict or atlas.heights.size * LEVELS * 36 * 2 ** len(things) > LARGEST:
             return None
         plan = np.zeros(10_000, np.int8)
         pose = self._pose(agent, "roll")
@@ -122,7 +123,8 @@ class SearchOracle:
         steps = np.zeros((len(alive), *atlas.heights.shape), np.int32)
         for i, agent in enumerate(alive):
             taken = self._taken(agent, atlas.heights)
-            steps_to_see(atlas.heights, taken, self._pose(agent), atlas.sight, steps[i])
+            pose = self._pose(agent)
+            steps_to_see(atlas.heights, taken, pose, atlas.sight, atlas.strict, steps[i])
         far = steps.reshape(len(alive), -1)[:, things].astype(np.int64)
         far[far < 0] = 2**30
         load, owner = np.zeros(len(alive), np.int64), np.full(len(things), -1)
@@ -134,9 +136,29 @@ class SearchOracle:
             weights = np.zeros(atlas.heights.shape)
             weights.ravel()[[things[k] for k in np.flatnonzero(owner == i)]] = 1.0
             if weights.any():
-                taken = self._taken(agent, atlas.heights)
-                actions[agent], _ = head_for(atlas, weights, taken, self._pose(agent), HASTE)
+                taken, pose = self._taken(agent, atlas.heights), self._pose(agent)
+                if atlas.strict:
+                    self._note_vain(atlas, agent, things, pose)
+                actions[agent], _ = head_for(atlas, weights, taken, pose, HASTE)
         return actions
+
+    def _note_vain(
+        self, atlas: Atlas, agent: int, things: list[int], pose: tuple[int, ...]
+    ) -> None:
+        """Mark the cells from which an agent has looked in vain since something was found.
+
+        An object at the edge of a picture, or half behind something, may not show where it could.
+        """
+        since = int(self.world.states[0]["seed"]), things
+        if self._vain[0] != since:
+            self._vain = since, {}
+        cells = self._vain[1].setdefault(agent, set())
+        if not {*things}.isdisjoint(atlas.seen(atlas.heights, pose).tolist()):
+            x, y, z, *_ = pose
+            cells.add((y, x, z))
+        atlas.blind[:] = False
+        for cell in cells:
+            atlas.blind[cell] = True
 
     # -- a line ---------------------------------------------------------------------------
 

@@ -65,6 +65,7 @@ class Atlas:
     Attributes:
         heights: Of columns; -1 where it is not known.
         left: Which columns nobody has looked at, as far as is known.
+        blind: Which cells not to look from, shape (rows, columns, levels).
     """
 
     def __init__(self, size: Place, sight: int, strict: bool = False) -> None:
@@ -72,6 +73,7 @@ class Atlas:
         self.sight, self.strict = sight, strict
         self.heights = np.full((high, wide), -1, np.int64)
         self.left = np.ones((high, wide), np.bool_)
+        self.blind = np.zeros((high, wide, LEVELS), np.bool_)
         self._seen = np.zeros(len(WEDGE), np.int64)
 
     def draw(self, pose: Pose, cells: Cells) -> int:
@@ -93,10 +95,14 @@ class Atlas:
 
     def look(self, heights: NDArray[np.int64], pose: tuple[int, ...]) -> int:
         """Tick off what is seen from a pose. Returns how much of it was left."""
-        seen = self._seen[: seen_from(heights, pose, self.sight, self.strict, self._seen)]
+        seen = self.seen(heights, pose)
         new = int(np.count_nonzero(self.left.ravel()[seen]))
         self.left.ravel()[seen] = False
         return new
+
+    def seen(self, heights: NDArray[np.int64], pose: tuple[int, ...]) -> NDArray[np.int64]:
+        """Return the columns that are seen from a pose, until it is asked again."""
+        return self._seen[: seen_from(heights, pose, self.sight, self.strict, self._seen)]
 
 
 def numbers(pose: Pose) -> tuple[int, ...]:
@@ -128,6 +134,7 @@ def head_for(
             atlas.heights,
             weights,
             taken,
+            atlas.blind,
             pose,
             atlas.sight,
             atlas.strict,

@@ -122,7 +122,7 @@ def follow(heights, taken, x, y, z, heading, pitch, action):
 
 
 @kernel
-def next_look(heights, weights, taken, pose, sight, strict, pitched, patience, target):
+def next_look(heights, weights, taken, blind, pose, sight, strict, pitched, patience, target):
     """Return the first action on the way to where it is best to look, and what that is worth.
 
     That is where the weight of the columns that are seen, over the number of steps there and
@@ -132,6 +132,7 @@ def next_look(heights, weights, taken, pose, sight, strict, pitched, patience, t
         heights: The map, int64, shape (rows, columns).
         weights: What columns are worth, float64, likewise.
         taken: Which cells others are in, shape (rows, columns, levels).
+        blind: From which cells there is nothing to be seen, likewise.
         pose: x, y, level, heading and pitch.
         sight: How many columns far one sees.
         strict: See `view`.
@@ -162,7 +163,7 @@ def next_look(heights, weights, taken, pose, sight, strict, pitched, patience, t
         rest, heading = rest // 4, rest % 4
         rest, z = rest // LEVELS, rest % LEVELS
         y, x = rest // wide, rest % wide
-        if head > 1:
+        if head > 1 and not blind[y, x, z]:
             worth = 0.0
             for i in range(view(heights, x, y, z, heading, pitch, LEVEL, sight, strict, seen)):
                 worth += weights[seen[i] // wide, seen[i] % wide]
@@ -194,7 +195,7 @@ def next_look(heights, weights, taken, pose, sight, strict, pitched, patience, t
 
 
 @kernel
-def steps_to_see(heights, taken, pose, sight, out):
+def steps_to_see(heights, taken, pose, sight, strict, out):
     """Write how many steps it takes to see each column, at least -1, without tilting the head.
 
     Args:
@@ -202,6 +203,7 @@ def steps_to_see(heights, taken, pose, sight, out):
         taken: Which cells others are in.
         pose: x, y, level, heading and pitch.
         sight: How many columns far one sees.
+        strict: See `view`.
         out: Takes the steps, shape (rows, columns).
     """
     high, wide = heights.shape
@@ -220,7 +222,7 @@ def steps_to_see(heights, taken, pose, sight, out):
         heading, rest = rest % 4, rest // 4
         z, rest = rest % LEVELS, rest // LEVELS
         y, x = rest // wide, rest % wide
-        for i in range(view(heights, x, y, z, heading, pitch, LEVEL, sight, False, seen)):
+        for i in range(view(heights, x, y, z, heading, pitch, LEVEL, sight, strict, seen)):
             if out[seen[i] // wide, seen[i] % wide] < 0:
                 out[seen[i] // wide, seen[i] % wide] = steps[state]
         for action in range(ACTIONS):
