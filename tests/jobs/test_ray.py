@@ -177,7 +177,7 @@ def test_collected_files_are_those_of_this_machine(nodes: Nodes, tmp_path: Path)
     there = collect(task, tmp_path / "there", **small, ray=nodes.whole())
     assert here == there
     for shard in here["shards"]:
-        name = shard["file"]
+        [name] = shard["files"]
         assert (tmp_path / "here" / name).read_bytes() == (tmp_path / "there" / name).read_bytes()
 
 
