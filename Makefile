@@ -42,9 +42,10 @@ JOBS ?= 2
 test: $(STAMP)
 	$(BIN)/python -m pytest -n $(JOBS) --dist loadfile
 
-# Starts Ray clusters of two nodes on this machine, and kills one of them.
-test-ray: $(RAY_STAMP)
+# Starts Ray clusters of two nodes on this machine, and kills one of them: jobs, collecting, curricula, RLlib and Tune.
+test-ray: $(RAY_STAMP) $(RLLIB)/.installed
 	PIASE_RAY=1 $(BIN)/python -m pytest tests/jobs/test_ray.py
+	PIASE_RAY=1 $(RLLIB)/bin/python -m pytest tests/adapters/test_rllib_cluster.py
 
 test-rllib: $(RLLIB)/.installed
 	$(RLLIB)/bin/python -m pytest tests/adapters/test_rllib.py tests/adapters/test_learners.py

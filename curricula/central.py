@@ -233,6 +233,8 @@ class FollowingEnv(gymnasium.Env[Any, Any]):
 def start_director(name: str, world: Any, curriculum: Any, **options: Any) -> Any:
     """Start a director as an actor of the Ray cluster that this process is connected to.
 
+    It lives on the machine of this process, so that no other one that dies takes it along.
+
     Args:
         name: By which environments find it.
         world: An id, a world or a config.
@@ -243,7 +245,11 @@ def start_director(name: str, world: Any, curriculum: Any, **options: Any) -> An
         Its handle; ``ray.get(handle.report.remote())`` tells what was decided.
     """
     ray = need("ray", "a director on a cluster", "ray")
-    made = ray.remote(CentralDirector).options(name=name, num_cpus=0)
+    strategies = need("ray.util.scheduling_strategies", "a director on a cluster", "ray")
+    here = strategies.NodeAffinitySchedulingStrategy(
+        ray.get_runtime_context().get_node_id(), soft=True
+    )
+    made = ray.remote(CentralDirector).options(name=name, num_cpus=0, scheduling_strategy=here)
     handle = made.remote(world, curriculum, **options)
     ray.get(handle.spec.remote())  # an argument that is not allowed is told here
     return handle

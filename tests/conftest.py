@@ -2,12 +2,15 @@
 
 from __future__ import annotations
 
+import os
 import subprocess
 import sys
+from collections.abc import Iterator
 
 import pytest
 from hypothesis import HealthCheck, settings
 
+from tests.helpers.ray_nodes import Nodes
 from tests.paths import ROOT
 
 # Timing never decides a test.
@@ -43,3 +46,16 @@ def pytest_sessionstart(session: pytest.Session) -> None:
     codes = [job.wait() for job in jobs]
     if any(codes):
         raise pytest.UsageError(f"a world could not be compiled: {WORLDS}")
+
+
+@pytest.fixture(scope="module")
+def nodes() -> Iterator[Nodes]:
+    """A cluster for the tests of a module, under ``make test-ray``."""
+    if "PIASE_RAY" not in os.environ:
+        pytest.skip("clusters are started by `make test-ray`")
+    import ray
+
+    found = Nodes()
+    yield found
+    ray.shutdown()
+    found.cluster.shutdown()

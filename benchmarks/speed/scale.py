@@ -114,7 +114,43 @@ def measure_collecting(rounds: int) -> dict[str, Any]:
         columns = measure_batch(NUM_ENVS, Path(name), 20 * rounds, "arrow")
         table = measure_table(Path(name), rounds)
     kept = columns["bare"] / (columns["bare"] + columns["added"])
-    return {"actions": {**columns, "share": kept}, "observations": table}
+    memory = {
+        name: {str(steps): peak_memory(steps, **kind) for steps in (most // 10, most)}
+        for name, (kind, most) in COLLECTED_AS.items()
+    }
+    return {"actions": {**columns, "share": kept}, "observations": table, "memory": memory}
+
+
+COLLECTED_AS: dict[str, tuple[dict[str, str], int]] = {
+    "actions": ({"keep": "actions"}, 100_000_000),
+    "observations": ({"keep": "observations"}, 10_000_000),
+    "datasets": ({"format": "minari"}, 1_000_000),
+}
+"""What is collected, and after how many steps of agents its memory is told, and after a tenth."""
+COLLECTED = """
+import tempfile
+from piase_gym.collection import collect, table
+from piase_gym.runs.minari_episodes import Datasets
+table.ROW_GROUP = {waiting} or table.ROW_GROUP
+Datasets.WAITING = {waiting} // 8 or Datasets.WAITING
+with tempfile.TemporaryDirectory() as folder:
+    collect("piase/GridWorld-v1", folder, **{call})
+with open("/proc/self/status") as file:
+    print(*(line.split()[1] for line in file if line.startswith("VmHWM")))
+"""
+
+
+def peak_memory(steps: int, waiting: int = 0, num_envs: int = NUM_ENVS, **kind: str) -> int:
+    """Return the most bytes that a fresh process has in memory which collects episodes.
+
+    Args:
+        steps: Steps of agents.
+        waiting: Bytes of observations that wait to be written; 0 leaves what is usual.
+        num_envs: Environments.
+        kind: Arguments of `piase_gym.collection.collect`.
+    """
+    call = {"steps": steps // BATCH["agents"], "num_envs": num_envs, "config": BATCH, **kind}
+    return 1024 * int(in_process(COLLECTED.format(waiting=waiting, call=call))[0])
 
 
 def measure_table(folder: Path, rounds: int, steps: int = 40) -> dict[str, float]:

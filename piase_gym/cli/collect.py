@@ -36,6 +36,7 @@ def collect(
     ] = 64,
     shards: Annotated[int, typer.Option(metavar="N", min=1, help="How many files.")] = 1,
     keep: Annotated[str, typer.Option(metavar="actions|observations|text")] = "observations",
+    format: Annotated[str, typer.Option(metavar="parquet|minari")] = "parquet",
     seed: Annotated[int, typer.Option(metavar="N", help="Of the first environment.")] = 0,
     workers: Annotated[int, typer.Option(metavar="N", min=1, help="Processes.")] = 1,
     ray: Ray = None,
@@ -63,12 +64,13 @@ def collect(
             num_envs=num_envs,
             shards=shards,
             keep=keep,
+            format=format,
             seed=seed,
             workers=workers,
             ray=ray,
             modules=tuple(module or ()),
             progress=progress,
         )
-    size = sum(shard["bytes"] for shard in manifest["shards"])
-    console.print(f"{manifest['steps']:,} steps, {size / 1e6:,.1f} MB in {shards} files")
+    sizes = [file["bytes"] for shard in manifest["shards"] for file in shard["files"].values()]
+    console.print(f"{manifest['steps']:,} steps, {sum(sizes) / 1e6:,.1f} MB in {len(sizes)} files")
     say(f"wrote {out / 'manifest.json'}")

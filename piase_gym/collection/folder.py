@@ -10,8 +10,8 @@ from piase_gym.benchmarks.evaluation.evaluate import missing_reason, versions
 from piase_gym.benchmarks.evaluation.policies import Policy, PolicyLike, read_policy
 from piase_gym.benchmarks.evaluation.rollout import make_world
 from piase_gym.benchmarks.evaluation.suites import Row, Setting, read_suite
-from piase_gym.collection.manifest import FORMAT, JOURNAL, MANIFEST, read_manifest
-from piase_gym.collection.shard import KINDS, Players, Shard, make_shard
+from piase_gym.collection.manifest import FORMAT, JOURNAL, MANIFEST, read_manifest, sizes_of
+from piase_gym.collection.shard import FORMATS, KINDS, Players, Shard, make_shard
 from piase_gym.core.digest import digest_json
 from piase_gym.core.files import write_json
 from piase_gym.core.rng import check_seed
@@ -25,7 +25,8 @@ from piase_gym.errors import (
     suggest,
 )
 from piase_gym.jobs import Backend, LineFile, Outcome, choose_backend, run_jobs
-from piase_gym.jobs.folders import OutFolder, out_folder
+from piase_gym.jobs.folders import out_folder
+from piase_gym.runs.minari_episodes import require_minari
 
 Progress = Callable[[Outcome[Shard], int, int], None]
 
@@ -41,6 +42,7 @@ def collect(
     num_envs: int = 64,
     shards: int = 1,
     keep: str = "observations",
+    format: str = "parquet",  # the word that users know
     seed: int = 0,
     workers: int = 1,
     ray: str | None = None,
@@ -66,6 +68,8 @@ def collect(
         keep: ``actions`` keeps what determines a run (of array worlds as columns, which
             `piase_gym.runs.replay` plays again), ``observations`` also vectors, ``text`` also
             texts.
+        format: ``parquet``, or ``minari`` for a folder of datasets a shard, one an agent; episodes
+            that are under way at the end of a shard are cut off there.
         seed: Of the first environment.
         workers: Processes.
         ray: The address of a Ray cluster, which takes the place of processes.
@@ -86,10 +90,10 @@ def collect(
     for name, value in {"steps": steps, "num_envs": num_envs, "shards": shards}.items():
         if type(value) is not int or value < 1:
             raise ConfigError(f"{name} is a positive integer, not {value!r:.60}")
-    if keep not in KINDS:
-        raise ConfigError(f"unknown kind of episodes {keep!r}; {suggest(keep, KINDS)}")
+    _check_kind(keep, format)
     setting = _setting_of(task, config or {})
     policies = _policies_of(setting, policy, others or {})
+    _check_fit(setting, policies, format)
     each = -(-steps // (shards * num_envs))
     plan = {
         "format": FORMAT,
@@ -100,6 +104,7 @@ def collect(
         "agents": list(setting.agents),
         "policies": [{"name": p.name, "fingerprint": p.fingerprint} for p in policies],
         "keep": keep,
+        "files": format,
         "seed": check_seed(seed),
         "num_envs": num_envs,
         "steps": each * num_envs * shards,
@@ -110,42 +115,68 @@ def collect(
         journal = LineFile(folder / JOURNAL)
         known = _known(journal, digest_json([plan, shards]), folder)
         jobs = [
-            Shard(k, setting, policies, seed + k * num_envs, num_envs, each, keep, offered)
+            Shard(k, setting, policies, seed + k * num_envs, num_envs, each, keep, format, offered)
             for k in range(shards)
             if k not in known
         ]
         backend = choose_backend(workers, ray if jobs else None, modules=modules)
-        known |= _made(jobs, backend, journal, offered, progress)
+        known |= _made(jobs, backend, journal, progress)
     manifest = {**plan, "shards": [known[k] for k in range(shards)]}
     write_json(folder / MANIFEST, manifest)
     return read_manifest(folder)
 
 
 def _made(
-    jobs: Sequence[Shard],
-    backend: Backend,
-    journal: LineFile,
-    offered: OutFolder,
-    progress: Progress,
+    jobs: Sequence[Shard], backend: Backend, journal: LineFile, progress: Progress
 ) -> dict[int, dict[str, Any]]:
-    """Make shards, and return their entries by number.
+    """Have shards made, and note each that is there; returns their entries by number.
 
     Raises:
         JobError: At the end, if some could not be made.
     """
-    found, errors = {}, list[JobError]()
+    made, errors = dict[int, dict[str, Any]](), list[JobError]()
     for number, outcome in enumerate(run_jobs(jobs, make_shard, backend, name=str), start=1):
         if outcome.error is None:
             entry, files = outcome.value
-            offered.take(files)
-            found[outcome.job.number] = entry
+            outcome.job.out.take(files)
+            made[outcome.job.number] = entry
             journal.add({"shard": outcome.job.number, **entry})
         else:
             errors.append(outcome.error)
         progress(outcome, number, len(jobs))
     if errors:
         raise errors[0]
-    return found
+    return made
+
+
+def _check_kind(keep: str, format: str) -> None:
+    """Refuse what cannot be kept, or not in that format.
+
+    Raises:
+        ConfigError: If it is unknown, or no observations are to be kept in episodes.
+    """
+    if keep not in KINDS:
+        raise ConfigError(f"unknown kind of episodes {keep!r}; {suggest(keep, KINDS)}")
+    if format not in FORMATS:
+        raise ConfigError(f"unknown format of episodes {format!r}; {suggest(format, FORMATS)}")
+    if format == "minari" and keep != "observations":
+        raise ConfigError(f"Minari datasets have observations; keep={keep!r} goes with parquet")
+
+
+def _check_fit(setting: Setting, policies: tuple[Policy, ...], format: str) -> None:
+    """See that policies and format fit the world, before anything is begun.
+
+    Raises:
+        PolicyError: If a policy does not.
+        UnsupportedError: If the format does not.
+    """
+    world = make_world(setting)
+    try:
+        Players(world, policies)
+        if format == "minari":
+            require_minari(world)
+    finally:
+        world.close()
 
 
 def _setting_of(task: str, config: Mapping[str, Any]) -> Setting:
@@ -171,11 +202,6 @@ def _policies_of(
     for one in found:
         if lack := missing_reason(setting, one):
             raise UnsupportedError(lack)
-    world = make_world(setting)
-    try:
-        Players(world, tuple(found))  # sees that they fit, before anything is begun
-    finally:
-        world.close()
     return tuple(found)
 
 
@@ -195,7 +221,7 @@ def _known(journal: LineFile, plan: str, folder: Path) -> dict[int, dict[str, An
     for line in journal.found:
         entry = dict(line)
         if "shard" in entry:
-            number, path = entry.pop("shard"), folder / line["file"]
-            if path.is_file() and path.stat().st_size == line["bytes"]:
+            number = entry.pop("shard")
+            if all(size == told for _, size, told in sizes_of(folder, entry)):
                 found[number] = entry
     return found

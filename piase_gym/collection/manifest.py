@@ -3,12 +3,13 @@
 from __future__ import annotations
 
 import json
+from collections.abc import Iterator, Mapping
 from pathlib import Path
 from typing import Any
 
 from piase_gym.errors import StorageError
 
-FORMAT = 1
+FORMAT = 2
 MANIFEST = "manifest.json"
 JOURNAL = "shards.jsonl"
 
@@ -27,8 +28,14 @@ def read_manifest(folder: str | Path) -> dict[str, Any]:
     if not isinstance(found, dict) or found.get("format") != FORMAT:
         raise StorageError(f"{path} is no manifest of format {FORMAT}")
     for shard in found["shards"]:
-        file = Path(folder, shard["file"])
-        size = file.stat().st_size if file.is_file() else 0
-        if size != shard["bytes"]:
-            raise StorageError(f"{file} has {size} bytes; its manifest says {shard['bytes']}")
+        for file, size, told in sizes_of(folder, shard):
+            if size != told:
+                raise StorageError(f"{file} has {size} bytes; its manifest says {told}")
     return found
+
+
+def sizes_of(folder: str | Path, shard: Mapping[str, Any]) -> Iterator[tuple[Path, int, int]]:
+    """Yield each file of a shard, its bytes, 0 if it is missing, and those of the manifest."""
+    for name, told in shard["files"].items():
+        file = Path(folder, name)
+        yield file, file.stat().st_size if file.is_file() else 0, told["bytes"]

@@ -4,7 +4,10 @@ from __future__ import annotations
 
 import hashlib
 import itertools
-from collections.abc import Mapping, Sequence
+import shutil
+import tempfile
+from collections.abc import Iterator, Sequence
+from contextlib import contextmanager
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
@@ -28,6 +31,7 @@ from piase_gym.envs.runner import EpisodeRunner
 from piase_gym.jobs.folders import Files, OutFolder
 from piase_gym.registry import world_spec
 from piase_gym.runs.columns import ENDING, ColumnRecorder
+from piase_gym.runs.minari_episodes import Datasets, action_number
 from piase_gym.runs.options import Options
 from piase_gym.runs.sinks import FileSink
 from piase_gym.runs.writer import Sinks, clerk
@@ -36,11 +40,13 @@ from piase_gym.worlds.array_world import steps_in_batches
 DIGEST_EVERY = 1000
 KINDS = ("actions", "observations", "text")
 """What is kept: what determines a run, also the vectors, also the texts."""
+FORMATS = ("parquet", "minari")
+"""How it is written: as tables of steps, or as a dataset of episodes for each agent."""
 
 
 @dataclass(frozen=True)
 class Shard:
-    """One file to be made.
+    """One part of what is collected, to be made by itself.
 
     Attributes:
         number: Which one, from 0.
@@ -50,6 +56,7 @@ class Shard:
         num_envs: How many environments.
         steps: How many steps of each.
         keep: One of `KINDS`.
+        format: One of `FORMATS`.
         out: Where it goes.
     """
 
@@ -60,6 +67,7 @@ class Shard:
     num_envs: int
     steps: int
     keep: str
+    format: str
     out: OutFolder
 
     def __str__(self) -> str:
@@ -78,26 +86,55 @@ def make_shard(shard: Shard) -> tuple[dict[str, Any], Files]:
         players = Players(world, shard.policies)
         batched = players.batchable and shard.keep != "text"
         columns = batched and shard.keep == "actions"
-        name = f"shard-{shard.number:05d}{ENDING if columns else '.parquet'}"
         with shard.out.work() as (folder, files):
-            path = folder / name
-            with replacing(path) as new:
-                if batched:
-                    digest, rows = _play_batch(shard, players, new, columns)
+            name = f"shard-{shard.number:05d}"
+            if shard.format == "minari":
+                new_one = _replacing_folder(folder / name)
+            else:
+                name += ENDING if columns else ".parquet"
+                new_one = replacing(folder / name)
+            with new_one as new:
+                if columns:
+                    digest, rows = _play_columns(shard, players, new)
                 else:
-                    digest, rows = _play_singly(shard, players, new)
+                    with _sink(shard, world, new, batched) as out:
+                        play = _play_batch if batched else _play_singly
+                        digest = play(shard, players, out)
+                    rows = out.rows
             entry = {
-                "file": name,
+                "files": _files(folder, name),
                 "rows": rows,
                 "seed": shard.seed,
                 "steps": shard.num_envs * shard.steps,
                 "digest": digest,
-                "bytes": path.stat().st_size,
-                "sha256": _sha256(path),
             }
             return entry, files()
     finally:
         world.close()
+
+
+@contextmanager
+def _replacing_folder(path: Path) -> Iterator[Path]:
+    """Give a new folder, which takes the place of `path` when the block has ended."""
+    with tempfile.TemporaryDirectory(prefix=f".{path.name}.", dir=path.parent) as name:
+        new = Path(name, path.name)
+        new.mkdir()
+        yield new
+        shutil.rmtree(path, ignore_errors=True)
+        new.replace(path)
+
+
+def _files(folder: Path, name: str) -> dict[str, dict[str, Any]]:
+    """Return bytes and hash of each file of a shard, by its path."""
+    path = folder / name
+    files = [path] if path.is_file() else sorted(file for file in path.rglob("*") if file.is_file())
+    return {
+        file.relative_to(folder).as_posix(): {
+            "bytes": file.stat().st_size,
+            "sha256": _sha256(file),
+        }
+        for file in files
+    }
 
 
 def _sha256(path: Path) -> str:
@@ -124,11 +161,60 @@ def _columns_of(env: BatchEnv, path: Path, shard: Shard) -> ColumnRecorder:
     return recorder
 
 
-def _play_batch(shard: Shard, players: Players, path: Path, columns: bool) -> tuple[str, int]:
-    """Play all environments at once; returns a digest of the last states, and the rows."""
-    world, agents = players.world, players.seated()
-    env = BatchEnv(world, shard.num_envs, autoreset="same_step")  # type: ignore[arg-type]
-    recorder = _columns_of(env, path, shard) if columns else None
+def _sink(shard: Shard, world: World[Any, Any], path: Path, batched: bool) -> StepTable | Datasets:
+    """Return what writes the rows of a shard."""
+    if shard.format == "minari":
+        about = f"{shard.setting.task}, {shard.num_envs} environments, seeds from {shard.seed} on."
+        return Datasets(path, path.name, world, about)
+    box = world.vector_space if shard.keep != "actions" else None
+    return StepTable(
+        path,
+        world.agents,
+        width=None if box is None else int(np.prod(box.shape)),
+        dtype=np.float32 if box is None else box.dtype,
+        text=shard.keep == "text",
+        commands=not batched,
+        metadata=_metadata(shard, world),
+    )
+
+
+def _play_columns(shard: Shard, players: Players, path: Path) -> tuple[str, int]:
+    """Play all environments at once into a log in columns; returns a digest, and the rows."""
+    env = _batch(shard, players)
+    recorder = _columns_of(env, path, shard)
+    for _ in _steps(shard, players, env):
+        pass
+    digest = digest_json(env.digests())
+    env.close()
+    recorder.finish("closed")
+    return digest, shard.steps
+
+
+def _play_batch(shard: Shard, players: Players, out: StepTable | Datasets) -> str:
+    """Play all environments at once; returns a digest of the last states."""
+    env = _batch(shard, players)
+    for rows, shown, infos in _steps(shard, players, env):
+        columns = flat_rows(*rows)
+        if shard.format == "minari":
+            over = infos["_final_obs"][:, None, None]
+            last = np.where(over, infos["final_obs"], shown) if over.any() else shown
+            columns["after"] = last[rows[1]]
+        out.add(columns)
+    digest = digest_json(env.digests())
+    env.close()
+    return digest
+
+
+def _batch(shard: Shard, players: Players) -> BatchEnv:
+    """Return all environments of a shard at once."""
+    return BatchEnv(players.world, shard.num_envs, autoreset="same_step")  # type: ignore[arg-type]
+
+
+def _steps(
+    shard: Shard, players: Players, env: BatchEnv
+) -> Iterator[tuple[tuple[Any, ...], NDArray[Any], dict[str, Any]]]:
+    """Let the players act; yields of each step the arguments of `flat_rows`, and what was shown."""
+    agents = players.seated()
     steps = np.zeros(shard.num_envs, np.int64)
     draws = np.zeros((len(agents), shard.num_envs), np.uint64)
 
@@ -142,69 +228,44 @@ def _play_batch(shard: Shard, players: Players, path: Path, columns: bool) -> tu
     shown, infos = env.reset(seed=shard.seed)
     seeds, alive = env.seeds(), infos["alive"]
     begin(np.arange(shard.num_envs), seeds)
-    width = None if shard.keep == "actions" else shown.shape[-1]
-    out = None
-    if recorder is None:
-        names, told = world.agents, _metadata(shard, world)
-        out = StepTable(path, names, width=width, dtype=shown.dtype, metadata=told)
     for _ in range(shard.steps):
         acts = batch_acts(agents, shown, infos["action_mask"], draws, steps)
         seen = shown
-        shown, rewards, terminated, truncated, infos = env.step(acts)
-        if out is not None:
-            kept = None if width is None else seen
-            ends = terminated, truncated
-            out.add(flat_rows(kept, alive, seeds, steps.copy(), acts, rewards, *ends))
+        shown, rewards, *ends, infos = env.step(acts)
+        yield (seen, alive, seeds, steps.copy(), acts, rewards, *ends), shown, infos
         steps += 1
         alive = infos["alive"]
         over = np.flatnonzero(infos["_final_obs"])
         if over.size:
             seeds, alive = env.seeds(), env.alive()
             begin(over, seeds)
-    digest = digest_json(env.digests())
-    env.close()
-    if recorder is not None:
-        recorder.finish("closed")
-        return digest, shard.steps
-    assert out is not None
-    with out:
-        pass
-    return digest, out.rows
 
 
-def _play_singly(shard: Shard, players: Players, path: Path) -> tuple[str, int]:
-    """Play one environment after the other; returns a digest of the last states, and the rows."""
+def _play_singly(shard: Shard, players: Players, out: StepTable | Datasets) -> str:
+    """Play one environment after the other; returns a digest of the last states."""
     world, digests = players.world, list[str]()
-    box = world.vector_space if shard.keep != "actions" else None
-    options: Mapping[str, Any] = {
-        "width": None if box is None else int(np.prod(box.shape)),
-        "dtype": np.float32 if box is None else box.dtype,
-        "text": shard.keep == "text",
-        "commands": True,
-        "metadata": _metadata(shard, world),
-    }
-    with StepTable(path, world.agents, **options) as out:
-        for number in range(shard.num_envs):
-            runner = EpisodeRunner(world, world_spec(world.name))
-            rows = _Rows(out, number, shard.keep)
-            over, agents = True, list[Agent]()
-            for step in range(shard.steps):
-                if over:
-                    runner.reset(shard.seed + number if step == 0 else None)
-                    assert runner.seed is not None
-                    agents = players.seated()
-                    for seat, agent in enumerate(agents):
-                        agent.reset(seat_seed(runner.seed, seat))
-                over = rows.step(agents, runner)
-            digests.append(world.digest())
-    return digest_json(digests), out.rows
+    for number in range(shard.num_envs):
+        runner = EpisodeRunner(world, world_spec(world.name))
+        rows = _Rows(out, number, shard)
+        over, agents = True, list[Agent]()
+        for step in range(shard.steps):
+            if over:
+                runner.reset(shard.seed + number if step == 0 else None)
+                assert runner.seed is not None
+                agents = players.seated()
+                for seat, agent in enumerate(agents):
+                    agent.reset(seat_seed(runner.seed, seat))
+            over = rows.step(agents, runner)
+        digests.append(world.digest())
+    return digest_json(digests)
 
 
 class _Rows:
     """Steps an environment, and writes what its agents saw and did."""
 
-    def __init__(self, out: StepTable, number: int, keep: str) -> None:
-        self.out, self.number, self.keep = out, number, keep
+    def __init__(self, out: StepTable | Datasets, number: int, shard: Shard) -> None:
+        self.out, self.number, self.keep = out, number, shard.keep
+        self.episodes = shard.format == "minari"
 
     def step(self, agents: Any, runner: EpisodeRunner) -> bool:
         """Let all agents act once; returns whether the episode is over."""
@@ -217,10 +278,15 @@ class _Rows:
         if self.keep == "text":
             rows["text"] = [world.observation_text(seat) for seat in playing]
         acts = ask_all(agents, runner)
-        lines = [_line(world, seat, acts[seat]) for seat in playing]
+        if self.episodes:
+            rows["action"] = [action_number(world, seat, acts[seat]) for seat in playing]
+        else:
+            rows["action"] = [a if isinstance(a := acts[seat], int) else None for seat in playing]
+            rows["command"] = [_line(world, seat, acts[seat]) for seat in playing]
         result = runner.step(acts)
-        rows["action"] = [a if isinstance(a := acts[seat], int) else None for seat in playing]
-        rows["command"] = lines
+        if self.episodes:
+            vectors = world.vectors()
+            rows["after"] = [vectors[seat] for seat in playing]
         rows["reward"] = [float(result.rewards[seat]) for seat in playing]
         rows["terminated"] = [bool(result.terminated[seat]) for seat in playing]
         rows["truncated"] = [bool(result.truncated[seat]) for seat in playing]

@@ -155,6 +155,7 @@ def _code(code: CodeType, doc: str | None) -> Iterator[bytes]:
     yield repr((code.co_names, code.co_varnames)).encode()
 
 
+@functools.cache
 def _global_names(code: CodeType) -> list[str]:
     """Return the global names that code reads."""
     return sorted({str(i.argval) for i in dis.get_instructions(code) if i.opname == "LOAD_GLOBAL"})

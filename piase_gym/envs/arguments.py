@@ -60,18 +60,18 @@ def resolve(name: Name, scenario: object, envelope: object, fields: Mapping[str,
         raise ScenarioError(f"give a {what} or scenario=..., not both")
     if isinstance(name, WorldConfig):
         return Resolved(name.changed(given) if given else name, spec, task, None)
-    from piase_gym.scenarios import load as load_scenario
-
     base, chosen = found.fields, found.scenario
-    if scenario is not None:
-        chosen = load_scenario(scenario, spec.name)
+    named = task.scenario if scenario is None and task is not None else scenario
+    if named is not None:
+        from piase_gym import scenarios  # whose models take a tenth of a second to be made
+
+        chosen = scenarios.load(named, spec.name)
         if chosen.world != spec.name:
             raise ScenarioError(
                 f"scenario {chosen.name!r} is of {chosen.world}, not of {spec.name}"
             )
-        base |= chosen.fields
-    elif task is not None and task.scenario is not None:
-        chosen = load_scenario(task.scenario)
+        if scenario is not None:
+            base |= chosen.fields
     config = make_config(spec, {**base, **load(spec.config, spec).plain(given)})
     own = None if isinstance(found.own, type) else found.own
     return Resolved(config, spec, task, chosen, own)

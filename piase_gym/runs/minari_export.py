@@ -14,8 +14,9 @@ from typing import Any
 from gymnasium.spaces import Discrete
 
 from piase_gym.core.commands import Command
-from piase_gym.errors import ConfigError, LogWriteError, RunError, UnsupportedError, need
+from piase_gym.errors import ConfigError, LogWriteError, RunError
 from piase_gym.runs.manifest import command_value
+from piase_gym.runs.minari_episodes import Episodes, require_minari
 from piase_gym.runs.reader import Run
 from piase_gym.runs.replayer import Replayer
 from piase_gym.runs.schema import Event
@@ -36,32 +37,21 @@ def to_minari(run: Run, name: str, overwrite: bool) -> list[str]:
         UnsupportedError: If the world has no commands by index.
         MissingExtraError: If Minari is not installed.
     """
-    need("h5py", "Minari datasets")
-    minari = need("minari", "Minari datasets")
     if not _ID.fullmatch(name):
         raise ConfigError(f"{name!r} cannot be part of a dataset's id")
-    from minari.data_collector import EpisodeBuffer
-
-    gathered = _Gatherer(run, EpisodeBuffer)
-    if not gathered.replayer.world().capabilities.discrete:
-        world = run.manifest["world"]
-        raise UnsupportedError(f"{world} has no commands by index, so its actions are no numbers")
+    gathered = _Gatherer(run)
+    minari = require_minari(gathered.replayer.world())
     gathered.drive()
     known = minari.list_local_datasets()
-    for agent, episodes in gathered.finished.items():
-        if episodes and not overwrite and f"{name}/{agent}-v0" in known:
-            where = f"{name}/{agent}-v0"
-            raise LogWriteError(f"there is a dataset {where} already; or overwrite=True")
-    ids = []
-    for agent, episodes in gathered.finished.items():
-        if not episodes:
-            continue
-        dataset = f"{name}/{agent}-v0"
+    found = {f"{name}/{agent}-v0": rows for agent, rows in gathered.episodes.take().items()}
+    for dataset in found:
+        if not overwrite and dataset in known:
+            raise LogWriteError(f"there is a dataset {dataset} already; or overwrite=True")
+    for dataset, episodes in found.items():
         if dataset in known:
             minari.delete_dataset(dataset)
         _write(minari, dataset, episodes, gathered)
-        ids.append(dataset)
-    return ids
+    return list(found)
 
 
 def _write(minari: Any, dataset: str, episodes: list[Any], gathered: _Gatherer) -> None:
@@ -80,12 +70,10 @@ def _write(minari: Any, dataset: str, episodes: list[Any], gathered: _Gatherer) 
 
 
 class _Gatherer:
-    """Executes a run again and gathers what each agent saw, did and got, in Minari's buffers."""
+    """Executes a run again and gathers what each agent saw, did and got."""
 
-    def __init__(self, run: Run, buffer: Any) -> None:
-        self.replayer, self._buffer = Replayer(run), buffer
-        self.finished: dict[str, list[Any]] = {name: [] for name in run.agents}
-        self._open: dict[tuple[int, str], Any] = {}
+    def __init__(self, run: Run) -> None:
+        self.replayer, self.episodes = Replayer(run), Episodes(run.agents)
         self._seeds: dict[int, int | None] = {}
         self._numbered: dict[tuple[int, str], list[Any]] = {}
 
@@ -98,15 +86,13 @@ class _Gatherer:
             found = report.first_divergence or report.broken
             if found is not None:
                 raise RunError(f"{self.replayer.run.path} cannot be executed again: {found}")
-        for key in list(self._open):  # the run ended in the midst of them
-            self._close(key, cut=True)
+        self.episodes.cut()  # the run ended in the midst of them
 
     def _reset(self, slot: int, event: Event) -> None:
         """Let episodes begin."""
         seed = event["event_data"]["seed"]
         self._seeds[slot] = seed if seed < 1 << 63 else None
-        for key in [key for key in self._open if key[0] == slot]:
-            self._close(key, cut=True)
+        self.episodes.cut(slot)
         self._enter(slot)
 
     def _enter(self, slot: int) -> None:
@@ -114,11 +100,8 @@ class _Gatherer:
         world = self.replayer.world(slot)
         vectors = world.vectors()
         for number, name in enumerate(world.agents):
-            if world.alive[number] and (slot, name) not in self._open:
-                first = [vectors[number]]
-                self._open[slot, name] = self._buffer(
-                    seed=self._seeds[slot], observations=first, actions=[]
-                )
+            if world.alive[number] and not self.episodes.is_open(slot, name):
+                self.episodes.begin(slot, name, self._seeds[slot], vectors[number])
         self._number(slot)
 
     def _number(self, slot: int) -> None:
@@ -139,32 +122,19 @@ class _Gatherer:
         world, data = self.replayer.world(slot), event["event_data"]
         vectors = world.vectors()
         for name, command in data["commands"].items():
-            episode = self._open.get((slot, name))
-            if episode is None:
+            if not self.episodes.is_open(slot, name):
                 continue
             number = world.agents.index(name)
             if not isinstance(command, int):
                 table = self.replayer.run.manifest["actions"]
                 rows = list(enumerate(table)) if table else self._numbered[slot, name]
                 command = _index(command, rows, world)
-            episode.observations.append(vectors[number])
-            episode.actions.append(command)
-            episode.rewards.append(float(tick.rewards[number]))
-            episode.terminations.append(bool(tick.terminated[number]))
-            episode.truncations.append(bool(tick.truncated[number]))
-            if tick.terminated[number] or tick.truncated[number]:
-                self._close((slot, name))
+            ends = bool(tick.terminated[number]), bool(tick.truncated[number])
+            reward = float(tick.rewards[number])
+            self.episodes.add(slot, name, command, reward, *ends, vectors[number])
         self._number(slot)
         if world.awaiting_agents:
             self._enter(slot)
-
-    def _close(self, key: tuple[int, str], cut: bool = False) -> None:
-        """End an agent's episode; one that was broken off counts as truncated."""
-        episode = self._open.pop(key)
-        if episode.actions:
-            if cut:
-                episode.truncations[-1] = True
-            self.finished[key[1]].append(episode)
 
 
 def _index(command: Any, rows: list[Any], world: Any) -> int:

@@ -12,8 +12,8 @@ from collections.abc import Callable, Iterable, Mapping, Sequence
 from typing import Final, NamedTuple, Protocol
 
 import numpy as np
+import scipy  # its parts are loaded when they are used
 from numpy.typing import NDArray
-from scipy import ndimage, optimize
 
 from piase_gym.errors import UnknownNameError
 
@@ -121,13 +121,13 @@ class ColourDescriber:
         height, width = picture.shape[:2]
         codes = self.coded(picture)
         found = []
-        for code, part in enumerate(ndimage.find_objects(codes), 1):
+        for code, part in enumerate(scipy.ndimage.find_objects(codes), 1):
             if part is None:
                 continue
-            patches, _ = ndimage.label(codes[part] == code, np.ones((3, 3)))
+            patches, _ = scipy.ndimage.label(codes[part] == code, np.ones((3, 3)))
             sizes = np.bincount(patches.ravel())
             top, left = part[0].start, part[1].start
-            for number, (rows, columns) in enumerate(ndimage.find_objects(patches), 1):
+            for number, (rows, columns) in enumerate(scipy.ndimage.find_objects(patches), 1):
                 if sizes[number] >= self.least:
                     box = (left + columns.start, top + rows.start)
                     ends = (left + columns.stop, top + rows.stop)
@@ -252,7 +252,7 @@ def score_objects(
         return Score(float(not left), float(not right), float(not left and not right))
     gains = np.array([[_overlap(one, two) for two in right] for one in left])
     gains[gains < overlap] = 0.0
-    rows, columns = optimize.linear_sum_assignment(-gains)
+    rows, columns = scipy.optimize.linear_sum_assignment(-gains)
     matched = gains[rows, columns]
     matched = matched[matched > 0.0]
     mean = float(matched.mean()) if matched.size else 0.0

@@ -98,14 +98,14 @@ def test_files_do_not_depend_on_the_workers(tmp_path: Path, keep: str) -> None:
     two = collect(TEAM, tmp_path / "two", **SMALL, keep=keep, workers=2)
     assert one == two
     for shard in one["shards"]:
-        name = shard["file"]
+        [name] = shard["files"]
         assert (tmp_path / "one" / name).read_bytes() == (tmp_path / "two" / name).read_bytes()
 
 
 def test_columns_of_actions_are_played_again(tmp_path: Path) -> None:
     manifest = collect(TEAM, tmp_path, **SMALL, keep="actions")
     for shard in manifest["shards"]:
-        report = runs.replay(tmp_path / shard["file"])
+        report = runs.replay(tmp_path / next(iter(shard["files"])))
         assert report.ok
         assert report.steps == 4 * 20
 
@@ -126,7 +126,7 @@ def test_what_is_there_is_not_made_again(tmp_path: Path) -> None:
     assert {p.name for p in tmp_path.iterdir()} == {
         "manifest.json",
         "shards.jsonl",
-        *(shard["file"] for shard in whole["shards"]),
+        *(name for shard in whole["shards"] for name in shard["files"]),
     }
 
 
@@ -156,6 +156,9 @@ def test_the_documented_queries_read_them(tmp_path: Path) -> None:
         ({"shards": 1.5}, ConfigError),
         ({"num_envs": True}, ConfigError),
         ({"keep": "everything"}, ConfigError),
+        ({"format": "csv"}, ConfigError),
+        ({"format": "minari", "keep": "text"}, ConfigError),
+        ({"format": "minari", "keep": "actions"}, ConfigError),
         ({"seed": -1}, ConfigError),
         ({"policy": "nobody"}, UnknownNameError),
         ({"others": {"agent_9": "random"}}, ConfigError),
@@ -189,3 +192,120 @@ def test_a_policy_that_fails_leaves_no_half_shard(tmp_path: Path) -> None:
         collect(TEAM, tmp_path, **{**SMALL, "steps": 4800}, policy=own.raises)
     assert not (tmp_path / "manifest.json").exists()
     assert not [path for path in tmp_path.iterdir() if path.name.startswith(".")]
+
+
+# -- as datasets of episodes --------------------------------------------------------------
+
+
+def datasets(folder: Path, monkeypatch: pytest.MonkeyPatch) -> dict[str, Any]:
+    """Return the datasets of a folder by their ids, as Minari itself finds and reads them."""
+    minari = pytest.importorskip("minari")
+    monkeypatch.setenv("MINARI_DATASETS_PATH", str(folder))
+    return {name: minari.load_dataset(name) for name in minari.list_local_datasets()}
+
+
+def test_datasets_have_the_episodes_that_tables_have(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    config = {"agents": 2, "max_steps": 11, "start_pos": [(0, 0), (2, 2)], "goal_pos": (1, 0)}
+    call = {**SMALL, "config": config}
+    collect(TEAM, tmp_path / "tables", **call)
+    collect(TEAM, tmp_path / "sets", **call, format="minari")
+    found = datasets(tmp_path / "sets", monkeypatch)
+    assert set(found) == {f"shard-0000{k}/agent_{a}-v0" for k in range(3) for a in range(2)}
+    env = piase_gym.parallel_env(TEAM, view="vector", **config)
+    ends = set()
+    for k in range(3):
+        table = episodes_of(rows_of(tmp_path / "tables", k))
+        for agent in ("agent_0", "agent_1"):
+            dataset = found[f"shard-0000{k}/{agent}-v0"]
+            space = env.observation_space(agent)
+            assert dataset.observation_space == space
+            assert dataset.action_space == env.action_space(agent)
+            for told in dataset.iterate_episodes():
+                [seed] = dataset.storage.get_episode_metadata([told.id])
+                [own] = [
+                    [row for row in rows if row["agent"] == agent]
+                    for (_, one), rows in table.items()
+                    if one == seed["seed"]
+                ]
+                assert told.actions.tolist() == [row["action"] for row in own]
+                assert told.rewards.tolist() == [row["reward"] for row in own]
+                assert told.terminations.tolist() == [row["terminated"] for row in own]
+                cut = [row["truncated"] for row in own]
+                cut[-1] |= not own[-1]["terminated"]  # the shard ended before the episode
+                assert told.truncations.tolist() == cut
+                shown, _ = env.reset(seed=seed["seed"])
+                np.testing.assert_array_equal(told.observations[0], shown[agent])
+                for step, row in enumerate(own):
+                    np.testing.assert_array_equal(told.observations[step], row["observation"])
+                ends.add((told.terminations[-1], told.truncations[-1]))
+            assert dataset.total_steps == sum(
+                row["agent"] == agent for rows in table.values() for row in rows
+            )
+    assert ends == {(True, False), (False, True)}
+
+
+def test_datasets_end_with_what_was_seen_last(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    collect(TEAM, tmp_path, **SMALL, format="minari")
+    env = piase_gym.parallel_env(TEAM, view="vector", **SMALL["config"])
+    seen = 0
+    for dataset in datasets(tmp_path, monkeypatch).values():
+        for told in dataset.iterate_episodes():
+            [at] = dataset.storage.get_episode_metadata([told.id])
+            env.reset(seed=at["seed"])
+            for action, after in zip(told.actions, told.observations[1:], strict=True):
+                shown, *_ = env.step({"agent_0": int(action)})
+                np.testing.assert_array_equal(shown["agent_0"], after)
+                seen += 1
+    assert seen == SMALL["steps"]
+
+
+def test_datasets_of_worlds_that_are_stepped_singly(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    collect(QUEST, tmp_path, steps=40, num_envs=2, policy="oracle", format="minari")
+    env = piase_gym.parallel_env(QUEST, view="vector")
+    [(name, dataset)] = datasets(tmp_path, monkeypatch).items()
+    assert name == "shard-00000/agent_0-v0"
+    assert dataset.total_steps == 40
+    for told in dataset.iterate_episodes():
+        [at] = dataset.storage.get_episode_metadata([told.id])
+        shown, _ = env.reset(seed=at["seed"])
+        for number, action in enumerate(told.actions):
+            np.testing.assert_array_equal(shown["agent_0"], told.observations[number])
+            shown, rewards, terminated, *_ = env.step({"agent_0": int(action)})
+            assert rewards["agent_0"] == told.rewards[number]
+            assert terminated["agent_0"] == told.terminations[number]
+        np.testing.assert_array_equal(shown["agent_0"], told.observations[-1])
+
+
+def test_datasets_do_not_depend_on_workers_or_on_when_they_are_written(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    from piase_gym.runs.minari_episodes import Datasets
+
+    pytest.importorskip("minari")
+    one = collect(TEAM, tmp_path / "one", **SMALL, format="minari")
+    two = collect(TEAM, tmp_path / "two", **SMALL, format="minari", workers=2)
+    assert one == two
+    data = "shard-00001/agent_0-v0/data/main_data.hdf5"
+    assert (tmp_path / "one" / data).read_bytes() == (tmp_path / "two" / data).read_bytes()
+    before = (tmp_path / "two" / data).read_bytes()
+    (tmp_path / "two" / data).write_bytes(before[:-7])
+    again = collect(TEAM, tmp_path / "two", **SMALL, format="minari")
+    assert again == one
+    monkeypatch.setattr(Datasets, "WAITING", 1)
+    collect(TEAM, tmp_path / "three", **SMALL, format="minari")
+    ours, theirs = (
+        [
+            (told.id, told.actions.tolist(), told.rewards.tolist(), told.observations.tolist())
+            for told in dataset.iterate_episodes()
+        ]
+        for folder in ("one", "three")
+        for name, dataset in datasets(tmp_path / folder, monkeypatch).items()
+        if name == "shard-00002/agent_0-v0"
+    )
+    assert ours == theirs

@@ -8,7 +8,6 @@ from __future__ import annotations
 import json
 import os
 import time
-from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
 
@@ -19,47 +18,13 @@ from piase_gym.benchmarks import evaluate
 from piase_gym.benchmarks.evaluation.suites import Row, Suite
 from piase_gym.errors import ClusterError
 from piase_gym.jobs import LineFile, Processes, RayCluster, do_all, run_jobs
+from tests.helpers.ray_nodes import Nodes
 from tests.jobs import jobs_to_do as own
 from tests.jobs.jobs_to_do import Draw
 
 ray = pytest.importorskip("ray")
 JOBS = [Draw(number) for number in range(8)]
 TRUTH = [own.draw(job) for job in JOBS]
-
-
-class Nodes:
-    """Two raylets, each with a CPU, and the address of their cluster."""
-
-    def __init__(self) -> None:
-        from ray.cluster_utils import Cluster
-
-        size = {"num_cpus": 1, "object_store_memory": 100_000_000}
-        self.cluster = Cluster(initialize_head=True, head_node_args=size)
-        self.size = size
-        self.second: Any = self.cluster.add_node(**size)
-        self.address: str = self.cluster.address
-
-    def kill_second(self) -> None:
-        """Kill the node that is not the head, as a power cut would."""
-        self.cluster.remove_node(self.second, allow_graceful=False)
-        self.second = None
-
-    def whole(self) -> str:
-        """Return the address of two nodes."""
-        if self.second is None:
-            self.second = self.cluster.add_node(**self.size)
-        self.cluster.wait_for_nodes()
-        return self.address
-
-
-@pytest.fixture(scope="module")
-def nodes() -> Iterator[Nodes]:
-    if "PIASE_RAY" not in os.environ:
-        pytest.skip("clusters are started by `make test-ray`")
-    found = Nodes()
-    yield found
-    ray.shutdown()
-    found.cluster.shutdown()
 
 
 def values(perform: Any, backend: Any, jobs: Any = JOBS) -> list[Any]:
@@ -177,7 +142,7 @@ def test_collected_files_are_those_of_this_machine(nodes: Nodes, tmp_path: Path)
     there = collect(task, tmp_path / "there", **small, ray=nodes.whole())
     assert here == there
     for shard in here["shards"]:
-        name = shard["file"]
+        [name] = shard["files"]
         assert (tmp_path / "here" / name).read_bytes() == (tmp_path / "there" / name).read_bytes()
 
 

@@ -1,0 +1,192 @@
+"""Episodes of agents as Minari keeps them: gathered a step at a time, and written as datasets."""
+
+from __future__ import annotations
+
+import warnings
+from collections.abc import Sequence
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+from gymnasium.spaces import Discrete
+from numpy.typing import NDArray
+
+from piase_gym.core.world import World
+from piase_gym.errors import UnsupportedError, need
+
+
+def require_minari(world: World[Any, Any]) -> Any:
+    """Return Minari, if it is there and the actions of a world are numbers.
+
+    Raises:
+        MissingExtraError: If Minari is not installed.
+        UnsupportedError: If the world has no commands by index.
+    """
+    need("h5py", "Minari datasets")
+    minari = need("minari", "Minari datasets")
+    if not world.capabilities.discrete:
+        raise UnsupportedError(
+            f"{world.name} has no commands by index, so its actions are no numbers"
+        )
+    return minari
+
+
+class Episodes:
+    """Gathers what each agent saw, did and got.
+
+    Args:
+        agents: Their names.
+
+    Attributes:
+        ended: The episodes that are over, by agent.
+        steps: How many steps those have.
+    """
+
+    def __init__(self, agents: Sequence[str]) -> None:
+        self._buffer = need("minari.data_collector", "Minari datasets").EpisodeBuffer
+        self._open: dict[tuple[int, str], Any] = {}
+        self.ended: dict[str, list[Any]] = {name: [] for name in agents}
+        self.steps = 0
+
+    def is_open(self, slot: int, agent: str) -> bool:
+        """Tell whether an agent of an environment is in the midst of an episode."""
+        return (slot, agent) in self._open
+
+    def begin(self, slot: int, agent: str, seed: int | None, seen: NDArray[Any]) -> None:
+        """Begin the episode of an agent with what it sees."""
+        self._open[slot, agent] = self._buffer(seed=seed, observations=[seen], actions=[])
+
+    def add(
+        self,
+        slot: int,
+        agent: str,
+        action: int,
+        reward: float,
+        terminated: bool,
+        truncated: bool,
+        after: NDArray[Any],
+    ) -> None:
+        """Take in a step of an agent, and what it saw after it; a step may end the episode."""
+        episode = self._open[slot, agent]
+        episode.observations.append(after)
+        episode.actions.append(action)
+        episode.rewards.append(reward)
+        episode.terminations.append(terminated)
+        episode.truncations.append(truncated)
+        if terminated or truncated:
+            self._end(slot, agent)
+
+    def cut(self, slot: int | None = None) -> None:
+        """Break off what is open in an environment, or in all; that counts as truncated."""
+        for place, agent in list(self._open):
+            if slot is None or place == slot:
+                episode = self._open[place, agent]
+                if episode.actions:
+                    episode.truncations[-1] = True
+                self._end(place, agent)
+
+    def _end(self, slot: int, agent: str) -> None:
+        """Put the episode of an agent with those that are over, unless nothing happened in it."""
+        episode = self._open.pop((slot, agent))
+        if episode.actions:
+            self.ended[agent].append(episode)
+            self.steps += len(episode.actions)
+
+    def take(self) -> dict[str, list[Any]]:
+        """Hand out the episodes that are over, and keep them no longer."""
+        taken = {agent: episodes for agent, episodes in self.ended.items() if episodes}
+        self.ended, self.steps = {agent: [] for agent in self.ended}, 0
+        return taken
+
+
+class Datasets:
+    """Writes rows of steps as datasets ``<namespace>/<agent>-v0``, in constant memory.
+
+    Args:
+        folder: The folder of the namespace, which is there.
+        namespace: The first part of the datasets' ids.
+        world: Whose spaces they have.
+        description: What is said of them.
+
+    Raises:
+        UnsupportedError, MissingExtraError: See `require_minari`.
+    """
+
+    WAITING = 1 << 16
+    """So many steps of episodes that are over are kept before they are written."""
+
+    def __init__(
+        self, folder: Path, namespace: str, world: World[Any, Any], description: str
+    ) -> None:
+        self._minari = require_minari(world)
+        self._folder, self._namespace, self._world = folder, namespace, world
+        self._description = description
+        self._episodes = Episodes(world.agents)
+        self._storages: dict[str, Any] = {}
+        self.rows = 0
+
+    def add(self, columns: Any) -> None:
+        """Take rows as `piase_gym.collection.table.StepTable` does, with ``after`` besides."""
+        names, episodes = self._world.agents, self._episodes
+        told = zip(*(columns[name] for name in _ROW), strict=True)
+        for slot, seed, agent, seen, action, reward, terminated, truncated, after in told:
+            key = int(slot), names[agent]
+            if not episodes.is_open(*key):
+                episodes.begin(*key, int(seed), seen)
+            ends = bool(terminated), bool(truncated)
+            episodes.add(*key, int(action), float(reward), *ends, after)
+        self.rows += len(columns["action"])
+        if episodes.steps >= self.WAITING:
+            self._write()
+
+    def _write(self) -> None:
+        """Write the episodes that are over."""
+        for agent, episodes in self._episodes.take().items():
+            if agent not in self._storages:
+                self._storages[agent] = self._new(agent)
+            self._storages[agent].update_episodes(episodes)
+
+    def _new(self, agent: str) -> Any:
+        """Begin the dataset of an agent."""
+        from minari.dataset.minari_storage import MinariStorage
+
+        path = self._folder / f"{agent}-v0" / "data"
+        path.mkdir(parents=True)
+        world = self._world
+        spaces = {
+            "observation_space": world.vector_space,
+            "action_space": Discrete(world.num_actions),
+        }
+        with warnings.catch_warnings():
+            warnings.simplefilter("ignore")  # that there is no spec of an environment
+            storage = MinariStorage.new(path, **spaces, data_format="hdf5")
+        told = {
+            "dataset_id": f"{self._namespace}/{agent}-v0",
+            "minari_version": self._minari.__version__,
+            "algorithm_name": "piase_gym",
+            "description": self._description,
+        }
+        storage.update_metadata(told)
+        return storage
+
+    def __enter__(self) -> Datasets:
+        """Return what writes."""
+        return self
+
+    def __exit__(self, kind: type[BaseException] | None, *_: object) -> None:
+        """Break off the episodes that are open, and write the rest."""
+        if kind is None:
+            self._episodes.cut()
+            self._write()
+
+
+_ROW = "env seed agent observation action reward terminated truncated after".split()
+
+
+def action_number(world: World[Any, Any], seat: int, act: Any) -> int:
+    """Return the index of what an agent does; what is not legal or has none is the no-op."""
+    if isinstance(act, int | np.integer):
+        return int(act)
+    legal = [int(k) for k in world.masks()[seat].nonzero()[0]]
+    found = {world.command(seat, k): k for k in legal}
+    return found[act] if act in found else found[world.noop]
