@@ -27,9 +27,9 @@ from piase_gym.worlds.describing import (
     score_caption,
     score_objects,
 )
+from tests.helpers.models import KEY
 
 pytest.importorskip("openai")
-KEY = "sk-secret-0123456789"
 
 
 def picture(height: int = 24, width: int = 40, seed: int = 0) -> NDArray[np.uint8]:

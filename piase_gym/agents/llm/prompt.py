@@ -113,9 +113,9 @@ class Prompt:
         if percept.can_tell:
             answering += TELL.get(self.answer, "")
         return Template(self.template).substitute(
-            instructions=percept.instructions,
+            instructions=data(percept.instructions),
             answering=f"{answering}\n{RULE}",
-            agent=percept.agent,
+            agent=data(percept.agent),
             world=world.name,
         )
 
