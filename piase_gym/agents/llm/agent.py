@@ -156,7 +156,7 @@ class LLMAgent(ModelCaller, Agent):
         """
         for event in run:
             if event["event_type"] == REPLY_EVENT and event["agent_id"] == seat:
-                told = event["event_data"].get("settings")
+                told = event["event_data"].get("settings")  # lines about pictures have none
                 if isinstance(told, Mapping):
                     known: dict[str, Any] = {**told, **settings}
                     name = str(known.pop("policy", ""))
