@@ -274,8 +274,8 @@ def descriptions_in(events: Iterable[Mapping[str, Any]]) -> dict[str, Descriptio
         if data.get("kind") == PICTURE and isinstance(data.get("picture"), str):
             try:
                 told = data["described"]
-                rows = [(str(name), *map(int, box)) for name, box in told["objects"]]
-                seen = tuple(SeenObject(name, (a, b, c, d)) for name, a, b, c, d in rows)
+                rows = [(str(name), [*map(int, box)]) for name, box in told["objects"]]
+                seen = tuple(SeenObject(name, (a, b, c, d)) for name, (a, b, c, d) in rows)
                 found[data["picture"]] = Description(seen, str(told["caption"]))
             except (KeyError, TypeError, ValueError):
                 continue

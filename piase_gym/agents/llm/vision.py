@@ -191,8 +191,10 @@ class VisionModel(ModelCaller):
 
     def _note(self, question: str, key: str, reply: Reply | Failure) -> None:
         """Keep what came of a question for logs; of many that nobody reads the last."""
-        failed = isinstance(reply, Failure)
-        told = failure_value(reply) if failed else {**reply_value(bounded(reply)), "outcome": "ok"}
+        if isinstance(reply, Failure):
+            told = failure_value(reply)
+        else:
+            told = {**reply_value(bounded(reply)), "outcome": "ok"}
         entry = {"kind": PICTURE, "policy": self.policy, "question": question, "request": key}
         self._entries = [*self._entries[-MOST_ENTRIES:], (REPLY_EVENT, {**entry, **told})]
 

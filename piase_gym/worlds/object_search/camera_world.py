@@ -212,10 +212,9 @@ class CameraSearch(ObjectSearch):
     def _note(self, agent: int, picture: Picture, told: Description) -> None:
         """Keep the lines for logs of a describer whose descriptions cannot be made again."""
         drain = getattr(self._describe, "log_entries", None)
-        if drain is not None:
-            *before, (kind, last) = drain()
-            entries = [*before, (kind, {**last, **description_value(picture, told)})]
-            self._entries += [(self.agents[agent], *entry) for entry in entries]
+        for event_type, data in drain() if drain is not None else ():
+            entry = {**data, **description_value(picture, told)}
+            self._entries.append((self.agents[agent], event_type, entry))
 
     def log_entries(self) -> Sequence[LogEntry]:
         """Return and forget what a model has said of pictures."""
