@@ -21,7 +21,7 @@ from rich.table import Table
 from rich.text import Text
 
 from piase_gym.cli.console import console, errors
-from piase_gym.cli.options import KeyEnv, Ray, import_modules
+from piase_gym.cli.options import KeyEnv, Prompt, Ray, Tokens, import_modules
 from piase_gym.core.files import require_folder
 from piase_gym.errors import ConfigError, UnknownNameError
 from piase_gym.jobs import choose_backend
@@ -133,18 +133,14 @@ def language_model(
     temperature: Annotated[float, typer.Option(min=0.0, help="How freely it draws.")] = 0.0,
     answer: Annotated[str, typer.Option(metavar="line|yaml|json|tools")] = "line",
     history: Annotated[str, typer.Option(metavar="full|last:K|summary:K")] = "last:8",
-    prompt: Annotated[
-        Path | None, typer.Option(metavar="FILE", help="The system prompt; changes its id.")
-    ] = None,
+    prompt: Prompt = None,
     commands: Annotated[
         bool, typer.Option("--commands/--no-commands", help="Whether commands are listed.")
     ] = True,
     answer_tokens: Annotated[
         int, typer.Option(metavar="N", min=1, help="Most tokens of an answer.")
     ] = 512,
-    tokens: Annotated[
-        int | None, typer.Option(metavar="N", min=0, help="Most tokens of all calls.")
-    ] = None,
+    tokens: Tokens = None,
     cost: Annotated[
         float | None, typer.Option(metavar="X", min=0.0, help="Highest cost, by --price.")
     ] = None,

@@ -539,6 +539,15 @@ def test_prompts_have_an_id_that_changes_with_them(tmp_path: Path) -> None:
     assert len({usual, *changed}) == 8
 
 
+@pytest.mark.parametrize("answer", ["line", "yaml", "json", "tools"])
+def test_how_to_answer_is_told_once(answer: str) -> None:
+    view = percept()
+    told = LLMAgent("m", answer=answer).prompt.system(view)
+    asks = ("Answer with one line", "Answer in YAML", "Answer with one JSON", "Answer by calling")
+    assert sum(told.count(ask) for ask in asks) == 1
+    assert "Answer with one line" in LLMAgent("m", prompt="$instructions").prompt.system(view)
+
+
 def test_what_a_model_is_told(tmp_path: Path) -> None:
     settings: dict[str, Any] = {
         "prompt": "I am $agent of $world.\n$instructions\n$answering",
