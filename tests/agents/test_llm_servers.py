@@ -3,7 +3,9 @@
 from __future__ import annotations
 
 import json
+import time
 from concurrent.futures import ThreadPoolExecutor
+from email.utils import formatdate
 from pathlib import Path
 from typing import Any
 from urllib.parse import quote
@@ -11,7 +13,7 @@ from urllib.parse import quote
 import pytest
 
 from piase_gym.agents import LLMAgent
-from piase_gym.agents.llm import Budget, Failure, Replies, ReplyFile, Usage
+from piase_gym.agents.llm import Budget, Failure, Replies, ReplyFile, Usage, client
 from piase_gym.agents.llm.client import size_of
 from piase_gym.agents.llm.replies import failure_value
 from piase_gym.core.commands import Command, InvalidAction, Outcome
@@ -86,6 +88,32 @@ def test_time_that_leads_to_no_reply_is_time_too(tmp_path: Path) -> None:
     assert known.find(entry["request"]) == Failure(
         Outcome.TIMEOUT, entry["told"], seconds=agent.usage.seconds
     )
+
+
+@pytest.mark.parametrize(
+    ("told", "waits"),
+    [
+        ({}, [0.25, 0.5, 1.0]),
+        ({"Retry-After": "0.7"}, [0.7, 0.7, 1.0]),
+        ({"Retry-After": "3600"}, [20.0] * 3),
+        ({"Retry-After": formatdate(time.time() + 3600, usegmt=True)}, [20.0] * 3),
+        ({"Retry-After": "Wed, 21 Oct 2015 07:28:00 GMT"}, [0.25, 0.5, 1.0]),
+        ({"Retry-After": "nan"}, [0.25, 0.5, 1.0]),
+        ({"Retry-After": "-7"}, [0.25, 0.5, 1.0]),
+        ({"Retry-After": "soon"}, [0.25, 0.5, 1.0]),
+    ],
+)
+def test_tries_are_as_far_apart_as_the_server_asks_but_not_endlessly(
+    told: dict[str, str], waits: list[float], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    waited: list[float] = []
+    monkeypatch.setattr(client.time, "sleep", waited.append)
+    with ModelServer([Say("busy", status=429, headers=told)]) as server:
+        found, _ = asked(server, retries=3)
+        assert len(server.requests) == 4
+    assert waited == waits
+    assert isinstance(found, InvalidAction)
+    assert "answered 429: busy after 4 tries" in found.message
 
 
 # -- keys ---------------------------------------------------------------------------------

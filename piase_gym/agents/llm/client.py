@@ -15,6 +15,7 @@ import time
 import weakref
 from collections.abc import Mapping
 from dataclasses import dataclass, replace
+from email.utils import parsedate_to_datetime
 from typing import Any
 from urllib.parse import urlsplit
 
@@ -384,8 +385,13 @@ def _said(error: Any) -> object:
 
 
 def _retry_after(response: Any) -> float:
-    """Return the seconds that a server asks to wait."""
+    """Return the seconds that a server asks to wait, which it may tell as a moment."""
+    told = response.headers.get("retry-after", "")
     try:
-        return max(0.0, float(response.headers.get("retry-after", 0.0)))
+        return max(0.0, float(told))
     except ValueError:
+        pass
+    try:
+        return max(0.0, parsedate_to_datetime(told).timestamp() - time.time())
+    except (ValueError, OverflowError, OSError):
         return 0.0
