@@ -29,6 +29,7 @@ from piase_gym.benchmarks.evaluation.rollout import (
 )
 from piase_gym.benchmarks.evaluation.statistics import mean_interval
 from piase_gym.benchmarks.evaluation.suites import Setting, Suite, read_suite
+from piase_gym.core.answers import plain
 from piase_gym.core.files import write_json
 from piase_gym.errors import ConfigError
 
@@ -304,7 +305,7 @@ def _transcripts(
 
 
 def transcript_text(found: Mapping[str, Any]) -> str:
-    """Return a transcript as plain text."""
+    """Return a transcript as plain text, without codes that terminals and pages would obey."""
     lines: list[str] = []
     for number, call in enumerate(found["calls"], 1):
         for message in call["told"]:
@@ -313,7 +314,7 @@ def transcript_text(found: Mapping[str, Any]) -> str:
             lines += [f"--- thinking, {number}", call["thinking"], ""]
         outcome = call["outcome"] + (f": {call['why']}" if call["why"] else "")
         lines += [f"--- model, {number} ({outcome})", call["answered"] or "(nothing)", ""]
-    return "\n".join(lines)
+    return plain("\n".join(lines))
 
 
 def progress_rows(found: Sequence[Mapping[str, Any]], measure: str) -> list[tuple[str, ...]]:

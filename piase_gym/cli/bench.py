@@ -11,7 +11,7 @@ import typer
 from rich.table import Table
 
 from piase_gym.cli.console import console, errors
-from piase_gym.cli.options import KeyEnv, Modules, Ray
+from piase_gym.cli.options import KeyEnv, Modules, Prompt, Ray, Tokens
 from piase_gym.cli.results import EpisodeBar, conclude, show_learned, show_results, tell, write
 from piase_gym.core.files import require_folder
 from piase_gym.errors import ConfigError, UnknownNameError
@@ -119,18 +119,14 @@ def language_model(
     temperature: Annotated[float, typer.Option(min=0.0, help="How freely it draws.")] = 0.0,
     answer: Annotated[str, typer.Option(metavar="line|yaml|json|tools")] = "line",
     history: Annotated[str, typer.Option(metavar="full|last:K|summary:K")] = "last:8",
-    prompt: Annotated[
-        Path | None, typer.Option(metavar="FILE", help="The system prompt; changes its id.")
-    ] = None,
+    prompt: Prompt = None,
     commands: Annotated[
         bool, typer.Option("--commands/--no-commands", help="Whether commands are listed.")
     ] = True,
     answer_tokens: Annotated[
         int, typer.Option(metavar="N", min=1, help="Most tokens of an answer.")
     ] = 512,
-    tokens: Annotated[
-        int | None, typer.Option(metavar="N", min=0, help="Most tokens of all calls.")
-    ] = None,
+    tokens: Tokens = None,
     cost: Annotated[
         float | None, typer.Option(metavar="X", min=0.0, help="Highest cost, by --price.")
     ] = None,

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import time
-from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
@@ -16,8 +15,11 @@ from piase_gym.agents.policy_registry import check_policy
 from piase_gym.cli.console import console, say
 from piase_gym.cli.options import (
     KeyEnv,
+    LogFile,
     Modules,
+    Prompt,
     Settings,
+    Tokens,
     complete_policies,
     complete_worlds,
     read_settings,
@@ -70,15 +72,9 @@ def explore(
     steps: Annotated[
         int | None, typer.Option(metavar="N", min=1, help="When explorers stop at the latest.")
     ] = None,
-    log: Annotated[
-        Path | None, typer.Option(metavar="FILE", help="Write a PiaAVT log (.jsonl).")
-    ] = None,
-    prompt: Annotated[
-        Path | None, typer.Option(metavar="FILE", help="The system prompt of the model.")
-    ] = None,
-    tokens: Annotated[
-        int | None, typer.Option(metavar="N", min=0, help="Most tokens of all models together.")
-    ] = None,
+    log: LogFile = None,
+    prompt: Prompt = None,
+    tokens: Tokens = None,
     pause: Annotated[
         float, typer.Option(metavar="S", min=0.0, help="Seconds between two pictures.")
     ] = 0.1,

@@ -188,6 +188,21 @@ KeyEnv = Annotated[
 ]
 
 
+Prompt = Annotated[
+    Path | None,
+    typer.Option(
+        "--prompt", metavar="FILE", help="The system prompt of language models; changes its id."
+    ),
+]
+Tokens = Annotated[
+    int | None,
+    typer.Option("--tokens", metavar="N", min=0, help="Most tokens of all models together."),
+]
+LogFile = Annotated[
+    Path | None, typer.Option("--log", metavar="FILE", help="Write a PiaAVT log (.jsonl).")
+]
+
+
 def split_pair(text: str, wrong: str) -> tuple[str, str]:
     """Return key and value of ``key=value``.
 

@@ -16,7 +16,10 @@ from piase_gym.agents.policy_registry import check_policy
 from piase_gym.cli.console import console, errors, make_table, say
 from piase_gym.cli.options import (
     KeyEnv,
+    LogFile,
     Modules,
+    Prompt,
+    Tokens,
     complete_from,
     complete_policies,
     split_seat,
@@ -62,9 +65,7 @@ def run(
     render: Annotated[
         str | None, typer.Option(metavar="ansi|text", help="Show the world, or what agents read.")
     ] = None,
-    log: Annotated[
-        Path | None, typer.Option(metavar="FILE", help="Write a PiaAVT log (.jsonl).")
-    ] = None,
+    log: LogFile = None,
     save: Annotated[
         Path | None, typer.Option(metavar="FOLDER", help="Save final states and summaries.")
     ] = None,
@@ -79,13 +80,8 @@ def run(
         str,
         typer.Option(metavar="queue|latest|drop", help="What becomes of late answers."),
     ] = "queue",
-    prompt: Annotated[
-        Path | None,
-        typer.Option(metavar="FILE", help="The system prompt of language models; see the docs."),
-    ] = None,
-    tokens: Annotated[
-        int | None, typer.Option(metavar="N", min=0, help="Most tokens for language models.")
-    ] = None,
+    prompt: Prompt = None,
+    tokens: Tokens = None,
     key_env: KeyEnv = None,
     module: Modules = None,
 ) -> None:

@@ -103,6 +103,8 @@ __all__ = [
 
 RANDOM_PARTS = frozenset({"seed", "keys", "counters", "streams", "channel", "luck"})
 """What states call their seeds and random streams."""
+LogEntry = tuple[str, str, Mapping[str, Any]]
+"""A line that somebody has for logs: the agent whom it concerns, the event type, the data."""
 
 
 class World(ABC, Generic[C, F]):
@@ -403,6 +405,10 @@ class World(ABC, Generic[C, F]):
 
     def close(self) -> None:
         """Give back resources. Nothing may be asked of the world afterwards."""
+
+    def log_entries(self) -> Sequence[LogEntry]:
+        """Return and forget the lines that the world has for logs: what cannot be made again."""
+        return ()
 
     # -- what scripts ask for and do ------------------------------------------------------
 

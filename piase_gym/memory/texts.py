@@ -2,8 +2,14 @@
 
 from __future__ import annotations
 
+import ast
+import re
 from collections.abc import Mapping, Sequence
 from typing import Any
+
+_OWN = re.compile(r"\AAt position (.+?), I saw ")
+_TOLD = re.compile(r"\bfound [^:;|]* at position ([(\[][^)\]]*[)\]]|[^\s,;|]*[^\s,;|.!?])")
+_OTHERS = " | Context from others: "
 
 
 def memory_text(
@@ -34,8 +40,29 @@ others: Agent2: I found chair"
     )
     if messages:
         told = "; ".join(f"{letter['sender']}: {letter['message']}" for letter in messages)
-        text += f" | Context from others: {told}"
+        text += f"{_OTHERS}{told}"
     return text
+
+
+def remembered_places(text: str) -> list[Any]:
+    """Return the places that a memory says were looked at: its own, and those that others told of.
+
+    Example:
+        >>> remembered_places("At position 5, I saw []. I decided to wait. Reason:  | Context from \
+others: Agent2: I found chair at position [2, 3]")
+        [5, [2, 3]]
+    """
+    own = _OWN.match(text)
+    told = _TOLD.findall(text.partition(_OTHERS)[2])
+    return [_read(place) for place in ([own[1]] if own else []) + told]
+
+
+def _read(place: str) -> Any:
+    """Return a place: a number or numbers, or a name."""
+    try:
+        return ast.literal_eval(place)
+    except (ValueError, SyntaxError, MemoryError, RecursionError):
+        return place
 
 
 def query_text(

@@ -333,6 +333,7 @@ class EnvRecorder(Recorder):
         self.record = self.enter(
             self.record, None, seed, world, world.alive, world.digest(), snapshot
         )
+        self._post_entries()
 
     def _on_reconfigure(self, _agent: str | None, data: Mapping[str, Any]) -> None:
         """From the next reset on, the config is another."""
@@ -416,6 +417,7 @@ class EnvRecorder(Recorder):
         letters, self._letters = self._letters, []
         changes = tick.ended or world.awaiting_agents
         self.put_step(record, world, acts, tick, letters, digest, changes)
+        self._post_entries()
         record.submitted = {}
         if self.step >= self._due and world.capabilities.snapshot:
             self._due += self.options.snapshot_every
@@ -424,6 +426,11 @@ class EnvRecorder(Recorder):
             tick.ended and not any(agent in record.playing for agent in self.runner.own)
         ):
             self.out.flush()
+
+    def _post_entries(self) -> None:
+        """Write the lines that the world has for logs."""
+        for agent, event_type, data in self.world.log_entries():
+            self.post(event_type, data, agent)
 
 
 def _letter(data: Mapping[str, Any]) -> dict[str, Any]:

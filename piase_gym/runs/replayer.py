@@ -78,6 +78,15 @@ def _feed(replayer: Replayer, history: History | None, event: Event) -> History 
     return history
 
 
+def _descriptions(run: Run) -> Mapping[str, Any] | None:
+    """Return what a run says of pictures; ``None`` where it says nothing of any."""
+    if run.manifest["config"].get("describer") in (None, "colours"):
+        return None
+    from piase_gym.worlds.describing import descriptions_in  # it loads scipy
+
+    return descriptions_in(run) or None
+
+
 class Replayer:
     """Drives worlds by the lines of a log. Also used by forks, pictures and exports.
 
@@ -103,7 +112,8 @@ class Replayer:
         self.on_reset: Callable[[int, Event], None] | None = None
         self.before_step: Callable[[int, Event], None] | None = None
         self.on_step: Callable[[int, Event, Any], None] | None = None
-        self._worlds: dict[int, World[Any, Any]] = {0: rebuild(run.manifest)}
+        self._recalled = _descriptions(run)
+        self._worlds: dict[int, World[Any, Any]] = {0: self._rebuild()}
         self._pending: dict[int, Any] = {}
         self._clock = ""
         manifest = run.manifest
@@ -115,14 +125,23 @@ class Replayer:
         if not levels.steps:
             level = manifest["level"] if manifest["level"] == "critical" else "critical for system"
             raise RunError(f"{run.path}: logged at level {level!r}, which leaves out the steps")
-        shared = self._worlds[0] if manifest["num_envs"] == 1 else rebuild(manifest)
+        shared = self._worlds[0] if manifest["num_envs"] == 1 else self._rebuild()
         self.verifier = Verifier(run, shared, self.report)
 
     def world(self, slot: int = 0) -> World[Any, Any]:
         """Return the world of one environment, made when it is first asked for."""
         if slot not in self._worlds:
-            self._worlds[slot] = rebuild(self.run.manifest)
+            self._worlds[slot] = self._rebuild()
         return self._worlds[slot]
+
+    def _rebuild(self) -> World[Any, Any]:
+        """Return the world of the manifest; what a model said of pictures stands in the log."""
+        if self._recalled is None:
+            return rebuild(self.run.manifest)
+        from piase_gym.worlds.describing import recalling
+
+        with recalling(self._recalled):
+            return rebuild(self.run.manifest)
 
     def events(self) -> Iterator[tuple[int, Event]]:
         """Yield the lines that can be read, and report the others."""

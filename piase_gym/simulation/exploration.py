@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import os
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Mapping
 from dataclasses import dataclass
 from typing import Any
 
@@ -33,7 +33,6 @@ ASKED = {"answer": "yaml", "messages": True}
 """How a language model is asked that was only named: as the explorer document does."""
 AnyDecider = str | Agent | Decider
 """Who decides: ``rules``, the name of a policy, an agent, or a decider of one's own."""
-LogEntries = Sequence[tuple[str, Mapping[str, Any]]]
 MakeFlow = Callable[[str, Decider], Flow]
 """Returns the graph of an agent, given its name and who decides for it."""
 
@@ -223,7 +222,9 @@ class Exploration:
     def _log(self, name: str, shows: bool = False) -> None:
         """Post what an agent has for logs: a model's replies, and why it does what it will do."""
         found, events = self.records[name], self.env.events
-        entries: LogEntries = getattr(self.deciders[name], "log_entries", tuple)()
+        tellers = self.deciders[name], *self.flows[name].nodes.values()
+        drains = [who.log_entries for who in tellers if hasattr(who, "log_entries")]
+        entries = [entry for drain in drains for entry in drain()]
         if not events.active:
             return
         for event_type, data in entries:

@@ -8,14 +8,17 @@ known with `register_describer`, and configs name them.
 from __future__ import annotations
 
 import re
-from collections.abc import Callable, Iterable, Mapping, Sequence
-from typing import Final, NamedTuple, Protocol
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from contextlib import contextmanager
+from contextvars import ContextVar
+from typing import Any, Final, NamedTuple, Protocol
 
 import numpy as np
 import scipy  # its parts are loaded when they are used
 from numpy.typing import NDArray
 
-from piase_gym.errors import UnknownNameError
+from piase_gym.core.digest import digest_bytes
+from piase_gym.errors import PiaseError, UnknownNameError
 
 Picture = NDArray[np.uint8]
 """A picture of shape (height, width, 3)."""
@@ -52,6 +55,10 @@ class Description(NamedTuple):
 
 class Describer(Protocol):
     """Describes pictures. What it returns may be rough; `tidy` makes it fit for facts.
+
+    One whose descriptions cannot be made again, such as a model, has a method ``log_entries()``,
+    which returns and forgets the lines that it has for logs since the last call. What it described
+    is logged with them then, and runs are replayed without it.
 
     Raises:
         PiaseError: If it cannot answer now; an episode then goes on without a new description.
@@ -199,6 +206,80 @@ def describer(name: str, palette: Palette) -> Describer:
     if name not in _DESCRIBERS:
         raise UnknownNameError("describer", name, sorted(_DESCRIBERS))
     return _DESCRIBERS[name](palette)
+
+
+# -- descriptions in logs ---------------------------------------------------------------------
+
+PICTURE: Final = "picture"
+"""The kind of the lines in logs that have a description."""
+Recalled = Mapping[str, Description]
+"""What was said of pictures, by their digests."""
+_RECALLED: ContextVar[Recalled | None] = ContextVar("recalled", default=None)
+
+
+@contextmanager
+def recalling(known: Recalled | None) -> Iterator[None]:
+    """Make worlds, within it, that are told what is known of pictures, and ask no describer."""
+    token = _RECALLED.set(known)
+    try:
+        yield
+    finally:
+        _RECALLED.reset(token)
+
+
+def recalled() -> Recalled | None:
+    """Return what a world that is made now is told of pictures; ``None`` to ask a describer."""
+    return _RECALLED.get()
+
+
+class Recaller:
+    """Describes the pictures that were described before.
+
+    Args:
+        known: What was said of them.
+    """
+
+    def __init__(self, known: Recalled) -> None:
+        self._known = known
+
+    def __call__(self, picture: Picture) -> Description:
+        """Return what was said of a picture.
+
+        Raises:
+            PiaseError: If nothing was.
+        """
+        found = self._known.get(picture_digest(picture))
+        if found is None:
+            raise PiaseError("the log has no description of it")
+        return found
+
+
+def picture_digest(picture: Picture) -> str:
+    """Return the digest of a picture."""
+    return digest_bytes(np.ascontiguousarray(picture).data)
+
+
+def description_value(picture: Picture, described: Description) -> dict[str, Any]:
+    """Return a description as logs have it."""
+    objects = [[name, list(box)] for name, box in described.objects]
+    told = {"caption": described.caption, "objects": objects}
+    return {"kind": PICTURE, "picture": picture_digest(picture), "described": told}
+
+
+def descriptions_in(events: Iterable[Mapping[str, Any]]) -> dict[str, Description]:
+    """Return what the lines of a run say of pictures; what is no description is left out."""
+    found = {}
+    for event in events:
+        data = event["event_data"]
+        if data.get("kind") == PICTURE and isinstance(data.get("picture"), str):
+            try:
+                told = data["described"]
+                rows = [(str(name), [*map(int, box)]) for name, box in told["objects"]]
+                seen = tuple(SeenObject(name, (a, b, c, d)) for name, (a, b, c, d) in rows)
+                found[data["picture"]] = Description(seen, str(told["caption"]))
+            except (KeyError, TypeError, ValueError):
+                continue
+    return found
 
 
 # -- truth ------------------------------------------------------------------------------------

@@ -38,6 +38,8 @@ from piase_gym.errors import (
     UnsupportedError,
 )
 from piase_gym.interfaces import EnvironmentInterface
+from piase_gym.memory import memory_text
+from piase_gym.memory.texts import remembered_places
 from piase_gym.simulation import Exploration
 from piase_gym.testing.model_server import ModelServer, Request, Say, pictures_of
 from piase_gym.worlds.object_search.codes import TABLE
@@ -345,6 +347,82 @@ def test_rules_learn_where_actions_lead() -> None:
         action = decide(shared).action
         where = (where + {"on": 1, "back": -1}.get(str(action), 0)) % len(ring)
     assert set(visited) == set(ring)
+
+
+class Street(PerceptionInterface):
+    """Eleven places in a row; an agent begins in the middle."""
+
+    def __init__(self) -> None:
+        super().__init__()
+        self.at = 5
+
+    def get_visible_objects(self, agent_id: str, position: Any) -> list[str]:
+        return []
+
+    def get_agent_state(self, agent_id: str) -> dict[str, Any]:
+        return {"position": self.at}
+
+    def execute_action(self, agent_id: str, action: Any, params: Any = None) -> dict[str, Any]:
+        step = {"forward": 1, "backward": -1}.get(action, 0)
+        self.at = min(max(self.at + step, 0), 10)
+        return self.get_agent_state(agent_id)
+
+    def get_environment_info(self) -> dict[str, Any]:
+        return {"actions": ["forward", "backward", "stay"]}
+
+
+@pytest.mark.parametrize(
+    ("memories", "path"),
+    [
+        ([], [5, 6, 7, 8, 9, 10]),
+        (
+            [memory_text(place, [], "forward", "why not") for place in range(6, 11)],
+            [5, 6, 5, 4, 3, 2],
+        ),
+        (
+            [
+                memory_text(5, [], "wait", "", [{"sender": "two", "message": told}])
+                for told in (
+                    "I found a cup at position 6.",
+                    "I found cup, bed and hat at position 7",
+                )
+            ],
+            [5, 6, 5, 4, 3, 2],
+        ),
+        (["A dream of position 6."], [5, 6, 7, 8, 9, 10]),
+    ],
+)
+def test_rules_do_not_search_again_where_a_memory_says_that_it_was_searched(
+    memories: list[str], path: list[int]
+) -> None:
+    record = new_record("one", Street(), new_shared_memory(6))
+    for text in memories:
+        record["memory"].add(text)
+    nodes = explorer_flow().walk(record)
+    assert [record["position"] for name in nodes if name == "perception"] == path
+
+
+def told_by_others(*messages: str) -> str:
+    letters = [{"sender": "two", "message": message} for message in messages]
+    return memory_text(0, [], "wait", "", letters)
+
+
+PLACES: list[Any] = [0, [1, 2], "attic"]
+
+
+@pytest.mark.parametrize(
+    ("text", "places"),
+    [
+        (memory_text((2, 3), ["cup"], "go", "it was found at position 9"), [(2, 3)]),
+        (memory_text("the long hall", [], "go"), ["the long hall"]),
+        (told_by_others("I found cup at position [1, 2]", "found a at position attic!"), PLACES),
+        (told_by_others("go and look at position 3", "I saw the cup at position 4"), [0]),
+        (told_by_others("I found it at position " + "(" * 5000), [0, "(" * 5000]),
+        ("At position 5 I slept", []),
+    ],
+)
+def test_places_of_memories(text: str, places: list[Any]) -> None:
+    assert remembered_places(text) == places
 
 
 class Ring(PerceptionInterface):

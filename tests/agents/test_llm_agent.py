@@ -10,7 +10,6 @@ import re
 import socket
 import time
 from collections import Counter
-from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
 
@@ -30,27 +29,12 @@ from piase_gym.errors import ConfigError, ModelError, PolicyError
 from piase_gym.simulation.actuators import Actuator
 from piase_gym.testing.model_server import ModelServer, Request, Say, first_command
 from piase_gym.wrappers import AvtLogger
+from tests.helpers.models import KEY, asked, evidence, percept
 from tests.paths import ROOT
 
 pytest.importorskip("openai")
-KEY = "sk-secret-0123456789"
 HIDDEN = ("sk-", "\\u0073\\u006b-")
 """How JSON may write its beginning too."""
-
-
-def percept(world: str = "GridWorld", **config: Any) -> Percept:
-    env = piase_gym.parallel_env(world, **config)
-    env.reset(seed=0)
-    return Percept(env.world, 0, 0)
-
-
-def asked(server: ModelServer, **settings: Any) -> tuple[Any, LLMAgent]:
-    """Return what an agent does in the first step of GridWorld, and the agent."""
-    settings = {"retries": 1, "attempts": 2, "timeout": 5.0, **settings}
-    agent = LLMAgent("small", server.base_url, **settings)
-    agent.reset(3)
-    agent.perceive(percept())
-    return agent.act(), agent
 
 
 def play(server: ModelServer, log: Path, **config: Any) -> Simulation:
@@ -439,7 +423,7 @@ def test_a_run_of_two_agents_is_played_again_offline(tmp_path: Path) -> None:
     again = {name: LLMAgent.recorded(runs.read(first), name) for name in agents}
     _two(again, second)  # the server is gone
     assert runs.replay(second).ok
-    one, two = (list(_evidence(path)) for path in (first, second))
+    one, two = (list(evidence(path)) for path in (first, second))
     assert one == two
     digests = [data["digest"] for _, kind, data in one if data.get("kind") == "step"]
     assert len(digests) == 6
@@ -450,16 +434,6 @@ def test_a_run_of_two_agents_is_played_again_offline(tmp_path: Path) -> None:
 def _two(agents: dict[str, Any], log: Path) -> None:
     wrap = (lambda env: AvtLogger(env, log, run_id="one"),)
     Simulation("TextRoom", agents, agents=2, seed=1, max_steps=6, wrap=wrap).run()
-
-
-def _evidence(path: Path) -> Iterator[tuple[str, str, Any]]:
-    """Yield all that two runs have to have in common."""
-    for event in runs.read(path):
-        data = dict(event["event_data"])
-        if data.get("engine") == "end":
-            del data["summary"]["seconds"]
-        if event["event_type"] != "SIMULATION_CONTROL":
-            yield event["agent_id"], event["event_type"], data
 
 
 def test_replies_that_are_forged_are_seen_in_the_replay(tmp_path: Path) -> None:
@@ -594,6 +568,15 @@ def test_prompts_have_an_id_that_changes_with_them(tmp_path: Path) -> None:
     ]
     assert changed[0].startswith("own-")
     assert len({usual, *changed}) == 8
+
+
+@pytest.mark.parametrize("answer", ["line", "yaml", "json", "tools"])
+def test_how_to_answer_is_told_once(answer: str) -> None:
+    view = percept()
+    told = LLMAgent("m", answer=answer).prompt.system(view)
+    asks = ("Answer with one line", "Answer in YAML", "Answer with one JSON", "Answer by calling")
+    assert sum(told.count(ask) for ask in asks) == 1
+    assert "Answer with one line" in LLMAgent("m", prompt="$instructions").prompt.system(view)
 
 
 def test_what_a_model_is_told(tmp_path: Path) -> None:

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 import pickle
+import re
 from pathlib import Path
 from typing import Any
 
@@ -13,12 +14,15 @@ from numpy.typing import NDArray
 from PIL import Image
 
 import piase_gym
-from piase_gym import runs
-from piase_gym.agents.llm import Budget, Replies, ReplyFile, VisionModel
+from piase_gym import PerceptionInterface, runs
+from piase_gym.agents.explorer import explorer_flow
+from piase_gym.agents.llm import Budget, VisionModel
+from piase_gym.agents.llm.replies import REPLY_EVENT
 from piase_gym.agents.llm.vision import data_url
-from piase_gym.errors import ConfigError, ModelError
+from piase_gym.errors import ConfigError, ModelError, UnknownNameError
 from piase_gym.simulation import Exploration
 from piase_gym.testing.model_server import ModelServer, Request, Say, pictures_of
+from piase_gym.worlds import describing
 from piase_gym.worlds.describing import (
     Palette,
     SeenObject,
@@ -27,9 +31,9 @@ from piase_gym.worlds.describing import (
     score_caption,
     score_objects,
 )
+from tests.helpers.models import KEY
 
 pytest.importorskip("openai")
-KEY = "sk-secret-0123456789"
 
 
 def picture(height: int = 24, width: int = 40, seed: int = 0) -> NDArray[np.uint8]:
@@ -247,7 +251,9 @@ def _camera_with_objects(count: int) -> Any:
     raise AssertionError("nobody sees so much")
 
 
-def test_an_exploration_by_a_vision_model_is_replayed_offline(tmp_path: Path) -> None:
+def test_an_exploration_by_a_vision_model_is_replayed_offline(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
     """The server tells what has known colours, but every second patch."""
     pytest.importorskip("pybullet")
     palettes: list[Palette] = []
@@ -266,18 +272,81 @@ def test_an_exploration_by_a_vision_model_is_replayed_offline(tmp_path: Path) ->
 
         return make
 
-    log, replies = tmp_path / "run.jsonl", ReplyFile(tmp_path / "replies.jsonl")
+    log = tmp_path / "run.jsonl"
     place: dict[str, Any] = {"backend": "camera", "agents": 2, "seed": 1, "steps": 12}
-    with ModelServer(answer) as server:
-        register_describer("eye", eye(base_url=server.base_url, replies=replies))
+    number = iter(range(10**6))
+
+    def at_times(request: Request) -> str | Say:
+        return Say("busy", status=500) if next(number) == 5 else answer(request)
+
+    with ModelServer(at_times) as server:
+        register_describer("eye", eye(base_url=server.base_url))
         team = Exploration("ObjectSearch", describer="eye", log=log, **place)
         findings = team.run()
+        asked = len(server.requests)
     assert findings.steps == 12
     assert sum(told) >= 3
     assert findings.measures["objects_found"] > 0
     assert "There is" in team.records["agent_0"]["visible_caption"]
-    known = ReplyFile(replies.path, offline=True)
-    register_describer("eye", eye(replies=known))
+    replies = [e for e in runs.read(log) if e["event_type"] == REPLY_EVENT]
+    assert len(replies) == asked == 2 * (12 + 2)  # each step; the start, which was looked at before
+    assert {event["agent_id"] for event in replies} == {"agent_0", "agent_1"}
+    assert [e["event_data"]["outcome"] for e in replies].count("timeout") == 1
+    assert replies[0]["event_data"]["completion_tokens"] > 0
+    assert "base64" not in log.read_text("utf-8")
+
+    def nobody(palette: Palette) -> Any:
+        raise AssertionError("a replay asks no describer")
+
+    register_describer("eye", nobody)
     assert runs.replay(log).verdict == "sound"
-    register_describer("eye", eye(replies=Replies(offline=True)))
-    assert not runs.replay(log).ok  # it is the replies that make it equal
+    monkeypatch.delitem(describing._DESCRIBERS, "eye")
+    assert runs.replay(log).verdict == "sound"  # here nobody knows the name
+    assert runs.validate(log).ok
+    with pytest.raises(UnknownNameError, match="describer"):
+        piase_gym.parallel_env("ObjectSearch", backend="camera", describer="eye")
+    text = log.read_text("utf-8")
+    changed = re.sub(r'"objects":\[\[".+?\]\]', '"objects":[]', text)
+    assert changed != text
+    log.write_text(changed, "utf-8")
+    report = runs.replay(log)
+    assert report.first_divergence is not None  # what was said of pictures makes it equal
+
+
+def test_replies_about_screenshots_are_logged_with_their_agent(tmp_path: Path) -> None:
+    path = tmp_path / "a.png"
+    Image.fromarray(picture()).save(path)
+
+    class Screen(PerceptionInterface):
+        """One agent before a picture."""
+
+        def get_visible_objects(self, agent_id: str, position: Any) -> list[str]:
+            return [f"screenshot:{path}"]
+
+        def get_agent_state(self, agent_id: str) -> dict[str, Any]:
+            return {"position": 0}
+
+        def execute_action(self, agent_id: str, action: Any, params: Any = None) -> dict[str, Any]:
+            return {"position": 0}
+
+        def get_environment_info(self) -> dict[str, Any]:
+            return {"actions": ["stay"]}
+
+    log = tmp_path / "run.jsonl"
+    with ModelServer(['["cup"]', "A cup."]) as server:
+        eye = seeing(server)
+        team = Exploration(
+            Screen(),
+            agents=1,
+            steps=1,
+            seed=0,
+            log=log,
+            flow=lambda _, decide: explorer_flow(decide, vision=eye),
+        )
+        assert team.run().objects == ("cup",)
+    events = [e for e in runs.read(log) if e["event_type"] == REPLY_EVENT]
+    assert [(e["agent_id"], e["event_data"]["text"]) for e in events] == [
+        ("agent_0", '["cup"]'),
+        ("agent_0", "A cup."),
+    ]
+    assert eye.log_entries() == []

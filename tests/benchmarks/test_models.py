@@ -99,6 +99,9 @@ def test_progress_is_told_at_equal_budgets(tmp_path: Path) -> None:
     shown = [{"told": c["messages"], "answered": c["text"], "outcome": "ok"} for c in calls]
     text = transcript_text({"calls": [{"thinking": "", "why": "", **call} for call in shown]})
     assert text.count("--- model, ") == len(asked)
+    shown[0]["answered"] = "\x1b[2Jgo\u202e"
+    text = transcript_text({"calls": [{"thinking": "\x07", "why": "\x00", **shown[0]}]})
+    assert text.endswith("(ok: )\ngo\n")
 
 
 def test_trouble_of_a_server_is_no_play_of_the_model(tmp_path: Path) -> None:

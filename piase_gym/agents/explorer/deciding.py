@@ -13,6 +13,7 @@ from piase_gym.agents.base import Agent, Feedback, Percept
 from piase_gym.core.commands import Command, InvalidAction, Outcome
 from piase_gym.core.mailbox import EVERYONE, Message
 from piase_gym.errors import UnsupportedError
+from piase_gym.memory.texts import remembered_places
 
 
 class Decision(NamedTuple):
@@ -154,7 +155,8 @@ class RuleDecider:
     It learns where actions lead by doing them: how far they move it, by its rotation, or from which
     place to which. Of the possible actions it takes the one that leads where the fewest visits of
     anybody are known; agents of odd number prefer the second of equally good ones, so that a team
-    parts.
+    parts. Where its memories, or what others told it, say that a place was looked at, that place
+    counts as visited.
 
     Args:
         steer: Who chooses actions in its place, such as a world's script that plans with a map;
@@ -195,6 +197,9 @@ class RuleDecider:
         for other, place in shared["shared_memory"]["agent_positions"].items():
             if other != shared["agent_id"]:
                 self._visits[_key(place, turn)] += 1
+        for text, _ in shared["retrieved_memories"]:
+            for place in remembered_places(text):
+                self._visits.setdefault(_key(place, turn), 1)
         if self._last is None:
             return
         was, turned, action = self._last

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from typing import TYPE_CHECKING, Any
 
 from piase_gym.agents.explorer.deciding import Decider, Decision, RuleDecider
@@ -38,6 +38,10 @@ class PerceptionNode(Node):
 
     def __init__(self, vision: VisionModel | None = None) -> None:
         self.vision = vision
+
+    def log_entries(self) -> Sequence[tuple[str, Mapping[str, Any]]]:
+        """Return the lines that a vision model has for logs: its replies."""
+        return () if self.vision is None else self.vision.log_entries()
 
     def prep(self, shared: Any) -> tuple[str, Any]:
         """Return who looks, and through what."""
@@ -219,7 +223,8 @@ class UpdateMemoryNode(Node):
             shared["action_history"][-1]["status"] = result.get("status")
         most = shared.get("global_env", {}).get("max_steps", memory.get("max_steps", DEFAULT_STEPS))
         over = bool(state.get("done")) or shared["step_count"] >= most
-        seen = [*shared["visible_objects"], *(state.get("visible_objects", ()) if over else ())]
+        last = map(str, state.get("visible_objects", ()) if over else ())
+        seen = [*shared["visible_objects"], *(x for x in last if not x.startswith(SCREENSHOT))]
         shared["explored_objects"].update(seen)
         memory["objects"].update(seen)
         memory["agent_positions"][agent_id] = state.get("position")

@@ -13,8 +13,14 @@ from piase_gym.agents.llm.budget import Usage
 from piase_gym.agents.llm.caller import PREFIX, CallSettings, ModelCaller, check_number
 from piase_gym.agents.llm.client import Failure, Reply
 from piase_gym.agents.llm.history import KEPT, History, HistoryPolicy, Messages
-from piase_gym.agents.llm.prompt import TEMPLATE, Prompt, Recall, tools
-from piase_gym.agents.llm.replies import REPLY_EVENT, bounded, replies_of, reply_value
+from piase_gym.agents.llm.prompt import TEMPLATE, Prompt, Recall, data, tools
+from piase_gym.agents.llm.replies import (
+    REPLY_EVENT,
+    bounded,
+    failure_value,
+    replies_of,
+    reply_value,
+)
 from piase_gym.agents.simple import percept_of, read_seed
 from piase_gym.core.answers import (
     MAX_REPLY,
@@ -150,7 +156,7 @@ class LLMAgent(ModelCaller, Agent):
         """
         for event in run:
             if event["event_type"] == REPLY_EVENT and event["agent_id"] == seat:
-                told = event["event_data"].get("settings")
+                told = event["event_data"].get("settings")  # lines about pictures have none
                 if isinstance(told, Mapping):
                     known: dict[str, Any] = {**told, **settings}
                     name = str(known.pop("policy", ""))
@@ -343,7 +349,7 @@ class LLMAgent(ModelCaller, Agent):
             found = command
             self.usage.unreadable += 1
             reason = f"That could not be read: {found.message}. Answer again, with one command."
-            new = [{"role": "user", "content": plain(reason)}]
+            new = [{"role": "user", "content": data(reason)}]
             asked = [*asked, {"role": "assistant", "content": answered or "(no answer)"}, *new]
         self._history.add(kept, answered)
         return found
@@ -376,7 +382,8 @@ class LLMAgent(ModelCaller, Agent):
             self._tell(plain(said), percept)
         if reply.tool_calls and not reply.text:
             return command, percept.write(command) if isinstance(command, Command) else ""
-        return command, without_reasoning(plain(reply.text[:MAX_REPLY]))[1][:KEPT]
+        shown = without_reasoning(plain(reply.text[:MAX_REPLY]))[1][:KEPT]
+        return command, data(shown)  # it may repeat what others wrote
 
     def _tell(self, said: str, percept: Percept) -> None:
         """Tell the others something, and have the model told in the next step if it is too long."""
@@ -394,7 +401,7 @@ class LLMAgent(ModelCaller, Agent):
             self._history.shorten("")
             self._failed(reply)
         else:
-            self._history.shorten(without_reasoning(plain(reply.text))[1])
+            self._history.shorten(data(without_reasoning(plain(reply.text))[1]))
 
     def _failed(self, failure: Failure) -> Action:
         """Return what there is in place of a command."""
@@ -418,7 +425,7 @@ class LLMAgent(ModelCaller, Agent):
         self._calls += 1
         entry |= {"messages": new, "request": key}
         if isinstance(reply, Failure):
-            entry |= {"outcome": str(reply.outcome), "told": reply.message, "final": reply.final}
+            entry |= failure_value(reply)
         else:
             reply = bounded(reply)
             entry |= {**reply_value(reply), "outcome": "ok"}

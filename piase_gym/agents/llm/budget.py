@@ -61,14 +61,17 @@ class Usage:
 class Budget:
     """What a group of agents may spend together; it can be shared between threads.
 
-    Before a call its tokens are set aside: its prompt, three characters to a token, and the longest
-    answer allowed. A call for which there is not enough left is not made.
+    Before a call its tokens are set aside: what the model reads, three bytes to a token, and the
+    longest answer allowed. A call for which there is not enough left is not made. How long a call
+    takes nobody knows before: none is begun once more seconds are used up. Tries of one call count
+    as one.
 
     Args:
         tokens: Most tokens; ``None`` for no limit.
         cost: Highest cost, in the currency of `prices`.
         calls: Most calls.
         prices: Of a million tokens of prompts and of answers.
+        seconds: Most seconds of waiting, those of calls that are made at once added up.
 
     Attributes:
         usage: What was spent.
@@ -85,15 +88,17 @@ class Budget:
         cost: float | None = None,
         calls: int | None = None,
         prices: Prices | None = None,
+        seconds: float | None = None,
     ) -> None:
-        for name, value in (("tokens", tokens), ("cost", cost), ("calls", calls)):
+        limits = {"tokens": tokens, "cost": cost, "calls": calls, "seconds": seconds}
+        for name, value in limits.items():
             if value is not None and (
                 isinstance(value, bool) or not isinstance(value, int | float) or not value >= 0
             ):
                 raise ConfigError(f"a budget's {name} are a number from 0 on, not {value!r:.60}")
         if cost is not None and prices is None:
             raise ConfigError("a budget of costs needs prices=(of prompts, of answers)")
-        self.tokens, self.cost, self.calls = tokens, cost, calls
+        self.tokens, self.cost, self.calls, self.seconds = tokens, cost, calls, seconds
         self.prices: Prices = check_prices(prices)
         self.usage = Usage()
         self._lock = threading.Lock()
@@ -103,40 +108,41 @@ class Budget:
         """Return what tokens cost."""
         return (prompt * self.prices[0] + completion * self.prices[1]) / 1e6
 
-    def reserve(self, characters: int, answer: int) -> str | None:
+    def reserve(self, size: int, answer: int) -> str | None:
         """Set aside what a call may take.
 
         Args:
-            characters: Of its prompt.
+            size: The bytes that the model reads.
             answer: Most tokens of its answer.
 
         Returns:
             ``None``, or why the call must not be made.
         """
-        wanted = self._estimate(characters, answer)
+        wanted = self._estimate(size, answer)
         with self._lock:
-            for name in ("calls", "tokens", "cost"):
+            for name in ("calls", "tokens", "cost", "seconds"):
                 limit = getattr(self, name)
                 if limit is None:
                     continue
                 taken = getattr(self.usage, name) + getattr(self._aside, name)
                 if taken + getattr(wanted, name) > limit:
-                    unit = f"{limit:g} {name}" if name != "cost" else f"cost {limit:g}"
+                    told = f"{limit:.15g}"
+                    unit = f"{told} {name}" if name != "cost" else f"cost {told}"
                     return f"the budget of {unit} is used up"
             self._aside.add(wanted)
         return None
 
-    def settle(self, characters: int, answer: int, spent: Usage) -> None:
+    def settle(self, size: int, answer: int, spent: Usage) -> None:
         """Book what a call took in place of what was set aside for it."""
-        wanted = self._estimate(characters, answer)
+        wanted = self._estimate(size, answer)
         with self._lock:
             self.usage.add(spent)
             for name, value in asdict(wanted).items():
                 setattr(self._aside, name, getattr(self._aside, name) - value)
 
-    def _estimate(self, characters: int, answer: int) -> Usage:
+    def _estimate(self, size: int, answer: int) -> Usage:
         """Return what a call may take."""
-        prompt = characters // 3 + 1
+        prompt = size // 3 + 1
         cost = self.price(prompt, answer)
         return Usage(calls=1, prompt_tokens=prompt, completion_tokens=answer, cost=cost)
 

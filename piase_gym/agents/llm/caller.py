@@ -12,10 +12,10 @@ from piase_gym.agents.llm.client import (
     Client,
     Failure,
     Reply,
-    characters,
     check_url,
     client_of,
     find_key,
+    size_of,
 )
 from piase_gym.agents.llm.replies import Replies, ReplyFile
 from piase_gym.core.answers import plain
@@ -158,7 +158,7 @@ class ModelCaller:
         """Ask the endpoint, if the budget allows it."""
         if self.replies is not None and self.replies.offline:
             return Failure(Outcome.REFUSED, "there is no recorded reply to this", final=True)
-        size, most = characters(request["messages"]), self.max_tokens or 1024
+        size, most = size_of(request), self.max_tokens or 1024
         lack = self.budget.reserve(size, most)
         if lack is not None:
             return Failure(Outcome.REFUSED, lack, final=True)
@@ -174,7 +174,7 @@ class ModelCaller:
     def _spent(self, reply: Reply | Failure) -> Usage:
         """Return what a call took."""
         if isinstance(reply, Failure):
-            return Usage(calls=1, failures=1)
+            return Usage(calls=1, failures=1, seconds=reply.seconds)
         prompt, completion = reply.prompt_tokens, reply.completion_tokens
         return Usage(
             calls=1,

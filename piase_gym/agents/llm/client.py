@@ -9,11 +9,13 @@ from __future__ import annotations
 
 import functools
 import os
+import re
 import threading
 import time
 import weakref
-from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
+from collections.abc import Mapping
+from dataclasses import dataclass, replace
+from email.utils import parsedate_to_datetime
 from typing import Any
 from urllib.parse import urlsplit
 
@@ -32,6 +34,10 @@ MAX_BYTES = 4_000_000
 """Longest reply of a server that is taken in."""
 LONGEST_WAIT = 20.0
 """Most seconds before a call is tried again."""
+MOST_TOKENS = 10**9
+"""A server that tells more tokens of a call is not believed."""
+PART = 8
+"""So many characters of a key in a row are not shown in what a server says of an error."""
 
 
 @dataclass(frozen=True)
@@ -43,11 +49,13 @@ class Failure:
             not want to, ``too_long``, or ``unparsable`` for what is no reply at all.
         message: A sentence, without anything of a key.
         final: Whether the next call will fail in the same way, as with a wrong key.
+        seconds: How long it took, all tries together.
     """
 
     outcome: Outcome
     message: str
     final: bool = False
+    seconds: float = 0.0
 
 
 @dataclass(frozen=True)
@@ -144,7 +152,11 @@ class Client:
         self._timeout, self._retries = timeout, retries
         self.where = base_url or "https://api.openai.com/v1"
         self._client = openai.OpenAI(
-            base_url=self.where, api_key=key, timeout=timeout, max_retries=0
+            base_url=self.where,
+            api_key=key,
+            timeout=timeout,
+            max_retries=0,
+            http_client=openai.DefaultHttpxClient(follow_redirects=False, timeout=timeout),
         )
         self._create = self._client.chat.completions.with_streaming_response.create  # imports now
         weakref.finalize(self, self._client.close)
@@ -158,13 +170,13 @@ class Client:
         start, number = time.perf_counter(), 0
         while True:
             found = self._try(request)
+            seconds = round(time.perf_counter() - start, 6)
             if isinstance(found, Reply):
-                seconds = round(time.perf_counter() - start, 6)
                 return _counted(found, request, seconds)
             failure, wait = found
             if wait is None or number >= self._retries:
                 tries = f" after {number + 1} tries" if number else ""
-                return Failure(failure.outcome, failure.message + tries, failure.final)
+                return replace(failure, message=failure.message + tries, seconds=seconds)
             time.sleep(min(max(wait, 0.25 * 2**number), LONGEST_WAIT))
             number += 1
 
@@ -226,6 +238,10 @@ class Client:
             told = f"{self.where} refused the key ({code})"
             return Failure(Outcome.REFUSED, told, final=True), None
         said = f"{self.where} answered {code}: {self._clean(_said(error))}"
+        if code < 400:  # what is asked goes where the user said, and nowhere else
+            there = self._clean(error.response.headers.get("location", "nowhere"))
+            said = f"{self.where} answered {code}: it sends us on to {there}; give the address"
+            return Failure(Outcome.REFUSED, said, final=True), None
         if code == 404:
             return Failure(Outcome.REFUSED, said, final=True), None
         if code == 429 and "insufficient_quota" in str(getattr(error, "code", "")):
@@ -236,28 +252,36 @@ class Client:
 
     def _clean(self, message: object) -> str:
         """Return a message in one line, without anything of the key."""
-        text = " ".join(plain(str(message)).split())
-        return self._scrub(text)[:200] or "it did not say why"
+        text = self._scrub(" ".join(plain(str(message)[:MAX_BYTES]).split())[:2000])
+        if self._secret:
+            shown = list(text)
+            for start in range(len(text) - PART + 1):
+                if text[start : start + PART] in self._key:
+                    shown[start : start + PART] = "*" * PART
+            text = re.sub(r"\*{8,}", "[key]", "".join(shown))
+        return text[:200] or "it did not say why"
+
+    @property
+    def _secret(self) -> bool:
+        """Whether the key is one that nobody may see."""
+        return self._key != NO_KEY and len(self._key) >= 6
 
     def _scrub(self, text: str) -> str:
-        """Return a text without the key."""
-        if self._key == NO_KEY or len(self._key) < 6:
+        """Return a text without the key, also where invisible characters or escapes hide it."""
+        if not self._secret:
             return text
-        return text.replace(self._key, "[key]")
+        bare = text
+        if "\\u00" in text:
+            bare = re.sub(r"\\u00([0-7][0-9a-fA-F])", lambda found: chr(int(found[1], 16)), text)
+        bare = plain(bare)
+        return bare.replace(self._key, "[key]") if self._key in bare else text
 
-    def _scrubbed(self, calls: list[tuple[str, Any]]) -> list[tuple[str, Any]]:
-        """Return tool calls without the key; arguments are JSON, whose escapes may hide it."""
-        if self._key not in str(calls) and "\\u" not in str(calls):
-            return calls
-        found = []
-        for name, given in calls:
-            try:
-                data = orjson.loads(given) if isinstance(given, str) else given
-                given = orjson.loads(self._scrub(orjson.dumps(data).decode()))
-            except orjson.JSONDecodeError:
-                given = self._scrub(given)
-            found.append((self._scrub(name), given))
-        return found
+    def _scrubbed(self, given: Any) -> Any:
+        """Return the arguments of a tool call without the key."""
+        if isinstance(given, str):
+            return self._scrub(given)
+        told = orjson.dumps(given).decode()
+        return given if (clean := self._scrub(told)) == told else clean
 
     def _read(self, body: bytes, request: Mapping[str, Any]) -> Tried:
         """Read the body of a reply."""
@@ -265,10 +289,11 @@ class Client:
             data = orjson.loads(body)
             choice, model = data["choices"][0], data.get("model") or request["model"]
             message = choice["message"]
+            calls = _calls(message.get("tool_calls"))
             found = Reply(
                 self._scrub(_text(message.get("content"))),
-                tuple(self._scrubbed(_calls(message.get("tool_calls")))),
-                self._scrub(_text(message.get("reasoning_content") or message.get("reasoning"))),
+                tuple((self._scrub(name), self._scrubbed(given)) for name, given in calls),
+                self._scrub(_thought(message)),
                 *_tokens(data.get("usage")),
                 model="" if model == request["model"] else self._clean(model),
             )
@@ -304,36 +329,51 @@ def _calls(calls: Any) -> list[tuple[str, Any]]:
     return [(str(part["name"]), part.get("arguments")) for part in parts]
 
 
+def _thought(message: Mapping[str, Any]) -> str:
+    """Return what a model thought, if its server tells that apart, in words."""
+    told = (message.get(name) for name in ("reasoning_content", "reasoning"))
+    return next((thought for thought in told if thought and isinstance(thought, str)), "")
+
+
 def _tokens(usage: Any) -> tuple[int, int]:
     """Return the tokens that a server tells, or zeros."""
-    counts = [(usage or {}).get(name) for name in ("prompt_tokens", "completion_tokens")]
-    prompt, completion = (n if type(n) is int and n >= 0 else 0 for n in counts)
+    told = usage if isinstance(usage, Mapping) else {}
+    counts = [told.get(name) for name in ("prompt_tokens", "completion_tokens")]
+    prompt, completion = (n if type(n) is int and 0 <= n <= MOST_TOKENS else 0 for n in counts)
     return prompt, completion
 
 
 def _counted(reply: Reply, request: Mapping[str, Any], seconds: float) -> Reply:
-    """Return a reply with its time, and with its tokens if the server did not tell them."""
-    fields = {**vars(reply), "seconds": seconds}
-    if not reply.prompt_tokens:
-        written = len(reply.text) + len(reply.thinking) + len(str(reply.tool_calls or ""))
-        fields["prompt_tokens"] = characters(request["messages"]) // 4 + 1
-        fields |= {"completion_tokens": written // 4 + 1, "estimated": True}
-    return Reply(**fields)
+    """Return a reply with its time, and with its tokens as far as the server did not tell them."""
+    written = len(f"{reply.text}{reply.thinking}{reply.tool_calls or ''}".encode())
+    prompt = reply.prompt_tokens or size_of(request) // 4 + 1
+    completion = reply.completion_tokens or (written // 4 + 1 if written else 0)
+    told = prompt, completion
+    return replace(
+        reply,
+        prompt_tokens=prompt,
+        completion_tokens=completion,
+        estimated=told != (reply.prompt_tokens, reply.completion_tokens),
+        seconds=seconds,
+    )
 
 
 PICTURE = 4000
-"""As how many characters a picture counts where a server does not tell tokens."""
+"""As how many bytes a picture counts where a server does not tell tokens."""
 
 
-def characters(messages: Sequence[Mapping[str, Any]]) -> int:
-    """Count the characters of messages, whose contents are texts, or parts with pictures."""
-    contents = [message["content"] for message in messages]
-    return sum(len(text) if isinstance(text, str) else sum(map(_size, text)) for text in contents)
+def size_of(request: Mapping[str, Any]) -> int:
+    """Count the bytes of what a model reads: messages, without their pictures, and tools."""
+    contents = [message["content"] for message in request["messages"]]
+    tools = orjson.dumps(request["tools"]) if request.get("tools") else b""
+    return len(tools) + sum(
+        len(text.encode()) if isinstance(text, str) else sum(map(_size, text)) for text in contents
+    )
 
 
 def _size(part: Mapping[str, Any]) -> int:
-    """Count the characters of a part of a message."""
-    return len(part["text"]) if part["type"] == "text" else PICTURE
+    """Count the bytes of a part of a message."""
+    return len(part["text"].encode()) if part["type"] == "text" else PICTURE
 
 
 def _said(error: Any) -> object:
@@ -345,8 +385,13 @@ def _said(error: Any) -> object:
 
 
 def _retry_after(response: Any) -> float:
-    """Return the seconds that a server asks to wait."""
+    """Return the seconds that a server asks to wait, which it may tell as a moment."""
+    told = response.headers.get("retry-after", "")
     try:
-        return max(0.0, float(response.headers.get("retry-after", 0.0)))
+        return max(0.0, float(told))
     except ValueError:
+        pass
+    try:
+        return max(0.0, parsedate_to_datetime(told).timestamp() - time.time())
+    except (ValueError, OverflowError, OSError):
         return 0.0

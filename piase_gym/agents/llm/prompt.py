@@ -17,13 +17,13 @@ from string import Template
 from typing import Any
 
 from piase_gym.agents.base import Percept
-from piase_gym.core.answers import plain
+from piase_gym.core.answers import HOW_TO_ANSWER, plain
 from piase_gym.core.commands import merged_lines
 from piase_gym.core.digest import digest_json
 from piase_gym.core.jsonable import jsonable
 from piase_gym.errors import ConfigError, suggest
 
-VERSION = 2
+VERSION = 3
 """Rises when prompts change that are made of the same template."""
 MOST_COMMANDS = 60
 """Most commands that are listed in a turn."""
@@ -108,14 +108,16 @@ class Prompt:
 
     def system(self, percept: Percept) -> str:
         """Return the system prompt for an agent."""
-        world = percept.world
+        world, instructions = percept.world, data(percept.instructions)
+        if "answering" in Template(self.template).get_identifiers():  # it is told once
+            instructions = instructions.replace(f"{HOW_TO_ANSWER} ", "")
         answering = ANSWERS[self.answer]
         if percept.can_tell:
             answering += TELL.get(self.answer, "")
         return Template(self.template).substitute(
-            instructions=percept.instructions,
+            instructions=instructions,
             answering=f"{answering}\n{RULE}",
-            agent=percept.agent,
+            agent=data(percept.agent),
             world=world.name,
         )
 

@@ -23,7 +23,17 @@ from piase_gym.errors import StorageError
 
 REPLY_EVENT = "LLM_REPLY_RECEIVED"
 """The type of the lines in which logs have replies."""
-_FIELDS = "text tool_calls thinking prompt_tokens completion_tokens estimated seconds model".split()
+_FIELDS: Mapping[str, type | tuple[type, ...]] = {
+    "text": str,
+    "tool_calls": (list, tuple),
+    "thinking": str,
+    "prompt_tokens": int,
+    "completion_tokens": int,
+    "estimated": bool,
+    "seconds": (int, float),
+    "model": str,
+}
+"""What is kept of a reply, and of which kinds it is."""
 
 
 class Replies:
@@ -52,14 +62,9 @@ class Replies:
 
     def take(self, value: Mapping[str, Any]) -> None:
         """Keep a reply as logs have it; what is none is left out."""
-        key, told = value.get("request"), value.get("told")
-        if isinstance(key, str) and isinstance(value.get("text"), str):
-            fields = {name: value[name] for name in _FIELDS if name in value}
-            calls = tuple((str(name), given) for name, given in fields.get("tool_calls") or ())
-            self._known[key] = Reply(**{**fields, "tool_calls": calls})
-        elif isinstance(key, str) and isinstance(told, str) and "final" in value:
-            failure = Failure(Outcome(value["outcome"]), told, bool(value["final"]))
-            self._known[key] = failure
+        key, found = value.get("request"), _reply_in(value) or _failure_in(value)
+        if isinstance(key, str) and found is not None:
+            self._known[key] = found
 
 
 class ReplyFile(Replies):
@@ -120,6 +125,36 @@ def replies_of(events: Any) -> Replies:
         if event["event_type"] == REPLY_EVENT:
             found.take(event["event_data"])
     return found
+
+
+def _reply_in(value: Mapping[str, Any]) -> Reply | None:
+    """Return the reply that a line has, or ``None`` if it has none or one that nobody wrote so."""
+    fields = {name: value[name] for name in _FIELDS if name in value}
+    calls = fields.get("tool_calls", ())
+    if "text" not in fields or not all(isinstance(fields[n], _FIELDS[n]) for n in fields):
+        return None
+    if not all(
+        isinstance(c, list | tuple) and len(c) == 2 and isinstance(c[0], str) for c in calls
+    ):
+        return None
+    return Reply(**{**fields, "tool_calls": tuple((name, given) for name, given in calls)})
+
+
+def _failure_in(value: Mapping[str, Any]) -> Failure | None:
+    """Return the failure that a line has, or ``None``."""
+    told, outcome, seconds = value.get("told"), value.get("outcome"), value.get("seconds", 0.0)
+    known = next((each for each in Outcome if str(each) == outcome), None)
+    if known is None or not isinstance(told, str) or "final" not in value:
+        return None
+    if not isinstance(seconds, int | float):
+        return None
+    return Failure(known, told, bool(value["final"]), seconds)
+
+
+def failure_value(failure: Failure) -> dict[str, Any]:
+    """Return a failure as JSON-able values."""
+    told = {"outcome": str(failure.outcome), "told": failure.message, "final": failure.final}
+    return {**told, "seconds": failure.seconds} if failure.seconds else told
 
 
 def reply_value(reply: Reply) -> dict[str, Any]:

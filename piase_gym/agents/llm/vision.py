@@ -7,7 +7,7 @@ import io
 import json
 import os
 import re
-from collections.abc import Iterable, Mapping
+from collections.abc import Iterable, Mapping, Sequence
 from math import ceil, floor
 from pathlib import Path
 from typing import Any, Final, Unpack
@@ -17,10 +17,17 @@ from numpy.typing import NDArray
 from PIL import Image
 
 from piase_gym.agents.llm.caller import CallSettings, ModelCaller
-from piase_gym.agents.llm.client import Failure
+from piase_gym.agents.llm.client import Failure, Reply
+from piase_gym.agents.llm.replies import REPLY_EVENT, bounded, failure_value, reply_value
 from piase_gym.core.answers import MAX_REPLY, plain, without_reasoning
 from piase_gym.errors import ConfigError, ModelError
-from piase_gym.worlds.describing import LONGEST_CAPTION, Description, SeenObject, tidy
+from piase_gym.worlds.describing import (
+    LONGEST_CAPTION,
+    PICTURE,
+    Description,
+    SeenObject,
+    tidy,
+)
 
 Picture = NDArray[np.uint8] | Image.Image | str | os.PathLike[str]
 """A picture: an array of shape (height, width, 3), an image, or the path of a file."""
@@ -28,6 +35,8 @@ LARGEST: Final = 50_000_000
 """No file of a picture has more bytes."""
 SCALE: Final = 1000
 """Boxes are asked for in thousandths of the picture's width and height."""
+MOST_ENTRIES: Final = 1000
+"""Most replies that are kept for a log that nobody writes."""
 HAIR: Final = 1e-6
 """What rounding may have moved an edge by."""
 SYSTEM: Final = (
@@ -61,8 +70,7 @@ class VisionModel(ModelCaller):
         names: What may be in the pictures; the model is told to name nothing else, and what it
             names beside that is left out. By default anything.
         call: `key_env`, `temperature`, `max_tokens`, `timeout`, `retries`, `budget`, `replies` and
-            so on, as `ModelCaller` takes them. With `replies` nothing is asked twice, and a run
-            that has them is played again without the model.
+            so on, as `ModelCaller` takes them. With `replies` nothing is asked twice.
 
     Example:
         >>> from piase_gym.testing.model_server import ModelServer
@@ -84,6 +92,12 @@ class VisionModel(ModelCaller):
         super().__init__(model, base_url, api_key, **call)
         self.names = tuple(str(name).lower() for name in names)
         self._final: Failure | None = None
+        self._entries: list[tuple[str, dict[str, Any]]] = []
+
+    def log_entries(self) -> Sequence[tuple[str, Mapping[str, Any]]]:
+        """Return and forget the replies since the last call, as lines for logs."""
+        found, self._entries = self._entries, []
+        return found
 
     def __repr__(self) -> str:
         """Name the model."""
@@ -152,6 +166,7 @@ class VisionModel(ModelCaller):
     def _ask(self, question: str, image: Picture) -> str:
         """Return what the model answers to a question about a picture, without its reasoning."""
         if self._final is not None:
+            self._note(question, "", self._final)
             raise ModelError(f"{self.policy}: {self._final.message}")
         parts = [
             {"type": "text", "text": question},
@@ -161,7 +176,8 @@ class VisionModel(ModelCaller):
             {"role": "system", "content": SYSTEM},
             {"role": "user", "content": parts},
         ]
-        _, reply = self._reply_to(self._request(messages))
+        key, reply = self._reply_to(self._request(messages))
+        self._note(question, key, reply)
         if isinstance(reply, Failure):
             if reply.final:
                 self._final = reply
@@ -172,6 +188,15 @@ class VisionModel(ModelCaller):
         if not text:
             raise ModelError(f"{self.policy}: the reply is empty")
         return text
+
+    def _note(self, question: str, key: str, reply: Reply | Failure) -> None:
+        """Keep what came of a question for logs; of many that nobody reads the last."""
+        if isinstance(reply, Failure):
+            told = failure_value(reply)
+        else:
+            told = {**reply_value(bounded(reply)), "outcome": "ok"}
+        entry = {"kind": PICTURE, "policy": self.policy, "question": question, "request": key}
+        self._entries = [*self._entries[-MOST_ENTRIES:], (REPLY_EVENT, {**entry, **told})]
 
 
 def data_url(image: Picture) -> str:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import dataclasses
+from collections import deque
 from collections.abc import Sequence
 from typing import Any, ClassVar, NamedTuple
 
@@ -12,15 +13,18 @@ from numpy.typing import NDArray
 from piase_gym.compiled.stepping import NONE, REBUILD, Kernels
 from piase_gym.core.surroundings import Surroundings, Thing
 from piase_gym.core.text_encoding import hash_text
-from piase_gym.core.world import Capabilities
+from piase_gym.core.world import Capabilities, LogEntry
 from piase_gym.errors import PiaseError
 from piase_gym.worlds.describing import (
     Describer,
     Description,
     Picture,
+    Recaller,
     Score,
     describer,
+    description_value,
     objects_in,
+    recalled,
     score_caption,
     score_objects,
     tidy,
@@ -61,6 +65,8 @@ class Shot(NamedTuple):
     glimpsed: frozenset[str] = frozenset()
 
 
+MOST_ENTRIES = 1000
+"""Most descriptions that are kept for a log that nobody writes."""
 _BLANK = Shot(np.zeros((LINES, WIDTH, 3), np.uint8), Description(), Description())
 
 
@@ -79,6 +85,8 @@ class CameraSearch(ObjectSearch):
         Raises:
             UnknownNameError: If there is no such describer.
         """
+        self._recalled = recalled()
+        self._entries: deque[LogEntry] = deque(maxlen=MOST_ENTRIES)
         self._take_names(config)
         super().__init__(config)
 
@@ -86,12 +94,15 @@ class CameraSearch(ObjectSearch):
         """Prepare what follows from the names of objects, and a describer that knows them."""
         self._numbers = {plain(name): k for k, name in enumerate(config.object_names)}
         palette = dict(zip(self._numbers, HUES, strict=False))
-        self._describe: Describer = describer(config.describer, palette)
+        known, name = self._recalled, config.describer
+        asked = describer(name, palette) if known is None else Recaller(known)
+        self._describe: Describer = asked
         self.shots = [_BLANK] * len(config.names(config.fixed_envelope().agents))
 
     def check_config(self, config: ObjectSearchConfig) -> None:
         """Also check that there is such a describer."""
-        describer(config.describer, {})
+        if self._recalled is None:
+            describer(config.describer, {})
         super().check_config(config)
 
     def take_config(self, config: ObjectSearchConfig) -> None:
@@ -194,8 +205,22 @@ class CameraSearch(ObjectSearch):
             told = tidy(self._describe(picture), *picture.shape[:2])
         except PiaseError as error:
             told = tidy(Description((), f"The picture is not described: {error}"), LINES, WIDTH)
+        self._note(agent, picture, told)
         glimpsed = frozenset(things[body] for body in np.unique(mask).tolist() if body in things)
         return Shot(picture, truth, told, glimpsed)
+
+    def _note(self, agent: int, picture: Picture, told: Description) -> None:
+        """Keep the lines for logs of a describer whose descriptions cannot be made again."""
+        drain = getattr(self._describe, "log_entries", None)
+        for event_type, data in drain() if drain is not None else ():
+            entry = {**data, **description_value(picture, told)}
+            self._entries.append((self.agents[agent], event_type, entry))
+
+    def log_entries(self) -> Sequence[LogEntry]:
+        """Return and forget what a model has said of pictures."""
+        found = [*self._entries]
+        self._entries.clear()
+        return found
 
     def _show(self, told: NDArray[np.uint16]) -> None:
         """Write vectors anew, with what agents are told of their pictures."""

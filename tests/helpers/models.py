@@ -1,0 +1,40 @@
+"""What tests of language models share: percepts, a key, and what two runs have in common."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from pathlib import Path
+from typing import Any
+
+import piase_gym
+from piase_gym import runs
+from piase_gym.agents import LLMAgent, Percept
+from piase_gym.testing.model_server import ModelServer
+
+KEY = "sk-secret-0123456789"
+
+
+def percept(world: str = "GridWorld", **config: Any) -> Percept:
+    """Return what the first agent perceives at the start of an episode with seed 0."""
+    env = piase_gym.parallel_env(world, **config)
+    env.reset(seed=0)
+    return Percept(env.world, 0, 0)
+
+
+def asked(server: ModelServer, **settings: Any) -> tuple[Any, LLMAgent]:
+    """Return what an agent does in the first step of GridWorld, and the agent."""
+    settings = {"retries": 1, "attempts": 2, "timeout": 5.0, **settings}
+    agent = LLMAgent("small", server.base_url, **settings)
+    agent.reset(3)
+    agent.perceive(percept())
+    return agent.act(), agent
+
+
+def evidence(path: Path) -> Iterator[tuple[str, str, Any]]:
+    """Yield all that two runs have to have in common."""
+    for event in runs.read(path):
+        data = dict(event["event_data"])
+        if data.get("engine") == "end":
+            del data["summary"]["seconds"]
+        if event["event_type"] != "SIMULATION_CONTROL":
+            yield event["agent_id"], event["event_type"], data
