@@ -28,7 +28,7 @@ from piase_gym.errors import MissingExtraError
 COMMANDS = (
     *("measure", "throughput", "text_room", "physics", "logs", "curriculum", "household"),
     *("learning", "llm", "memory", "object_search", "pictures", "scale", "sql_query"),
-    *("sql_query_learning", "text_lengths", "word_craft"),
+    *("scenarios", "sql_query_learning", "text_lengths", "word_craft"),
 )
 """Modules of this folder; ``measure`` is ``make speed``: what docs/speed.md tells."""
 FILE = OUT = Path(__file__).parents[1] / "measured" / "speed.json"

@@ -26,6 +26,7 @@ from piase_gym.worlds.channel.config import SPOKEN
 from piase_gym.worlds.channel.symbols import (
     Earlier,
     Heard,
+    heard_before,
     message_params,
     sayable,
     why_unsayable,
@@ -239,8 +240,7 @@ class PhysicsPlayground(World[PhysicsPlaygroundConfig, PhysicsFacts]):
 
     def _earlier(self, agent: int) -> tuple[Earlier, ...]:
         """Return what an agent is shown of what it has heard before."""
-        recent = self.mailboxes.recent[self.agents[agent]]
-        return tuple(Earlier(letter, steps) for letter, steps in recent if 0 < steps < 255)
+        return heard_before(self.mailboxes, self.agents[agent])
 
     # -- spaces and vocabulary ------------------------------------------------------------
 
