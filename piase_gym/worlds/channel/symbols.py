@@ -174,6 +174,7 @@ class ChannelForm:
 
     Attributes:
         length: How many numbers of a vector it takes.
+        text_length: Room for symbols that were heard before, in characters of a text.
         high: The largest of each of them.
     """
 
@@ -184,6 +185,8 @@ class ChannelForm:
         self.word, self.kept = envelope.message_length, max(1, envelope.message_history)
         self.alone, self.dated = bool(envelope.message_to), envelope.message_history > 0
         self.length, self.high = envelope.message_bytes, highest(envelope)
+        line = max(map(len, self.names)) + len(" told you 254 steps ago: \n") + 3 * self.word
+        self.text_length = envelope.agents * envelope.message_history * line
 
     def read(self, values: Sequence[float], agent: str) -> Heard:
         """Read what an agent has heard from its part of a vector."""

@@ -169,3 +169,21 @@ def test_words_have_a_history(case: str) -> None:
     assert 4 <= changed.sum() <= 2 * 10  # steps, whether to all, hashed words, of two letters
     env.close()
     other.close()
+
+
+def test_texts_have_room_for_a_whole_history() -> None:
+    """Eight who have said the longest message for sixteen steps are in the space of texts."""
+    rules = {"symbols": 4, "message_length": 4, "message_history": 16}
+    small = {"width": 3, "height": 3, "window": 3, "random_goals": 0}
+    env = piase_gym.parallel_env("GridWorld", agents=8, view="text", **rules, **small)
+    observations, _ = env.reset(seed=0)
+    words = {"symbol": 4, "symbol_2": 4, "symbol_3": 4, "symbol_4": 4}
+    said = next(
+        i for i, c in enumerate(env.world.commands) if words.items() <= c.parameters.items()
+    )
+    for _ in range(18):
+        observations = env.step(dict.fromkeys(env.agents, said))[0]
+    texts = [env.world.text(env.facts(name)) for name in env.agents]
+    assert min(text.count(" ago: 4 4 4 4") for text in texts) == 7 * 15
+    assert max(map(len, texts)) <= env.world.text_length
+    assert all(env.observation_space(name).contains(observations[name]) for name in env.agents)
