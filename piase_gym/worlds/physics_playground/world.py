@@ -724,10 +724,12 @@ class PhysicsPlayground(World[PhysicsPlaygroundConfig, PhysicsFacts]):
 
     def __getstate__(self) -> dict[str, Any]:
         """Return what a copy in this or another process needs."""
+        script = self.script
         return {
             "config": self.config,
             "hints": list(self.hints),
             "state": self.get_state() if self._begun else None,
+            "script": None if script is None else (script.base, script.get_state()),
         }
 
     @property
@@ -739,6 +741,9 @@ class PhysicsPlayground(World[PhysicsPlaygroundConfig, PhysicsFacts]):
         """Come back with a client of one's own."""
         self.__init__(state["config"])  # type: ignore[misc]
         self.hints = list(state["hints"])
+        if self.script is not None:
+            self.script.base, done = state["script"]
+            self.script.set_state(done)
         if state["state"] is not None:
             self.set_state(state["state"])
 

@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
+import copy
 import json
+import pickle
 from pathlib import Path
 from typing import Any
 
@@ -225,3 +227,26 @@ def test_spawns_on_walls_and_outside_are_refused_at_load(response: Any, told: st
     parts = {"walls": [{"position": [0.0, 2.05]}], "ramps": [{"position": [-2.0, -2.0]}]}
     with pytest.raises(ScenarioError, match=told):
         begin(scene(response, **parts))
+
+
+def test_copies_know_what_their_script_has_done() -> None:
+    """Also one that was made while a setting differs from the config's."""
+    event = at(2, "remove", "red box")
+    setting = {"type": "change_setting", "setting": "zone", "value": 1.5}
+    document = scene(
+        event, {"when": event["when"], "response": setting}, at(6, "spawn", "red box", [1, -1])
+    )
+    env = begin(document)
+    wait_until(env, 3)
+    assert env.world.config.zone == 1.5
+    others = [copy.deepcopy(env), pickle.loads(pickle.dumps(env))]
+    found = wait_until(env, 8)
+    assert names(env) == {"red box", "blue ball"}
+    for other in others:
+        assert other.world.config.zone == 1.5
+        assert wait_until(other, 8) == found
+        assert names(other) == {"red box", "blue ball"}
+        assert other.digest() == env.digest()
+        other.reset(seed=2)
+        assert other.world.config.zone == 0.7
+        other.close()
