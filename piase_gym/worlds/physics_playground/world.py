@@ -507,6 +507,15 @@ class PhysicsPlayground(World[PhysicsPlaygroundConfig, PhysicsFacts]):
         scripting.remove(self, thing, place)
         self._look_again()
 
+    def change_settings(self, fields: Mapping[str, Any]) -> None:
+        """Take up changed fields of the config: the scene goes on under them from where it is."""
+        super().change_settings(fields)
+        if fields and self._begun:
+            drove = self._drove
+            self.set_state(self.get_state())
+            self._drove = drove
+            self._look_again()
+
     def _look_again(self) -> None:
         """Take up that other objects are there: nobody is paid for it, or goes to what is away."""
         names = [self.config.thing_names[number] for number in self.play.away]
