@@ -343,7 +343,7 @@ WRITERS: Mapping[str, Sequence[Callable[[str], str]]] = {
     ),
     "runs.md": (with_measured("logging", "logs"),),
     "scale.md": (with_measured("scale", "scale"),),
-    "scenarios.md": (with_library,),
+    "scenarios.md": (with_library, with_measured("scenarios", "scenarios")),
     "speed.md": (with_speed,),
     "training.md": (with_trainings,),
     "wordcraft.md": (with_measured("wordcraft", "word_craft"),),

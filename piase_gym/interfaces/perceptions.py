@@ -26,7 +26,12 @@ from piase_gym.core.surroundings import COMMON
 from piase_gym.core.world import World
 from piase_gym.envs.runner import EpisodeRunner
 from piase_gym.errors import ActionError
-from piase_gym.interfaces.results import MESSAGE_HISTORY, perception, simple_result
+from piase_gym.interfaces.results import (
+    MESSAGE_HISTORY,
+    messages_before,
+    perception,
+    simple_result,
+)
 from piase_gym.interfaces.turns import AgentRecord, TurnEngine
 
 Shape = Literal["model", "flat", "sensors"]
@@ -85,6 +90,7 @@ def perceive(engine: TurnEngine, record: AgentRecord, peek: bool = False) -> Per
             Message(sender=x.sender, content=x.message, timestamp=float(t), recipient=x.recipient)
             for t, x in letters
         ],
+        earlier=messages_before(engine.runner.world, perceived.facts, engine.runner.steps),
         inventory=inventory,
         result=simple_result(record.result),
     )

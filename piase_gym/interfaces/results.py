@@ -102,6 +102,7 @@ def perception(
     *,
     own: Mapping[str, Any],
     messages: Sequence[Message] = (),
+    earlier: Sequence[Message] | None = None,
     inventory: Sequence[str] = (),
     result: Mapping[str, Any] | None = None,
 ) -> PerceptionData:
@@ -115,13 +116,15 @@ def perception(
         steps: Steps done in the episode.
         own: What only this agent gets, but for its hint.
         messages: What it has heard since it last perceived.
+        earlier: What it is shown of what it heard before; ``None`` where nothing is kept.
         inventory: What it carried then.
         result: What became of its last action.
     """
     carried = surroundings.inventory
+    before = {} if earlier is None else {MESSAGE_HISTORY: [m.model_dump() for m in earlier]}
     return PerceptionData(
         timestamp=float(steps),
-        raw_observations={**surroundings.perceptions, **message_history(facts, steps)},
+        raw_observations={**surroundings.perceptions, **before},
         visible_text=text,
         messages=list(messages),
         inventory_update=None if carried is None else inventory_update(inventory, carried),
@@ -133,25 +136,25 @@ def perception(
     )
 
 
-def message_history(facts: Facts, steps: int) -> dict[str, Any]:
-    """Return the entry with the messages that an agent has heard before and is shown again.
-
-    There is none where nothing of the kind is shown (see ``message_history`` of configs).
+def messages_before(world: World[Any, Any], facts: Facts, steps: int) -> list[Message] | None:
+    """Return the messages that an agent has heard before; ``None`` where none are shown again.
 
     Args:
+        world: The world, whose config may have ``message_history``.
         facts: What the agent may know.
         steps: Steps done in the episode.
     """
-    found = [
+    if not getattr(world.config, "message_history", 0):
+        return None
+    return [
         Message(
             sender=letter.sender,
             content=letter.message,
             timestamp=float(steps - ago),
             recipient=letter.recipient,
-        ).model_dump()
+        )
         for letter, ago in getattr(facts, "earlier", ())
     ]
-    return {MESSAGE_HISTORY: found} if found else {}
 
 
 def entity(thing: Thing, name: str) -> dict[str, Any]:

@@ -8,7 +8,13 @@ from typing import Any, NamedTuple
 from piase_gym.core.models import Message, PerceptionData
 from piase_gym.core.objects import object_changes, seen_changes
 from piase_gym.core.world import StepResult, World
-from piase_gym.interfaces.results import action_result, changes_summary, perception, simple_result
+from piase_gym.interfaces.results import (
+    action_result,
+    changes_summary,
+    messages_before,
+    perception,
+    simple_result,
+)
 
 
 class Told(NamedTuple):
@@ -101,6 +107,7 @@ class Observer:
                 steps,
                 own={"in_play": playing, "done": not playing},
                 messages=heard,
+                earlier=messages_before(world, facts, steps),
                 inventory=(around.inventory or ()) if carried is None else carried[name],
                 result=results.get(name),
             )

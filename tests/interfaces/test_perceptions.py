@@ -75,14 +75,16 @@ def test_messages_heard_before_are_an_optional_entry(world: str, config: dict[st
     one, two = env.agents
     speaking = next(c for c in env.commands(one) if c.parameters.get("symbol") == 2)
     silent = next(c for c in env.commands(two) if "symbol" not in c.parameters)
-    assert "message_history" not in env.get_perceptions(two)
+    assert env.get_perceptions(two)["message_history"] == []
     for command in (speaking, silent, silent):
         env.submit_action(one, command)
         env.submit_action(two, silent)
     said = {"sender": one, "content": "2", "timestamp": 1.0, "recipient": "all"}
     assert env.get_perceptions(two)["message_history"] == [said]
-    assert "message_history" not in env.get_perceptions(one)
+    assert env.get_perceptions(one)["message_history"] == []
     plain = EnvironmentInterface(world, **{**config, "message_history": 0})
+    plain.reset(seed=0)
+    assert "message_history" not in plain.get_perceptions(one)
     assert "message_history" not in plain.get_environment_info()["perception_schema"]
 
 

@@ -387,8 +387,7 @@ def test_snapshots_hold_what_a_script_has_done(name: str) -> None:
         if kept is not None:
             assert other.step(acts)[1:4] == expected[1:4]
             assert other.digest() == env.digest()
-    if env.world.capabilities.batched:
-        assert copy.deepcopy(env).digest() == env.digest()
+    assert copy.deepcopy(env).digest() == env.digest()
     with pytest.raises(SnapshotError, match="script"):
         other.restore({**kept, "script": {}})
     assert other.digest() == env.digest()

@@ -254,6 +254,10 @@ class ChangeSetting(Rule):
     setting: str = Field(max_length=60, description="its name; each world's page lists them")
     value: Any = Field(description="its new value")
 
+    def __hash__(self) -> int:
+        """Hash it, though its value may be a mapping, such as a table of rewards."""
+        return hash((self.setting, repr(self.value)))
+
 
 class End(Rule):
     """End the episode."""

@@ -179,7 +179,7 @@ class SymbolConfig(MessageConfig):
     def channel_sizes(self) -> dict[str, int]:
         """Return the sizes of the channel, as fields of an envelope."""
         if not self.symbols:
-            return {}
+            return {"message_history": self.message_history} if self.message_history else {}
         rules = self.message_loss > 0.0 or self.message_topology or self.message_range is not None
         return {
             "symbols": self.symbols,
@@ -196,4 +196,4 @@ KEYS: Final = (
     "message_to message_history"
 ).split()
 """The keys that need a channel."""
-OF_SYMBOLS: Final = ("message_length", "message_to", "message_history")
+OF_SYMBOLS: Final = ("message_length", "message_to")

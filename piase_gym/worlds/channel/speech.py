@@ -3,7 +3,8 @@
 Words are letters of a `Mailbox`, which the environment keeps beside the record, so batches do not
 have them. Who speaks does nothing else in that step. A text has a line for each letter; a vector
 has at its end, for at most as many letters as there are agents, the sender's number from 1, whether
-it is to all, and 8 numbers of hashed words.
+it is to all, and 8 numbers of hashed words. With ``message_history`` the last letters of each agent
+follow, as `symbols.code_of_earlier` has them.
 """
 
 from __future__ import annotations
@@ -20,14 +21,21 @@ from numpy.typing import NDArray
 
 from piase_gym.core.commands import Command, InvalidAction, Param, Verb
 from piase_gym.core.digest import digest_json
-from piase_gym.core.mailbox import EVERYONE, ChannelRules, Mailbox, Message, charged
+from piase_gym.core.mailbox import EVERYONE, ChannelRules, Mailbox, charged
 from piase_gym.core.rng import Stream, StreamId
 from piase_gym.core.text_encoding import HINT_CODE, hash_text
 from piase_gym.core.world import Act, Facts, Manual, StepResult
 from piase_gym.errors import SnapshotError, UnsupportedError
 from piase_gym.worlds.array_world import ArrayWorld
 from piase_gym.worlds.channel.config import SPOKEN
-from piase_gym.worlds.channel.symbols import conditions_told, heard_lines
+from piase_gym.worlds.channel.symbols import (
+    EARLIER_CODE,
+    Heard,
+    code_of_earlier,
+    conditions_told,
+    heard_before,
+    heard_lines,
+)
 
 LETTER_CODE = 2 + HINT_CODE
 LONGEST = 200
@@ -39,13 +47,13 @@ class Kept(NamedTuple):
     """What `World.capture` kept, and what an agent was told then."""
 
     own: Any
-    letters: tuple[Message, ...]
+    heard: Heard
 
 
-def with_words(text: str, letters: Sequence[Message]) -> str:
+def with_words(text: str, heard: Heard) -> str:
     """Return a text with what was said in words, before its hint."""
     text, mark, hint = text.partition(_HINT)
-    return "\n".join([text, *heard_lines(letters)]) + mark + hint
+    return "\n".join([text, *heard_lines(heard.messages, heard.earlier)]) + mark + hint
 
 
 @dataclass(frozen=True)
@@ -53,11 +61,11 @@ class SpokenTextWriter:
     """Writes the texts of a world, and in them what was said in words."""
 
     own: Callable[[Any, int], str]
-    with_words: Callable[[str, Sequence[Message]], str]
+    with_words: Callable[[str, Heard], str]
 
     def __call__(self, kept: Kept, agent: int) -> str:
         """Write the text of the moment in which it was kept."""
-        return self.with_words(self.own(kept.own, agent), kept.letters)
+        return self.with_words(self.own(kept.own, agent), kept.heard)
 
 
 class Speaks(ArrayWorld[Any, Any]):
@@ -67,6 +75,12 @@ class Speaks(ArrayWorld[Any, Any]):
     words_stream: ClassVar[int] = StreamId.CHANNEL
     longest_message: ClassVar[int] = LONGEST
 
+    def __init__(self, config: Any) -> None:
+        """Make room for words in texts: characters outside of `CHARSET` are up to ten there."""
+        super().__init__(config)
+        line = 60 + max(map(len, self.agents)) + 10 * self.longest_message
+        self.text_length += len(self.agents) * (1 + self._kept) * line
+
     def begin(self, seed: int) -> None:
         """Start an episode with empty mailboxes."""
         self.mailboxes, self._luck = self._new_mail(), Stream(seed, self.words_stream)
@@ -75,7 +89,12 @@ class Speaks(ArrayWorld[Any, Any]):
     def _new_mail(self) -> Mailbox:
         """Return empty mailboxes, under the rules of the channel."""
         config = self.config
-        rules = ChannelRules(config.message_delay, self.longest_message, config.message_loss)
+        rules = ChannelRules(
+            config.message_delay,
+            self.longest_message,
+            config.message_loss,
+            history=getattr(config, "message_history", 0),
+        )
         return Mailbox(self.agents, rules, self._hears)
 
     def _hears(self, sender: str, recipient: str) -> bool:
@@ -162,60 +181,68 @@ class Speaks(ArrayWorld[Any, Any]):
 
     # -- views ----------------------------------------------------------------------------
 
-    def _letters(self) -> list[tuple[Message, ...]]:
-        """Return what each agent is told now."""
-        return [tuple(self.mailboxes.delivered[name]) for name in self.agents]
+    def _heard(self) -> list[Heard]:
+        """Return what each agent is told now: what it hears, and what it has heard before."""
+        mail = self.mailboxes
+        return [Heard(tuple(mail.delivered[n]), heard_before(mail, n)) for n in self.agents]
+
+    @property
+    def _kept(self) -> int:
+        """How many of the last letters of each agent have a place in vectors."""
+        sizes: Any = self.config.fixed_envelope()
+        return int(getattr(sizes, "message_history", 0))
 
     @property
     def vector_space(self) -> Box:
         """The world's own Box, longer by the letters."""
         world: Any = super()
         own: Box = world.vector_space
-        more = np.zeros(len(self.agents) * LETTER_CODE, own.low.dtype)
+        code = LETTER_CODE + EARLIER_CODE * self._kept
+        more = np.zeros(len(self.agents) * code, own.low.dtype)
         low, high = np.concatenate([own.low, more]), np.concatenate([own.high, more + 255])
         return Box(low, high, dtype=self.vector_type)
 
     def facts(self, agent: int) -> Any:
         """Return what the agent may know now."""
         world: Any = super()
-        facts = world.facts(agent)
-        return replace(facts, messages=(*facts.messages, *self._letters()[agent]))
+        facts, heard = world.facts(agent), self._heard()[agent]
+        before = {"earlier": heard.earlier} if heard.earlier else {}
+        return replace(facts, messages=(*facts.messages, *heard.messages), **before)
 
     @staticmethod
-    def apart(facts: Any) -> tuple[Any, tuple[Message, ...]]:
+    def apart(facts: Any) -> tuple[Any, Heard]:
         """Return facts without what was said in words, and that."""
-        return replace(facts, messages=()), facts.messages
+        return replace(facts, messages=(), earlier=()), Heard(facts.messages, facts.earlier)
 
     def vector(self, facts: Facts) -> NDArray[Any]:
         """Return the vector of the facts."""
         world: Any = super()
-        rest, letters = self.apart(facts)
-        return self._with_letters(world.vector(rest), letters)
+        rest, heard = self.apart(facts)
+        return self._with_letters(world.vector(rest), heard)
 
-    def _with_letters(self, own: NDArray[Any], letters: Sequence[Message]) -> NDArray[Any]:
+    def _with_letters(self, own: NDArray[Any], heard: Heard) -> NDArray[Any]:
         """Return a vector with letters at its end."""
         code = np.zeros((len(self.agents), LETTER_CODE), own.dtype)
-        for row, letter in zip(code, letters, strict=False):
+        for row, letter in zip(code, heard.messages, strict=False):
             row[:2] = 1 + self.agents.index(letter.sender), letter.recipient == EVERYONE
             row[2:] = hash_text(letter.message)
-        return np.concatenate([own, code.ravel()])
+        before = code_of_earlier(heard.earlier, self.agents, self._kept)
+        return np.concatenate([own, code.ravel(), before.astype(own.dtype)])
 
     def capture(self) -> Sequence[Any]:
         """Keep what the world keeps, and what agents are told."""
-        return [Kept(*pair) for pair in zip(super().capture(), self._letters(), strict=True)]
+        return [Kept(*pair) for pair in zip(super().capture(), self._heard(), strict=True)]
 
     def vectors(self, kept: Sequence[Any] | None = None) -> Sequence[NDArray[Any]]:
         """Return the vector of every agent."""
         kept = self.capture() if kept is None else kept
         rows = super().vectors([entry.own for entry in kept])
-        return [
-            self._with_letters(own, entry.letters) for own, entry in zip(rows, kept, strict=True)
-        ]
+        return [self._with_letters(own, entry.heard) for own, entry in zip(rows, kept, strict=True)]
 
     @staticmethod
-    def with_words(text: str, letters: Sequence[Message]) -> str:
+    def with_words(text: str, heard: Heard) -> str:
         """Return a text with what was said in words."""
-        return with_words(text, letters)
+        return with_words(text, heard)
 
     def text_writer(self) -> Callable[[Any, int], str]:
         """Return what writes texts of what `capture` returned."""
@@ -281,8 +308,8 @@ def speaking(kind: type[Any], speaks: type[Speaks] = Speaks) -> type[Any]:
     """
 
     def to_text(facts: Any, config: Any) -> str:
-        rest, letters = speaks.apart(facts)
-        return speaks.with_words(kind.to_text(rest, config), letters)
+        rest, heard = speaks.apart(facts)
+        return speaks.with_words(kind.to_text(rest, config), heard)
 
     def facts(self: Any, agent: int) -> Any:
         """Return what the agent may know now."""

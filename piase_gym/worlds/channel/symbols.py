@@ -16,8 +16,8 @@ import numpy as np
 from numpy.typing import NDArray
 
 from piase_gym.core.commands import Command, Param
-from piase_gym.core.mailbox import EVERYONE, Message
-from piase_gym.core.text_encoding import one_line, unescape
+from piase_gym.core.mailbox import EVERYONE, Mailbox, Message
+from piase_gym.core.text_encoding import HINT_CODE, hash_text, one_line, unescape
 from piase_gym.worlds.channel.config import (
     MAX_SYMBOLS,
     ChannelEnvelope,
@@ -46,6 +46,29 @@ class Heard(NamedTuple):
 
     messages: tuple[Message, ...]
     earlier: tuple[Earlier, ...] = ()
+
+
+def heard_before(mail: Mailbox, name: str) -> tuple[Earlier, ...]:
+    """Return what an agent is shown of what it has heard before."""
+    return tuple(Earlier(*entry) for entry in mail.recent[name] if 0 < entry[1] < 255)
+
+
+EARLIER_CODE: Final = 2 + HINT_CODE
+"""What vectors tell of words that were heard before: steps since then, whether they were to all,
+and the words, hashed."""
+
+
+def code_of_earlier(
+    earlier: Iterable[Earlier], names: Sequence[str], kept: int
+) -> NDArray[np.uint8]:
+    """Return the numbers of words that were heard before: `kept` places for each sender."""
+    found = np.zeros((len(names), kept, EARLIER_CODE), np.uint8)
+    taken = dict.fromkeys(names, 0)
+    for letter, steps in earlier:
+        row = found[names.index(letter.sender), taken[letter.sender]]
+        row[:2], row[2:] = (steps, letter.recipient == EVERYONE), hash_text(letter.message)
+        taken[letter.sender] += 1
+    return found.ravel()
 
 
 @functools.cache
@@ -151,6 +174,7 @@ class ChannelForm:
 
     Attributes:
         length: How many numbers of a vector it takes.
+        text_length: Room for symbols that were heard before, in characters of a text.
         high: The largest of each of them.
     """
 
@@ -161,6 +185,8 @@ class ChannelForm:
         self.word, self.kept = envelope.message_length, max(1, envelope.message_history)
         self.alone, self.dated = bool(envelope.message_to), envelope.message_history > 0
         self.length, self.high = envelope.message_bytes, highest(envelope)
+        line = max(map(len, self.names)) + len(" told you 254 steps ago: \n") + 3 * self.word
+        self.text_length = envelope.agents * envelope.message_history * line
 
     def read(self, values: Sequence[float], agent: str) -> Heard:
         """Read what an agent has heard from its part of a vector."""
@@ -227,8 +253,8 @@ class ChannelForm:
         require(not ago or self.dated, line, "what was said before is not told")
         require(steps is None or 0 < ago < 255, line, "it was 1 to 254 steps ago")
         letter = Message(sender, agent if private else EVERYONE, message)
-        if self.words:
-            return Heard((*heard.messages, letter), ())
+        if self.words and not ago:
+            return Heard((*heard.messages, letter), heard.earlier)
         count = sum(m.sender == sender for m in [*heard.messages, *(e[0] for e in heard.earlier)])
         require(count < self.kept, line, "more is told of one agent than is kept")
         if ago:
@@ -260,7 +286,7 @@ def heard_lines(
     for letter, steps in earlier:
         told = "said" if letter.recipient == EVERYONE else "told you"
         ago = f"{steps} step{'' if steps == 1 else 's'} ago"
-        found.append(f"{letter.sender} {told} {ago}: {letter.message}")
+        found.append(f"{letter.sender} {told} {ago}: {one_line(letter.message)}")
     return found if hint is None else [*found, f"Hint: {one_line(hint)}"]
 
 

@@ -520,6 +520,5 @@ class GridWorld(ArrayWorld[GridWorldConfig, GridFacts]):
 def _longest_text(form: Form) -> int:
     """Return an upper bound for the length of a text."""
     name = max(len(agent) for agent in form.names)
-    return (
-        400 + form.rows * (20 + form.columns * (name + 40)) + HINT_TEXT + form.recall * (name + 40)
-    )
+    cells = form.rows * (20 + form.columns * (name + 40))
+    return 400 + cells + HINT_TEXT + form.recall * (name + 40) + form.channel.text_length

@@ -11,8 +11,8 @@ from dataclasses import replace
 from typing import ClassVar
 
 from piase_gym.core.commands import MAX_LINE
-from piase_gym.core.mailbox import Message
 from piase_gym.worlds.channel.speech import Speaks
+from piase_gym.worlds.channel.symbols import Heard
 from piase_gym.worlds.object_search.facts import SearchFacts, Spoken
 from piase_gym.worlds.object_search.observe.text import words_line
 from piase_gym.worlds.object_search.state import WORDS
@@ -35,22 +35,22 @@ class SpeaksOfObjects(Speaks):
         """What a report costs."""
         return float(self.config.message_cost - self.config.rewards.message)
 
-    def _letters(self) -> list[tuple[Message, ...]]:
+    def _heard(self) -> list[Heard]:
         """Return what each agent is told now."""
-        told = super()._letters()
-        return [tuple(Spoken(*letter) for letter in letters) for letters in told]
+        told = super()._heard()
+        return [Heard(tuple(Spoken(*letter) for letter in heard.messages)) for heard in told]
 
     @staticmethod
-    def apart(facts: SearchFacts) -> tuple[SearchFacts, tuple[Message, ...]]:
+    def apart(facts: SearchFacts) -> tuple[SearchFacts, Heard]:
         """Return facts without what was said in words, and that."""
         letters = tuple(letter for letter in facts.messages if isinstance(letter, Spoken))
         reports = tuple(letter for letter in facts.messages if not isinstance(letter, Spoken))
-        return replace(facts, messages=reports), letters
+        return replace(facts, messages=reports), Heard(letters)
 
     @staticmethod
-    def with_words(text: str, letters: Sequence[Message]) -> str:
+    def with_words(text: str, heard: Heard) -> str:
         """Return a text with what was said in words at its end."""
-        return "\n".join([text, *map(words_line, letters)])
+        return "\n".join([text, *map(words_line, heard.messages)])
 
     def words_told(self) -> str:
         """Return what the prompt says of speaking."""

@@ -24,7 +24,13 @@ from numpy.typing import NDArray
 from piase_gym.core.mailbox import Message
 from piase_gym.core.text_encoding import HINT_CODE, hash_text
 from piase_gym.core.world import HINT_TEXT, Facts
-from piase_gym.worlds.channel.symbols import ChannelForm, Earlier, Heard
+from piase_gym.worlds.channel.symbols import (
+    EARLIER_CODE,
+    ChannelForm,
+    Earlier,
+    Heard,
+    code_of_earlier,
+)
 from piase_gym.worlds.physics_playground.config import PhysicsPlaygroundConfig
 from piase_gym.worlds.physics_playground.levels.items import COLOURS, KINDS
 from piase_gym.worlds.physics_playground.observe.vector import (
@@ -148,7 +154,9 @@ class Layout:
         self.channel = ChannelForm(config, sizes)
         self.symbols = self.heard + HINT_CODE * sizes.agents * sizes.messages
         self.hint = self.symbols + self.channel.length
-        self.length = self.hint + HINT_CODE
+        self.before = self.hint + HINT_CODE
+        kept = sizes.message_history * sizes.messages
+        self.length = self.before + sizes.agents * kept * EARLIER_CODE
         turns = [math.radians(degrees) for degrees in range(360)]
         parts = [math.sin(turn) for turn in turns], [math.cos(turn) for turn in turns]
         self._circle = np.array(parts, np.float32)
@@ -173,14 +181,15 @@ class Layout:
 
     def code(self, vector: NDArray[np.float32], heard: Heard, hint: str | None) -> None:
         """Write symbols, and the lossy code of words and hint, into a vector."""
-        messages = heard.messages
         self.channel.write(heard, vector, self.symbols)
-        if messages and self.sizes.messages and self.channel.words:
-            for letter in messages:
+        if self.sizes.messages and self.channel.words:
+            for letter in heard.messages:
                 start = self.heard + HINT_CODE * self.names.index(letter.sender)
                 vector[start : start + HINT_CODE] = hash_text(letter.message)
+            kept = self.sizes.message_history
+            vector[self.before :] = code_of_earlier(heard.earlier, self.names, kept)
         if hint is not None:
-            vector[self.hint :] = hash_text(hint)
+            vector[self.hint : self.before] = hash_text(hint)
 
 
 @functools.lru_cache(maxsize=64)
@@ -193,7 +202,7 @@ def text_length(config: PhysicsPlaygroundConfig) -> int:
     """Return a length that no text exceeds."""
     sizes = config.fixed_sizes()
     things = 120 * sizes.nearest + 130 * sizes.agents + 50 * (sizes.objects + sizes.agents)
-    letters = sizes.messages * sizes.agents * (60 + 10 * LONGEST)
+    letters = sizes.messages * sizes.agents * (1 + sizes.message_history) * (60 + 10 * LONGEST)
     letters += 90 * sizes.agents * max(1, sizes.message_history) * (sizes.symbols > 0)
     return 700 + things + 10 * sizes.rays + letters + HINT_TEXT
 

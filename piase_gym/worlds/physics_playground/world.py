@@ -26,6 +26,7 @@ from piase_gym.worlds.channel.config import SPOKEN
 from piase_gym.worlds.channel.symbols import (
     Earlier,
     Heard,
+    heard_before,
     message_params,
     sayable,
     why_unsayable,
@@ -239,8 +240,7 @@ class PhysicsPlayground(World[PhysicsPlaygroundConfig, PhysicsFacts]):
 
     def _earlier(self, agent: int) -> tuple[Earlier, ...]:
         """Return what an agent is shown of what it has heard before."""
-        recent = self.mailboxes.recent[self.agents[agent]]
-        return tuple(Earlier(letter, steps) for letter, steps in recent if 0 < steps < 255)
+        return heard_before(self.mailboxes, self.agents[agent])
 
     # -- spaces and vocabulary ------------------------------------------------------------
 
@@ -507,6 +507,15 @@ class PhysicsPlayground(World[PhysicsPlaygroundConfig, PhysicsFacts]):
         scripting.remove(self, thing, place)
         self._look_again()
 
+    def change_settings(self, fields: Mapping[str, Any]) -> None:
+        """Take up changed fields of the config: the scene goes on under them from where it is."""
+        super().change_settings(fields)
+        if fields and self._begun:
+            drove = self._drove
+            self.set_state(self.get_state())
+            self._drove = drove
+            self._look_again()
+
     def _look_again(self) -> None:
         """Take up that other objects are there: nobody is paid for it, or goes to what is away."""
         names = [self.config.thing_names[number] for number in self.play.away]
@@ -724,10 +733,12 @@ class PhysicsPlayground(World[PhysicsPlaygroundConfig, PhysicsFacts]):
 
     def __getstate__(self) -> dict[str, Any]:
         """Return what a copy in this or another process needs."""
+        script = self.script
         return {
             "config": self.config,
             "hints": list(self.hints),
             "state": self.get_state() if self._begun else None,
+            "script": None if script is None else (script.base, script.get_state()),
         }
 
     @property
@@ -739,6 +750,9 @@ class PhysicsPlayground(World[PhysicsPlaygroundConfig, PhysicsFacts]):
         """Come back with a client of one's own."""
         self.__init__(state["config"])  # type: ignore[misc]
         self.hints = list(state["hints"])
+        if self.script is not None:
+            self.script.base, done = state["script"]
+            self.script.set_state(done)
         if state["state"] is not None:
             self.set_state(state["state"])
 

@@ -2,8 +2,10 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
 from typing import Any
 
+import numpy as np
 import pytest
 
 import piase_gym
@@ -127,3 +129,61 @@ def test_a_mailbox_keeps_the_last_messages_of_each_sender() -> None:
     other = Mailbox(["ann", "bob", "cid"], ChannelRules(delay=0, history=2))
     other.set_state(mail.get_state())
     assert other.recent == mail.recent
+
+
+@pytest.mark.parametrize("case", ["GridWorld", "commons", "matrix", "PhysicsPlayground"])
+def test_words_have_a_history(case: str) -> None:
+    """In the text, read back from it, in the vector, and as facts; newest first, two a sender."""
+    world, fields = SPEAKING[case]
+    need(world)
+    rules = {"message_delay": 0, "message_history": 2}
+    env = piase_gym.parallel_env(world, agents=3, actions="text", **{**fields, **rules})
+    env.reset(seed=1)
+    noop = "say nothing" if case == "matrix" else env.world.write(env.world.noop)
+    lines = ["say one", "say two", "tell agent_2 na\u00efve", noop]
+    vectors = []
+    for step, line in enumerate(lines):
+        env.step({**dict.fromkeys(env.agents, noop), "agent_0": line})
+        facts = env.facts("agent_2")
+        vectors.append(np.asarray(env.world.vector(facts)))
+        space = env.world.vector_space
+        assert space.contains(vectors[-1])
+        text = env.world.text(facts)
+        assert piase_gym.parse_text(world, text, env.config) == facts
+        assert len(text) <= env.world.text_length
+        if step == 2:
+            assert [e.steps for e in facts.earlier] == [1]
+    told, letters = [(e.letter.message, e.steps) for e in facts.earlier], facts.messages
+    assert told == [("na\u00efve", 1), ("two", 2)]
+    assert letters == ()
+    assert "agent_0 told you 1 step ago: na\\u{ef}ve\nagent_0 said 2 steps ago: two" in text
+    before = [(e.letter.message, e.steps) for e in env.facts("agent_1").earlier]
+    assert before == [("two", 2), ("one", 3)]
+    assert env.facts("agent_0").earlier == ()
+    other = piase_gym.parallel_env(world, agents=3, actions="text", **{**fields, **rules})
+    other.restore(env.snapshot())
+    assert other.facts("agent_2") == facts
+    assert other.digest() == env.digest()
+    silent = replace(facts, earlier=())
+    changed = vectors[-1] != np.asarray(env.world.vector(silent))
+    assert 4 <= changed.sum() <= 2 * 10  # steps, whether to all, hashed words, of two letters
+    env.close()
+    other.close()
+
+
+def test_texts_have_room_for_a_whole_history() -> None:
+    """Eight who have said the longest message for sixteen steps are in the space of texts."""
+    rules = {"symbols": 4, "message_length": 4, "message_history": 16}
+    small = {"width": 3, "height": 3, "window": 3, "random_goals": 0}
+    env = piase_gym.parallel_env("GridWorld", agents=8, view="text", **rules, **small)
+    observations, _ = env.reset(seed=0)
+    words = {"symbol": 4, "symbol_2": 4, "symbol_3": 4, "symbol_4": 4}
+    said = next(
+        i for i, c in enumerate(env.world.commands) if words.items() <= c.parameters.items()
+    )
+    for _ in range(18):
+        observations = env.step(dict.fromkeys(env.agents, said))[0]
+    texts = [env.world.text(env.facts(name)) for name in env.agents]
+    assert min(text.count(" ago: 4 4 4 4") for text in texts) == 7 * 15
+    assert max(map(len, texts)) <= env.world.text_length
+    assert all(env.observation_space(name).contains(observations[name]) for name in env.agents)

@@ -19,11 +19,12 @@ RICH: dict[str, Any] = {
     "message_cost": 0.5,
 }
 SOME: dict[str, Any] = {"symbols": 2, "message_to": True, "message_delay": 1, "message_loss": 0.25}
+WORDS: dict[str, Any] = {"speech": True, "message_history": 2}
 TALKING: dict[str, tuple[str, dict[str, Any]]] = {
     "grid": ("GridWorld", {"agents": 2, "width": 5, "height": 5, **RICH, "message_range": 3}),
-    "grid, words": ("GridWorld", {"agents": 2, "width": 5, "height": 5, "speech": True}),
+    "grid, words": ("GridWorld", {"agents": 2, "width": 5, "height": 5, **WORDS}),
     "matrix": ("SocialDilemma", {"game": "stag_hunt", "rounds": 9, "coin": True, **RICH}),
-    "matrix, words": ("SocialDilemma", {"rounds": 9, "talk": 1, "speech": True}),
+    "matrix, words": ("SocialDilemma", {"rounds": 9, "talk": 1, **WORDS}),
     "commons": ("SocialDilemma", {"game": "harvest", "agents": 2, "rounds": 30, **SOME}),
     "physics": ("PhysicsPlayground", {"agents": 2, "max_steps": 30, **SOME, "sight": 2.0}),
 }

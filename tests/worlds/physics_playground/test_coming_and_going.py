@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
+import copy
 import json
+import pickle
 from pathlib import Path
 from typing import Any
 
@@ -225,3 +227,52 @@ def test_spawns_on_walls_and_outside_are_refused_at_load(response: Any, told: st
     parts = {"walls": [{"position": [0.0, 2.05]}], "ramps": [{"position": [-2.0, -2.0]}]}
     with pytest.raises(ScenarioError, match=told):
         begin(scene(response, **parts))
+
+
+def test_copies_know_what_their_script_has_done() -> None:
+    """Also one that was made while a setting differs from the config's."""
+    event = at(2, "remove", "red box")
+    setting = {"type": "change_setting", "setting": "zone", "value": 1.5}
+    document = scene(
+        event, {"when": event["when"], "response": setting}, at(6, "spawn", "red box", [1, -1])
+    )
+    env = begin(document)
+    wait_until(env, 3)
+    assert env.world.config.zone == 1.5
+    others = [copy.deepcopy(env), pickle.loads(pickle.dumps(env))]
+    found = wait_until(env, 8)
+    assert names(env) == {"red box", "blue ball"}
+    for other in others:
+        assert other.world.config.zone == 1.5
+        assert wait_until(other, 8) == found
+        assert names(other) == {"red box", "blue ball"}
+        assert other.digest() == env.digest()
+        other.reset(seed=2)
+        assert other.world.config.zone == 0.7
+        other.close()
+
+
+def test_settings_that_a_script_changes_hold_from_the_next_step_on() -> None:
+    """What is paid, how near is there, and what a grip and a stride under way are in."""
+    start = {"task": "reach", "agents": 1, "start_pos": [[0.0, 0.0]], "goal_pos": [2.0, 0.0]}
+    when = {"fact": "step", "equals": 3}
+    settings = {"rewards": {"step": -0.5}, "tolerance": 2.5}
+    events = [
+        {"when": when, "response": {"type": "change_setting", "setting": name, "value": value}}
+        for name, value in settings.items()
+    ]
+    document = {
+        "environment_type": "PhysicsPlayground",
+        "initial_state": start,
+        "events": events[:1],
+    }
+    env = begin(document)
+    assert wait_until(env, 5)[2:] == pytest.approx([-0.01, -0.5, -0.5], abs=1e-3)
+    env.reset(seed=2)
+    assert wait_until(env, 1) == pytest.approx([-0.01], abs=1e-3)
+    env = begin({**document, "events": events})
+    wait_until(env, 3)
+    assert env.agents
+    *_, infos = env.step({"agent_0": "wait"})
+    assert not env.agents
+    assert infos["agent_0"]["reason"] == "task_done"

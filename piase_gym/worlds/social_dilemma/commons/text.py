@@ -187,4 +187,5 @@ def longest_text(form: CommonsForm) -> int:
     """Return an upper bound for the length of a text."""
     name = max(len(agent) for agent in form.names)
     others = len(form.names) * (2 * name + 100)
-    return 500 + form.rows * (20 + form.columns * (name + 40)) + others + HINT_TEXT
+    cells = form.rows * (20 + form.columns * (name + 40))
+    return 500 + cells + others + HINT_TEXT + form.channel.text_length

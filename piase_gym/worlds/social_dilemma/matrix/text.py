@@ -223,4 +223,5 @@ def longest_text(form: MatrixForm) -> int:
     """Return an upper bound for the length of a text."""
     envelope = form.envelope
     name = max(len(agent) for agent in form.names)
-    return 500 + 80 * envelope.memory + envelope.agents * (2 * name + 80) + HINT_TEXT
+    told = 80 * envelope.memory + envelope.agents * (2 * name + 80)
+    return 500 + told + HINT_TEXT + form.channel.text_length
