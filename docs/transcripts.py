@@ -8,15 +8,15 @@ from __future__ import annotations
 from typing import Any, NamedTuple
 
 import piase_gym
-from piase_gym import scenarios
+from piase_gym.cli.game.session import play_oracle
 
 
 class Episode(NamedTuple):
     """An episode that somebody played from the words alone.
 
     Attributes:
-        world: The world.
-        config: Its config.
+        world: The world, or an id.
+        config: Its config, or what changes that of the id.
         seed: The seed.
         lines: The commands of the first agent, parted by ``|``; the others wait.
     """
@@ -65,32 +65,45 @@ SHOWN = {
 """What the page of each world shows: its prompt and three observations, with a slip."""
 TRANSCRIPTS: dict[str, Episode] = {
     "The lost key": Episode(
-        "TextRoom",
-        {"scenario": "lost_key"},
-        1,
-        "go north|search clock|take brass key|go south|unlock desk|open desk|take old document",
+        "piase/TextRoom-LostKey-v3",
+        {},
+        2026,
+        "search bookshelf|go north|search clock|take brass key|south|"
+        "unlock desk with brass key|open desk|take document",
     ),
     "A medium quest": Episode(
-        "TextRoom",
-        {"rooms": 6, "depth": 3, "distractors": 4},
-        2,
-        "go south|go east|go east|take iron key|unlock cupboard|go west|go west|go north|"
-        "unlock oak door|open oak door|go east|take silver key|unlock desk|open desk|"
-        "take brass key|go east|go west|go west|go south|go east|go east|unlock cupboard|"
-        "open cupboard|take lantern",
+        "piase/TextRoom-Quest-Medium-v3",
+        {},
+        2026,
+        "go north|take silver key|unlock oak door|open oak door|go east|go west|go east|"
+        "go south|unlock desk|unlock dresser|open desk|take brass key|unlock dresser|"
+        "open dresser|take iron key|go north|unlock oak door|open oak door|go east|go south|"
+        "go east|take umbrella",
     ),
     "A hard quest": Episode(
-        "TextRoom",
-        {"rooms": 12, "depth": 6, "distractors": 10, "max_steps": 400},
-        1,
-        "open wardrobe|go east|go west|go south|take glass key|go east|go west|go north|"
-        "go east|unlock dresser|unlock trunk|unlock oak door|open oak door|go north|"
-        "open cupboard|go west|take brass key|unlock desk|open desk|take golden key|"
-        "go east|unlock pine door|open pine door|go east|unlock cedar door|go east|"
-        "take silver key|go west|unlock cedar door|go west|go south|unlock dresser|"
-        "unlock trunk|open trunk|take iron key|unlock dresser|open dresser|"
-        "take copper key|go north|go east|unlock cedar door|open cedar door|go south|"
-        "take teapot",
+        "piase/TextRoom-Quest-Hard-v3",
+        {},
+        2026,
+        "take compass|go south|go west|search wardrobe|take glass key|go north|go east|"
+        "unlock oak door|unlock desk|open desk|take copper key|unlock cupboard|"
+        "unlock oak door|open oak door|go east|take brass key|unlock pine door|"
+        "open pine door|go north|go north|take silver key|go east|open locker|"
+        "unlock cedar door|go to the conservatory|go west|go south|go to bedroom|go west|"
+        "unlock cupboard|open cupboard|take golden key|go east|go north|go north|go east|"
+        "unlock cedar door|open cedar door|go east|take teapot",
+    ),
+    "A key and a door": Episode(
+        "piase/GridWorld-DoorKey-8x8-v1",
+        {},
+        2027,
+        "south|south|interact|north|north|north|north|east|interact|east|east|east|east|east|"
+        "south|south|south|south|south",
+    ),
+    "A box pushed home": Episode(
+        "piase/PhysicsPlayground-Push-v1",
+        {},
+        2026,
+        "go to 0.75 -2.3|go to 0.7 -2.4|face red box|face zone|push 2.4",
     ),
 }
 """Whole episodes, by title."""
@@ -98,10 +111,7 @@ TRANSCRIPTS: dict[str, Episode] = {
 
 def messages(episode: Episode) -> list[str]:
     """Return the prompt, then each observation and the command that follows it in turn."""
-    fields = dict(episode.config)
-    if "scenario" in fields:
-        fields = dict(scenarios.load(fields["scenario"]).fields)
-    env = piase_gym.parallel_env(episode.world, view="text", actions="text", **fields)
+    env = piase_gym.parallel_env(episode.world, view="text", actions="text", **episode.config)
     shown, _ = env.reset(seed=episode.seed)
     me = env.agents[0]
     found = [env.instructions(me), shown[me]]
@@ -124,14 +134,25 @@ def in_words(name: str) -> str:
     )
 
 
+def _beside(episode: Episode) -> str:
+    """Say what the oracle needs, where its commands are steps, too."""
+    env = piase_gym.gym_env(episode.world)
+    if env.unwrapped.world.capabilities.continuous:
+        return ""
+    oracle = play_oracle(env, episode.seed)
+    return f"; the oracle, which knows all, needs {oracle.steps}" if oracle else ""
+
+
 def page() -> str:
     """Return the page of whole episodes, as Markdown."""
     parts = [
         "# Played from the words alone",
-        "Quests of TextRoom that somebody played who read the prompt and the observations and "
-        "nothing else, command by command. `docs/transcripts.py` plays them again.",
+        "Episodes that somebody played who read the prompt and the observations and nothing else, "
+        "command by command. `docs/transcripts.py` plays them again.",
     ]
     for title, episode in TRANSCRIPTS.items():
         _, *rest = messages(episode)
-        parts += [f"## {title}", "```text\n" + "\n\n".join(rest) + "\n```"]
+        count = len(episode.lines.split("|"))
+        head = f"`{episode.world}`, seed {episode.seed}: {count} commands{_beside(episode)}."
+        parts += [f"## {title}", head, "```text\n" + "\n\n".join(rest) + "\n```"]
     return "\n\n".join(parts) + "\n"

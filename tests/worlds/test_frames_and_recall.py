@@ -171,3 +171,34 @@ def test_texts_that_nobody_writes_are_refused() -> None:
 def test_where_everything_is_seen_there_is_no_recall(world: str, fields: dict[str, Any]) -> None:
     with pytest.raises(ConfigError, match="recall"):
         piase_gym.parallel_env(world, **{"recall": "map", **fields})
+
+
+def test_apples_and_waste_are_remembered_until_they_are_in_view_again() -> None:
+    fields: dict[str, Any] = {"game": "cleanup", "agents": 2, "timeout": 3, "waste_chance": 0.0}
+    env = piase_gym.parallel_env("SocialDilemma", recall="map", actions="text", **fields)
+    env.reset(seed=3)
+    record, side, codes = env.world.states[0], env.world.side, {"apple": 4, "waste": 6}
+    expected: dict[tuple[str, tuple[int, int]], int] = {}
+    gone = 0
+    lines = ("west", "west", "south", "clean", "east", "east", "north", "zap", "west", "clean")
+    for step in range(60):
+        x, y, turn = (int(record[name][0]) for name in ("x", "y", "heading"))
+        dx, dy = ((0, -1), (1, 0), (0, 1), (-1, 0))[turn]
+        other = None if record["out"][1] else (int(record["x"][1]), int(record["y"][1]))
+        window = [(n // 7, n % 7 - 3) for n in range(49 * (not record["out"][0]))]
+        for place in [(x + n * dx - k * dy, y + n * dy + k * dx) for n, k in window]:
+            if not all(0 <= at < 16 for at in place):
+                continue
+            hidden = place in ((x, y), other)
+            for kind, code in codes.items():
+                if record["cells"][place[1] * side + place[0]] == code and not hidden:
+                    expected[kind, place] = step
+                elif not hidden or kind == "apple":
+                    gone += expected.pop((kind, place), None) is not None
+        known = [m for m in env.facts("agent_0").remembered if m.name in codes]
+        old = {key: step - seen for key, seen in expected.items() if seen < step}
+        assert all(old[memory.name, memory.place] == memory.ago for memory in known)
+        assert len(known) >= min(15, len(old))
+        env.step({name: lines[step * (k + 3) % 10] for k, name in enumerate(env.agents)})
+    assert gone
+    assert len(expected) > 3

@@ -127,6 +127,7 @@ def test_walls_are_summed_up_and_read_back():
         ("left", "move west"),
         ("move forward", "move east"),
         ("northward", "move north"),
+        *((way[0], f"move {way}") for way in STEPS),
         ("do nothing", "stay"),
     ],
 )
@@ -311,6 +312,16 @@ def test_texts_and_prompts_are_good_english(name, config):
             lines = {a: env.admissible_commands(a) for a in env.agents}
             seen, *_ = env.step({a: lines[a][int(dice.integers(len(lines[a])))] for a in lines})
     assert not wrong
+
+
+def test_prompts_of_tag_say_who_chases_whom():
+    """Observations name agents and not their parts."""
+    env = parallel_env("GridWorld", layout="tag", agents=4, taggers=2, view="text")
+    told = "agent_0 and agent_1 are taggers; agent_2 and agent_3 are runners."
+    assert told in env.instructions("agent_3")
+    env = parallel_env("GridWorld", layout="tag", agents=2, taggers=1, view="text")
+    assert "agent_0 is a tagger; agent_1 is a runner." in env.instructions("agent_0")
+    assert "tagger" not in parallel_env("GridWorld", agents=2).instructions("agent_0")
 
 
 def test_nothing_is_told_of_what_is_not_in_play():
