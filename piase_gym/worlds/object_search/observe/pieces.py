@@ -31,6 +31,8 @@ MOST: Final = 16_384
 """So many pieces of a kind are remembered."""
 MOST_REPORTS: Final = 64
 """So many reports of an agent, which are read by all who hear them and hardly ever come back."""
+_LESS: Final = [bytes((max(0, number - 1),)) for number in range(256)]
+"""For each byte that of one less, as reports have 1 + x."""
 
 
 class Pieces(dict[bytes, str]):
@@ -80,8 +82,10 @@ class VectorTeller:
         seen = self._seen[things]
         if others.strip(b"\0"):
             seen += self._see_others(others)
-        said = [known[told] for known, told in zip(self._reports, told, strict=False) if told[0]]
-        return f"{self._heads[who + counts]}\nYou are at {here}{seen}{''.join(said)}"
+        for number, report in enumerate(told):
+            if report[0]:
+                seen += self._reports[number][report]
+        return f"{self._heads[who + counts]}\nYou are at {here}{seen}"
 
     def _head(self, data: bytes) -> str:
         """Write the first line."""
@@ -124,12 +128,11 @@ class VectorTeller:
 
     def _report(self, number: int, told: bytes) -> str:
         """Write what an agent has reported, after a line break."""
-        form, place = self.form, told[0] - 1
-        here = f"position {place}."
+        form = self.form
+        here = f"position {told[0] - 1}."
         if form.house:
-            here = self._here(bytes((place, *told[1:3])), told[3:6], told[POSE:])
-        seen = self._names[told[6:8]]
-        return f"\n{form.names[number]} says: {report_text(here, seen, form)}"
+            here = self._here(_LESS[told[0]] + told[1:3], told[3:6], told[POSE:])
+        return f"\n{form.names[number]} says: {report_text(here, self._names[told[6:8]], form)}"
 
     def _name(self, bits: bytes) -> str:
         """Write which objects are told of."""
