@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import functools
 from collections.abc import Callable
-from struct import unpack_from
+from struct import Struct
 from typing import Any, Final
 
 from piase_gym.worlds.grids.codes import HEADINGS, UNSEEN
@@ -31,6 +31,7 @@ MOST: Final = 16_384
 """So many pieces of a kind are remembered."""
 MOST_REPORTS: Final = 64
 """So many reports of an agent, which are read by all who hear them and hardly ever come back."""
+_DARK: Final = bytes((UNSEEN,))
 _LESS: Final = [bytes((max(0, number - 1),)) for number in range(256)]
 """For each byte that of one less, as reports have 1 + x."""
 
@@ -59,11 +60,12 @@ class VectorTeller:
     """
 
     def __init__(self, form: Form) -> None:
-        self.form = form
-        self._heads, self._spots = Pieces(self._head), Pieces(spot_text)
+        self.form, self._cut = form, Struct(form.parts).unpack_from
+        self._spots = Pieces(spot_text)
         self._stances, self._windows = Pieces(self._stance), Pieces(self._window)
         self._seen, self._names = Pieces(self._see), Pieces(self._name)
         numbers = range(len(form.names))
+        self._heads = [Pieces(functools.partial(self._head, n)) for n in numbers]
         self._others = [Pieces(functools.partial(self._other, n)) for n in numbers]
         self._reports = [Pieces(functools.partial(self._report, n), MOST_REPORTS) for n in numbers]
 
@@ -77,7 +79,7 @@ class VectorTeller:
         if isinstance(kept, tuple) or not form.by_pieces:
             given = kept if isinstance(kept, tuple) else (kept,)
             return text_of(facts_of(given[0], agent, form, *given[1:]), form)
-        window, *told, others, things, who, spot, turned, counts = unpack_from(form.parts, kept)
+        window, *told, others, things, size, spot, turned, counts = self._cut(kept)
         here = self._here(spot, turned, window) if window else f"position {spot[0]}."
         seen = self._seen[things]
         if others.strip(b"\0"):
@@ -85,15 +87,13 @@ class VectorTeller:
         for number, report in enumerate(told):
             if report[0]:
                 seen += self._reports[number][report]
-        return f"{self._heads[who + counts]}\nYou are at {here}{seen}"
+        return f"{self._heads[agent][size + counts]}\nYou are at {here}{seen}"
 
-    def _head(self, data: bytes) -> str:
+    def _head(self, number: int, data: bytes) -> str:
         """Write the first line."""
-        number, wide, high, total, *(low, over, least, most) = data
-        size, form = (wide, high), self.form
-        return head_text(
-            form, form.names[number], size, total, low + 256 * over, least + 256 * most
-        )
+        form, (wide, high, total, *counts) = self.form, data
+        steps, limit = counts[0] + 256 * counts[1], counts[2] + 256 * counts[3]
+        return head_text(form, form.names[number], (wide, high), total, steps, limit)
 
     def _here(self, spot: bytes, turned: bytes, window: bytes) -> str:
         """Write where somebody is and looks in a house, and what is ahead."""
@@ -108,7 +108,7 @@ class VectorTeller:
 
     def _window(self, codes: bytes) -> str:
         """Write what is ahead."""
-        dark = AREA - len(codes.lstrip(bytes((UNSEEN,))))
+        dark = AREA - len(codes.lstrip(_DARK))
         rows = [codes[i : i + SIDE] for i in range(dark - dark % SIDE, AREA, SIDE)]
         return rows_text(rows, self.form)
 
