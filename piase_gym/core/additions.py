@@ -11,6 +11,7 @@ makes: its facts have their fields, and its texts and vectors end with them, in 
 from __future__ import annotations
 
 import functools
+import re
 from abc import ABC, abstractmethod
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, replace
@@ -314,6 +315,13 @@ class ShowsAdditions:
             f"{self.name}: batches do not show the {part.field.replace('_', ' ')}; use "
             f"parallel_env, gymnasium.make or make_vec, or {part.setting}"
         )
+
+
+def split_text(text: str, start: re.Pattern[str]) -> tuple[str, list[str]]:
+    """Return a world's own text, and the lines from the first on that begins like an addition."""
+    lines = text.split("\n")
+    first = next((n for n, line in enumerate(lines) if start.match(line)), len(lines))
+    return "\n".join(lines[:first]), lines[first:]
 
 
 def _bounds(kind: Any) -> tuple[float, float]:

@@ -24,7 +24,7 @@ from typing import Any, ClassVar, NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
-from piase_gym.core.additions import Addition, Perceiving
+from piase_gym.core.additions import Addition, Perceiving, split_text
 from piase_gym.core.facts import Remembered
 from piase_gym.core.jsonable import jsonable
 from piase_gym.core.shared_memory import (
@@ -198,17 +198,16 @@ def parse_remembered(text: str, config: Any, parse: Callable[[str, Any], Any]) -
     Raises:
         TextParseError: If it ends otherwise, or the world does not write the rest.
     """
-    lines = text.split("\n")
-    first = next((n for n, line in enumerate(lines) if _START.match(line)), len(lines))
+    own, lines = split_text(text, _START)
     found: list[Remembered] = []
-    for line in lines[first:]:
+    for line in lines:
         match = _START.fullmatch(line.removesuffix("."))
         if match is None or not line.endswith(".") or int(match[1]) > OLDEST:
             raise TextParseError(f"cannot read {line[:80]!r} of what is remembered")
         found += [_read_item(item, int(match[1]), line) for item in items_of(match[2])]
     if found != sorted(found, key=_order) or len(found) > MOST:
-        raise TextParseError(f"{lines[first][:80]!r}: memories stand in order, {MOST} at most")
-    return replace(parse("\n".join(lines[:first]), config), remembered=tuple(found))
+        raise TextParseError(f"{lines[0][:80]!r}: memories stand in order, {MOST} at most")
+    return replace(parse(own, config), remembered=tuple(found))
 
 
 def _read_item(item: str, ago: int, line: str) -> Remembered:

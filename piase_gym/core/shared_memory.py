@@ -25,7 +25,7 @@ from typing import Any, ClassVar
 import numpy as np
 from numpy.typing import NDArray
 
-from piase_gym.core.additions import Addition, Perceiving
+from piase_gym.core.additions import Addition, Perceiving, split_text
 from piase_gym.core.commands import MAX_LINE
 from piase_gym.core.facts import SharedView
 from piase_gym.core.jsonable import jsonable
@@ -167,10 +167,8 @@ def parse_shared(text: str, config: Any, parse: Callable[[str, Any], Any]) -> An
     Raises:
         TextParseError: If it ends otherwise, or the world does not write the rest.
     """
-    lines = text.split("\n")
-    first = next((n for n, line in enumerate(lines) if _OBJECTS.fullmatch(line)), len(lines))
-    facts = parse("\n".join(lines[:first]), config)
-    return replace(facts, shared_memory=_read_view(lines[first:], config))
+    own, lines = split_text(text, _OBJECTS)
+    return replace(parse(own, config), shared_memory=_read_view(lines, config))
 
 
 def _read_view(lines: list[str], config: Any) -> SharedView:

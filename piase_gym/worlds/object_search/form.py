@@ -95,7 +95,7 @@ class Form:
         self.start = self.found + 2 * envelope.found
         window, reports = f"{self.told}s", f"{self.report}s" * (envelope.agents * envelope.channel)
         sights = f"{self.objects - self.others}s{self.found - self.objects}s{2 * envelope.found}x"
-        self.parts = f"{window}{reports}{sights}3s3s3s5s"
+        self.parts = f"{window}{reports}{sights}x2s3s3s5s"
         self.caption = self.start + SCALARS
         self.cell_names = tuple(TABLE.names.get(code, "") for code in range(AGENT))
         self.cell_codes = TABLE.codes

@@ -45,6 +45,7 @@ from piase_gym.worlds.object_search.manual import fault_sentence, manual
 from piase_gym.worlds.object_search.objects import objects
 from piase_gym.worlds.object_search.observe import pictures, text
 from piase_gym.worlds.object_search.observe.obstacles import in_the_way
+from piase_gym.worlds.object_search.observe.pieces import teller_of
 from piase_gym.worlds.object_search.observe.sight import KERNELS, enter_one
 
 _OF_AGENTS = "x y z heading pitch roll alive fate marks reports".split()
@@ -333,7 +334,7 @@ class ObjectSearch(ArrayWorld[ObjectSearchConfig, SearchFacts]):
 
     def text_writer(self) -> Callable[[Any, int], str]:
         """Return a writer of texts from vectors."""
-        return text.VectorTeller(self.form)
+        return teller_of(self.config)
 
     def facts(self, agent: int) -> SearchFacts:
         """Return what the agent may know now."""

@@ -37,6 +37,7 @@ from piase_gym.worlds.object_search.observe.camera import (
     MOST_CAMERAS,
     WIDTH,
 )
+from piase_gym.worlds.object_search.players.oracle import SearchOracle
 
 SIDE = 11
 HALL = {"width": SIDE, "height": SIDE, "room": 32, "furniture": 0.0}
@@ -362,6 +363,18 @@ def test_the_script_finds_everything_in_pictures() -> None:
             _, _, _, _, infos = env.step({name: team[name].act() for name in env.agents})
         assert {info["result"] for info in infos.values()} == {"won"}, seed
         env.close()
+
+
+@pytest.mark.parametrize("seed", [2_000_001, 2_000_005])
+def test_the_oracle_looks_from_elsewhere_where_a_picture_does_not_show(seed: int) -> None:
+    env = search(agents=2, max_steps=100)
+    env.reset(seed=seed)
+    oracle, world = SearchOracle(env.world), env.world
+    assert oracle.certificate(0) is None
+    while any(world.alive):
+        world.step([oracle.act(a) if world.alive[a] else None for a in range(2)])
+    assert world.result(0) == "won"
+    env.close()
 
 
 def test_the_truth_needs_a_few_pixels() -> None:

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import functools
+
 import numpy as np
 from numpy.typing import NDArray
 
@@ -27,19 +29,37 @@ def in_the_way(verb: str, vector: NDArray[np.uint8], form: Form) -> str:
         return "The line ends here."
     if verb not in _SEEN:
         return FAILURES[BLOCKED]
-    x, y, z, heading = vector[form.start + 3 : form.start + 7].tolist()
+    z, code = int(vector[form.start + 5]), int(vector[OWN - SIDE * (verb == "forward")])
+    return _thing(form, verb, z, code) or _agent(verb, vector, form)
+
+
+@functools.lru_cache(maxsize=256)
+def _thing(form: Form, verb: str, z: int, code: int) -> str | None:
+    """Say what of the house an agent on a level bumped into, or `None` if it was another agent.
+
+    Args:
+        form: What columns are called.
+        verb: What it tried.
+        z: Its level.
+        code: What fills the column that it wanted to be in.
+    """
     if verb == "move_up" and z == LEVELS - 1:
         return "There is no level above this one."
     if verb == "move_down" and z == 0:
         return "The floor is right below you."
-    dx, dy = AHEAD[HEADINGS[heading]] if verb == "forward" else (0, 0)
-    place = x + dx, y + dy, z + _SEEN[verb]
-    code = int(vector[OWN - SIDE if verb == "forward" else OWN])
     if code in (OUTSIDE, UNSEEN):
         return "The house ends here." if code == OUTSIDE else FAILURES[BLOCKED]
-    if HEIGHT[code] <= place[2]:
-        others = others_of(vector[form.others : form.objects].tolist(), form)
-        there = [other.name for other in others if other.position == place]
-        return f"{there[0]} is in the way." if there else "Another agent was in the way."
+    if HEIGHT[code] <= z + _SEEN[verb]:
+        return None
     noun = form.nouns.noun(form.cell_names[code])
     return f"{noun[0].upper()}{noun[1:]} is in the way."
+
+
+def _agent(verb: str, vector: NDArray[np.uint8], form: Form) -> str:
+    """Say which agent is in the cell that one wanted to be in, if it is still there."""
+    x, y, z, heading = vector[form.start + 3 : form.start + 7].tolist()
+    dx, dy = AHEAD[HEADINGS[heading]] if verb == "forward" else (0, 0)
+    place = x + dx, y + dy, z + _SEEN[verb]
+    others = others_of(vector[form.others : form.objects].tolist(), form)
+    there = [other.name for other in others if other.position == place]
+    return f"{there[0]} is in the way." if there else "Another agent was in the way."

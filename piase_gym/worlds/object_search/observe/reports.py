@@ -38,7 +38,6 @@ def pose_text(pose: Pose, below: str, form: Form) -> str:
     return f"{spot_text(pose.place)}, {stance}"
 
 
-@functools.lru_cache(maxsize=4096)
 def spot_text(cell: Place | bytes) -> str:
     """Write which cell of a house it is."""
     x, y, z = cell

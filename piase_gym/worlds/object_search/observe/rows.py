@@ -11,7 +11,6 @@ from __future__ import annotations
 import functools
 import re
 from collections.abc import Sequence
-from itertools import zip_longest
 from typing import Final
 
 from piase_gym.errors import TextParseError
@@ -25,6 +24,14 @@ AHEAD: Final = "straight ahead"
 ACROSS: Final = "all across"
 DARK: Final = "dark"
 BARE: Final = f"floor {ACROSS}"
+_WIDE: Final = [min(number, MIDDLE) for number in range(1, SIDE)]
+"""How many columns to each side lie ahead, of each row from the nearest on."""
+_AHEAD: Final = {
+    (first, last): f"\n{first if first == last else f'{first} to {last}'} ahead: "
+    for last in range(1, SIDE)
+    for first in range(1, last + 1)
+}
+"""How lines about rows begin."""
 
 
 def rows_text(rows: Sequence[Row], form: Form) -> str:
@@ -37,16 +44,17 @@ def rows_text(rows: Sequence[Row], form: Form) -> str:
             of codes as bytes (which is faster).
         form: What columns are called.
     """
-    told = [_row(form, min(n, MIDDLE), row) for n, row in enumerate(rows[-2::-1], 1)]
+    told = [_row(form, wide, row) for wide, row in zip(_WIDE, rows[-2::-1], strict=False)]
     while told and told[-1] == DARK:
         told.pop()
     first, last, lines = 1, len(told), []
-    for number, (words, farther) in enumerate(zip_longest(told, told[1:]), 1):
-        if words == farther:
+    for number, words in enumerate(told, 1):
+        if number < last and words == told[number]:
             continue
-        if words or number == last:
-            span = f"{first} to {number}" if words and first < number else f"{number}"
-            lines.append(f"\n{span} ahead: {words or BARE}.")
+        if words:
+            lines.append(f"{_AHEAD[first, number]}{words}.")
+        elif number == last:
+            lines.append(f"{_AHEAD[number, number]}{BARE}.")
         first = number + 1
     return "".join(lines)
 

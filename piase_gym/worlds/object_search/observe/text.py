@@ -2,10 +2,8 @@
 
 from __future__ import annotations
 
-import functools
 import re
-from dataclasses import dataclass, replace
-from struct import unpack_from
+from dataclasses import replace
 from typing import Any
 
 from piase_gym.core.commands import MAX_LINE
@@ -13,15 +11,12 @@ from piase_gym.core.mailbox import EVERYONE, Message
 from piase_gym.core.text_encoding import one_line, unescape
 from piase_gym.core.world import HINT_TEXT
 from piase_gym.worlds.describing import LONGEST_CAPTION
-from piase_gym.worlds.grids.codes import HEADINGS, UNSEEN
-from piase_gym.worlds.object_search.codes import LEVELS, PITCHES, ROLLS
+from piase_gym.worlds.grids.codes import HEADINGS
+from piase_gym.worlds.object_search.codes import LEVELS
 from piase_gym.worlds.object_search.config import ObjectSearchConfig
 from piase_gym.worlds.object_search.facts import (
     SearchFacts,
     Spoken,
-    facts_of,
-    objects_of,
-    other_of,
 )
 from piase_gym.worlds.object_search.form import (
     Form,
@@ -30,9 +25,8 @@ from piase_gym.worlds.object_search.form import (
     Place,
     Pose,
     form_of,
-    names_of,
 )
-from piase_gym.worlds.object_search.geometry import AREA, MIDDLE, OWN, SIDE
+from piase_gym.worlds.object_search.geometry import MIDDLE, SIDE
 from piase_gym.worlds.object_search.observe.reports import (
     NOTHING,
     POSE,
@@ -42,13 +36,9 @@ from piase_gym.worlds.object_search.observe.reports import (
     read_pose,
     read_report,
     read_window,
-    report_text,
     spot_text,
-    stance_text,
 )
 from piase_gym.worlds.object_search.observe.rows import ROW, rows_text
-from piase_gym.worlds.object_search.state import OTHER
-from piase_gym.worlds.object_search.state import POSE as REPORT
 from piase_gym.worlds.texts.letters import closing_lines
 from piase_gym.worlds.texts.lines import LineReader
 
@@ -61,19 +51,19 @@ def text_of(facts: SearchFacts, form: Form) -> str:
     else:
         here = f"position {pose[0]}."
     lines = [
-        _head(form, facts.agent, facts.size, facts.total, facts.steps, facts.limit),
+        head_text(form, facts.agent, facts.size, facts.total, facts.steps, facts.limit),
         f"You are at {here}",
-        f"You see {_seen(facts.objects, facts.caption is not None)}.",
+        f"You see {seen_text(facts.objects, facts.caption is not None)}.",
     ]
     if facts.caption is not None:
         lines.append(f"Caption: {one_line(facts.caption)}")
     if facts.found is not None:
         lines.append(f"The team has found {list_names(facts.found)}.")
-    lines += map(_other, facts.others)
+    lines += map(other_text, facts.others)
     return "\n".join([*lines, *closing_lines(facts)])
 
 
-def _head(form: Form, name: str, size: Place, total: int, steps: int, limit: int) -> str:
+def head_text(form: Form, name: str, size: Place, total: int, steps: int, limit: int) -> str:
     """Write who an agent is, where it is to search for how much, and how far the episode is."""
     line = f"on a line of {size[0]} positions"
     place = f"in a house of {size[0]} by {size[1]}" if form.house else line
@@ -87,7 +77,7 @@ def words_line(letter: Message) -> str:
     return f"{letter.sender} {to}: {one_line(letter.message)}"
 
 
-def _seen(objects: tuple[Found, ...], in_picture: bool) -> str:
+def seen_text(objects: tuple[Found, ...], in_picture: bool) -> str:
     """Write what is in sight, in a house or a picture with where it is."""
     if not objects:
         return NOTHING
@@ -98,95 +88,7 @@ def _seen(objects: tuple[Found, ...], in_picture: bool) -> str:
     return "; ".join(f"{name} at column {place[0]}, row {place[1]}" for name, place in objects)
 
 
-@dataclass(frozen=True)
-class VectorTeller:
-    """Writes texts from kept vectors; (vector, hint) or (vector, hint, caption) may be kept too."""
-
-    form: Form
-
-    def __call__(self, kept: Any, agent: int) -> str:
-        """Write the text of the moment in which the vector was kept.
-
-        It is the text of `text_of`, of pieces that are remembered by the bytes they stand for.
-        """
-        form = self.form
-        if isinstance(kept, tuple) or not form.by_pieces:
-            given = kept if isinstance(kept, tuple) else (kept,)
-            return text_of(facts_of(given[0], agent, form, *given[1:]), form)
-        window, *told, others, things, who, spot, turned, counts = unpack_from(form.parts, kept)
-        head, here = _head_of_bytes(form, who, counts), _here_of_bytes(form, spot, turned, window)
-        seen = _seen_of_bytes(form, things)
-        if others.strip(b"\0"):
-            seen += _others_of_bytes(form, others)
-        said = [_report_of_bytes(form, n, report) for n, report in enumerate(told) if report[0]]
-        return f"{head}\nYou are at {here}{seen}{''.join(said)}"
-
-
-@functools.lru_cache(maxsize=16384)
-def _head_of_bytes(form: Form, who: bytes, counts: bytes) -> str:
-    """Write the first line."""
-    (number, *size), (total, *limits) = who, counts
-    steps, limit = limits[0] + 256 * limits[1], limits[2] + 256 * limits[3]
-    return _head(form, form.names[number], tuple(size), total, steps, limit)
-
-
-def _here_of_bytes(form: Form, spot: bytes, turned: bytes, window: bytes) -> str:
-    """Write where somebody is and looks, and what is ahead."""
-    if not form.house:
-        return f"position {spot[0]}."
-    stance = _stance_of_bytes(form, turned, window[OWN])
-    return f"{spot_text(spot)}, {stance}{_window_of_bytes(form, window)}"
-
-
-@functools.lru_cache(maxsize=1024)
-def _stance_of_bytes(form: Form, turned: bytes, below: int) -> str:
-    """Write what a pose says beside the place: what is below, heading, pitch and roll."""
-    heading, pitch, roll = turned
-    return stance_text(form.cell_names[below], HEADINGS[heading], PITCHES[pitch], ROLLS[roll], form)
-
-
-@functools.lru_cache(maxsize=16384)
-def _window_of_bytes(form: Form, codes: bytes) -> str:
-    """Write what is ahead."""
-    dark = AREA - len(codes.lstrip(bytes((UNSEEN,))))
-    return rows_text([codes[i : i + SIDE] for i in range(dark - dark % SIDE, AREA, SIDE)], form)
-
-
-@functools.lru_cache(maxsize=4096)
-def _seen_of_bytes(form: Form, places: bytes) -> str:
-    """Write which objects are in sight, after a line break."""
-    return f"\nYou see {_seen(objects_of(places, form), False)}."
-
-
-def _others_of_bytes(form: Form, places: bytes) -> str:
-    """Write which agents are in sight, each after a line break."""
-    pieces = [(n, places[OTHER * n : OTHER * (n + 1)]) for n in range(len(form.names))]
-    return "".join([_other_of_bytes(form, n, piece) for n, piece in pieces if piece[0]])
-
-
-@functools.lru_cache(maxsize=16384)
-def _other_of_bytes(form: Form, number: int, place: bytes) -> str:
-    """Write where an agent is seen, after a line break."""
-    return f"\n{_other(other_of(number, place, form))}"
-
-
-@functools.lru_cache(maxsize=64)  # read by all who hear it, and hardly ever again
-def _report_of_bytes(form: Form, number: int, told: bytes) -> str:
-    """Write what an agent has reported, after a line break."""
-    spot = bytes((told[0] - 1, *told[1:3]))
-    here = _here_of_bytes(form, spot, told[3:6], told[REPORT:])
-    return (
-        f"\n{form.names[number]} says: {report_text(here, _names_of_bytes(form, told[6:8]), form)}"
-    )
-
-
-@functools.lru_cache(maxsize=4096)
-def _names_of_bytes(form: Form, bits: bytes) -> str:
-    """Write which objects are told of."""
-    return list_names(names_of(bits, form))
-
-
-def _other(seen: Other) -> str:
+def other_text(seen: Other) -> str:
     """Write where another agent is seen."""
     return f"{seen.name} is at {spot_text(seen.position)}, facing {seen.heading}."
 

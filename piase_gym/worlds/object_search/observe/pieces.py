@@ -1,0 +1,145 @@
+"""Texts of ObjectSearch straight from vectors, of pieces that are written once.
+
+What `text.text_of` writes of the facts of a vector is written here of its bytes, with the same
+words. Most pieces look like others before, so each is remembered by the bytes that it stands for.
+"""
+
+from __future__ import annotations
+
+import functools
+from collections.abc import Callable
+from struct import Struct
+from typing import Any, Final
+
+from piase_gym.worlds.grids.codes import HEADINGS, UNSEEN
+from piase_gym.worlds.object_search.codes import PITCHES, ROLLS
+from piase_gym.worlds.object_search.config import ObjectSearchConfig
+from piase_gym.worlds.object_search.facts import facts_of, objects_of, other_of
+from piase_gym.worlds.object_search.form import Form, form_of, names_of
+from piase_gym.worlds.object_search.geometry import AREA, OWN, SIDE
+from piase_gym.worlds.object_search.observe.reports import (
+    list_names,
+    report_text,
+    spot_text,
+    stance_text,
+)
+from piase_gym.worlds.object_search.observe.rows import rows_text
+from piase_gym.worlds.object_search.observe.text import head_text, other_text, seen_text, text_of
+from piase_gym.worlds.object_search.state import OTHER, POSE
+
+MOST: Final = 16_384
+"""So many pieces of a kind are remembered."""
+MOST_REPORTS: Final = 64
+"""So many reports of an agent, which are read by all who hear them and hardly ever come back."""
+_DARK: Final = bytes((UNSEEN,))
+_LESS: Final = [bytes((max(0, number - 1),)) for number in range(256)]
+"""For each byte that of one less, as reports have 1 + x."""
+
+
+class Pieces(dict[bytes, str]):
+    """Pieces of text by the bytes that they stand for, written when they are first asked for."""
+
+    def __init__(self, write: Callable[[bytes], str], most: int = MOST) -> None:
+        """Remember nothing yet."""
+        super().__init__()
+        self._write, self._most = write, most
+
+    def __missing__(self, data: bytes) -> str:
+        """Write a piece."""
+        if len(self) >= self._most:
+            self.clear()
+        self[data] = found = self._write(data)
+        return found
+
+
+class VectorTeller:
+    """Writes texts from kept vectors; (vector, hint) or (vector, hint, caption) may be kept too.
+
+    Args:
+        form: Where things lie in the vectors.
+    """
+
+    def __init__(self, form: Form) -> None:
+        self.form, self._cut = form, Struct(form.parts).unpack_from
+        self._spots = Pieces(spot_text)
+        self._stances, self._windows = Pieces(self._stance), Pieces(self._window)
+        self._seen, self._names = Pieces(self._see), Pieces(self._name)
+        numbers = range(len(form.names))
+        self._heads = [Pieces(functools.partial(self._head, n)) for n in numbers]
+        self._others = [Pieces(functools.partial(self._other, n)) for n in numbers]
+        self._reports = [Pieces(functools.partial(self._report, n), MOST_REPORTS) for n in numbers]
+
+    def __reduce__(self) -> Any:
+        """Copy and pickle without what is remembered."""
+        return teller_of, (self.form.config,)
+
+    def __call__(self, kept: Any, agent: int) -> str:
+        """Write the text of the moment in which the vector was kept."""
+        form = self.form
+        if isinstance(kept, tuple) or not form.by_pieces:
+            given = kept if isinstance(kept, tuple) else (kept,)
+            return text_of(facts_of(given[0], agent, form, *given[1:]), form)
+        window, *told, others, things, size, spot, turned, counts = self._cut(kept)
+        here = self._here(spot, turned, window) if window else f"position {spot[0]}."
+        seen = self._seen[things]
+        if others.strip(b"\0"):
+            seen += self._see_others(others)
+        for number, report in enumerate(told):
+            if report[0]:
+                seen += self._reports[number][report]
+        return f"{self._heads[agent][size + counts]}\nYou are at {here}{seen}"
+
+    def _head(self, number: int, data: bytes) -> str:
+        """Write the first line."""
+        form, (wide, high, total, *counts) = self.form, data
+        steps, limit = counts[0] + 256 * counts[1], counts[2] + 256 * counts[3]
+        return head_text(form, form.names[number], (wide, high), total, steps, limit)
+
+    def _here(self, spot: bytes, turned: bytes, window: bytes) -> str:
+        """Write where somebody is and looks in a house, and what is ahead."""
+        stance = self._stances[turned + window[OWN : OWN + 1]]
+        return f"{self._spots[spot]}, {stance}{self._windows[window]}"
+
+    def _stance(self, data: bytes) -> str:
+        """Write heading, pitch and roll, and what is below."""
+        heading, pitch, roll, below = data
+        turned = HEADINGS[heading], PITCHES[pitch], ROLLS[roll]
+        return stance_text(self.form.cell_names[below], *turned, self.form)
+
+    def _window(self, codes: bytes) -> str:
+        """Write what is ahead."""
+        dark = AREA - len(codes.lstrip(_DARK))
+        rows = [codes[i : i + SIDE] for i in range(dark - dark % SIDE, AREA, SIDE)]
+        return rows_text(rows, self.form)
+
+    def _see(self, places: bytes) -> str:
+        """Write which objects are in sight, after a line break."""
+        return f"\nYou see {seen_text(objects_of(places, self.form), False)}."
+
+    def _see_others(self, places: bytes) -> str:
+        """Write which agents are in sight, each after a line break."""
+        at = range(0, len(places), OTHER)
+        pairs = zip(self._others, at, strict=True)
+        return "".join([known[places[i : i + OTHER]] for known, i in pairs if places[i]])
+
+    def _other(self, number: int, place: bytes) -> str:
+        """Write where an agent is seen, after a line break."""
+        return f"\n{other_text(other_of(number, place, self.form))}"
+
+    def _report(self, number: int, told: bytes) -> str:
+        """Write what an agent has reported, after a line break."""
+        form = self.form
+        here = f"position {told[0] - 1}."
+        if form.house:
+            here = self._here(_LESS[told[0]] + told[1:3], told[3:6], told[POSE:])
+        return f"\n{form.names[number]} says: {report_text(here, self._names[told[6:8]], form)}"
+
+    def _name(self, bits: bytes) -> str:
+        """Write which objects are told of."""
+        return list_names(names_of(bits, self.form))
+
+
+@functools.lru_cache(maxsize=64)
+def teller_of(config: ObjectSearchConfig) -> VectorTeller:
+    """Return the writer of a config's texts; of the last few it is the same object each time."""
+    return VectorTeller(form_of(config))
