@@ -2,7 +2,7 @@
 
 ``python -m piase_gym.benchmarks.studies.solve --out benchmarks/studies/measured/solve.json`` trains
 each of `TASKS` through ``piase train``'s own code and plays the policies on the held-out seeds,
-with drawn actions.
+with drawn actions. Trainings are jobs (``--workers``, ``--ray``), and go on where they stopped.
 """
 
 from __future__ import annotations
@@ -11,16 +11,17 @@ import argparse
 import shlex
 import sys
 import tempfile
+from dataclasses import dataclass
 from itertools import product
 from pathlib import Path
 from typing import Any
-
-from rich.console import Console
 
 from piase_gym.agents import make_agent
 from piase_gym.benchmarks.evaluation.evaluate import versions
 from piase_gym.benchmarks.evaluation.protocol import SEEDS
 from piase_gym.benchmarks.evaluation.statistics import wilson
+from piase_gym.benchmarks.studies.jobs import Line, add_backend, do_all, read_once
+from piase_gym.core.digest import digest_json
 from piase_gym.core.files import write_json
 from piase_gym.training.evaluation import success
 from piase_gym.training.train import TrainSettings, train
@@ -46,8 +47,38 @@ def solve(settings: TrainSettings, folder: Path) -> dict[str, Any]:
     }
 
 
+@dataclass(frozen=True)
+class Job:
+    """A training and its judgement."""
+
+    settings: TrainSettings
+
+    @property
+    def key(self) -> str:
+        """The hash of everything that the result depends on."""
+        return digest_json(self.settings.model_dump(mode="json"))
+
+    def __str__(self) -> str:
+        """Name the task and the seed."""
+        return f"{self.settings.task}, seed {self.settings.seed}"
+
+
+def perform(job: Job) -> dict[str, Any]:
+    """Do a job; returns its line."""
+    with tempfile.TemporaryDirectory() as folder:
+        return {"key": job.key, **solve(job.settings, Path(folder, "run"))}
+
+
+def told(line: Line) -> str:
+    """Say in words what came of a job."""
+    settings, (low, high) = line["settings"], line["wilson95"]
+    words = f"{line['success']:.1%} [{low:.1%}, {high:.1%}] on held-out seeds"
+    cost = f"{line['steps']:,} steps, {line['cpu_seconds']:.0f} CPU-seconds"
+    return f"{settings['task']}, seed {settings['seed']}: {words}; {cost}"
+
+
 def main() -> None:
-    """Train every task once a seed, and write down each result as it comes."""
+    """Train every task once a seed; each result is a line of a file beside the summary."""
     parser = argparse.ArgumentParser(description=str(__doc__).split("\n")[0])
     parser.add_argument("--tasks", nargs="+", default=list(TASKS))
     parser.add_argument("--algo", default="maskable_ppo")
@@ -55,21 +86,18 @@ def main() -> None:
     parser.add_argument("--steps", type=int, default=3_000_000)
     parser.add_argument("--stop-at", type=float, help="success on the dev seeds to stop at")
     parser.add_argument("--out", type=Path, required=True)
+    add_backend(parser)
     options = parser.parse_args()
+    fields = {"algo": options.algo, "steps": options.steps, "stop_at": options.stop_at}
+    places = product(options.tasks, options.seeds)
+    jobs = [Job(TrainSettings(task=task, seed=seed, **fields)) for task, seed in places]
+    lines = options.out.with_suffix(".jsonl")
+    do_all(jobs, perform, lines, told, options.workers, options.ray)
+    done = {line["key"]: line for line in read_once(lines)}
     command = shlex.join(["python", "-m", "piase_gym.benchmarks.studies.solve", *sys.argv[1:]])
     kept = {name: versions()[name] for name in ("piase_gym", "python", "torch")}
-    found: dict[str, Any] = {"command": command, "versions": kept, "runs": []}
-    for task, seed in product(options.tasks, options.seeds):
-        given = {"task": task, "algo": options.algo, "seed": seed, "steps": options.steps}
-        settings = TrainSettings(**given, stop_at=options.stop_at)
-        with tempfile.TemporaryDirectory() as folder:
-            row = solve(settings, Path(folder, "run"))
-        found["runs"].append(row)
-        write_json(options.out, found)
-        low, high = row["wilson95"]
-        words = f"{row['success']:.1%} [{low:.1%}, {high:.1%}] on held-out seeds"
-        cost = f"{row['steps']:,} steps, {row['cpu_seconds']:.0f} CPU-seconds"
-        Console().print(f"{task}, seed {seed}: {words}; {cost}", soft_wrap=True)
+    runs = [{name: done[job.key][name] for name in done[job.key] if name != "key"} for job in jobs]
+    write_json(options.out, {"command": command, "versions": kept, "runs": runs})
 
 
 if __name__ == "__main__":

@@ -173,7 +173,9 @@ def test_one_director_decides_for_environments_on_all_nodes(nodes: Nodes) -> Non
         for slot in range(3):
             players.append(make.remote(slot))
             ray.get(players[-1].play.remote(0))  # they begin in this order
-        used = set(ray.get([player.play.remote(8) for player in players]))
+        used = set[str]()
+        for _ in range(8):  # in rounds: who is slow would else have all others wait for a decision
+            used |= set(ray.get([player.play.remote(1) for player in players]))
         told = ray.get(director.report.remote())
     finally:
         ray.shutdown()
