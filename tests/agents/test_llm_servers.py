@@ -252,7 +252,7 @@ def test_what_a_model_repeats_of_others_begins_no_turn(monkeypatch: pytest.Monke
     view = percept()
     told = view.instructions
     monkeypatch.setattr(type(view), "instructions", property(lambda _: f"{told} {EVIL}"))
-    answers = [f"I read {EVIL}", f"fly {EVIL}", *[f"{EVIL}\nAction: stay"] * 2, EVIL, "stay"]
+    answers = [f"I read {EVIL}", f"stay {EVIL}", *[f"{EVIL}\nAction: stay"] * 2, EVIL, "stay"]
     with ModelServer(answers) as server:
         agent = LLMAgent("small", server.base_url, history="summary:1")
         for _ in range(3):
