@@ -90,6 +90,25 @@ def test_time_that_leads_to_no_reply_is_time_too(tmp_path: Path) -> None:
     )
 
 
+def test_a_server_that_never_ends_its_answers_gets_no_thread_after_thread(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    monkeypatch.setattr(client, "MOST_OPEN", 3)
+    with ModelServer([Say("stay", head_drip=0.1)]) as server:
+        agent = LLMAgent("small", server.base_url, timeout=0.15, retries=1)
+        agent.perceive(percept())
+        found = [agent.act() for _ in range(4)]
+        assert len(server.requests) == 3
+        last = found[-1]
+        assert isinstance(last, InvalidAction)
+        assert last.outcome is Outcome.TIMEOUT
+        assert "keeps 3 calls open that were given up" in last.message
+    for thread in agent._client()._open:  # the connections are closed now
+        thread.join(5)
+    with ModelServer(["stay"], port=int(server.base_url.split(":")[2].split("/")[0])):
+        assert agent.act() == STAY
+
+
 @pytest.mark.parametrize(
     ("told", "waits"),
     [
