@@ -17,6 +17,7 @@ from piase_gym.agents.llm import Budget, Failure, Replies, ReplyFile, Usage, cli
 from piase_gym.agents.llm.client import size_of
 from piase_gym.agents.llm.replies import failure_value
 from piase_gym.core.commands import Command, InvalidAction, Outcome
+from piase_gym.errors import ConfigError
 from piase_gym.testing.model_server import ModelServer, Say
 from tests.helpers.models import KEY, asked, percept
 
@@ -163,6 +164,24 @@ def test_nothing_of_a_key_is_kept_however_it_is_written(say: Say, tmp_path: Path
     for part in (KEY, KEY[:9], KEY[-9:], "secret-0"):
         assert part not in plainly
     assert "[key]" in kept
+
+
+@pytest.mark.parametrize(
+    "settings",
+    [
+        {"base_url": f"http://127.0.0.1:1/{KEY}/v1"},
+        {"extra": {"metadata": {"api_key": KEY}}},
+        {"model": f"small-{KEY}"},
+    ],
+)
+def test_a_key_does_not_stand_where_logs_show_it(settings: dict[str, Any]) -> None:
+    given = {"model": "small", "base_url": "http://127.0.0.1:1/v1", **settings}
+    agent = LLMAgent(api_key=KEY, **given)
+    with pytest.raises(ConfigError, match="has the key in it") as error:
+        agent.check()
+    assert KEY not in str(error.value)
+    LLMAgent(api_key="another-key-of-mine", **given).check()
+    LLMAgent("ollama", "http://ollama:11434/v1", api_key="ollama").check()
 
 
 # -- budgets ------------------------------------------------------------------------------
