@@ -103,8 +103,8 @@ __all__ = [
 
 RANDOM_PARTS = frozenset({"seed", "keys", "counters", "streams", "channel", "luck"})
 """What states call their seeds and random streams."""
-LogEntry = tuple[str, str, Mapping[str, Any]]
-"""A line that somebody has for logs: the agent whom it concerns, the event type, the data."""
+LogEntry = tuple[str | None, str, Mapping[str, Any]]
+"""A line for logs: the agent whom it concerns, if it is one, the event type, the data."""
 
 
 class World(ABC, Generic[C, F]):

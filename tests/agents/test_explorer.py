@@ -413,7 +413,7 @@ PLACES: list[Any] = [0, [1, 2], "attic"]
 @pytest.mark.parametrize(
     ("text", "places"),
     [
-        (memory_text((2, 3), ["cup"], "go", "it was found at position 9"), [(2, 3)]),
+        (memory_text((2, 3), ["cup"], "go", "two found it at position 9"), [(2, 3)]),
         (memory_text("the long hall", [], "go"), ["the long hall"]),
         (told_by_others("I found cup at position [1, 2]", "found a at position attic!"), PLACES),
         (told_by_others("go and look at position 3", "I saw the cup at position 4"), [0]),

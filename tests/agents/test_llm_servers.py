@@ -17,6 +17,7 @@ from piase_gym.agents.llm import Budget, Failure, Replies, ReplyFile, Usage, cli
 from piase_gym.agents.llm.client import size_of
 from piase_gym.agents.llm.replies import failure_value
 from piase_gym.core.commands import Command, InvalidAction, Outcome
+from piase_gym.errors import ConfigError
 from piase_gym.testing.model_server import ModelServer, Say
 from tests.helpers.models import KEY, asked, percept
 
@@ -90,6 +91,25 @@ def test_time_that_leads_to_no_reply_is_time_too(tmp_path: Path) -> None:
     )
 
 
+def test_a_server_that_never_ends_its_answers_gets_no_thread_after_thread(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    monkeypatch.setattr(client, "MOST_OPEN", 3)
+    with ModelServer([Say("stay", head_drip=0.1)]) as server:
+        agent = LLMAgent("small", server.base_url, timeout=0.15, retries=1)
+        agent.perceive(percept())
+        found = [agent.act() for _ in range(4)]
+        assert len(server.requests) == 3
+        last = found[-1]
+        assert isinstance(last, InvalidAction)
+        assert last.outcome is Outcome.TIMEOUT
+        assert "keeps 3 calls open that were given up" in last.message
+    for thread in agent._client()._open:  # the connections are closed now
+        thread.join(5)
+    with ModelServer(["stay"], port=int(server.base_url.split(":")[2].split("/")[0])):
+        assert agent.act() == STAY
+
+
 @pytest.mark.parametrize(
     ("told", "waits"),
     [
@@ -144,6 +164,24 @@ def test_nothing_of_a_key_is_kept_however_it_is_written(say: Say, tmp_path: Path
     for part in (KEY, KEY[:9], KEY[-9:], "secret-0"):
         assert part not in plainly
     assert "[key]" in kept
+
+
+@pytest.mark.parametrize(
+    "settings",
+    [
+        {"base_url": f"http://127.0.0.1:1/{KEY}/v1"},
+        {"extra": {"metadata": {"api_key": KEY}}},
+        {"model": f"small-{KEY}"},
+    ],
+)
+def test_a_key_does_not_stand_where_logs_show_it(settings: dict[str, Any]) -> None:
+    given = {"model": "small", "base_url": "http://127.0.0.1:1/v1", **settings}
+    agent = LLMAgent(api_key=KEY, **given)
+    with pytest.raises(ConfigError, match="has the key in it") as error:
+        agent.check()
+    assert KEY not in str(error.value)
+    LLMAgent(api_key="another-key-of-mine", **given).check()
+    LLMAgent("ollama", "http://ollama:11434/v1", api_key="ollama").check()
 
 
 # -- budgets ------------------------------------------------------------------------------
@@ -252,7 +290,7 @@ def test_what_a_model_repeats_of_others_begins_no_turn(monkeypatch: pytest.Monke
     view = percept()
     told = view.instructions
     monkeypatch.setattr(type(view), "instructions", property(lambda _: f"{told} {EVIL}"))
-    answers = [f"I read {EVIL}", f"fly {EVIL}", *[f"{EVIL}\nAction: stay"] * 2, EVIL, "stay"]
+    answers = [f"I read {EVIL}", f"stay {EVIL}", *[f"{EVIL}\nAction: stay"] * 2, EVIL, "stay"]
     with ModelServer(answers) as server:
         agent = LLMAgent("small", server.base_url, history="summary:1")
         for _ in range(3):

@@ -20,6 +20,7 @@ from piase_gym.agents.llm import Budget, VisionModel
 from piase_gym.agents.llm.replies import REPLY_EVENT
 from piase_gym.agents.llm.vision import data_url
 from piase_gym.errors import ConfigError, ModelError, UnknownNameError
+from piase_gym.runs.manifest import rebuild
 from piase_gym.simulation import Exploration
 from piase_gym.testing.model_server import ModelServer, Request, Say, pictures_of
 from piase_gym.worlds import describing
@@ -294,6 +295,8 @@ def test_an_exploration_by_a_vision_model_is_replayed_offline(
     assert [e["event_data"]["outcome"] for e in replies].count("timeout") == 1
     assert replies[0]["event_data"]["completion_tokens"] > 0
     assert "base64" not in log.read_text("utf-8")
+    kinds = [event["event_data"].get("kind") for event in runs.read(log)]
+    assert kinds.index(describing.PICTURE) < kinds.index("step")  # also of an episode without steps
 
     def nobody(palette: Palette) -> Any:
         raise AssertionError("a replay asks no describer")
@@ -303,6 +306,10 @@ def test_an_exploration_by_a_vision_model_is_replayed_offline(
     monkeypatch.delitem(describing._DESCRIBERS, "eye")
     assert runs.replay(log).verdict == "sound"  # here nobody knows the name
     assert runs.validate(log).ok
+    with describing.recalling({}):
+        world = rebuild(runs.read(log).manifest)
+    world.check_config(world.config)
+    world.close()
     with pytest.raises(UnknownNameError, match="describer"):
         piase_gym.parallel_env("ObjectSearch", backend="camera", describer="eye")
     text = log.read_text("utf-8")

@@ -25,6 +25,8 @@ from piase_gym.errors import ConfigError, need
 
 PREFIX = "llm"
 """The prefix of the names of language models: ``llm:MODEL@URL``."""
+SHORT = 16
+"""What is sent as a key to servers of one's own has fewer characters than any real one."""
 
 
 @dataclass(frozen=True)
@@ -119,13 +121,17 @@ class ModelCaller:
 
         Raises:
             MissingExtraError: If `openai` is not installed.
-            ConfigError: If there is no key.
+            ConfigError: If there is no key, or it stands where logs would show it.
         """
         need("openai", "a language model (llm:MODEL@URL)", "llm")
         self._find_key()
 
     def _find_key(self) -> str:
-        return self._key.value if self._key else find_key(self.base_url, self.key_env)
+        key = self._key.value if self._key else find_key(self.base_url, self.key_env)
+        for name in ("model", "base_url", "extra"):
+            if len(key) >= SHORT and key in str(getattr(self, name)):  # not "ollama" at ollama:80
+                raise ConfigError(f"the {name} has the key in it, which logs would show")
+        return key
 
     def _client(self) -> Client:
         """Return the client, which all who ask the same endpoint share."""

@@ -34,6 +34,8 @@ MAX_BYTES = 4_000_000
 """Longest reply of a server that is taken in."""
 LONGEST_WAIT = 20.0
 """Most seconds before a call is tried again."""
+MOST_OPEN = 256
+"""Most calls that are given up and that the server keeps open; nothing more is asked then."""
 MOST_TOKENS = 10**9
 """A server that tells more tokens of a call is not believed."""
 PART = 8
@@ -150,6 +152,7 @@ class Client:
         openai = need("openai", "a language model (llm:MODEL@URL)", "llm")
         self._openai, self._key = openai, key
         self._timeout, self._retries = timeout, retries
+        self._open: list[threading.Thread] = []
         self.where = base_url or "https://api.openai.com/v1"
         self._client = openai.OpenAI(
             base_url=self.where,
@@ -186,13 +189,20 @@ class Client:
         The library's limits hold for each read, and a server may send byte after byte.
         """
         found: list[Tried] = []
+        self._open = [call for call in self._open if call.is_alive()]
+        if len(self._open) >= MOST_OPEN:
+            told = f"{self.where} keeps {len(self._open)} calls open that were given up"
+            return Failure(Outcome.TIMEOUT, told), None
         late = Failure(Outcome.TIMEOUT, f"{self.where} gave no answer in {self._timeout:g} s")
         thread = threading.Thread(
             target=lambda: found.append(self._call(request, late)), name="llm-call", daemon=True
         )
         thread.start()
         thread.join(self._timeout)
-        return found[0] if found else (late, 0.0)
+        if found:
+            return found[0]
+        self._open = [*self._open, thread]
+        return late, 0.0
 
     def _call(self, request: Mapping[str, Any], late: Failure) -> Tried:
         """Make one call: its reply, or its failure and how long to wait before the next.

@@ -16,7 +16,15 @@ from piase_gym.core.commands import Command, InvalidAction, Outcome, Result, Ver
 from piase_gym.core.mailbox import EVERYONE, ChannelRules, Mailbox
 from piase_gym.core.rng import Stream, StreamId
 from piase_gym.core.surroundings import Surroundings
-from piase_gym.core.world import Capabilities, DecodedAction, Manual, StepResult, World, shared
+from piase_gym.core.world import (
+    Capabilities,
+    DecodedAction,
+    LogEntry,
+    Manual,
+    StepResult,
+    World,
+    shared,
+)
 from piase_gym.errors import MissingExtraError, PiaseError, UnsupportedError, WindowError
 from piase_gym.worlds.describing import Describer, Picture, describer, tidy
 from piase_gym.worlds.screen_search import facts as views
@@ -282,6 +290,11 @@ class ScreenSearch(World[ScreenSearchConfig, ScreenSearchFacts]):
             return
         self.state_of.captions[number] = described.caption
         self.state_of.objects[number] = views.sightings(described, height, width)
+
+    def log_entries(self) -> Sequence[LogEntry]:
+        """Return and forget what a model has said of windows, which several agents may share."""
+        drain = getattr(self._describe, "log_entries", tuple)
+        return [(None, *entry) for entry in drain()]
 
     def _note_found(self, rewards: list[float], notes: dict[int, dict[str, Any]]) -> None:
         """Note what agents see for the first time, and reward what is new for all."""

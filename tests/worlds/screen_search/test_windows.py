@@ -328,6 +328,22 @@ def test_configs_that_are_refused(config: dict[str, Any], words: str) -> None:
         search(**config)
 
 
+def test_replies_of_a_model_are_lines_for_logs() -> None:
+    class Model:
+        """Has said something."""
+
+        def __call__(self, picture: Picture) -> Description:
+            raise NotImplementedError
+
+        def log_entries(self) -> list[tuple[str, dict[str, Any]]]:
+            return [("LLM_REPLY_RECEIVED", {"text": "a window"})]
+
+    register_describer("model", lambda palette: Model())
+    env = search(window="a", describer="model")
+    assert env.world.log_entries() == [(None, "LLM_REPLY_RECEIVED", {"text": "a window"})]
+    assert search(window="a").world.log_entries() == []
+
+
 def test_an_unknown_describer_is_refused() -> None:
     with pytest.raises(UnknownNameError, match="'colors'; did you mean 'colours'"):
         search(window="a", describer="colors")
