@@ -135,10 +135,11 @@ def text_rate(
         for _ in range(steps):
             env.step(acts[given % len(acts)])
             given += 1
-            if not env.agents:
-                ended = time.process_time()
-                env.reset()
-                start += (time.process_time() - ended) * alone
+            if env.agents:
+                continue
+            ended = time.process_time() if alone else 0.0  # asking the time takes time, too
+            env.reset()
+            start += time.process_time() - ended if alone else 0.0
         return steps / (time.process_time() - start)
 
     return run

@@ -247,7 +247,9 @@ class ObservationBuilder:
                 f"{world.name} does not tell which actions are legal; allowed: mask=None, and "
                 "infos other than 'mask'"
             )
-        self.native = world.shows_native = is_native(world, style.wording)
+        self.native = is_native(world, style.wording)
+        if world.shows_native != self.native:  # attributes are kept few; see `ArrayWorld`
+            world.shows_native = self.native
         self.lazy = style.texts == "lazy"
         self.world = world
         self.view = style.view
@@ -302,10 +304,12 @@ class ObservationBuilder:
         if self.view == "vector":
             shown = self._vectors()
         elif self.view == "text" and not self.native:
-            kept, write, lines = world.capture(), self._write, self._lines()
-            shown = {}
+            kept, write, shown = world.capture(), self._write, {}
+            last = world.last_steps() if world.tells_last_step else ()
             for i in agents:
-                shown[i] = lines[i] + write(kept[i], i)
+                told = last[i] if last else None
+                text = write(kept[i], i)
+                shown[i] = text if told is None else told.line + text
         elif self.native:
             shown = {i: world.native_text(i) for i in agents}
             if self.view == "both":

@@ -244,23 +244,23 @@ class WorldParallelEnv(WorldEnv, ParallelEnv[str, Any, Any]):
         infos: dict[str, dict[str, Any]] = {}
         for name, i in live:
             observations[name], rewards[name] = shown[i], paid[i]
-            infos[name] = {"outcome": outcomes[i]} if self._full else {}
+            info: dict[str, Any] = {"outcome": outcomes[i]} if self._full else {}
+            infos[name] = info
             if masks and self._tells_masks:
-                infos[name]["action_mask"] = masks[i]
-        result = (
-            observations,
-            rewards,
-            {name: terminated[i] for name, i in live} if ended else self._nobody.copy(),
-            {name: truncated[i] for name, i in live} if ended else self._nobody.copy(),
-            infos,
-        )
+                info["action_mask"] = masks[i]
+        over, cut = self._nobody.copy(), self._nobody.copy()
+        if ended:
+            for name, i in live:
+                over[name], cut[name] = terminated[i], truncated[i]
+        result = (observations, rewards, over, cut, infos)
         if notes or ended or self._open:
             self._add_rare_infos(tick, result, shown, masks)
         if self._full and (self._explains or isinstance(acts, list)):  # a tuple: indices only
             last = runner.world.last_steps()
             for name, i in live:
-                told = self._explains or isinstance(actions[name], Command)
-                if told and (step := last[i]) is not None and step.reason:
+                if (step := last[i]) is None or not step.reason:
+                    continue
+                if self._explains or isinstance(actions[name], Command):
                     explain_failure(infos[name], step)
         if self.render_mode == "human":
             self.render()
@@ -272,7 +272,8 @@ class WorldParallelEnv(WorldEnv, ParallelEnv[str, Any, Any]):
         """Add what happens in few steps only: notes, results, who leaves and who enters."""
         world, infos, before = self.runner.world, result[-1], self.agents
         for name, i in self._live if self._full else ():
-            infos[name].update(tick.notes.get(i, {}))
+            if i in tick.notes:
+                infos[name].update(tick.notes[i])
             if tick.terminated[i] or tick.truncated[i]:
                 infos[name]["result"] = world.result(i)
         if not (tick.ended or self._open):
@@ -297,8 +298,10 @@ class WorldParallelEnv(WorldEnv, ParallelEnv[str, Any, Any]):
                 raise KeyError
             if self._values_of is not None:
                 given = self._values_of(actions) if len(live) > 1 else (self._values_of(actions),)
-                if INTEGERS.issuperset(map(type, given)):
-                    # The world itself refuses what is not in its table.
+                for value in given:
+                    if type(value) not in INTEGERS:
+                        break
+                else:  # the world itself refuses what is not in its table
                     return given if self._spread is None else self._spread((*given, None))
             acts = self._acts.copy()
             for name, i in live:

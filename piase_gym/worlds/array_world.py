@@ -83,7 +83,7 @@ def codes_of(outcome_of: Sequence[Outcome]) -> NDArray[np.uint8]:
 MOST_KNOWN = 4096
 """Most last steps that a world keeps to show them again."""
 _new_tick = functools.partial(tuple.__new__, StepResult)
-"""Makes a StepResult faster than its constructor does, for steps in which nothing ends."""
+"""Makes a StepResult faster than its constructor does."""
 _VIEWS = (
     "states _one _ends _events _pack _reward_view _event_view _alive "
     "_mark_view _obs_rows _mask_rows _nobody _canonical _command_table"
@@ -168,7 +168,6 @@ class ArrayWorld(World[C, F]):
         self._mark_view = self.states["marks"][0, :slots].data
         self._obs_rows, self._mask_rows = list(self._obs), list(self._masks)
         self._nobody = [False] * slots
-        self.canonical_bytes = place_of(self.states.dtype, self.state_fields)
         self._canonical = bytes_of(self.states)[0, self.canonical_bytes].data
         self._command_table = self._new_command_table()
 
@@ -176,6 +175,11 @@ class ArrayWorld(World[C, F]):
         """Return the index of every command, the line of every index, and what is known of both."""
         indices = {command: index for index, command in enumerate(self.commands)}
         return indices, [self.write(command) for command in self.commands], {}
+
+    @property
+    def canonical_bytes(self) -> slice:
+        """Where the canonical fields of a record lie."""
+        return place_of(self.states.dtype, self.state_fields)
 
     @property
     def tables(self) -> NDArray[Any]:
@@ -224,7 +228,8 @@ class ArrayWorld(World[C, F]):
 
     def result(self, agent: int) -> Result:
         """Return how the episode ended for an agent, as its fate says."""
-        return self.result_of[int(self.states["fate"][0, agent])]
+        fate: int = self.states["fate"].item(agent)
+        return self.result_of[fate]
 
     def results(self, fates: NDArray[np.uint8]) -> NDArray[np.uint8]:
         """Return what values of ``fate`` mean, as places in `RESULTS`."""
@@ -331,7 +336,7 @@ class ArrayWorld(World[C, F]):
     def begin(self, seed: int) -> None:
         """Start the episode of an effective seed."""
         self._marks = [0] * len(self.agents)
-        if fault := self.make_level(self.one, seed):
+        if fault := self._reset_one(self.one, BEGIN, seed):
             raise GenerationError(self.explain_fault(fault, self.config))
 
     def step(self, acts: Sequence[Act]) -> StepResult:
@@ -350,14 +355,16 @@ class ArrayWorld(World[C, F]):
             self._last = acts, self._play_script(self.script)
             return self._last[1]
         outcomes = self.outcome_of
-        named = [outcomes[event] for event in self._event_view]
+        named: list[Outcome] = []
+        for event in self._event_view:
+            named.append(outcomes[event])
         rewards = self._reward_view.tolist()
         if not notable:
             tick = _new_tick((rewards, self._nobody, self._nobody, named, False, {}))
         else:
             terminated, truncated = (flags.tolist() for flags in self._ends)
             ended = any(terminated) or any(truncated)
-            tick = StepResult(rewards, terminated, truncated, named, ended, self._notes())
+            tick = _new_tick((rewards, terminated, truncated, named, ended, self._notes()))
         self._last = acts, tick
         return tick
 
@@ -522,7 +529,10 @@ class ArrayWorld(World[C, F]):
 
     def masks(self) -> Sequence[NDArray[np.int8]]:
         """Return each agent's mask, a fresh array each."""
-        return [row.copy() for row in self._mask_rows]
+        found = []
+        for row in self._mask_rows:  # for a few agents cheaper than a comprehension, up to 3.11
+            found.append(row.copy())
+        return found
 
     def command(self, agent: int, index: int) -> Command | InvalidAction:
         """Return the command of an index; the table is the same for all and for ever."""
@@ -538,8 +548,9 @@ class ArrayWorld(World[C, F]):
         if not isinstance(last, tuple):
             return last
         (acts, (rewards, _, _, outcomes, _, notes)), known = last, self._command_table[2]
-        if notes and any(len(note) > 1 or "milestones" not in note for note in notes.values()):
-            return super().last_steps()
+        for note in notes.values():
+            if len(note) > 1 or "milestones" not in note:
+                return super().last_steps()
         self._last = found = []
         for i, act in enumerate(acts):
             if act is None or isinstance(act, tuple):
@@ -547,8 +558,9 @@ class ArrayWorld(World[C, F]):
             else:
                 outcome = outcomes[i]
                 why = self.why_failed(i) if outcome is Outcome.FAILED else None
-                reached = tuple(notes[i]["milestones"]) if i in notes else ()
-                key = act, self._event_view[i], rewards[i], why, reached
+                key: tuple[Any, ...] = act, self._event_view[i], rewards[i]
+                if why or i in notes:
+                    key += why, *(notes[i]["milestones"] if i in notes else ())
                 step = known.get(key)
                 if step is None:
                     step = self._last_step(i, act, outcome, rewards[i], notes)

@@ -87,6 +87,7 @@ class Form:
         assert isinstance(envelope, WordCraftEnvelope)
         self.envelope = envelope
         self.agents = config.names(envelope.agents)
+        self.alone = envelope.agents == 1
         self.names: tuple[str | None, ...] = (None, *self.book.entities)
         self.shown = ("", *map(escape, self.book.entities))
         self.by_name = {name.lower(): k for k, name in enumerate(self.book.entities, 1)}

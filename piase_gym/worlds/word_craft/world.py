@@ -364,7 +364,10 @@ class WordCraft(ArrayWorld[WordCraftConfig, WordCraftFacts]):
     def capture(self) -> Sequence[Kept]:
         """Keep all numbers and each agent's hint: every fact follows from them."""
         numbers: list[int] = self._numbers.tolist()
-        return [(numbers, hint) for hint in self.hints]
+        kept: list[Kept] = []
+        for hint in self.hints:
+            kept.append((numbers, hint))
+        return kept
 
     def vectors(self, kept: Sequence[Kept] | None = None) -> Sequence[NDArray[Any]]:
         """Return each agent's vector, a fresh array each."""

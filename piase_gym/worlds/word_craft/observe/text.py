@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import functools
 import re
 
 from piase_gym.core.text_encoding import escape, one_line
@@ -36,7 +37,7 @@ def text_of(facts: WordCraftFacts) -> str:
         lines.append(f"{other.name} holds: {held}{table}.")
     if facts.holding:
         lines.append(f"You hold: {escape(facts.holding)}.")
-    lines.append(f"Mixes left: {facts.mixes_left}. Steps left: {facts.steps_left}.")
+    lines.append(left_line(facts.mixes_left, facts.steps_left))
     if facts.hint is not None:
         lines.append(f"Hint: {one_line(facts.hint)}")
     return "\n".join(lines)
@@ -55,23 +56,31 @@ def write_kept(form: Form, kept: Kept, agent: int) -> str:
     What is most often asked for, one agent without a hint, is written without making facts.
     """
     numbers, hint = kept
-    if len(form.agents) > 1 or hint is not None:
+    if hint is not None or not form.alone:
         return text_of(form.facts(kept, agent))
     goal, table = numbers[4], numbers[OF_AGENTS + 4 :]
     last_goal, last_table, text = form.last
     shown = form.shown
-    if goal != last_goal or table != last_table:
-        line = ", ".join([f"{k} {shown[thing]}" for k, thing in enumerate(table, 1) if thing])
+    if table != last_table or goal != last_goal:
+        line = ""
+        for k, thing in enumerate(table, 1):  # cheaper than to join a list
+            if thing:
+                line = f"{line}, {k} {shown[thing]}" if line else f"{k} {shown[thing]}"
         text = f"You are {form.agents[0]}. Make this: {shown[goal]}.\nOn the table: {line}.\n"
         form.last = goal, table, text
     hand, one, other, used = numbers[OF_AGENTS : OF_AGENTS + 4]
     if hand:
-        text += f"You hold: {shown[hand]}.\n"
-    left = form.steps - numbers[0]
+        text = f"{text}You hold: {shown[hand]}.\n"
     if one:
         made = form.makes.get((one, other), "")
         text = f"{pair_line(shown[one], shown[other], made)}\n{text}"
-    return f"{text}Mixes left: {form.mixes - used}. Steps left: {left}."
+    return text + left_line(form.mixes - used, form.steps - numbers[0])
+
+
+@functools.lru_cache(maxsize=4096)
+def left_line(mixes: int, steps: int) -> str:
+    """Write what is left."""
+    return f"Mixes left: {mixes}. Steps left: {steps}."
 
 
 def longest_text(envelope: WordCraftEnvelope) -> int:
