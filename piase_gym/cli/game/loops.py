@@ -186,10 +186,14 @@ class KeyLoop(Loop):
 
 
 def game_word(game: Game, line: str) -> str:
-    """Return what a line means to the game; words of the world come first, unless after a :."""
+    """Return what a line means to the game; words of the world come first, unless after a :.
+
+    Where the person plays by keys, letters are keys: n skips a level, and does not go north.
+    """
     word = line.removeprefix(":").strip().lower()
     meant = LINE_WORDS.get(word, "")
-    if not meant or line.startswith(":") or game.result is not None:
+    key = game.choices.fixed and word in GAME_KEYS
+    if not meant or key or line.startswith(":") or game.result is not None:
         return meant
     return "" if isinstance(game.world.read(game.me, line), Command) else meant
 

@@ -286,14 +286,18 @@ class Choice:
 
 
 class Choices:
-    """Lists what one agent can do; where indices mean the same at every step, keys do too."""
+    """Lists what one agent can do.
+
+    Attributes:
+        fixed: Whether indices mean the same at every step; then keys do, too.
+    """
 
     def __init__(self, world: World[Any, Any], agent: int) -> None:
         """Watch over an agent of a world."""
         self.world = world
         self.agent = agent
         self._table: list[Command] | None = None
-        self._fixed = world.capabilities.discrete and world.num_actions <= MAX_TABLE
+        self.fixed = world.capabilities.discrete and world.num_actions <= MAX_TABLE
 
     def now(self) -> list[Choice]:
         """Return the choices of this step: directions first, then the others in their order."""
@@ -309,12 +313,12 @@ class Choices:
 
     def _whole_table(self) -> list[Command]:
         """Return what all indices stand for, or nothing if that depends on the state."""
-        if not self._fixed:
+        if not self.fixed:
             return []
         found = [self.world.command(self.agent, i) for i in range(self.world.num_actions)]
         table = [command for command in found if not isinstance(command, InvalidAction)]
         if len(table) < len(found) or self._table not in (None, table):
-            self._fixed = False
+            self.fixed = False
             return []
         self._table = table
         return table
