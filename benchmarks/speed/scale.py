@@ -115,7 +115,7 @@ def measure_collecting(rounds: int) -> dict[str, Any]:
         table = measure_table(Path(name), rounds)
     kept = columns["bare"] / (columns["bare"] + columns["added"])
     memory = {
-        name: {str(steps): peak_memory(steps, **kind) for steps in (most // 10, most)}
+        name: {str(steps): peak_memory(steps, kind) for steps in (most // 10, most)}
         for name, (kind, most) in COLLECTED_AS.items()
     }
     return {"actions": {**columns, "share": kept}, "observations": table, "memory": memory}
@@ -140,14 +140,16 @@ with open("/proc/self/status") as file:
 """
 
 
-def peak_memory(steps: int, waiting: int = 0, num_envs: int = NUM_ENVS, **kind: str) -> int:
+def peak_memory(
+    steps: int, kind: Mapping[str, str], waiting: int = 0, num_envs: int = NUM_ENVS
+) -> int:
     """Return the most bytes that a fresh process has in memory which collects episodes.
 
     Args:
         steps: Steps of agents.
+        kind: Arguments of `piase_gym.collection.collect`.
         waiting: Bytes of observations that wait to be written; 0 leaves what is usual.
         num_envs: Environments.
-        kind: Arguments of `piase_gym.collection.collect`.
     """
     call = {"steps": steps // BATCH["agents"], "num_envs": num_envs, "config": BATCH, **kind}
     return 1024 * int(in_process(COLLECTED.format(waiting=waiting, call=call))[0])

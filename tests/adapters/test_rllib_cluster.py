@@ -53,7 +53,7 @@ while algorithm.env_runner_group.num_healthy_remote_workers() < 2:
     assert time.monotonic() - start < 300.0
 assert homes() == 2
 """
-"""What stands in the place of `BUILT`: a node dies and another one comes, as the test is told to."""
+"""What stands in the place of `BUILT`: a node dies and another one comes, done by the test."""
 
 
 def test_the_page_has_all_four_ways_to_learn() -> None:

@@ -309,3 +309,14 @@ def test_datasets_do_not_depend_on_workers_or_on_when_they_are_written(
         if name == "shard-00002/agent_0-v0"
     )
     assert ours == theirs
+
+
+@pytest.mark.parametrize(("kind", "most"), [({}, 600_000), ({"format": "minari"}, 1_200_000)])
+def test_memory_does_not_grow_with_the_steps(kind: dict[str, str], most: int) -> None:
+    from piase_gym.benchmarks.speed.scale import peak_memory
+
+    if kind:
+        pytest.importorskip("minari")
+    few, many = (peak_memory(steps, kind, 1 << 20, 32) for steps in (most // 4, most))
+    kept = most // 4 * 3 * 100  # bytes, if nothing but observations and their steps were kept
+    assert many - few < kept / 2
