@@ -76,7 +76,9 @@ def test_trials_begin_again_when_a_node_is_killed(nodes: Nodes) -> None:
     [code] = re.findall(r"^## Ray Tune\n.*?```python\n(.*?)```", PAGE, re.M | re.S)
     changed = code.replace("tune.RunConfig(", "tune.RunConfig(callbacks=[kill], ")
     assert changed != code
-    answer(nodes, KILLER + changed + "\nassert kill.recovered == 1\n", {"KILL"})
+    assert changed.count("4096") == 2
+    changed = changed.replace("4096", str(1 << 20))  # so long that the node dies in their midst
+    answer(nodes, KILLER + changed + "\nassert kill.recovered == 1, kill.recovered\n", {"KILL"})
 
 
 KILLER = """
