@@ -349,7 +349,7 @@ def test_rules_learn_where_actions_lead() -> None:
     assert set(visited) == set(ring)
 
 
-class Street(PerceptionInterface):
+class ElevenPlaces(PerceptionInterface):
     """Eleven places in a row; an agent begins in the middle."""
 
     def __init__(self) -> None:
@@ -395,7 +395,7 @@ class Street(PerceptionInterface):
 def test_rules_do_not_search_again_where_a_memory_says_that_it_was_searched(
     memories: list[str], path: list[int]
 ) -> None:
-    record = new_record("one", Street(), new_shared_memory(6))
+    record = new_record("one", ElevenPlaces(), new_shared_memory(6))
     for text in memories:
         record["memory"].add(text)
     nodes = explorer_flow().walk(record)

@@ -7,14 +7,14 @@ import re
 
 import pytest
 
-from piase_gym.benchmarks.speed import measure, scenarios
+from piase_gym.benchmarks.speed import commands, scenarios
 from tests.paths import DOCS
 
 
 def test_the_page_shows_the_stored_measurement() -> None:
     text = (DOCS / "scenarios.md").read_text("utf-8")
     shown = dict(re.findall(r"<!-- scenarios: (\w+) -->\n(.*?)<!-- end -->", text, re.S))
-    assert shown == measure.stored_sections("scenarios"), "run python docs/make_pages.py"
+    assert shown == commands.stored_sections("scenarios"), "run python docs/make_pages.py"
 
 
 def test_all_scripts_that_play_in_batches_were_measured() -> None:

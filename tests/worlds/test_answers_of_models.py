@@ -8,14 +8,14 @@ from typing import Any
 import pytest
 
 import piase_gym
-from piase_gym import registry
+from piase_gym import shipped
 from piase_gym.core.answers import HOW_TO_ANSWER
 from piase_gym.core.commands import Outcome
 
-WORLDS = [name for name in piase_gym.list_worlds() if registry.missing(name) is None]
+NAMES = [row.name for row in shipped.WORLDS if row.missing is None]
 
 
-@pytest.fixture(params=WORLDS)
+@pytest.fixture(params=NAMES)
 def env(request: pytest.FixtureRequest) -> Iterator[Any]:
     told = {"feedback": "explain"} if request.param == "Household" else {}
     made = piase_gym.parallel_env(request.param, view="text", actions="text", **told)
