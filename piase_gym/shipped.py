@@ -27,7 +27,7 @@ from piase_gym.worlds.text_room.levels import ids as room_ids
 from piase_gym.worlds.word_craft.levels import ids as craft_ids
 
 
-def _world(folder: str, parser: str, oracle: str, scripted: str | None, **row: Any) -> WorldSpec:
+def _world(folder: str, parser: str, oracle: str, scripted: str, **row: Any) -> WorldSpec:
     """Return the row of a world, whose parts lie where every world here has them."""
     place, name = f"piase_gym.worlds.{folder}", row["name"]
     return WorldSpec(
@@ -35,7 +35,7 @@ def _world(folder: str, parser: str, oracle: str, scripted: str | None, **row: A
         config=f"{place}.config:{name}Config",
         parser=f"{place}.{parser}:parse",
         oracle=f"{place}.players.oracle:{oracle}",
-        scripted=scripted and f"{place}.players.scripted:{scripted}",
+        scripted=f"{place}.players.scripted:{scripted}",
         **row,
     )
 
@@ -53,7 +53,7 @@ WORLDS = (
         "text_room",
         "observe.text",
         "TextRoomOracle",
-        None,
+        "TextRoomSearch",
         name="TextRoom",
         summary="A text adventure: rooms, locks, hidden things, written stories and quests.",
         aliases=("TextBasedRoom", "TextBasedRoom_v1"),

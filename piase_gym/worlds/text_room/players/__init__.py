@@ -1,1 +1,1 @@
-"""TextRoom's oracle; imports nothing itself."""
+"""TextRoom's oracle and its explorer; imports nothing itself."""
