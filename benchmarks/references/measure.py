@@ -21,7 +21,7 @@ from piase_gym.benchmarks.evaluation.suites import Problem, Row, Setting, Suite,
 from piase_gym.benchmarks.references.models import ModelFolder
 from piase_gym.benchmarks.references.references import References
 from piase_gym.core.files import write_whole
-from piase_gym.errors import PiaseError, UnknownNameError
+from piase_gym.errors import PiaseError, SuiteError, UnknownNameError
 from piase_gym.registry import list_tasks as known_tasks
 from piase_gym.registry import load, task_spec, world_spec
 
@@ -82,7 +82,13 @@ def measure_references(
         pairs = [(row, _settings(row, split)) for row in suite.rows]
         pairs = [(row, own) for row, own in pairs if any(one in settings for one in own)]
         for chosen, named in _to_play(pairs, players, split, episodes, stored) if pairs else ():
-            results = evaluate(named, Suite(name="references", rows=chosen), **options)
+            try:
+                results = evaluate(named, Suite(name="references", rows=chosen), **options)
+            except SuiteError as error:  # such as a model that nobody has trained
+                if stored is None:
+                    raise
+                problems.append(Problem(", ".join(named), str(error)))
+                continue
             problems += results.problems
             for setting in settings:
                 if results.find(setting.label, results.policies[0]) is not None:

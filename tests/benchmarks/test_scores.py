@@ -304,6 +304,17 @@ def test_references_that_only_some_rows_name_play_only_there(tmp_path: Path) -> 
     assert gap.low_policy in ("random", own_floor)
 
 
+def test_a_task_without_a_model_is_told_and_keeps_what_the_others_found() -> None:
+    recall = "piase/TextRoom-Recall-4-v3"
+    suite = Suite(name="one", rows=(Row(task=recall),))
+    found, problems = measure_references(
+        suites=[suite], episodes=2, stored={"protocol": 1, "settings": {}}
+    )
+    assert {*found["settings"][recall]["policies"]} == {"random", "noop", "scripted", "oracle"}
+    assert [problem.where for problem in problems] == ["ppo"]
+    assert "no model TextRoom-Recall-4-v3.zip" in problems[0].what
+
+
 def test_references_that_are_there_are_not_played_again(monkeypatch: pytest.MonkeyPatch) -> None:
     other = "piase/GridWorld-Empty-Random-6x6-v1"
     suite = Suite(name="one", rows=(Row(task=EMPTY),))

@@ -20,7 +20,6 @@ from piase_gym.errors import (
     PiaseError,
     StorageError,
     UnknownNameError,
-    UnsupportedError,
 )
 
 parquet = pytest.importorskip("pyarrow.parquet")
@@ -164,7 +163,6 @@ def test_the_documented_queries_read_them(tmp_path: Path) -> None:
         ({"others": {"agent_9": "random"}}, ConfigError),
         ({"config": {"agentz": 2}}, PiaseError),
         ({"task": "piase/GridWorld-Emty-v1"}, PiaseError),
-        ({"task": QUEST, "policy": "scripted"}, UnsupportedError),
     ],
 )
 def test_bad_arguments_are_refused_and_nothing_is_written(
