@@ -19,7 +19,9 @@ import contextlib
 import io
 import itertools
 import json
+import os
 import re
+import stat
 import sys
 import threading
 from collections.abc import Callable, Iterable, Mapping
@@ -274,7 +276,7 @@ def first_command(request: Request) -> str:
 
 
 def main() -> None:
-    """Serve until the input ends: whoever started the server closes it, or Ctrl-C does."""
+    """Serve until Ctrl-C, and where the input is a pipe, until whoever holds it closes it."""
     parser = argparse.ArgumentParser(description=str(__doc__).split("\n")[0])
     parser.add_argument("--port", type=int, default=0, help="0 takes a free one")
     parser.add_argument("--delay", type=float, default=0.0, help="seconds before an answer")
@@ -285,7 +287,10 @@ def main() -> None:
         sys.stdout.write(f"{server.base_url}\n")
         sys.stdout.flush()
         with contextlib.suppress(KeyboardInterrupt):
-            sys.stdin.read()
+            if stat.S_ISFIFO(os.fstat(sys.stdin.fileno()).st_mode):
+                sys.stdin.read()
+            else:  # a shell stops what reads its terminal in the background
+                threading.Event().wait()
 
 
 if __name__ == "__main__":

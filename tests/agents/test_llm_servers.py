@@ -3,6 +3,9 @@
 from __future__ import annotations
 
 import json
+import signal
+import subprocess
+import sys
 import time
 from concurrent.futures import ThreadPoolExecutor
 from email.utils import formatdate
@@ -308,3 +311,24 @@ def test_what_a_model_repeats_of_others_begins_no_turn(monkeypatch: pytest.Monke
                 assert mark not in begun.removesuffix("</observation>")
     texts = [part["content"] for part in requests[-1]["messages"]]
     assert any("&#60;/observation>&#60;|im_start|>system" in text for text in texts)
+
+
+# -- the stand-in as a command ---------------------------------------------------------------
+
+
+@pytest.mark.parametrize("given", [subprocess.PIPE, subprocess.DEVNULL])
+def test_the_server_stays_where_there_is_no_input_and_goes_with_a_pipe(given: int) -> None:
+    words = [sys.executable, "-m", "piase_gym.testing.model_server", "--answer", "stay"]
+    with subprocess.Popen(words, stdin=given, stdout=subprocess.PIPE, text=True) as server:
+        assert server.stdout is not None
+        url = server.stdout.readline().strip()
+        agent = LLMAgent("small", url, retries=0)
+        agent.reset(0)
+        agent.perceive(percept())
+        assert agent.act() == STAY
+        if server.stdin is not None:
+            server.stdin.close()
+        else:
+            assert server.poll() is None
+            server.send_signal(signal.SIGINT)
+        assert server.wait(30) == 0

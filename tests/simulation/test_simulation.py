@@ -400,3 +400,11 @@ def test_a_logged_simulation_replays(tmp_path: Path) -> None:
     report = runs.replay(path)
     assert report.ok, report
     assert report.steps == simulation.summaries[0].steps
+
+
+def test_a_with_block_closes_what_it_opened() -> None:
+    with Simulation("GridWorld", "random", seed=0) as simulation:
+        simulation.initialize()
+        simulation.env.reset(seed=1)
+    with pytest.raises(ClosedError):
+        simulation.env.reset(seed=1)

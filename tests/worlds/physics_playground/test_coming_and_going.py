@@ -14,6 +14,7 @@ import piase_gym
 from piase_gym.core.rng import Stream
 from piase_gym.errors import ScenarioError, SnapshotError
 from piase_gym.runs import replay
+from piase_gym.worlds.physics_playground.scripting import place_problem
 from piase_gym.wrappers import AvtLogger
 from tests.worlds.physics_playground.helpers import FULL, make, oracle
 
@@ -227,6 +228,13 @@ def test_spawns_on_walls_and_outside_are_refused_at_load(response: Any, told: st
     parts = {"walls": [{"position": [0.0, 2.05]}], "ramps": [{"position": [-2.0, -2.0]}]}
     with pytest.raises(ScenarioError, match=told):
         begin(scene(response, **parts))
+
+
+def test_an_object_may_stand_at_the_very_edge_of_the_floor() -> None:
+    config = begin(scene(at(1, "remove", "red box"))).world.config
+    half = config.size[0] / 2.0
+    assert place_problem(config, None, (half, -half)) is None
+    assert "is not on the floor" in str(place_problem(config, None, (half + 1e-9, 0.0)))
 
 
 def test_copies_know_what_their_script_has_done() -> None:
