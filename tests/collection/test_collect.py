@@ -20,11 +20,14 @@ from piase_gym.errors import (
     PiaseError,
     StorageError,
     UnknownNameError,
+    UnsupportedError,
 )
+from tests import probes
 
 parquet = pytest.importorskip("pyarrow.parquet")
 duckdb = pytest.importorskip("duckdb")
 
+probes.register()
 TEAM = "piase/GridWorld-Empty-5x5-v1"
 QUEST = "piase/TextRoom-Quest-Easy-v3"
 SMALL: dict[str, Any] = {"steps": 240, "num_envs": 4, "shards": 3, "config": {"max_steps": 11}}
@@ -163,6 +166,7 @@ def test_the_documented_queries_read_them(tmp_path: Path) -> None:
         ({"others": {"agent_9": "random"}}, ConfigError),
         ({"config": {"agentz": 2}}, PiaseError),
         ({"task": "piase/GridWorld-Emty-v1"}, PiaseError),
+        ({"task": "probe/Text-v0", "policy": "scripted"}, UnsupportedError),
     ],
 )
 def test_bad_arguments_are_refused_and_nothing_is_written(

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import itertools
 from typing import Any
 
 import pytest
@@ -67,12 +68,33 @@ def test_a_lock_is_tried_again_only_with_something_new_in_hand() -> None:
 
 def test_it_is_blind_to_what_its_agent_cannot_know() -> None:
     """Two games that look alike are played alike, until something is seen that differs."""
+    alike = 0
     for seed in range(12):
         env = piase_gym.parallel_env("TextRoom", view="vector", **QUESTS["Medium"])
         env.reset(seed=seed)
         player, other = TextRoomSearch(env.world), TextRoomSearch(env.world.twin(0))
         assert player.world.facts(0) == other.world.facts(0)
-        assert player.act(0) == other.act(0)
+        while player.world.alive[0] and player.world.facts(0) == other.world.facts(0):
+            command = player.act(0)
+            assert other.act(0) == command
+            for world in (player.world, other.world):
+                world.step([command])
+            alike += 1
+    assert alike > 12
+
+
+def test_what_is_refused_is_not_tried_for_ever() -> None:
+    """The document that the goal names cannot be had: the script goes on to other things."""
+    env = piase_gym.parallel_env("lost_key", view="vector")
+    env.reset(seed=0)
+    player, lines = TextRoomSearch(env.world), []
+    while env.agents and len(lines) < 40:
+        command = player.act(0)
+        lines.append(env.world.write(command))
+        wanted = lines[-1] == "take old document"
+        env.step({env.agents[0]: env.world.noop if wanted else command})
+    assert "take old document" in lines
+    assert all(one != two for one, two in itertools.pairwise(lines))
 
 
 def test_several_agents_have_minds_of_their_own() -> None:

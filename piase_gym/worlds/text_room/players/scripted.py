@@ -122,7 +122,7 @@ class TextRoomSearch:
 
     def _ideas(self, facts: TextRoomFacts, mind: Mind, lines: dict[str, Command]) -> Iterator[str]:
         """Yield what could be done next, the best first; what is not possible is passed over."""
-        yield from self._fetching(facts, lines)
+        yield from mind.new(facts.room, self._fetching(facts, lines))
         yield from mind.new(facts.room, self._here(facts, mind, lines))
         yield from mind.unknown_ways(facts.room)
         for room, step in mind.rooms_by_distance(facts.room):
@@ -141,7 +141,8 @@ class TextRoomSearch:
         goal = facts.goal.lower()
         there = spaced(facts.room).lower() in goal
         if there:
-            yield from (f"drop {spaced(name)}" for name in carried(facts) if spaced(name) in goal)
+            held = [spaced(held.name) for held in facts.inventory]
+            yield from (f"drop {name}" for name in held if name.lower() in goal)
         for name in (spaced(seen.name) for seen in facts.objects):
             if name.lower() in goal and not there and f"take {name}" in lines:
                 yield f"take {name}"
