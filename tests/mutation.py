@@ -491,15 +491,7 @@ class Runner:
         self.sound: set[str] = set()
         self.unsound: set[str] = set()
         copy_all(self.copy)
-        self.files = len(list(self.copy.rglob("*.py")))
         enter(self.copy)
-
-    def _mend(self) -> None:
-        """Make the copy anew if a change has deleted files of it."""
-        if len(list(self.copy.rglob("*.py"))) < self.files:
-            os.chdir(ROOT)
-            copy_all(self.copy)
-            os.chdir(self.copy)
 
     def try_one(self, mutant: Mutant) -> dict[str, Any]:
         """Return what becomes of a change."""
@@ -513,7 +505,6 @@ class Runner:
             try:
                 by, cpu = play(tests, known.expected(tests), plain)
             finally:
-                self._mend()
                 path.write_bytes(before)
                 os.utime(path, (stat.st_atime, stat.st_mtime))
             used += cpu
@@ -525,7 +516,6 @@ class Runner:
             if fails is None:
                 self.sound |= {by} & known.seconds.keys()
                 break
-            by = fails if by not in known.seconds else by
             if by not in known.seconds:
                 raise SystemExit(f"without any change: {fails}, of {' '.join(again)}")
             self.unsound.add(by)
