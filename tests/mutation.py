@@ -523,13 +523,15 @@ class Runner:
         return {"outcome": outcome, "by": by, "tests": len(tests), "cpu": round(used, 2)}
 
 
-def run(work: Path, drawn: list[Mutant], budget: float, hours: float, again: bool) -> None:
-    """Try the changes of the sample that the journal does not have, or has as not caught."""
+def run(
+    work: Path, drawn: list[Mutant], part: slice, budget: float, hours: float, again: bool
+) -> None:
+    """Try the changes of a part that the journal does not have, or has as not caught."""
     journal = work / "journal.jsonl"
     rows = read(journal)
     done = {row["key"] for row in rows if row["outcome"] == "caught" or not again}
     used = sum(row["cpu"] for row in rows)
-    left = [(mutant, mutant.key) for mutant in drawn if mutant.key not in done]
+    left = [(mutant, mutant.key) for mutant in drawn[part] if mutant.key not in done]
     runner = Runner(work, drawn, budget)
     for place, (mutant, key) in enumerate(left):
         if used > 3600 * hours:
@@ -586,6 +588,7 @@ def main() -> None:
     parser.add_argument("--budget", type=float, default=40.0, help="seconds of tests a change")
     parser.add_argument("--hours", type=float, default=6.0, help="CPU-hours at most")
     parser.add_argument("--again", action="store_true", help="try what was not caught again")
+    parser.add_argument("--part", default="1/1", help="2/3: the second of three runs in folders")
     given = parser.parse_args()
     work = given.work.resolve()
     drawn = sample(given.number, given.seed, given.only)
@@ -594,7 +597,9 @@ def main() -> None:
             Map(work, drawn, plain).measure(work, [str(file) for file in given.files])
         return
     if given.command == "run":
-        run(work, drawn, given.budget, given.hours, given.again)
+        first, parts = map(int, given.part.split("/"))
+        part = slice(first - 1, None, parts)
+        run(work, drawn, part, given.budget, given.hours, given.again)
     report(work)
 
 
