@@ -12,8 +12,6 @@ from collections.abc import Callable, Mapping, Sequence
 from pathlib import Path
 from typing import Any
 
-from pydantic import BaseModel
-
 import piase_gym
 from piase_gym import names, registry, scenarios
 from piase_gym.benchmarks.evaluation.levels import stored_counts
@@ -35,7 +33,10 @@ from piase_gym.benchmarks.studies import (
 from piase_gym.benchmarks.studies.dilemmas import report as dilemma_report
 from piase_gym.core.script.observables import COMMON
 from piase_gym.core.world import World
+from piase_gym.curricula.export import json_schema as curriculum_schema
 from piase_gym.errors import MissingExtraError
+from piase_gym.scenarios.schema import json_schema as scenario_schema
+from piase_gym.training.settings import TrainSettings
 
 FOLDER = Path(__file__).with_name("worlds")
 README = Path(__file__).parents[1] / "README.md"
@@ -53,10 +54,10 @@ def page(name: str) -> str:
         *([f"![An episode of {name}](../images/{film(name)})"] if film(name) else []),
         rest,
         *(f"## {title}\n\n{text}" for title, text in sections_of(world).items()),
-        *([f"## In words\n\n{words}"] if (words := transcripts().in_words(name)) else []),
+        *([f"## In words\n\n{words}"] if (words := beside("transcripts").in_words(name)) else []),
         *scripts_section(name, world, config),
         "## Arguments",
-        fields_table(config),
+        beside("field_tables").config_table(config),
         "## Live changes",
         live_table(world, config),
         "## Ids",
@@ -65,11 +66,9 @@ def page(name: str) -> str:
     return "\n\n".join(sections) + "\n"
 
 
-def transcripts() -> Any:
-    """Return the module beside this one that plays episodes in words."""
-    spec = importlib.util.spec_from_file_location(
-        "transcripts", Path(__file__).with_name("transcripts.py")
-    )
+def beside(name: str) -> Any:
+    """Return a module that lies beside this one."""
+    spec = importlib.util.spec_from_file_location(name, Path(__file__).with_name(f"{name}.py"))
     assert spec is not None
     assert spec.loader is not None
     module = importlib.util.module_from_spec(spec)
@@ -129,20 +128,27 @@ def with_library(text: str) -> str:
     return text
 
 
+def formats() -> str:
+    """Return the page with every field of the files that users write."""
+    files = {
+        "Scenarios": ("YAML or JSON; see [Scenarios](scenarios.md).", scenario_schema()),
+        "Curricula": ("YAML or JSON; see [Curricula](curricula.md).", curriculum_schema()),
+        "Trainings": (
+            "What `piase train` and `TrainSettings` take; see [Training](training.md).",
+            TrainSettings.model_json_schema(),
+        ),
+    }
+    told = "Every field of the files that you write. Configs of worlds stand on the worlds' pages."
+    parts = [f"# Fields of files\n\n{told}"]
+    for title, (words, schema) in files.items():
+        parts.append(f"## {title}\n\n{words}\n\n{beside('field_tables').file_tables(schema)}")
+    return "\n\n".join(parts) + "\n"
+
+
 def film(name: str) -> str:
     """Return the file of a world's moving picture, if there is one; `make_pictures` makes it."""
     file = re.sub(r"(?<=[a-z])(?=[A-Z])", "_", name).lower() + ".gif"
     return file if (FOLDER.parent / "images" / file).exists() else ""
-
-
-def fields_table(config: Any) -> str:
-    """List the fields of a config."""
-    rows = ["| field | default | meaning |", "|---|---|---|"]
-    for name, field in config.model_fields.items():
-        default = field.get_default(call_default_factory=True)
-        shown = type(default).__name__ + "()" if isinstance(default, BaseModel) else repr(default)
-        rows.append(f"| `{name}` | `{shown}` | {field.description} |")
-    return "\n".join(rows)
 
 
 def live_table(world: Any, config: Any) -> str:
@@ -369,7 +375,8 @@ def main() -> None:
         for write in writers:
             text = write(text)
         path.write_text(text, encoding="utf-8")
-    FOLDER.with_name("transcripts.md").write_text(transcripts().page(), encoding="utf-8")
+    FOLDER.with_name("transcripts.md").write_text(beside("transcripts").page(), encoding="utf-8")
+    FOLDER.with_name("file_fields.md").write_text(formats(), encoding="utf-8")
     write_evidence(FOLDER.with_name("evidence_curricula.md"))
     write_teachers(FOLDER.with_name("evidence_teachers.md"))
 

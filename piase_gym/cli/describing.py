@@ -165,11 +165,17 @@ def type_words(schema: Mapping[str, Any], definitions: Mapping[str, Any]) -> str
     if "$ref" in schema:
         name = schema["$ref"].rsplit("/", 1)[-1]
         return type_words(definitions.get(name, {}), definitions) or name
-    if "anyOf" in schema:
-        options = [type_words(option, definitions) for option in schema["anyOf"]]
+    if "anyOf" in schema or "oneOf" in schema:
+        options = [
+            type_words(o, definitions) for key in ("anyOf", "oneOf") for o in schema.get(key, ())
+        ]
         return " or ".join(dict.fromkeys(options))
     if "enum" in schema or "const" in schema:
         return " | ".join(str(value) for value in schema.get("enum", [schema.get("const")]))
+    if isinstance(schema.get("type"), list):
+        return " or ".join(
+            type_words({**schema, "type": kind}, definitions) for kind in schema["type"]
+        )
     kind = str(schema.get("type", ""))
     if kind == "array":
         return _array_words(schema, definitions)
@@ -177,6 +183,8 @@ def type_words(schema: Mapping[str, Any], definitions: Mapping[str, Any]) -> str
         return "none"
     if kind == "object" and "properties" in schema:
         return "table of " + ", ".join(schema["properties"])
+    if kind == "object" and isinstance(schema.get("additionalProperties"), dict):
+        return f"name -> {type_words(schema['additionalProperties'], definitions)}"
     words = _range_words(schema)
     if kind == "integer" and ".." in words:
         return words
@@ -189,7 +197,11 @@ def _array_words(schema: Mapping[str, Any], definitions: Mapping[str, Any]) -> s
         parts = [type_words(item, definitions) for item in schema["prefixItems"]]
         return f"({', '.join(parts)})"
     inner = type_words(schema.get("items", {}), definitions)
-    return f"list of {inner}s" if inner.isalpha() else f"list of {inner}"
+    words = f"list of {inner}s" if inner.isalpha() else f"list of {inner}"
+    least, most = schema.get("minItems"), schema.get("maxItems")
+    bounds = (("at least", least), ("at most", most))
+    told = " and ".join(f"{word} {bound}" for word, bound in bounds if bound is not None)
+    return f"{words}, {told}" if told else words
 
 
 def _range_words(schema: Mapping[str, Any]) -> str:

@@ -88,6 +88,8 @@ def test_pages_of_worlds_are_fresh() -> None:
         assert path.read_text("utf-8") == pages.page(path.stem), "run python docs/make_pages.py"
     text = (ROOT / "README.md").read_text("utf-8")
     assert text == pages.readme(text), "run python docs/make_pages.py"
+    fields = (ROOT / "docs" / "file_fields.md").read_text("utf-8")
+    assert fields == pages.formats(), "run python docs/make_pages.py"
 
 
 def test_who_reads_the_words_alone_needs_few_more_steps_than_who_knows_all() -> None:
@@ -97,7 +99,7 @@ def test_who_reads_the_words_alone_needs_few_more_steps_than_who_knows_all() -> 
     assert spec.loader is not None
     pages = importlib.util.module_from_spec(spec)
     spec.loader.exec_module(pages)
-    words = pages.transcripts()
+    words = pages.beside("transcripts")
     page = (ROOT / "docs" / "transcripts.md").read_text("utf-8")
     assert page == words.page(), "run python docs/make_pages.py"
     most = {"LostKey": 1.3, "Quest-Medium": 1.5, "Quest-Hard": 1.5, "DoorKey-8x8": 1.1}

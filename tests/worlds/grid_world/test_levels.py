@@ -122,7 +122,9 @@ def test_every_level_can_be_solved(name: str, strewn: bool) -> None:
 # -- a level is a file ----------------------------------------------------------------------
 
 
-@pytest.mark.parametrize("path", sorted(Path(levels.__file__).parent.glob("*.py")), ids=str)
+@pytest.mark.parametrize(
+    "path", sorted(Path(levels.__file__).parent.glob("*.py")), ids=lambda path: path.name
+)
 def test_what_is_read_of_a_level_is_what_it_says(path: Path) -> None:
     """Files are read without being imported; an import says the same."""
     said = literals(path)
