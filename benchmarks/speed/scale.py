@@ -1,7 +1,7 @@
 """What it takes to go past one machine: jobs side by side, collecting, starting, and memory.
 
-Run it with ``python -m piase_gym.benchmarks.scale [--only jobs,collect,start,memory]``; what is
-found is stored in ``benchmarks/measured/scale.json``, from which ``docs/make_pages.py`` writes a
+Run it with ``python -m piase_gym.benchmarks.scale [--only jobs,collect,peaks,start,memory]``; what
+is found is stored in ``benchmarks/measured/scale.json``, from which ``docs/make_pages.py`` writes a
 part of docs/scale.md. Jobs side by side are told in wall time, so nothing else may run meanwhile;
 everything else is in CPU-seconds or bytes. A part that is not measured is kept as it was stored.
 """
@@ -44,7 +44,7 @@ OPEN = 1000
 MOST_MEMORY = 8 * 2**30
 NEEDS_A_WINDOW = "ScreenSearch"
 OPTIONS = {
-    "only": "parts to be measured: jobs, collect, start, memory",
+    "only": "parts to be measured: jobs, collect, peaks, start, memory",
     "rounds": "of everything that is repeated",
 }
 
@@ -114,11 +114,15 @@ def measure_collecting(rounds: int) -> dict[str, Any]:
         columns = measure_batch(NUM_ENVS, Path(name), 20 * rounds, "arrow")
         table = measure_table(Path(name), rounds)
     kept = columns["bare"] / (columns["bare"] + columns["added"])
-    memory = {
-        name: {str(steps): peak_memory(steps, kind) for steps in (most // 10, most)}
+    return {"actions": {**columns, "share": kept}, "observations": table}
+
+
+def measure_peaks() -> dict[str, Any]:
+    """Measure how much memory collecting takes, by what is kept: the most bytes, and the steps."""
+    return {
+        name: [[steps, peak_memory(steps, kind)] for steps in (most // 10, most)]
         for name, (kind, most) in COLLECTED_AS.items()
     }
-    return {"actions": {**columns, "share": kept}, "observations": table, "memory": memory}
 
 
 COLLECTED_AS: dict[str, tuple[dict[str, str], int]] = {
@@ -280,7 +284,7 @@ def measure_memory() -> dict[str, Any]:
 # -- all of it ----------------------------------------------------------------------------
 
 
-def measure_all(only: str = "jobs,collect,start,memory", rounds: int = 5) -> dict[str, Any]:
+def measure_all(only: str = "jobs,collect,peaks,start,memory", rounds: int = 5) -> dict[str, Any]:
     """Measure the parts that are asked for; the others are those that are stored.
 
     Raises:
@@ -290,6 +294,7 @@ def measure_all(only: str = "jobs,collect,start,memory", rounds: int = 5) -> dic
         "jobs": lambda: measure_jobs(rounds),
         "collect": lambda: measure_collecting(rounds),
         "start": lambda: measure_start(rounds),
+        "peaks": measure_peaks,
         "memory": measure_memory,
     }
     chosen = only.split(",")
@@ -331,6 +336,14 @@ def sections(found: Mapping[str, Any]) -> dict[str, Section]:
         rows.append(("observations", f"{table['share']:.2f}", alone, size))
         shown["collect"] = Section([Table(rows)])
         shown["plan"] = Section([Table(plan(found["collect"]))])
+    if "peaks" in found:
+        rows = [("what is kept", "steps of agents", "most memory, MiB")]
+        rows += [
+            (name, f"{steps:,}", f"{size / 2**20:,.0f}")
+            for name, peaks in found["peaks"].items()
+            for steps, size in peaks
+        ]
+        shown["peaks"] = Section([Table(rows)])
     rows = [("world", "CPU-seconds to the first step", "open at once", "KiB each", "in a GiB")]
     for name in found.get("memory", {}):
         start, held = found.get("start", {}).get(name), found["memory"][name]
