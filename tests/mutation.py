@@ -44,7 +44,7 @@ IGNORED = ("test_kernel_caches.py", "test_package.py")
 LIBRARIES = "numba gymnasium pettingzoo pydantic typer rich torch".split()
 SLOWEST = 20
 """CPU-seconds after which a test is given up when it is measured."""
-PATIENCE = 5
+PATIENCE = 12
 """How many times as long it may take on a clock on the wall, as the machine may be busy."""
 START = 3
 """CPU-seconds that a file of tests takes to begin: imports, and kernels out of their cache."""
