@@ -142,7 +142,7 @@ def test_facts_tell_what_is_in_the_picture(hall: Any) -> None:
         "A red lamp in the middle and a cup in the middle.",
     )
     text = hall.world.text(facts)
-    assert f"You see cup at 50%, {cup.position[1]}%; red lamp at" in text
+    assert f"You see a cup at 50%, {cup.position[1]}%; a red lamp at" in text
     assert f"Caption: {facts.caption}\n" in text + "\n"
 
 
@@ -251,7 +251,7 @@ def test_reports_hold_what_was_told(hall: Any) -> None:
     put(env, [(5, 7), (9, 9)], (5, 9, 0, 0, 1, 1))
     env.step({"agent_0": "stay and report", "agent_1": "stay"})
     (letter,) = env.facts("agent_1").messages
-    assert letter.message.endswith("I see cup.")
+    assert letter.message.endswith("I see a cup.")
     env.close()
 
 
