@@ -8,8 +8,8 @@ from piase_gym.worlds.household.config import HouseholdConfig
 from piase_gym.worlds.texts.wording import counted, listing, priced
 
 _LISTED = (
-    "What you can do besides walking, looking, examining, opening, closing, taking{hands} is listed, "
-    "and what you cannot take or put down where you are. "
+    "What you can do besides walking, looking, examining, opening, closing, taking{hands} is "
+    "listed, and what you cannot take or put down where you are. "
 )
 
 
@@ -30,9 +30,9 @@ def manual(config: HouseholdConfig, placing: str, asks: bool) -> Manual:
     rules = [
         "You are in a room with receptacles, such as desk 1, that have objects, such as mug 2, in "
         "or on them. 'shelf 1,3-5, bed' is short for shelf 1, shelf 3, shelf 4, shelf 5 and bed 1. "
-        "Go to a receptacle to see what is there; what you have seen is told as it was then. Unseen "
-        "are those where you have not been, closed those that you have not looked into: they must "
-        "be opened first. Only what is where you "
+        "Go to a receptacle to see what is there; what you have seen is told as it was then. "
+        "Unseen are those where you have not been, closed those that you have not looked into: "
+        "they must be opened first. Only what is where you "
         f"are can be taken or used. {listed}You carry one object at a "
         f"time, which is named if there is one; {put} puts it down."
     ]

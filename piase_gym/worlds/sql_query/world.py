@@ -49,8 +49,8 @@ _SPEECH = ("say", "tell")
 class Known:
     """What one agent knows at one moment."""
 
-    def __init__(self, facts: SqlQueryFacts) -> None:
-        self._facts = facts
+    def __init__(self, facts: SqlQueryFacts, alone: bool) -> None:
+        self._facts, self._alone = facts, alone
 
     def facts(self) -> SqlQueryFacts:
         """Return the facts."""
@@ -58,7 +58,7 @@ class Known:
 
     def text(self) -> str:
         """Return their prose."""
-        return text.text_of(self._facts)
+        return text.text_of(self._facts, self._alone)
 
 
 class SqlQuery(TextWorld[SqlQueryConfig, SqlQueryFacts, SqlState, Setting]):
@@ -310,7 +310,8 @@ class SqlQuery(TextWorld[SqlQueryConfig, SqlQueryFacts, SqlState, Setting]):
                 messages=tuple(self.mailboxes.delivered[self.agents[agent]]),
                 feedback=state.told[agent],
                 hint=self.hints[agent],
-            )
+            ),
+            len(self.agents) == 1,
         )
 
     def vector(self, facts: SqlQueryFacts) -> NDArray[np.float32]:
@@ -320,7 +321,7 @@ class SqlQuery(TextWorld[SqlQueryConfig, SqlQueryFacts, SqlState, Setting]):
     @staticmethod
     def to_text(facts: SqlQueryFacts, config: SqlQueryConfig) -> str:
         """Return the prose of the facts."""
-        return text.text_of(facts)
+        return text.text_of(facts, config.fixed_envelope().agents == 1)
 
     def native_text(self, agent: int) -> str:
         """Return the result as InterCode's environment does."""

@@ -190,7 +190,7 @@ def parse(text: str, config: HouseholdConfig) -> HouseholdFacts:
     lines = LineReader("Household", text)
     result = lines.free(_RESULT)
     head = lines.need(_HEAD)
-    lines.require((head.group(1) is None) == (len(names) == 1), "who it is for is not told")
+    lines.require((head.group(1) is None) == (len(names) == 1), "several are told who it is for")
     agent = names[0] if head.group(1) is None else lines.name(head.group(1), agents)
     places = _read_places(lines)
     holding = _read_held(lines)
