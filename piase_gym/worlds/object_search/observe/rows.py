@@ -138,6 +138,7 @@ _COLUMNS: Final = {
     for b in range(a, MIDDLE + wide + 1)
 }
 """What each place means, in rows that are so wide."""
+_PLACES: Final = "columns in view are '2 ahead, 1 to 2 left'"
 _CODES: Final = {title: code for code, title in TITLES.items()}
 
 
@@ -175,14 +176,13 @@ def _read_line(line: str, form: Form) -> Iterator[tuple[int, int]]:
         raise TextParseError(f"{form.world}: cannot read {line[:80]!r}")
     for words in match.group(2).split("; "):
         item = _ITEM.fullmatch(words)
-        told = f"{words[:60]!r} is no place; columns are '2 ahead, 1 to 2 left'"
-        if item is None:
-            raise TextParseError(f"{form.world}: cannot read {line[:80]!r}; {told}")
+        require(form.world, item is not None, line, _PLACES)
+        assert item is not None
         first, last, places = item.groups()
         for ahead in range(int(first), int(last or first) + 1):
             for place in _unlisted(places or STRAIGHT):
                 columns = _COLUMNS.get((place, min(ahead, MIDDLE)))
-                require(form.world, columns is not None, line, told)
+                require(form.world, columns is not None, line, _PLACES)
                 for column in columns or ():
                     yield (SIDE - 1 - ahead) * SIDE + column, _CODES[match.group(1)]
 
