@@ -12,6 +12,7 @@ from pathlib import Path
 import pytest
 
 import piase_gym
+from piase_gym import registry
 from piase_gym.cli.game.session import play_oracle
 from tests.helpers.needs import here
 from tests.paths import ROOT
@@ -88,6 +89,15 @@ def test_pages_of_worlds_are_fresh() -> None:
         assert path.read_text("utf-8") == pages.page(path.stem), "run python docs/make_pages.py"
     text = (ROOT / "README.md").read_text("utf-8")
     assert text == pages.readme(text), "run python docs/make_pages.py"
+
+
+def test_pages_of_worlds_show_how_they_read() -> None:
+    worlds = {name for name in piase_gym.list_worlds() if registry.world_spec(name).outside is None}
+    for name in worlds:
+        page = (ROOT / "docs" / "worlds" / f"{name}.md").read_text("utf-8")
+        prompt, _, rows = page.partition("## In words")[2].partition(" observations in a row")
+        assert f"You are agent_0 in {name} (version " in prompt
+        assert rows.partition("## ")[0].count("\nLast step: ") >= 2
 
 
 def test_who_reads_the_words_alone_needs_few_more_steps_than_who_knows_all() -> None:

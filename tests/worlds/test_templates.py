@@ -1,4 +1,4 @@
-"""Every sentence that the worlds of rooms and words can say is said, and read aloud by rule.
+"""Every sentence that the worlds can say is said, and read aloud by rule.
 
 What the code can say is read from its syntax tree: the words of string literals, without those of
 docstrings, errors, patterns and types. Each piece of two words or more must occur in what agents
@@ -20,6 +20,7 @@ import piase_gym
 from piase_gym.worlds.text_room.levels import words
 from tests.helpers.clumsy_play import told
 from tests.helpers.grammar import text_faults
+from tests.helpers.needs import need
 from tests.worlds.test_words import body
 
 COSTS = ("illegal", "subgoal", "step")
@@ -280,6 +281,7 @@ def _name(function: ast.expr) -> str:
 @functools.cache
 def shown(world: str) -> tuple[tuple[str, tuple[str, ...]], ...]:
     """Return the texts of a world's episodes, each with the names of the agents."""
+    need(SAID[world][0]["world"])
     return tuple(dict.fromkeys(text for fields in SAID[world] for text in told(fields, 10, 150)))
 
 

@@ -160,7 +160,7 @@ def test_picks_by_name_and_number(tmp_path: Path) -> None:
         told.append(env.step({"agent_0": line})[4]["agent_0"]["feedback"])
     assert told == [
         "You cannot combine house and water: there is no house on your table.",
-        "You cannot pick 9: nothing lies in slot 9.",
+        "You cannot pick 9: nothing lies in place 9.",
     ]
     play(env, "pick fire", "combine water and earth")  # what was held is put back
     assert env.world.facts(0).holding is None
