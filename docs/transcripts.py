@@ -100,7 +100,7 @@ TRANSCRIPTS: dict[str, Episode] = {
         "south|south|south|south|south",
     ),
     "A box pushed home": Episode(
-        "piase/PhysicsPlayground-Push-v1",
+        "piase/PhysicsPlayground-Push-v2",
         {},
         2026,
         "go to 0.75 -2.3|go to 0.7 -2.4|face red box|face zone|push 2.4",

@@ -26,12 +26,12 @@ def test_every_id_is_measured_and_short() -> None:
     each(
         [
             "piase/GridWorld-DoorKey-8x8-v1",
-            "piase/Household-Hard-v2",
-            "piase/ObjectSearch-Room-v2",
-            "piase/SqlQuery-Extra-v2",
+            "piase/Household-Hard-v3",
+            "piase/ObjectSearch-Room-v3",
+            "piase/SqlQuery-Extra-v3",
             "piase/SocialDilemma-PrisonersDilemma-v1",
             "piase/TextRoom-Quest-Hard-v3",
-            "piase/WordCraft-Depth2-v1",
+            "piase/WordCraft-Depth2-v2",
         ]
     ),
 )

@@ -109,10 +109,11 @@ class Household(TextWorld[HouseholdConfig, HouseholdFacts, HomeState, tuple[Game
     - v1: other texts; why a command had no effect is told; receptacles stand in another order in
       the vector; a milestone is paid once.
     - v2: texts are shorter, and open containers say that they are empty.
+    - v3: what is near, and follows from the rest, is not listed again; names are written in short.
     """
 
     name: ClassVar[str] = "Household"
-    version: ClassVar[int] = 2
+    version: ClassVar[int] = 3
     observables: ClassVar[Mapping[str, Observable]] = scripting.OBSERVABLES
     picture_reveals: ClassVar[bool] = True
     capabilities: ClassVar[Capabilities] = Capabilities(native_text=True, messages=True)

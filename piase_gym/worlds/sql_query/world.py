@@ -87,7 +87,7 @@ class SqlQuery(TextWorld[SqlQueryConfig, SqlQueryFacts, SqlState, Setting]):
     it was not trained on too:
 
     ```sh
-    piase train piase/SqlQuery-First-v2 --algo maskable_ppo --steps 120000 --seed 1 \
+    piase train piase/SqlQuery-First-v3 --algo maskable_ppo --steps 120000 --seed 1 \
         --set num_envs=64 --set num_steps=32 --set minibatch=512 --set epochs=4 --set entropy=0.02
     ```
 
@@ -129,10 +129,11 @@ class SqlQuery(TextWorld[SqlQueryConfig, SqlQueryFacts, SqlState, Setting]):
     - v0: first version.
     - v1: other texts; five rows of a result are shown, in the vector too.
     - v2: texts are shorter; long queries are told by how they begin, in the vector too.
+    - v3: an agent that is alone reads its name in the prompt, not in every text.
     """
 
     name: ClassVar[str] = "SqlQuery"
-    version: ClassVar[int] = 2
+    version: ClassVar[int] = 3
     observables: ClassVar[Mapping[str, Observable]] = scripting.OBSERVABLES
     picture_reveals: ClassVar[bool] = True
     capabilities: ClassVar[Capabilities] = Capabilities(native_text=True, messages=True)

@@ -145,10 +145,11 @@ class WordCraft(ArrayWorld[WordCraftConfig, WordCraftFacts]):
 
     - v0: first version.
     - v1: other texts; records of small tables are smaller.
+    - v2: reasons begin as sentences do.
     """
 
     name: ClassVar[str] = "WordCraft"
-    version: ClassVar[int] = 1
+    version: ClassVar[int] = 2
     observables: ClassVar[Mapping[str, Observable]] = scripting.OBSERVABLES
     picture_reveals: ClassVar[bool] = True
     milestones: ClassVar[tuple[str, ...]] = state.MILESTONES

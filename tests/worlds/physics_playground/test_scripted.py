@@ -43,7 +43,7 @@ def test_a_script_does_every_task(task: str) -> None:
 
 
 def test_one_side_wins_keep_away() -> None:
-    results = play("piase/PhysicsPlayground-KeepAway-2p-v1", 7)
+    results = play("piase/PhysicsPlayground-KeepAway-2p-v2", 7)
     assert sorted(results.values()) == ["lost", "won"]
 
 
