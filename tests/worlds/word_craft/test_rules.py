@@ -200,7 +200,7 @@ def test_a_batch_does_what_one_does(case: str) -> None:
 
 @pytest.mark.parametrize("task", ["Pantry", "Depth5", "Team-2p", "Trade-3p", "NewGoals"])
 def test_the_oracle_wins_every_task(task: str) -> None:
-    env = piase_gym.parallel_env(f"piase/WordCraft-{task}-v1")
+    env = piase_gym.parallel_env(f"piase/WordCraft-{task}-v2")
     from piase_gym.agents import Percept, make_agent
 
     for seed in range(25):
