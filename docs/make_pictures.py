@@ -75,12 +75,12 @@ FILMS = {
     ),
     "ObjectSearch": Film(
         "object_search.gif",
-        "piase/ObjectSearch-House-4p-v2",
+        "piase/ObjectSearch-House-4p-v3",
         policies=("scripted",),
         duration=250,
     ),
     "PhysicsPlayground": Film(
-        "physics_playground.gif", "piase/PhysicsPlayground-Stack-v1", every=3, duration=120
+        "physics_playground.gif", "piase/PhysicsPlayground-Stack-v2", every=3, duration=120
     ),
     "SocialDilemma": Film(
         "social_dilemma.gif", "piase/SocialDilemma-Harvest-4p-v1", every=2, duration=150

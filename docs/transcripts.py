@@ -62,7 +62,7 @@ SHOWN = {
         "ObjectSearch", {}, 1, "look left|forward and report|forward|move right"
     ),
 }
-"""What the page of each world shows: its prompt and three observations, with a slip."""
+"""What the page of each world shows: its prompt and three observations or more, with a slip."""
 TRANSCRIPTS: dict[str, Episode] = {
     "The lost key": Episode(
         "piase/TextRoom-LostKey-v3",
@@ -100,7 +100,7 @@ TRANSCRIPTS: dict[str, Episode] = {
         "south|south|south|south|south",
     ),
     "A box pushed home": Episode(
-        "piase/PhysicsPlayground-Push-v1",
+        "piase/PhysicsPlayground-Push-v2",
         {},
         2026,
         "go to 0.75 -2.3|go to 0.7 -2.4|face red box|face zone|push 2.4",
@@ -129,7 +129,8 @@ def in_words(name: str) -> str:
     prompt, *rest = messages(SHOWN[name])
     return (
         "What a language model is told before the first step:\n\n"
-        f"```text\n{prompt}\n```\n\nand three observations, with what was answered to them:\n\n"
+        f"```text\n{prompt}\n```\n\n"
+        f"and {len(rest) // 2 + 1} observations in a row, with what was answered to them:\n\n"
         "```text\n" + "\n\n".join(rest) + "\n```"
     )
 

@@ -127,13 +127,13 @@ WORLDS = (
 
 VERSIONS = {
     "TextRoom": 3,
-    "Household": 2,
-    "ObjectSearch": 2,
-    "SqlQuery": 2,
-    "PhysicsPlayground": 1,
+    "Household": 3,
+    "ObjectSearch": 3,
+    "SqlQuery": 3,
+    "PhysicsPlayground": 2,
     "ScreenSearch": 1,
     "SocialDilemma": 1,
-    "WordCraft": 1,
+    "WordCraft": 2,
 }
 """The versions of ids: those of their worlds. GridWorld's, which differ, stand in its tables."""
 

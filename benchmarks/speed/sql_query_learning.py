@@ -19,7 +19,7 @@ from piase_gym.benchmarks.evaluation.statistics import wilson
 from piase_gym.benchmarks.speed.shown import Section, about, described
 
 FILE = OUT = Path(__file__).parents[1] / "measured" / "sql_query_learning.json"
-TASK = "piase/SqlQuery-First-v2"
+TASK = "piase/SqlQuery-First-v3"
 LEARNING: Mapping[str, Any] = {
     "algo": "maskable_ppo",
     "num_envs": 64,

@@ -26,7 +26,7 @@ FILE = OUT = Path(__file__).parents[1] / "measured" / "text_lengths.json"
 EPISODES, STEPS = 3, 60
 """Episodes of a player at an id, and steps of each, at most."""
 MOST = 120
-"""Tokens that the mean observation of an episode played well has at most."""
+"""Tokens that the mean observation of an id has at most, whoever plays."""
 CHARACTERS = 4
 PLAYERS: dict[str, Sequence[str]] = {"well": ("oracle", "scripted"), "random": ("random",)}
 """Who plays: the first of some policies that plays an id."""

@@ -222,7 +222,7 @@ def _measure(book: str | None) -> dict[str, Any]:
     own = read_book()
     return {
         "players": {
-            name: {player: play(player, f"piase/WordCraft-{name}-v1") for player in PLAYERS}
+            name: {player: play(player, f"piase/WordCraft-{name}-v2") for player in PLAYERS}
             for name in TASKS
         },
         "learning": learn(),
@@ -260,7 +260,7 @@ def sections(found: Mapping[str, Any]) -> dict[str, Section]:
     played = [("task", *(f"`{player}`" for player in PLAYERS))]
     for task, row in found["players"].items():
         shares = (f"{100 * row[player]:.0f} %" for player in PLAYERS)
-        played.append((f"`piase/WordCraft-{task}-v1`", *shares))
+        played.append((f"`piase/WordCraft-{task}-v2`", *shares))
     learned = found["learning"]
     mean, reach = _interval(learned["won"])
     told = (

@@ -20,7 +20,7 @@ from piase_gym.benchmarks.evaluation.evaluate import versions
 from piase_gym.benchmarks.evaluation.statistics import wilson
 from piase_gym.core.files import write_json
 
-TASK = "piase/PhysicsPlayground-Reach-v1"
+TASK = "piase/PhysicsPlayground-Reach-v2"
 FILE = Path(__file__).with_name("measured") / "physics_reach.json"
 HELD_OUT = 1_000_000
 """Episodes of the judgement begin at this seed; training counts up from 0."""

@@ -120,7 +120,7 @@ def test_every_id_has_a_budget_and_what_is_to_test_with_is_not_trained_on() -> N
         assert all(plan.config.get("tasks") != "test" for plan in found)
         kernel = found[0].algo == "batch_ppo"
         assert len(found) > 1 or not kernel or "SocialDilemma" in name
-    assert "WordCraft-NewGoals-v1-tasks-test" in rows
+    assert "WordCraft-NewGoals-v2-tasks-test" in rows
     costs = learners.settings_for(learners.setting_of(Row(task=EASY)), learners.PASSES[0], 3)
     assert costs is not None
     assert (costs.training_reward, costs.seed) == ("small_costs", 3)

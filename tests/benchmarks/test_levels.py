@@ -107,7 +107,7 @@ def test_chao_by_hand() -> None:
 
 
 def test_questions_that_are_the_same_are_one_level_whatever_their_number() -> None:
-    world = make_world(setting("piase/SqlQuery-Extra-v2"))
+    world = make_world(setting("piase/SqlQuery-Extra-v3"))
     told: dict[str, set[str]] = {}
     for seed in range(400):
         level = levels.level_of(world, seed)
@@ -175,8 +175,8 @@ def test_a_batch_hashes_as_single_worlds_do(world: str) -> None:
     task = {
         "GridWorld": "piase/GridWorld-Orchard-12x12-4p-v1",
         "SocialDilemma": "piase/SocialDilemma-Harvest-4p-v1",
-        "ObjectSearch": "piase/ObjectSearch-House-4p-v2",
-        "WordCraft": "piase/WordCraft-Depth2-v1",
+        "ObjectSearch": "piase/ObjectSearch-House-4p-v3",
+        "WordCraft": "piase/WordCraft-Depth2-v2",
     }[world]
     env, one = piase_gym.batch_env(task, num_envs=40), make_world(setting(task))
     env.reset(0)

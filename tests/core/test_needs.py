@@ -14,7 +14,7 @@ from piase_gym.errors import SuiteError
 from piase_gym.registry import world_spec
 from tests.paths import ROOT
 
-PHYSICS, ROOM = "piase/PhysicsPlayground-v1", "piase/TextRoom-LostKey-v3"
+PHYSICS, ROOM = "piase/PhysicsPlayground-v2", "piase/TextRoom-LostKey-v3"
 REASON = "PhysicsPlayground needs an optional part: pip install 'piase-gym[physics]'"
 
 

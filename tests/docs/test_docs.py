@@ -13,6 +13,7 @@ from typing import Any
 import pytest
 
 import piase_gym
+from piase_gym import registry
 from piase_gym.cli.game.session import play_oracle
 from tests.helpers.needs import here
 from tests.paths import ROOT
@@ -104,6 +105,15 @@ def test_generated_parts_of_the_readme_are_fresh() -> None:
 def test_the_page_about_fields_of_files_is_fresh() -> None:
     text = (ROOT / "docs" / "file_fields.md").read_text("utf-8")
     assert text == make_pages().formats(), "run python docs/make_pages.py"
+
+
+def test_pages_of_worlds_show_how_they_read() -> None:
+    worlds = {name for name in piase_gym.list_worlds() if registry.world_spec(name).outside is None}
+    for name in worlds:
+        page = (ROOT / "docs" / "worlds" / f"{name}.md").read_text("utf-8")
+        prompt, _, rows = page.partition("## In words")[2].partition(" observations in a row")
+        assert f"You are agent_0 in {name} (version " in prompt
+        assert rows.partition("## ")[0].count("\nLast step: ") >= 2
 
 
 def test_who_reads_the_words_alone_needs_few_more_steps_than_who_knows_all() -> None:

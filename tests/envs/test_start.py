@@ -26,7 +26,7 @@ LATER = {
 """What takes long to import, and what it is for."""
 
 
-@pytest.mark.parametrize("task", ["piase/GridWorld-v1", "piase/ObjectSearch-v2"])
+@pytest.mark.parametrize("task", ["piase/GridWorld-v1", "piase/ObjectSearch-v3"])
 def test_nothing_is_loaded_that_is_needed_later(task: str) -> None:
     command = [sys.executable, "-c", CODE.format(task=task)]
     run = subprocess.run(command, capture_output=True, text=True, check=True)

@@ -8,6 +8,8 @@ from typing import Any
 
 import piase_gym
 from piase_gym import scenarios
+from piase_gym.agents import Percept, make_agent
+from piase_gym.agents.base import ask
 from piase_gym.core.commands import Command, Param
 
 WORDS = ("Is anybody here?", "I have found it.")
@@ -44,24 +46,33 @@ def told(
     """Yield prompts and observations, each with the names of the agents.
 
     Args:
-        fields: A config with its ``world``, and a ``scenario`` that it changes.
+        fields: A config with its ``world``, and a ``scenario`` that it changes. The ``player`` is a
+            policy that plays most steps, for what clumsiness alone does not come to.
         episodes: How many episodes, with seeds from 0 on.
         steps: Steps of each, at most.
     """
     given = dict(fields)
     world, scenario = given.pop("world"), given.pop("scenario", None)
+    player = given.pop("player", None)
     given = {**(scenarios.load(scenario).fields if scenario else {}), **given}
     env = piase_gym.parallel_env(world, view="text", actions="text", **given)
     names, dice = tuple(env.possible_agents), random.Random(1)
     for seed in range(episodes):
         shown, _ = env.reset(seed=seed)
+        players = {name: make_agent(player) for name in names} if player else {}
+        for seat, agent in enumerate(players.values()):
+            agent.reset(seat)
         yield from ((env.instructions(name), names) for name in names)
-        for _ in range(steps):
+        for step in range(steps):
             yield from ((text, names) for text in shown.values())
             if not env.agents:
                 break
-            lines = {name: _line(env, name, shown[name], dice) for name in env.agents}
-            shown, *_ = env.step(lines)
+            acts = {name: _line(env, name, shown[name], dice) for name in env.agents}
+            for name, agent in players.items():
+                agent.perceive(Percept(env.world, names.index(name), step))
+                if step % 8 and name in acts:
+                    (acts[name],) = ask([agent])
+            shown, *_ = env.step(acts)
     env.close()
 
 

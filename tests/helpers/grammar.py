@@ -49,11 +49,14 @@ def _line_faults(line: str) -> Iterator[str]:
 
 _RULES = {
     "an article that does not fit": re.compile(
-        r"\b(?:a (?=[aeiouAEIOU])(?!one\b|uni|use|usa|eu)|an (?=[^aeiouAEIOUhx\W\d_]))\w+"
+        r"\b(?:a (?=[aeiouAEIOU])(?!one\b|uni|use|usa|eu|or\b|and\b)"
+        r"|an (?=[^aeiouAEIOUhx\W\d_]))\w+"
     ),
     "two articles": re.compile(r"\b(?:a|an|the) (?:a|an|the) \w+", re.IGNORECASE),
     "a word twice": re.compile(r"\b([a-z]{2,}) \1\b(?! \d)"),
-    "one of many": re.compile(r"(?<![\d.])\b1 (?:steps|rows|turns|columns|things|pairs|rooms)\b"),
+    "one of many": re.compile(
+        r"(?<![\d.])\b1 (?:steps|rows|turns|columns|things|pairs|rooms|degrees)\b"
+    ),
     "many of one": re.compile(r"(?<![\d.])\b(?:0|[2-9]|\d\d+) (?:step|row|turn|column|pair)\b"),
     "an adjective for a material": re.compile(r"\bmade of \w+(?:en|ern)\b(?<!linen)"),
     "an empty list": re.compile(r": ?\.(?!\.)|: ?,|,\s*\.(?!\.)|, ,|;\s*\.|\(\)|: \n"),

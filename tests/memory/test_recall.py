@@ -181,7 +181,7 @@ def test_what_does_not_go_with_a_recall_is_refused() -> None:
     for delay in (-1, 1001, 1.5, "far"):
         with pytest.raises(ConfigError, match="recall"):
             piase_gym.parallel_env("ObjectSearch", recall=delay)
-    env = piase_gym.parallel_env("piase/ObjectSearch-Recall-4-v2")
+    env = piase_gym.parallel_env("piase/ObjectSearch-Recall-4-v3")
     env.reset(seed=0)
     env.reconfigure({"recall": 9})
     env.reset(seed=0)

@@ -28,7 +28,7 @@ TASKS = {
     "text": "piase/TextRoom-v3",
     "matrix": "piase/SocialDilemma-StagHunt-Talk-v1",
     "commons": "piase/SocialDilemma-Cleanup-4p-v1",
-    "bullet": "piase/PhysicsPlayground-Carry-2p-v1",
+    "bullet": "piase/PhysicsPlayground-Carry-2p-v2",
     "text probe": "TextProbe",
     "point probe": "PointProbe",
 }

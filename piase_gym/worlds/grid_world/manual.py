@@ -39,6 +39,7 @@ def manual(config: GridWorldConfig) -> Manual:
         lambda agent: _goal(config, agent),
         milestones=_milestones(config),
         example=_example(config),
+        unused=() if _deeds(config) else ("interact",),
     )
 
 
@@ -86,7 +87,7 @@ def _acting(config: GridWorldConfig) -> list[str]:
     """Explain what interacting does, as far as it can happen."""
     deeds = _deeds(config)
     if not deeds:
-        return ["There is nothing to interact with."]
+        return []
     turn = (
         "Come up to it straight, or move towards it, which turns you (and counts as walking "
         "against it)"
@@ -168,7 +169,7 @@ def _sides(config: GridWorldConfig) -> str:
         for side, who in sides.items()
         if who
     ]
-    return f"{';'.join(told)}."
+    return f"{';'.join(told)}. Who is tagged leaves the grid."
 
 
 def _seeing(config: GridWorldConfig) -> str:

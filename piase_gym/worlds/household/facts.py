@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 from typing import NamedTuple
 
@@ -44,9 +45,14 @@ class HouseholdFacts(Facts):
             number.
         holding: What the agent carries.
         others: Who stands at the same place.
-        commands: What the agent can do now, sorted, unless the config hides it; but for what it
-            always can: walk to another receptacle, look around, examine what is where it is and
-            what it carries, take stock of that, and ask for help, if the grammar has it.
+        away: Who has no part in it now and cannot be spoken to, unless the config hides what can be
+            done.
+        commands: What the agent can do now, sorted; but for what it always can, which is to walk to
+            another receptacle, look around, examine what is where it is and what it carries, take
+            stock of that, speak to others, and ask for help, if the grammar has it; and but for
+            what `options` and `lids` say. ``None`` if the config hides what can be done.
+        barred: What of the latter cannot be done: the names of things that are not to be taken, or
+            of receptacles in which what the agent carries has no place.
         feedback: What became of its last command, in words, as far as the rest does not show it.
     """
 
@@ -54,5 +60,33 @@ class HouseholdFacts(Facts):
     places: tuple[Place, ...]
     holding: tuple[Held, ...]
     others: tuple[str, ...]
-    commands: tuple[str, ...]
+    away: tuple[str, ...]
+    commands: tuple[str, ...] | None
+    barred: tuple[str, ...]
     feedback: str | None
+
+
+def lids(places: Iterable[Place]) -> list[str]:
+    """Return the commands to open and to close what is where an agent stands."""
+    lid = {"closed": "open", "open": "close"}
+    return [f"{lid[p.state]} {p.name}" for p in places if p.here and p.state in lid]
+
+
+def options(
+    places: Iterable[Place], holding: Sequence[Held], placing: str
+) -> list[tuple[str, str]]:
+    """Return what an agent could take or put down where it stands, unless that is barred.
+
+    Args:
+        places: What is known of receptacles.
+        holding: What it carries.
+        placing: ``move`` or ``put``, the verb that puts something down.
+
+    Returns:
+        A thing, or a receptacle to put down what is carried, and the command.
+    """
+    near = [place for place in places if place.here and place.state != "closed"]
+    if holding:
+        into = "to" if placing == "move" else "in/on"
+        return [(p.name, f"{placing} {holding[0].name} {into} {p.name}") for p in near]
+    return [(thing, f"take {thing} from {p.name}") for p in near for thing in p.things or ()]

@@ -7,7 +7,10 @@ from piase_gym.worlds.channel.symbols import limits_told
 from piase_gym.worlds.household.config import HouseholdConfig
 from piase_gym.worlds.texts.wording import counted, listing, priced
 
-_LISTED = "What else you can do besides walking, looking and examining is listed. "
+_LISTED = (
+    "What you can do besides walking, looking, examining, opening, closing, taking{hands} is "
+    "listed, and what you cannot take or put down where you are. "
+)
 
 
 def manual(config: HouseholdConfig, placing: str, asks: bool) -> Manual:
@@ -22,12 +25,16 @@ def manual(config: HouseholdConfig, placing: str, asks: bool) -> Manual:
         set(config.tasks) if config.game is None else {"look", "clean", "heat", "cool"}
     )
     put = "put <object> in/on <receptacle>" if placing == "put" else "move <object> to <receptacle>"
+    hands = ", putting down and speaking" if config.agents > 1 else " and putting down"
+    listed = _LISTED.format(hands=hands) * config.lists_commands
     rules = [
         "You are in a room with receptacles, such as desk 1, that have objects, such as mug 2, in "
-        "or on them. 'shelf 1, 3-5' is short for shelf 1, shelf 3, shelf 4 and shelf 5. Go to a "
-        "receptacle to see what is there; what is closed must be opened first. Only what is where "
-        f"you are can be taken or used. {_LISTED * config.lists_commands}You carry one object at a "
-        f"time; {put} puts it down."
+        "or on them. 'shelf 1,3-5, bed' is short for shelf 1, shelf 3, shelf 4, shelf 5 and bed 1. "
+        "Go to a receptacle to see what is there; what you have seen is told as it was then. "
+        "Unseen are those where you have not been, closed those that you have not looked into: "
+        "they must be opened first. Only what is where you "
+        f"are can be taken or used. {listed}You carry one object at a "
+        f"time, which is named if there is one; {put} puts it down."
     ]
     tools = [
         f"a {tool} {verb}s"
@@ -57,7 +64,7 @@ def manual(config: HouseholdConfig, placing: str, asks: bool) -> Manual:
         (table.illegal, "more for what cannot be done or read"),
     )
     shared = config.shared_reward and config.agents > 1
-    seen = "You are at shelf 1: mug 2.\nYou carry nothing."
+    seen = "At shelf 1: mug 2."
     return Manual(
         " ".join(rules),
         f"{worth}{' Everybody gets the mean of all.' if shared else ''}",

@@ -31,7 +31,7 @@ from piase_gym.core.world import Capabilities, DecodedAction, Manual, StepResult
 from piase_gym.worlds.household import actions, scripting
 from piase_gym.worlds.household.config import MAX_MESSAGE, HouseholdConfig, HouseholdEnvelope
 from piase_gym.worlds.household.curriculum import DIFFICULTY_PARAMETERS
-from piase_gym.worlds.household.facts import HouseholdFacts
+from piase_gym.worlds.household.facts import HouseholdFacts, options
 from piase_gym.worlds.household.levels import files
 from piase_gym.worlds.household.levels.generator import Home, generate
 from piase_gym.worlds.household.manual import manual
@@ -47,7 +47,11 @@ from piase_gym.worlds.texts.synonyms import fitting
 from piase_gym.worlds.texts.world import TextWorld
 
 _LOOK = Command("look")
-_ALWAYS = frozenset(("go", "look", "inventory", "help", "examine receptacle", "examine object"))
+_ALWAYS = frozenset(
+    ("go", "look", "inventory", "help", "examine receptacle", "examine object", "say", "tell")
+)
+_NEAR = frozenset(("open", "close", "take", "move", "put"))
+"""Verbs of commands that follow from what is near an agent; see `facts.options`."""
 _GOES_BY = {"move": "put"}
 """Verbs whose other words are those of another verb."""
 
@@ -105,10 +109,11 @@ class Household(TextWorld[HouseholdConfig, HouseholdFacts, HomeState, tuple[Game
     - v1: other texts; why a command had no effect is told; receptacles stand in another order in
       the vector; a milestone is paid once.
     - v2: texts are shorter, and open containers say that they are empty.
+    - v3: what is near, and follows from the rest, is not listed again; names are written in short.
     """
 
     name: ClassVar[str] = "Household"
-    version: ClassVar[int] = 2
+    version: ClassVar[int] = 3
     observables: ClassVar[Mapping[str, Observable]] = scripting.OBSERVABLES
     picture_reveals: ClassVar[bool] = True
     capabilities: ClassVar[Capabilities] = Capabilities(native_text=True, messages=True)
@@ -303,18 +308,30 @@ class Household(TextWorld[HouseholdConfig, HouseholdFacts, HomeState, tuple[Game
     def known(self, agent: int) -> Known:
         """Return what an agent knows now."""
         state, known = self.state_of, self._knowledge[agent]
-        lists = self.config.lists_commands
+        holding = knowledge.held_by(self.game, state, agent)
+        commands: tuple[str, ...] | None = None
+        barred: tuple[str, ...] = ()
+        away: tuple[str, ...] = ()
+        if self.config.lists_commands:
+            rows = self.rows(agent)
+            near = {row.line for row in rows if row.verb in _NEAR}
+            could = options(known.places, holding, self.placing)
+            commands = tuple([r.line for r in rows if r.verb not in _ALWAYS | _NEAR])
+            barred = tuple([name for name, line in could if line not in near])
+            others = enumerate(self.agents)
+            away = tuple([name for k, name in others if k != agent and not self._present(k)])
         return Known(
             self.agents[agent],
+            self.agents,
             self.game.goal_text,
             tuple(known.places),
             tuple(known.shown),
-            knowledge.held_by(self.game, state, agent),
+            holding,
             self._others(agent) if len(self.agents) > 1 else (),
+            away,
             tuple(self.mailboxes.delivered[self.agents[agent]]),
-            tuple([row.line for row in self.rows(agent) if row.verb not in _ALWAYS])
-            if lists
-            else (),
+            commands,
+            barred,
             (state.why[agent] or text.told_of(state.feedback[agent])) if state.t else None,
             self.hints[agent],
         )
@@ -327,13 +344,13 @@ class Household(TextWorld[HouseholdConfig, HouseholdFacts, HomeState, tuple[Game
 
     def vector(self, facts: HouseholdFacts) -> NDArray[np.float32]:
         """Return the vector of the facts."""
-        lists, always = self.config.lists_commands, ["look", "inventory", *["help"] * self._asks]
-        return vector.vector_of(facts, self.envelope, self.agents, always if lists else [])
+        always = ["look", "inventory", *["help"] * self._asks]
+        return vector.vector_of(facts, self.envelope, self.agents, always, self.placing)
 
     @staticmethod
     def to_text(facts: HouseholdFacts, config: HouseholdConfig) -> str:
         """Return the prose of the facts."""
-        return text.text_of(facts)
+        return text.text_of(facts, config)
 
     def native_text(self, agent: int) -> str:
         """Return the answer to the last command as the games word it."""

@@ -4,12 +4,12 @@ from __future__ import annotations
 
 import functools
 from collections.abc import Sequence
-from typing import Final, NamedTuple
+from typing import NamedTuple
 
 from piase_gym.worlds.grids.codes import AGENT, HEADINGS
 from piase_gym.worlds.object_search.codes import LEVEL, PITCHES, ROLLS, TABLE
 from piase_gym.worlds.object_search.config import ObjectSearchConfig
-from piase_gym.worlds.object_search.geometry import AREA, SIDE, WEDGE
+from piase_gym.worlds.object_search.geometry import AREA, SIDE
 from piase_gym.worlds.object_search.state import (
     OTHER,
     SCALARS,
@@ -68,10 +68,6 @@ class Report(NamedTuple):
     cells: Cells
 
 
-NOT_AHEAD: Final = frozenset(range(AREA)) - frozenset(WEDGE.tolist())
-"""Columns of a window that nobody ever sees."""
-
-
 class Form:
     """Where things lie in the vectors and texts of one config (with its envelope)."""
 
@@ -95,7 +91,7 @@ class Form:
         self.start = self.found + 2 * envelope.found
         window, reports = f"{self.told}s", f"{self.report}s" * (envelope.agents * envelope.channel)
         sights = f"{self.objects - self.others}s{self.found - self.objects}s{2 * envelope.found}x"
-        self.parts = f"{window}{reports}{sights}x2s3s3s5s"
+        self.parts = f"{window}{reports}{sights}x2x3s3sx4s"
         self.caption = self.start + SCALARS
         self.cell_names = tuple(TABLE.names.get(code, "") for code in range(AGENT))
         self.cell_codes = TABLE.codes

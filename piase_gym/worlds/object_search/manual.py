@@ -38,10 +38,10 @@ def manual(config: ObjectSearchConfig) -> Manual:
 _OF_HOUSES = tuple(verb for verb in VERBS if verb not in ("forward", "backward", "stay"))
 """The verbs that change nothing on a line."""
 _HOUSE_EXAMPLE = (
-    "1 ahead: low furniture 1 left to 1 right.\n2 ahead: walls 1 left to 2 right.",
+    "Low furniture 1 ahead, all across.\nWalls 2 ahead, 1 left to 2 right.",
     "look_left",
 )
-_LINE_EXAMPLE = ("You are at position 2. You see nothing.", "forward")
+_LINE_EXAMPLE = ("You see nothing.", "forward")
 
 
 def _goal(config: ObjectSearchConfig) -> str:
@@ -55,7 +55,7 @@ def _goal(config: ObjectSearchConfig) -> str:
 
 def _rules(config: ObjectSearchConfig) -> str:
     """Explain the place, in a few sentences."""
-    rules = [_HOUSE.format(sight=config.sight) if config.in_house else _LINE]
+    rules = [(_HOUSE if config.in_house else _LINE).format_map(vars(config))]
     if config.delay is not None:
         rules.append(_RECALL.format(steps=config.delay + 1))
     if config.in_pictures:
@@ -84,7 +84,7 @@ def _rules(config: ObjectSearchConfig) -> str:
 
 
 _LINE = (
-    "You walk on a line of positions, which count from 0. Forward leads to the next higher "
+    "You walk on a line of {width} positions, which count from 0. Forward leads to the next higher "
     "position, backward to the next lower one; the ends cannot be left. You see what lies at your "
     "position."
 )
@@ -94,18 +94,19 @@ _RECALL = (
     "backward."
 )
 _HOUSE = (
-    "You fly through a house of rooms. Columns and rows count from 0 at the top left; up, down, "
-    "left and right are headings on this map. Over each column of the floor there are three "
-    "levels, 0 to 2. Walls fill all of them, tall furniture the lower two and low furniture the "
-    "lowest; no two agents are in one cell. Your own column apart, you see up to {sight} columns "
-    "ahead. An object lies on the floor or on top of the furniture of its column; you see it if it "
-    "is in your field of view, about 93 degrees wide and 64 high, and nothing hides it. To look "
-    "up or down turns your head by 60 degrees, to tilt it by 45. What fills a column you also "
-    "learn from your range finder, on your own level and 45 degrees to each side of your heading, "
-    "wherever you look. Columns ahead that an observation does not mention are bare floor, "
-    "in a row that is 'dark but ...' dark; dark ones you do not see, nor any beyond the last row "
-    "that is mentioned. If "
-    "nothing else is said you look level, with your head upright. You cannot enter a "
-    "wall, furniture on its levels, or the cell of another agent: rise above low furniture, or go "
-    "around."
+    "You fly through a house of {width} columns and {height} rows. Columns count from 0 in the "
+    "west, rows from 0 in the north. Over each column of the floor there are three levels, 0 to 2. "
+    "Walls fill all of them, tall furniture the lower two and low furniture the lowest; no two "
+    "agents are in one cell. You cannot enter a wall, furniture on its levels, or the cell of "
+    "another agent: rise above low furniture, or go around. An object lies on the floor or on top "
+    "of the furniture of its column; you see it if it is at most {sight} columns ahead, in your "
+    "field of view, about 93 degrees wide and 64 high, and nothing hides it. To look up or down "
+    "turns your head by 60 degrees, to tilt it by 45; it is level and upright if nothing else is "
+    "said. What fills a column you also learn from your range finder, on your own level and 45 "
+    "degrees to each side of your heading, wherever you look. Places ahead are told from where "
+    "you stand: 'Walls 2 to 3 ahead, 1 left' is two walls, two and three columns ahead of you and "
+    "one to the left; with no side it is straight ahead, '0 to 1 left' begins there, and 'all "
+    "across' goes as far as you see. "
+    "A column ahead that is not mentioned is bare floor, if no wall, tall furniture or dark column "
+    "is on the line from you to it; else it is dark: you do not know what is there."
 )

@@ -126,7 +126,10 @@ class ObjectSearch(ArrayWorld[ObjectSearchConfig, SearchFacts]):
     | hashed hint | 8 |
     | with a camera: hashed caption; x and y of objects are hundredths of the picture then | 8 |
 
-    The text says the same in prose; columns ahead that it does not mention are bare floor.
+    The text says the same in prose, but for what the prompt says of the place: its size, and how
+    many objects there are. A column ahead that it does not mention is dark if a wall, tall
+    furniture or something dark stands on the line to it, and otherwise bare floor. Headings are
+    those of a compass, as on a map.
 
     ## Rewards
 
@@ -165,10 +168,12 @@ class ObjectSearch(ArrayWorld[ObjectSearchConfig, SearchFacts]):
     - v0: first version.
     - v1: other texts; the Camera id has 150 steps.
     - v2: texts are shorter; what an agent bumps into is named.
+    - v3: columns are told kind by kind, and what is dark follows from what stands before it; headings are
+      those of a compass; the size of the place is in the prompt.
     """
 
     name: ClassVar[str] = "ObjectSearch"
-    version: ClassVar[int] = 2
+    version: ClassVar[int] = 3
     observables: ClassVar[Mapping[str, Observable]] = scripting.OBSERVABLES
     milestones: ClassVar[tuple[str, ...]] = MILESTONES
     measures: ClassVar[tuple[str, ...]] = (

@@ -14,6 +14,7 @@ from piase_gym.worlds.physics_playground.levels.bodies import (
     TOP_SPEED,
 )
 from piase_gym.worlds.physics_playground.rules.tasks import role
+from piase_gym.worlds.texts.wording import counted, listing
 
 MILESTONES = ("gripped", "placed", "done")
 
@@ -124,9 +125,22 @@ def goal(config: PhysicsPlaygroundConfig, agent: int) -> str:
     if config.task != "keep_away":
         together = "together, " if config.agents > 1 else ""
         return config.row.goal.format(config=config, together=together)
+    steps = counted(config.hold_steps, "step")
     if role(agent) == "chaser":
-        return f"you are a chaser: touch the ball within {config.hold_steps} steps."
-    return f"you are a keeper: keep chasers from touching the ball for {config.hold_steps} steps."
+        return f"you are a chaser: touch the ball within {steps}. {_sides(config)}"
+    return f"you are a keeper: keep chasers from touching the ball for {steps}. {_sides(config)}"
+
+
+def _sides(config: PhysicsPlaygroundConfig) -> str:
+    """Tell who keeps and who chases."""
+    sides: dict[str, list[str]] = {"keeper": [], "chaser": []}
+    for agent, name in enumerate(config.names(config.agents)):
+        sides[role(agent)].append(name)
+    told = [
+        f"{listing(names)} {f'are {side}s' if names[1:] else f'is a {side}'}"
+        for side, names in sides.items()
+    ]
+    return f"{'; '.join(told)}."
 
 
 _INTO_ZONE = (

@@ -181,10 +181,11 @@ class PhysicsPlayground(World[PhysicsPlaygroundConfig, PhysicsFacts]):
 
     - v0: first version.
     - v1: other texts; commands may last for several steps.
+    - v2: one step and one degree are written as one.
     """
 
     name: ClassVar[str] = "PhysicsPlayground"
-    version: ClassVar[int] = 1
+    version: ClassVar[int] = 2
     live_fields: ClassVar[tuple[str, ...]] = tuple(
         (
             "max_steps shared_reward rewards tolerance zone hold_steps message_delay substeps "

@@ -49,8 +49,8 @@ _SPEECH = ("say", "tell")
 class Known:
     """What one agent knows at one moment."""
 
-    def __init__(self, facts: SqlQueryFacts) -> None:
-        self._facts = facts
+    def __init__(self, facts: SqlQueryFacts, alone: bool) -> None:
+        self._facts, self._alone = facts, alone
 
     def facts(self) -> SqlQueryFacts:
         """Return the facts."""
@@ -58,7 +58,7 @@ class Known:
 
     def text(self) -> str:
         """Return their prose."""
-        return text.text_of(self._facts)
+        return text.text_of(self._facts, self._alone)
 
 
 class SqlQuery(TextWorld[SqlQueryConfig, SqlQueryFacts, SqlState, Setting]):
@@ -87,7 +87,7 @@ class SqlQuery(TextWorld[SqlQueryConfig, SqlQueryFacts, SqlState, Setting]):
     it was not trained on too:
 
     ```sh
-    piase train piase/SqlQuery-First-v2 --algo maskable_ppo --steps 120000 --seed 1 \
+    piase train piase/SqlQuery-First-v3 --algo maskable_ppo --steps 120000 --seed 1 \
         --set num_envs=64 --set num_steps=32 --set minibatch=512 --set epochs=4 --set entropy=0.02
     ```
 
@@ -129,10 +129,11 @@ class SqlQuery(TextWorld[SqlQueryConfig, SqlQueryFacts, SqlState, Setting]):
     - v0: first version.
     - v1: other texts; five rows of a result are shown, in the vector too.
     - v2: texts are shorter; long queries are told by how they begin, in the vector too.
+    - v3: an agent that is alone reads its name in the prompt, not in every text.
     """
 
     name: ClassVar[str] = "SqlQuery"
-    version: ClassVar[int] = 2
+    version: ClassVar[int] = 3
     observables: ClassVar[Mapping[str, Observable]] = scripting.OBSERVABLES
     picture_reveals: ClassVar[bool] = True
     capabilities: ClassVar[Capabilities] = Capabilities(native_text=True, messages=True)
@@ -310,7 +311,8 @@ class SqlQuery(TextWorld[SqlQueryConfig, SqlQueryFacts, SqlState, Setting]):
                 messages=tuple(self.mailboxes.delivered[self.agents[agent]]),
                 feedback=state.told[agent],
                 hint=self.hints[agent],
-            )
+            ),
+            len(self.agents) == 1,
         )
 
     def vector(self, facts: SqlQueryFacts) -> NDArray[np.float32]:
@@ -320,7 +322,7 @@ class SqlQuery(TextWorld[SqlQueryConfig, SqlQueryFacts, SqlState, Setting]):
     @staticmethod
     def to_text(facts: SqlQueryFacts, config: SqlQueryConfig) -> str:
         """Return the prose of the facts."""
-        return text.text_of(facts)
+        return text.text_of(facts, config.fixed_envelope().agents == 1)
 
     def native_text(self, agent: int) -> str:
         """Return the result as InterCode's environment does."""

@@ -60,6 +60,9 @@ def fitting(
             for command in commands
             if as_verb.get(command.verb, command.verb) == verb and _names(named, command)
         ]
+        if len(fits) > 1:  # a kind without a number is the first of its kind, as texts have it
+            first = [word if word[-1].isdigit() else f"{word} 1" for word in named]
+            fits = [command for command in fits if _names(first, command)] or fits
         if len(fits) == 1:
             return fits[0]
         if fits and named:

@@ -109,7 +109,7 @@ def _pair(shown: str, here: Mapping[str, int], known: Mapping[str, int]) -> Comm
     """Read two things of a book, by name or by slot."""
     cuts = [(shown[: m.start()], shown[m.end() :]) for m in _AND.finditer(shown)]
     if not cuts:
-        return unparsable(f"name two things: combine <first> and <second>; not {shown[:60]!r}")
+        return unparsable(f"Name two things: combine <first> and <second>; not {shown[:60]!r}")
     by_slot = {str(slot): name for name, slot in here.items()}
     for parts in cuts:
         one, two = (by_slot.get(part.strip()) or name_read(part, known) for part in parts)
@@ -121,4 +121,4 @@ def _pair(shown: str, here: Mapping[str, int], known: Mapping[str, int]) -> Comm
 
 def missing(shown: str, names: Sequence[str]) -> InvalidAction:
     """Say that there is no such thing, and what there is."""
-    return unparsable(f"there is no {shown.strip()[:60]!r} here; {suggest(shown, names)}")
+    return unparsable(f"There is no {shown.strip()[:60]!r} here; {suggest(shown, names)}")

@@ -145,10 +145,11 @@ class WordCraft(ArrayWorld[WordCraftConfig, WordCraftFacts]):
 
     - v0: first version.
     - v1: other texts; records of small tables are smaller.
+    - v2: reasons begin as sentences do.
     """
 
     name: ClassVar[str] = "WordCraft"
-    version: ClassVar[int] = 1
+    version: ClassVar[int] = 2
     observables: ClassVar[Mapping[str, Observable]] = scripting.OBSERVABLES
     picture_reveals: ClassVar[bool] = True
     milestones: ClassVar[tuple[str, ...]] = state.MILESTONES
@@ -341,9 +342,12 @@ class WordCraft(ArrayWorld[WordCraftConfig, WordCraftFacts]):
             lacking = [str(n) for n in found.parameters.values() if str(n).lower() not in here]
             why = f"there is no {lacking[0]} on your table" if lacking else "no mixes are left"
         elif found.parameters.get("slot") not in here.values():
-            why = f"nothing lies in slot {found.parameters.get('slot')}"
+            why = f"nothing lies in place {found.parameters.get('slot')}"
+        elif found.verb == "pick":
+            why = "no mixes are left"
         else:
-            why = "no mixes are left" if found.verb == "pick" else "you cannot give it to them"
+            me = found.parameters.get("agent_id") == self.agents[agent]
+            why = "that is you" if me else "nobody of that name has a table"
         return InvalidAction(Outcome.ILLEGAL, f"You cannot {self.write(found)}: {why}.")
 
     def _code(self, agent: int, act: Act) -> int:

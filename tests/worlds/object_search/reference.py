@@ -44,7 +44,7 @@ class House:
         eye, steps = int(self.record["z"][agent]), max(ahead, abs(right))
         for step in range(1, steps):
             part = Fraction(step, steps)
-            near = [_nearest(part * ahead), _nearest(part * abs(right)) * (1 if right > 0 else -1)]
+            near = [nearest(part * ahead), nearest(part * abs(right)) * (1 if right > 0 else -1)]
             line = eye + Fraction(1, 2) + part * (level - eye)
             if FULL[self.code(*self.column(agent, *near))] > line:
                 return False
@@ -90,6 +90,6 @@ class House:
         return {i for i, at in enumerate(places) if goal >> i & 1 and at in looked}
 
 
-def _nearest(value: Fraction) -> int:
+def nearest(value: Fraction) -> int:
     """Round; a half goes to zero."""
     return math.ceil(value - Fraction(1, 2))

@@ -142,7 +142,7 @@ def test_facts_tell_what_is_in_the_picture(hall: Any) -> None:
         "A red lamp in the middle and a cup in the middle.",
     )
     text = hall.world.text(facts)
-    assert f"You see cup at 50%, {cup.position[1]}%; red lamp at" in text
+    assert f"You see a cup at 50%, {cup.position[1]}%; a red lamp at" in text
     assert f"Caption: {facts.caption}\n" in text + "\n"
 
 
@@ -251,7 +251,7 @@ def test_reports_hold_what_was_told(hall: Any) -> None:
     put(env, [(5, 7), (9, 9)], (5, 9, 0, 0, 1, 1))
     env.step({"agent_0": "stay and report", "agent_1": "stay"})
     (letter,) = env.facts("agent_1").messages
-    assert letter.message.endswith("I see cup.")
+    assert letter.message.endswith("I see a cup.")
     env.close()
 
 
@@ -287,8 +287,8 @@ def test_without_pybullet_the_house_is_still_there(monkeypatch: pytest.MonkeyPat
     with pytest.raises(MissingExtraError, match=r"camera' .*piase-gym\[physics\]"):
         search()
     search(backend="house").close()
-    assert "physics" in (piase_gym.registry.missing("piase/ObjectSearch-Camera-v2") or "")
-    assert piase_gym.registry.missing("piase/ObjectSearch-v2") is None
+    assert "physics" in (piase_gym.registry.missing("piase/ObjectSearch-Camera-v3") or "")
+    assert piase_gym.registry.missing("piase/ObjectSearch-v3") is None
 
 
 def test_there_is_no_kernel_but_a_vector_of_environments() -> None:
@@ -296,7 +296,7 @@ def test_there_is_no_kernel_but_a_vector_of_environments() -> None:
         piase_gym.batch_env("ObjectSearch", num_envs=2, backend="camera")
     import gymnasium
 
-    env = gymnasium.make_vec("piase/ObjectSearch-Camera-v2", num_envs=2)
+    env = gymnasium.make_vec("piase/ObjectSearch-Camera-v3", num_envs=2)
     observations, _ = env.reset(seed=0)
     assert observations.shape[0] == 2
     env.close()
@@ -354,7 +354,7 @@ def test_a_damaged_snapshot_is_refused_and_changes_nothing() -> None:
 
 def test_the_script_finds_everything_in_pictures() -> None:
     for seed in (2, 3, 5, 7):
-        env = piase_gym.parallel_env("piase/ObjectSearch-Camera-v2", view="vector")
+        env = piase_gym.parallel_env("piase/ObjectSearch-Camera-v3", view="vector")
         env.reset(seed=seed)
         team = {name: make_agent("scripted") for name in env.agents}
         while env.agents:

@@ -197,10 +197,16 @@ def test_rewards_and_reports() -> None:
             for b in range(4):
                 if f"agent_{b}" in letters:
                     x, y, z = facts[b].position
-                    names = ", ".join(thing.name for thing in facts[b].objects) or "nothing"
+                    names = ", ".join(map(named, facts[b].objects))
                     text = letters[f"agent_{b}"]
-                    assert text.startswith(f"I am at column {x}, row {y}, level {z}, over ")
-                    assert text.endswith(f" I see {names}.")
+                    assert text.startswith(f"Column {x}, row {y}, level {z}, ")
+                    assert text.endswith(f" I see {names}.") or not names
+                    assert ("I see" in text) == bool(names)
+
+
+def named(thing: Any) -> str:
+    """Return the name of an object with its article."""
+    return f"a{'n' * (thing.name[0] in 'aeiou')} {thing.name}"
 
 
 def test_reports_are_illegal_without_a_channel() -> None:
@@ -219,7 +225,7 @@ def test_what_the_team_has_found_is_shown_only_where_the_config_says_so() -> Non
         world.step([0, 6, 7, 1])
         found = tuple(names[i] for i in sorted(bits(world.states[0]["found"])))
         assert world.facts(0).found == found
-        told = ", ".join(found) or "nothing"
+        told = ", ".join(f"a{'n' * (name[0] in 'aeiou')} {name}" for name in found) or "nothing"
         assert f"The team has found {told}." in world.text(world.facts(0))
     assert made(3).facts(0).found is None
 

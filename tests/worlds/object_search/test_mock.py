@@ -88,11 +88,10 @@ def test_a_report_tells_the_others_what_was_seen_before_the_command() -> None:
     env = piase_gym.parallel_env("ObjectSearch", backend="mock", line=LINE, agents=2, view="text")
     env.reset(seed=0)
     texts, rewards, *_ = env.step({"agent_0": 13, "agent_1": 12})
-    assert texts["agent_1"].splitlines()[-1] == ("agent_0 says: I am at position 0 and see chair.")
+    assert texts["agent_1"].splitlines()[-1] == "agent_0 says: I am at position 0 and see a chair."
     assert texts["agent_0"].splitlines() == [
         "Last step: forward and report; ok; reward -0.03; milestone: reported.",
-        "You are agent_0 on a line of 4 positions with 4 objects, after 1 of 20 steps.",
-        "You are at position 1.",
+        "You are agent_0, step 1 of 20, at position 1.",
         "You see nothing.",
     ]
     assert rewards == pytest.approx({"agent_0": -0.03, "agent_1": -0.01})

@@ -37,13 +37,13 @@ def play(world: str, seed: int, **config: Any) -> dict[str, str]:
 
 @pytest.mark.parametrize("task", WON)
 def test_a_script_does_every_task(task: str) -> None:
-    found = [play(f"piase/PhysicsPlayground-{task}-v1", seed) for seed in range(100, 105)]
+    found = [play(f"piase/PhysicsPlayground-{task}-v2", seed) for seed in range(100, 105)]
     won = sum(set(results.values()) == {"won"} for results in found)
     assert won >= WON[task], found
 
 
 def test_one_side_wins_keep_away() -> None:
-    results = play("piase/PhysicsPlayground-KeepAway-2p-v1", 7)
+    results = play("piase/PhysicsPlayground-KeepAway-2p-v2", 7)
     assert sorted(results.values()) == ["lost", "won"]
 
 

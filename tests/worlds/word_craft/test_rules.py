@@ -160,7 +160,7 @@ def test_picks_by_name_and_number(tmp_path: Path) -> None:
         told.append(env.step({"agent_0": line})[4]["agent_0"]["feedback"])
     assert told == [
         "You cannot combine house and water: there is no house on your table.",
-        "You cannot pick 9: nothing lies in slot 9.",
+        "You cannot pick 9: nothing lies in place 9.",
     ]
     play(env, "pick fire", "combine water and earth")  # what was held is put back
     assert env.world.facts(0).holding is None
@@ -200,7 +200,7 @@ def test_a_batch_does_what_one_does(case: str) -> None:
 
 @pytest.mark.parametrize("task", ["Pantry", "Depth5", "Team-2p", "Trade-3p", "NewGoals"])
 def test_the_oracle_wins_every_task(task: str) -> None:
-    env = piase_gym.parallel_env(f"piase/WordCraft-{task}-v1")
+    env = piase_gym.parallel_env(f"piase/WordCraft-{task}-v2")
     from piase_gym.agents import Percept, make_agent
 
     for seed in range(25):

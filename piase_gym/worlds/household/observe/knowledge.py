@@ -29,13 +29,16 @@ class Known(NamedTuple):
     """What one agent knows at one moment, from which facts and texts are made."""
 
     agent: str
+    names: tuple[str, ...]
     goal: str
     places: tuple[Place, ...]
     shown: tuple[Shown, ...]
     holding: tuple[Held, ...]
     others: tuple[str, ...]
+    away: tuple[str, ...]
     messages: tuple[Message, ...]
-    commands: tuple[str, ...]
+    commands: tuple[str, ...] | None
+    barred: tuple[str, ...]
     feedback: str | None
     hint: str | None
 
@@ -47,15 +50,17 @@ class Known(NamedTuple):
             places=self.places,
             holding=self.holding,
             others=self.others,
+            away=self.away,
             messages=self.messages,
             commands=self.commands,
+            barred=self.barred,
             feedback=self.feedback,
             hint=self.hint,
         )
 
     def text(self) -> str:
         """Return the prose of the facts."""
-        return text_with(self, self.shown)
+        return text_with(self, self.shown, self.names)
 
 
 class Knowledge:

@@ -4,14 +4,16 @@ from __future__ import annotations
 
 import functools
 import re
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable, Iterator, Sequence
+from dataclasses import replace
+from itertools import groupby
 from typing import Any
 
 from piase_gym.core.mailbox import Message
 from piase_gym.core.surroundings import Surroundings, Thing
 from piase_gym.core.text_encoding import escape, one_line, unescape
 from piase_gym.core.world import HINT_TEXT
-from piase_gym.worlds.household.actions import HELP, PHRASES
+from piase_gym.worlds.household.actions import HELP
 from piase_gym.worlds.household.config import MAX_MESSAGE, HouseholdConfig, HouseholdEnvelope
 from piase_gym.worlds.household.facts import Held, HouseholdFacts, Place
 from piase_gym.worlds.texts.letters import letter_line, read_letters
@@ -24,21 +26,38 @@ free_line = functools.lru_cache(maxsize=4096)(one_line)
 """Writes a free string on one line; answers come again and again."""
 
 
-def text_of(facts: HouseholdFacts) -> str:
-    """Write the facts as prose, each of them once."""
-    return text_with(facts, map(shown_of, facts.places))
+def text_of(facts: HouseholdFacts, config: HouseholdConfig) -> str:
+    """Write the facts as prose, each of them once; that the hands are empty is not told."""
+    return text_with(facts, map(shown_of, facts.places), names_in(config))
 
 
-def text_with(facts: Any, places: Iterable[Shown]) -> str:
-    """Write the same of anything with the fields of facts, of places that were written already."""
+def names_in(config: HouseholdConfig) -> tuple[str, ...]:
+    """Return the names of all agents."""
+    return config.names(config.fixed_envelope().agents)
+
+
+def text_with(facts: Any, places: Iterable[Shown], names: tuple[str, ...]) -> str:
+    """Write the same of anything with the fields of facts, of places that were written already.
+
+    Args:
+        facts: What has their fields.
+        places: The places, written.
+        names: The names of all agents; one that is alone reads its name in the prompt only.
+    """
     lines = [] if facts.feedback is None else [f"Result: {free_line(facts.feedback)}"]
-    lines.append(f"You are {facts.agent}. Task: {free_line(facts.goal)}")
+    head = f"You are {facts.agent}. " if len(names) > 1 else ""
+    lines.append(f"{head}Task: {free_line(facts.goal)}")
     lines += _known_lines(places)
-    lines.append(f"You carry {', '.join(map(_held, facts.holding)) or 'nothing'}.")
+    lines += [f"You carry {_held(item)}." for item in facts.holding]
+    if facts.barred:
+        barred = _in_short(facts.barred)
+        what = f"{_PUT} {barred}" if facts.holding else f"take {barred}"
+        lines.append(f"You cannot {what}.")
     lines += [f"{name} is here." for name in facts.others]
+    lines += [f"{name} is away." for name in facts.away]
     lines += [letter_line(letter) for letter in facts.messages]
     if facts.commands:
-        lines.append(_commands_line(facts.commands))
+        lines.append(f"You can also: {'; '.join(facts.commands)}.")
     if facts.hint is not None:
         lines.append(f"Hint: {one_line(facts.hint)}")
     return "\n".join(lines)
@@ -50,11 +69,11 @@ _ALIKE = {
     ("plain", False): "Empty",
     ("open", False): "Open and empty",
     ("closed", False): "Closed and empty",
-    ("closed", True): "Closed and not looked into",
+    ("closed", True): "Closed",
     ("plain", True): "Not looked into",
     ("open", True): "Open and not looked into",
-    ("unseen", True): "Not seen yet",
-    ("unseen", False): "Not seen and empty",
+    ("unseen", True): "Unseen",
+    ("unseen", False): "Unseen and empty",
 }
 """What is said in one line of all receptacles of a state whose contents are unknown, or not."""
 _PARTS = {("here", False): 0, ("seen", False): 1} | {key: k for k, key in enumerate(_ALIKE, 2)}
@@ -64,10 +83,11 @@ def shown_of(place: Place) -> Shown:
     """Write what is known of a receptacle."""
     name, is_here, state, things = place
     if is_here:
-        contents = "" if things is None else f": {', '.join(things) or 'nothing'}"
-        return _PARTS["here", False], f"You are at {name}{_LIDS[state]}{contents}."
+        contents = "" if things is None else f": {_in_short(things) or 'nothing'}"
+        return _PARTS["here", False], f"At {name}{_LIDS[state]}{contents}."
     if things:
-        return _PARTS["seen", False], f"{name}{_LIDS[state]}: {', '.join(things)}"
+        seen = _in_short((name,))
+        return _PARTS["seen", False], f"{seen}{_LIDS[state]}: {_in_short(things)}"
     return _PARTS[state, things is None], name
 
 
@@ -78,7 +98,7 @@ def _known_lines(places: Iterable[Shown]) -> list[str]:
         parts[part].append(shown)
     lines = parts[0]
     if parts[1]:
-        lines.append(f"You saw {'; '.join(parts[1])}.")
+        lines.append(f"Seen {'; '.join(parts[1])}.")
     for names, shown in zip(parts[2:], _ALIKE.values(), strict=True):
         if names:
             lines.append(f"{shown}: {_in_short(tuple(names))}.")
@@ -89,64 +109,37 @@ _LIDS = {"plain": "", "closed": " (closed)", "open": " (open)", "unseen": " (uns
 _KINDS_OF = {shown: key for key, shown in _ALIKE.items()}
 
 
-@functools.lru_cache(maxsize=4096)
+@functools.lru_cache(maxsize=65536)
 def _in_short(names: tuple[str, ...]) -> str:
-    """Write names that stand in order in short: ``cabinet 1, 3-5, fridge 1``."""
+    """Write names in short: ``cabinet 1,3-5, fridge`` are cabinets 1, 3, 4 and 5, and fridge 1."""
     shown: list[str] = []
-    before, first, last = "", 0, 0
-    for name in names:
-        kind, _, number = name.partition(" ")
-        if not _NUMBER.fullmatch(number):
-            shown.append(name)
-            before = ""
-        elif kind != before or int(number) != last + 1:
-            shown.append(number if kind == before else name)
-            before, first, last = kind, int(number), int(number)
-        else:
-            last += 1
-            start = shown[-1] if last == first + 1 else shown[-1].rpartition("-")[0]
-            shown[-1] = f"{start}-{number}"
+    for kind, group in groupby(names, key=_kind_of):
+        if not kind:
+            shown += [f"'{name}'" for name in group]
+            continue
+        numbers = [int(name.rpartition(" ")[2]) for name in group]
+        shown.append(kind if numbers == [1] else f"{kind} {','.join(_runs(numbers))}")
     return ", ".join(shown)
 
 
+def _kind_of(name: str) -> str:
+    """Return a name without its number; nothing if it is not made of the two."""
+    match = _NUMBERED.fullmatch(name)
+    return match[1] if match else ""
+
+
+def _runs(numbers: Sequence[int]) -> Iterator[str]:
+    """Yield numbers, of which those that count up follow each other as a range."""
+    first = last = numbers[0]
+    for number in (*numbers[1:], -1):
+        if number != last + 1:
+            yield f"{first}" if first == last else f"{first}-{last}"
+            first = number
+        last = number
+
+
 _NUMBER = re.compile(r"0|[1-9]\d{0,3}")
-
-
-@functools.lru_cache(maxsize=4096)
-def _commands_line(commands: tuple[str, ...]) -> str:
-    """Write what can be done besides walking, those that differ in one name together."""
-    taken: dict[str, list[str]] = {}
-    rest: list[str] = []
-    said: dict[str, list[str]] = {}
-    for line in commands:
-        opening, phrase = _phrase(line)
-        if phrase:
-            said.setdefault(opening, []).append(phrase)
-        elif match := _TAKE.fullmatch(line):
-            taken.setdefault(match[2], []).append(match[1])
-        else:
-            rest.append(line)
-    rest += [f"take {_either(things)} from {place}" for place, things in taken.items()]
-    for opening, phrases in said.items():
-        whole = tuple(phrases) == tuple(sorted(PHRASES))
-        rest += [f"{opening} anything"] if whole else [f"{opening} {p}" for p in phrases]
-    return f"You can also: {'; '.join(rest)}."
-
-
-def _either(names: list[str]) -> str:
-    """Write names of which one may be chosen: ``cup 1, mug 1 or mug 2``."""
-    return " or ".join(filter(None, [", ".join(names[:-1]), names[-1]]))
-
-
-def _phrase(line: str) -> tuple[str, str]:
-    """Part a line of speech by index into its beginning and what is said."""
-    match = _SAID.fullmatch(line)
-    return (match[1], match[2]) if match and match[2] in PHRASES else ("", "")
-
-
-_EITHER = re.compile(", | or ")
-_TAKE = re.compile(r"take (.+) from (.+)")
-_SAID = re.compile(r"(say|tell [\w.-]+) (.+)")
+_NUMBERED = re.compile(rf"([^\W\d][^\s,;:'()]*) (?:{_NUMBER.pattern})")
 
 
 def _held(held: Held) -> str:
@@ -170,15 +163,18 @@ def told_of(answer: str) -> str | None:
     return None if _SHOWN_BELOW.fullmatch(plain) else plain
 
 
-_HEAD = re.compile(r"You are ([\w.-]+)\. Task: (.*)")
-_AT = re.compile(r"You are at (.+?)(?: \((open|closed|unseen)\))?(?:: (.+))?\.")
-_SAW = re.compile(r"You saw (.+)\.")
+_PUT = "put it in or on"
+_HEAD = re.compile(r"(?:You are ([\w.-]+)\. )?Task: (.*)")
+_CANNOT = re.compile(rf"You cannot (take|{_PUT}) (.+)\.")
+_AT = re.compile(r"At (.+?)(?: \((open|closed|unseen)\))?(?:: (.+))?\.")
+_SAW = re.compile(r"Seen (.+)\.")
 _SEEN = re.compile(r"(.+?)(?: \((open|closed)\))?: (.+)")
 _MANY = re.compile(rf"({'|'.join(_KINDS_OF)}): (.+)\.")
-_RUN = re.compile(r"(?:(\S+) )?(0|[1-9]\d{0,3})(?:-(0|[1-9]\d{0,3}))?")
+_RUN = re.compile(r"(0|[1-9]\d{0,3})(?:-(0|[1-9]\d{0,3}))?")
 _CARRY = re.compile(r"You carry (.+)\.")
 _HELD = re.compile(r"([^()]+?)(?: \(([a-z ]+)\))?")
 _HERE = re.compile(r"([\w.-]+) is here\.")
+_AWAY = re.compile(r"([\w.-]+) is away\.")
 _CAN = re.compile(r"You can also: (.+)\.")
 _RESULT = re.compile(r"Result: (.*)")
 
@@ -189,24 +185,31 @@ def parse(text: str, config: HouseholdConfig) -> HouseholdFacts:
     Raises:
         TextParseError: If a line is not one that `text_of` writes.
     """
-    names = config.names(config.fixed_envelope().agents)
+    names = names_in(config)
     agents = {name: name for name in names}
     lines = LineReader("Household", text)
     result = lines.free(_RESULT)
     head = lines.need(_HEAD)
+    lines.require((head.group(1) is None) == (len(names) == 1), "several are told who it is for")
+    agent = names[0] if head.group(1) is None else lines.name(head.group(1), agents)
+    places = _read_places(lines)
+    holding = _read_held(lines)
+    barred = _read_barred(lines, bool(holding))
     facts = HouseholdFacts(
-        agent=lines.name(head.group(1), agents),
+        agent=agent,
         goal=unescape(head.group(2)),
-        places=_read_places(lines),
-        holding=_read_held(lines.need(_CARRY).group(1), lines),
+        places=places,
+        holding=holding,
+        barred=barred,
         others=tuple(lines.name(match.group(1), agents) for match in lines.every(_HERE)),
+        away=tuple(lines.name(match.group(1), agents) for match in lines.every(_AWAY)),
         messages=tuple(read_letters(lines, names)),
-        commands=_read_commands(match[1]) if (match := lines.next(_CAN)) else (),
+        commands=tuple(found[1].split("; ")) if (found := lines.next(_CAN)) else (),
         feedback=result,
         hint=lines.hint(),
     )
     lines.require_end()
-    return facts
+    return facts if config.lists_commands else replace(facts, commands=None)
 
 
 def _read_places(lines: LineReader) -> tuple[Place, ...]:
@@ -218,14 +221,15 @@ def _read_places(lines: LineReader) -> tuple[Place, ...]:
         found[place.name] = place
 
     for match in lines.every(_AT):
-        things = None if match[3] is None else _things(match[3])
+        things = None if match[3] is None else _things(match[3], lines)
         know(Place(match[1], True, match[2] or "plain", things))
     saw = lines.next(_SAW)
     for part in saw[1].split("; ") if saw else ():
         seen = _SEEN.fullmatch(part)
         if seen is None or seen[3] == "nothing":
             raise lines.error(part)
-        know(Place(seen[1], False, seen[2] or "plain", _things(seen[3])))
+        (name,) = _at_length(seen[1], lines)
+        know(Place(name, False, seen[2] or "plain", _things(seen[3], lines)))
     for match in lines.every(_MANY):
         state, unknown = _KINDS_OF[match[1]]
         for name in _at_length(match[2], lines):
@@ -239,51 +243,52 @@ def counting_order(name: str) -> tuple[str, int, str]:
     return kind, int(number) if _NUMBER.fullmatch(number) else -1, name
 
 
-def _things(shown: str) -> tuple[str, ...]:
-    return () if shown == "nothing" else tuple(shown.split(", "))
+def _things(shown: str, lines: LineReader) -> tuple[str, ...]:
+    return () if shown == "nothing" else tuple(_at_length(shown, lines))
 
 
 def _at_length(shown: str, lines: LineReader) -> list[str]:
     """Read names that `_in_short` wrote."""
     names: list[str] = []
-    kind = ""
     for part in shown.split(", "):
-        match = _RUN.fullmatch(part)
-        if match is None:
-            names.append(part)
-            kind = ""
+        kind, _, numbers = part.partition(" ")
+        quoted = len(part) > 2 and part[0] == part[-1] == "'"
+        known = quoted or bool(_kind_of(f"{kind} 1"))
+        lines.require(known, "names are 'shelf 1,3-5, bed'")
+        if quoted:
+            names.append(part[1:-1])
             continue
-        kind = match[1] or kind
-        first, last = int(match[2]), int(match[3] or match[2])
-        lines.require(bool(kind) and 0 <= last - first < 1000, "such names are not in a room")
-        names += [f"{kind} {k}" for k in range(first, last + 1)]
+        for run in (numbers or "1").split(","):
+            match = _RUN.fullmatch(run)
+            lines.require(match is not None, "names are 'shelf 1,3-5, bed'")
+            assert match is not None
+            first, last = int(match[1]), int(match[2] or match[1])
+            lines.require(0 <= last - first < 1000, "so many are not in a room")
+            names += [f"{kind} {k}" for k in range(first, last + 1)]
     lines.require(len({*names}) == len(names), "a name stands there twice")
     return names
 
 
-def _read_commands(shown: str) -> tuple[str, ...]:
-    """Read what can be done."""
-    found: list[str] = []
-    for part in shown.split("; "):
-        if match := _TAKE.fullmatch(part):
-            found += [f"take {thing} from {match[2]}" for thing in _EITHER.split(match[1])]
-        elif (match := _SAID.fullmatch(part)) and match[2] == "anything":
-            found += [f"{match[1]} {phrase}" for phrase in PHRASES]
-        else:
-            found.append(part)
-    return tuple(sorted(found))
-
-
-def _read_held(shown: str, lines: LineReader) -> tuple[Held, ...]:
-    """Read what is carried."""
-    match = _HELD.fullmatch(shown)
+def _read_barred(lines: LineReader, holding: bool) -> tuple[str, ...]:
+    """Read what cannot be taken, or where nothing can be put."""
+    match = lines.next(_CANNOT)
     if match is None:
-        raise lines.error(shown)
-    if shown == "nothing":
         return ()
+    lines.require((match[1] == _PUT) == holding, "who carries nothing can put nothing down")
+    return tuple(_at_length(match[2], lines))
+
+
+def _read_held(lines: LineReader) -> tuple[Held, ...]:
+    """Read what is carried."""
+    carried = lines.next(_CARRY)
+    if carried is None:
+        return ()
+    match = _HELD.fullmatch(carried[1])
+    if match is None:
+        raise lines.error(carried[1])
     looks = tuple((match[2] or "").split())
     if looks != tuple(look for look in LOOKS if look in looks):
-        raise lines.error(shown)
+        raise lines.error(carried[1])
     return (Held(match[1], looks),)
 
 
@@ -309,7 +314,9 @@ PERCEPTION_TYPES = {
     "objects_visible": "list[string]",
     "inventory": "list[string]",
     "others": "list[string]",
+    "away": "list[string]",
     "commands": "list[string]",
+    "barred": "list[string]",
     "feedback": "string | None",
 }
 """What `surroundings_of` perceives."""
@@ -341,7 +348,9 @@ def surroundings_of(facts: HouseholdFacts) -> Surroundings:
         "objects_visible": [name for name, _ in seen],
         "inventory": list(held),
         "others": list(facts.others),
-        "commands": list(facts.commands),
+        "away": list(facts.away),
+        "commands": list(facts.commands or ()),
+        "barred": list(facts.barred),
         "feedback": facts.feedback,
     }
     return Surroundings(

@@ -11,8 +11,9 @@ from gymnasium.spaces import Box
 from numpy.typing import NDArray
 
 from piase_gym.core.text_encoding import HINT_CODE
+from piase_gym.worlds.household.actions import PHRASES
 from piase_gym.worlds.household.config import HouseholdEnvelope
-from piase_gym.worlds.household.facts import STATES, HouseholdFacts, Place
+from piase_gym.worlds.household.facts import STATES, HouseholdFacts, Place, lids, options
 from piase_gym.worlds.household.levels.words import OBJECT_WORDS, RECEPTACLE_WORDS
 from piase_gym.worlds.household.observe.text import LOOKS
 from piase_gym.worlds.texts.letters import LETTER_CODE, put_letters, text_byte, text_code
@@ -99,9 +100,13 @@ def command_code(line: str, goal: str) -> tuple[float, ...]:
 
 
 def vector_of(
-    facts: HouseholdFacts, envelope: HouseholdEnvelope, agents: Sequence[str], always: list[str]
+    facts: HouseholdFacts,
+    envelope: HouseholdEnvelope,
+    agents: Sequence[str],
+    always: list[str],
+    placing: str,
 ) -> NDArray[np.float32]:
-    """Return the vector of the facts; `always` are the commands that are listed in any place.
+    """Return the vector of the facts; `always` are the commands that are possible in any place.
 
     In order: the agent's number; 8 numbers of the hashed task; for each receptacle its kind
     (/ 64), its number (/ 16), 1 if the task names its kind, what is known of it (one-hot over
@@ -138,7 +143,10 @@ def vector_of(
         row[start + agents.index(name)] = 1
     start += envelope.agents
     unknown = {f"go to {p.name}" for p in facts.places if p.things is None}
-    lines = sorted((*facts.commands, *always, *_implied(facts))) if always else []
+    lines: list[str] = []
+    if facts.commands is not None:
+        said = _speech(tuple(agents), facts.agent, facts.away)
+        lines = sorted((*facts.commands, *always, *_implied(facts, placing), *said))
     codes = [(*command_code(line, goal), line in unknown) for line in lines[: envelope.actions]]
     if codes:
         flat = np.array(codes, np.float32).ravel()
@@ -152,11 +160,21 @@ def vector_of(
     return row
 
 
-def _implied(facts: HouseholdFacts) -> list[str]:
-    """Return the commands to walk somewhere and to examine something, which facts leave out."""
+def _implied(facts: HouseholdFacts, placing: str) -> list[str]:
+    """Return the commands that follow from what is known, which facts leave out."""
     walks = [f"go to {place.name}" for place in facts.places if not place.here]
     near = [place.name for place in facts.places if place.here]
-    return walks + [f"examine {name}" for name in (*near, *(held.name for held in facts.holding))]
+    looks = [f"examine {name}" for name in (*near, *(held.name for held in facts.holding))]
+    could = options(facts.places, facts.holding, placing)
+    hands = {line for name, line in could if name not in facts.barred}
+    return [*walks, *looks, *lids(facts.places), *hands]
+
+
+@functools.lru_cache(maxsize=1024)
+def _speech(agents: tuple[str, ...], agent: str, away: tuple[str, ...]) -> list[str]:
+    """Return what an agent can say by index."""
+    to = ["say", *(f"tell {name}" for name in agents if name not in (agent, *away))]
+    return [f"{opening} {phrase}" for opening in to for phrase in PHRASES if len(agents) > 1]
 
 
 @functools.lru_cache(maxsize=65536)

@@ -11,19 +11,19 @@ from collections.abc import Callable
 from struct import Struct
 from typing import Any, Final
 
-from piase_gym.worlds.grids.codes import HEADINGS, UNSEEN
+from piase_gym.worlds.grids.codes import HEADINGS
 from piase_gym.worlds.object_search.codes import PITCHES, ROLLS
 from piase_gym.worlds.object_search.config import ObjectSearchConfig
 from piase_gym.worlds.object_search.facts import facts_of, objects_of, other_of
 from piase_gym.worlds.object_search.form import Form, form_of, names_of
-from piase_gym.worlds.object_search.geometry import AREA, OWN, SIDE
+from piase_gym.worlds.object_search.geometry import OWN
 from piase_gym.worlds.object_search.observe.reports import (
     list_names,
     report_text,
     spot_text,
     stance_text,
 )
-from piase_gym.worlds.object_search.observe.rows import rows_text
+from piase_gym.worlds.object_search.observe.rows import window_text
 from piase_gym.worlds.object_search.observe.text import head_text, other_text, seen_text, text_of
 from piase_gym.worlds.object_search.state import OTHER, POSE
 
@@ -31,7 +31,6 @@ MOST: Final = 16_384
 """So many pieces of a kind are remembered."""
 MOST_REPORTS: Final = 64
 """So many reports of an agent, which are read by all who hear them and hardly ever come back."""
-_DARK: Final = bytes((UNSEEN,))
 _LESS: Final = [bytes((max(0, number - 1),)) for number in range(256)]
 """For each byte that of one less, as reports have 1 + x."""
 
@@ -79,7 +78,7 @@ class VectorTeller:
         if isinstance(kept, tuple) or not form.by_pieces:
             given = kept if isinstance(kept, tuple) else (kept,)
             return text_of(facts_of(given[0], agent, form, *given[1:]), form)
-        window, *told, others, things, size, spot, turned, counts = self._cut(kept)
+        window, *told, others, things, spot, turned, counts = self._cut(kept)
         here = self._here(spot, turned, window) if window else f"position {spot[0]}."
         seen = self._seen[things]
         if others.strip(b"\0"):
@@ -87,13 +86,12 @@ class VectorTeller:
         for number, report in enumerate(told):
             if report[0]:
                 seen += self._reports[number][report]
-        return f"{self._heads[agent][size + counts]}\nYou are at {here}{seen}"
+        return f"{self._heads[agent][counts]}{here}{seen}"
 
     def _head(self, number: int, data: bytes) -> str:
-        """Write the first line."""
-        form, (wide, high, total, *counts) = self.form, data
-        steps, limit = counts[0] + 256 * counts[1], counts[2] + 256 * counts[3]
-        return head_text(form, form.names[number], (wide, high), total, steps, limit)
+        """Write who an agent is and how far the episode is."""
+        steps, limit = data[0] + 256 * data[1], data[2] + 256 * data[3]
+        return head_text(self.form.names[number], steps, limit)
 
     def _here(self, spot: bytes, turned: bytes, window: bytes) -> str:
         """Write where somebody is and looks in a house, and what is ahead."""
@@ -108,13 +106,13 @@ class VectorTeller:
 
     def _window(self, codes: bytes) -> str:
         """Write what is ahead."""
-        dark = AREA - len(codes.lstrip(_DARK))
-        rows = [codes[i : i + SIDE] for i in range(dark - dark % SIDE, AREA, SIDE)]
-        return rows_text(rows, self.form)
+        return window_text(codes, self.form.config.sight)
 
     def _see(self, places: bytes) -> str:
         """Write which objects are in sight, after a line break."""
-        return f"\nYou see {seen_text(objects_of(places, self.form), False)}."
+        found = objects_of(places, self.form)
+        told = found or not self.form.house
+        return f"\nYou see {seen_text(found, False)}." if told else ""
 
     def _see_others(self, places: bytes) -> str:
         """Write which agents are in sight, each after a line break."""
@@ -129,7 +127,7 @@ class VectorTeller:
     def _report(self, number: int, told: bytes) -> str:
         """Write what an agent has reported, after a line break."""
         form = self.form
-        here = f"position {told[0] - 1}."
+        here = f"position {told[0] - 1}"
         if form.house:
             here = self._here(_LESS[told[0]] + told[1:3], told[3:6], told[POSE:])
         return f"\n{form.names[number]} says: {report_text(here, self._names[told[6:8]], form)}"

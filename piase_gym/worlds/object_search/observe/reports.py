@@ -4,32 +4,39 @@ from __future__ import annotations
 
 import functools
 import re
+from collections.abc import Sequence
 from typing import Final
 
 from piase_gym.errors import TextParseError
 from piase_gym.worlds.grids.codes import HEADINGS
 from piase_gym.worlds.grids.nouns import require
+from piase_gym.worlds.grids.words import COMPASS
 from piase_gym.worlds.object_search.codes import LEVEL, LEVELS, PITCHES, ROLLS
 from piase_gym.worlds.object_search.form import (
-    NOT_AHEAD,
     Cells,
     Form,
     Place,
     Pose,
     Report,
+    cells_of,
+    codes_of,
 )
-from piase_gym.worlds.object_search.geometry import MIDDLE, SIDE
-from piase_gym.worlds.object_search.observe.rows import read_row, rows_text
+from piase_gym.worlds.object_search.geometry import MIDDLE
+from piase_gym.worlds.object_search.observe.rows import read_window, window_text
+from piase_gym.worlds.texts.wording import article
 
-_HOUSE: Final = (
-    r"column (\d+), row (\d+), level (\d+), over (.+?), facing (\w+)"
-    r"(?:, looking (\w+))?(?:, head tilted (\w+))?"
+_OLUMN: Final = (
+    r"olumn (\d+), row (\d+), level (\d+)(?:, over (.+?))?, facing (\w+)"
+    r"(?:, head (up|down))?(?:, tilted (left|right))?"
 )
-POSE: Final = re.compile(rf"You are at {_HOUSE}\.")
-_POSE: Final = re.compile(rf"I am at {_HOUSE}\.")
+POSE: Final = f"c{_OLUMN}"
+"""What `pose_text` writes."""
+_POSE: Final = re.compile(rf"C{_OLUMN}\.")
 _LINE: Final = re.compile(r"I am at position (\d+) and see (.+)\.")
 _SEE: Final = re.compile(r"I see (.+)\.")
 NOTHING: Final = "nothing"
+_FACING: Final = dict(zip(HEADINGS, COMPASS, strict=True))
+_HEADING: Final = dict(zip(COMPASS, HEADINGS, strict=True))
 
 
 def pose_text(pose: Pose, below: str, form: Form) -> str:
@@ -45,52 +52,72 @@ def spot_text(cell: Place | bytes) -> str:
 
 
 def stance_text(below: str, heading: str, pitch: str, roll: str, form: Form) -> str:
-    """Write what a pose says beside the place; to look level and upright is not told."""
-    looking = "" if pitch == PITCHES[LEVEL] else f", looking {pitch}"
-    head = "" if roll == ROLLS[LEVEL] else f", head tilted {roll}"
-    return f"over {form.nouns.noun(below)}, facing {heading}{looking}{head}."
+    """Write what a pose says beside the place, but for floor below and a level, upright head."""
+    over = "" if below == "floor" else f"over {form.nouns.noun(below)}, "
+    head = "" if pitch == PITCHES[LEVEL] else f", head {pitch}"
+    tilted = "" if roll == ROLLS[LEVEL] else f", tilted {roll}"
+    return f"{over}{facing(heading)}{head}{tilted}."
 
 
-def read_pose(match: re.Match[str], form: Form) -> tuple[Pose, str]:
+def facing(heading: str) -> str:
+    """Write where somebody looks, as on a map."""
+    return f"facing {_FACING[heading]}"
+
+
+def read_facing(word: str, line: str, form: Form) -> str:
+    """Read a heading.
+
+    Raises:
+        TextParseError: If there is no such heading.
+    """
+    require(form.world, word in _HEADING, line, f"headings are {', '.join(COMPASS)}")
+    return _HEADING[word]
+
+
+def read_pose(words: Sequence[str | None], line: str, form: Form) -> tuple[Pose, str]:
     """Read a pose, and the name of what is below.
+
+    Args:
+        words: The groups of `POSE`.
+        line: The line that they are from.
+        form: Whose texts these are.
 
     Raises:
         TextParseError: If there is no such pose.
     """
-    x, y, z, below, heading, pitch, roll = match.groups()
-    line = match.group()
-    pitch, roll = pitch or PITCHES[LEVEL], roll or ROLLS[LEVEL]
+    *place, below, heading, pitch, roll = words
+    x, y, z = (int(number or 0) for number in place)
     size = form.envelope
-    require(form.world, int(x) < size.width and int(y) < size.height, line, "no such column")
-    require(form.world, int(z) < LEVELS, line, f"levels are 0 to {LEVELS - 1}")
-    require(form.world, heading in HEADINGS, line, f"headings are {', '.join(HEADINGS)}")
-    require(form.world, pitch in PITCHES, line, f"agents look {', '.join(PITCHES)}")
-    require(form.world, roll in ROLLS, line, "heads are upright, or tilted left or right")
-    kinds = {form.nouns.noun(name): name for name in form.cell_codes}
-    require(form.world, below in kinds, line, f"below there is {', '.join(kinds)}")
-    return Pose((int(x), int(y), int(z)), heading, pitch, roll), kinds[below]
+    require(form.world, x < size.width and y < size.height, line, "no such column")
+    require(form.world, z < LEVELS, line, f"levels are 0 to {LEVELS - 1}")
+    kinds = {form.nouns.noun(name): name for name in form.cell_codes if name != "floor"}
+    require(form.world, not below or below in kinds, line, f"below there is {', '.join(kinds)}")
+    turned = read_facing(heading or "", line, form), pitch or PITCHES[LEVEL], roll or ROLLS[LEVEL]
+    return Pose((x, y, z), *turned), kinds[below] if below else "floor"
 
 
-def read_window(lines: list[str], below: str, form: Form) -> Cells:
-    """Read the lines of `rows_text`.
+def cells_text(cells: Cells, form: Form) -> str:
+    """Write what is ahead, each line after a line break."""
+    return window_text(bytes(codes_of(cells, form)), form.config.sight)
+
+
+def read_cells(lines: Sequence[str], below: str, form: Form) -> Cells:
+    """Read what `cells_text` wrote of a window whose own column holds `below`.
 
     Raises:
-        TextParseError: If a line is none of them.
+        TextParseError: If it is not written so.
     """
-    cells, last = [["floor"] * SIDE for _ in range(SIDE)], 0
-    for line in lines:
-        last = read_row(line, cells, form)
-    for row in range(SIDE - 1 - last):
-        cells[row] = ["unseen"] * SIDE
-    for column in NOT_AHEAD:
-        cells[column // SIDE][column % SIDE] = "unseen"
-    cells[-1][MIDDLE] = below
-    return tuple(map(tuple, cells))
+    return cells_of(read_window(lines, form.cell_codes[below], form), form)
 
 
 def list_names(names: tuple[str, ...]) -> str:
     """Write names of objects."""
-    return ", ".join(names) or NOTHING
+    return ", ".join(map(with_article, names)) or NOTHING
+
+
+def with_article(name: str) -> str:
+    """Return a name with its article."""
+    return f"{article(name)} {name}"
 
 
 def read_names(words: str, form: Form) -> tuple[str, ...]:
@@ -99,9 +126,11 @@ def read_names(words: str, form: Form) -> tuple[str, ...]:
     Raises:
         TextParseError: If there is no such object, or they are not in the order of the config.
     """
-    names = () if words == NOTHING else tuple(words.split(", "))
-    for name in names:
-        require(form.world, name in form.things, words, f"objects are {', '.join(form.things)}")
+    known = {with_article(name): name for name in form.things}
+    told = () if words == NOTHING else tuple(words.split(", "))
+    for name in told:
+        require(form.world, name in known, words, f"objects are {', '.join(known)}")
+    names = tuple(known[name] for name in told)
     order = [form.things.index(name) for name in names]
     require(form.world, order == sorted(set(order)), words, "they are named in their order")
     return names
@@ -113,17 +142,18 @@ def read_names(words: str, form: Form) -> tuple[str, ...]:
 @functools.lru_cache(maxsize=4096)
 def write_report(report: Report, form: Form) -> str:
     """Write a report on one line."""
-    pose, here = report.pose, f"position {report.pose[0]}."
+    pose, here = report.pose, f"position {report.pose[0]}"
     if isinstance(pose, Pose):
-        here = pose_text(pose, report.cells[-1][MIDDLE], form) + rows_text(report.cells, form)
+        here = pose_text(pose, report.cells[-1][MIDDLE], form) + cells_text(report.cells, form)
     return report_text(here, list_names(report.objects), form)
 
 
 def report_text(here: str, seen: str, form: Form) -> str:
     """Write a report of where an agent is, with what is ahead, and of the objects it sees."""
-    if form.house:
-        return f"I am at {here} I see {seen}.".replace("\n", " ")
-    return f"I am at {here[:-1]} and see {seen}."
+    if not form.house:
+        return f"I am at {here} and see {seen}."
+    objects = "" if seen == NOTHING else f" I see {seen}."
+    return f"{here[0].upper()}{here[1:]}{objects}".replace("\n", " ")
 
 
 def read_report(text: str, form: Form) -> Report:
@@ -139,10 +169,12 @@ def read_report(text: str, form: Form) -> Report:
         place: Place = (int(match.group(1)),)
         require(form.world, place[0] < form.envelope.width, text, "no such position")
         return Report(place, read_names(match.group(2), form), ())
-    first, *window, last = re.split(r"(?<=\.) ", text)
-    pose, seen = _POSE.fullmatch(first), _SEE.fullmatch(last)
-    if pose is None or seen is None:
+    first, *lines = re.split(r"(?<=\.) ", text)
+    match, seen = _POSE.fullmatch(first), _SEE.fullmatch(lines[-1] if lines else "")
+    if match is None:
         raise TextParseError(f"{form.world}: not a report: {text[:80]!r}")
-    found, below = read_pose(pose, form)
-    names = read_names(seen.group(1), form)
-    return Report(found, names, read_window(window, below, form))
+    pose, below = read_pose(match.groups(), first, form)
+    names = read_names(seen.group(1), form) if seen else ()
+    require(form.world, seen is None or bool(names), text, "'I see nothing' is not said")
+    window = lines[:-1] if seen else lines
+    return Report(pose, names, read_cells(window, below, form))

@@ -1,138 +1,193 @@
-"""The rows of columns ahead of an agent, in words, and the way back. Pure functions.
+"""The columns ahead of an agent, in words, and the way back. Pure functions.
 
-A line tells of one row, or of several that are equal, the nearest first; runs of equal columns are
-named from left to right: ``2 ahead: dark 3 to 2 left; walls 0 to 2 right.`` Columns that are
-not mentioned are floor, or in a row that begins with ``dark but`` dark; whichever is shorter is
-written. Rows beyond the last that is mentioned are dark.
+Columns are told kind by kind, the nearest first, by rows and the places in them: ``Walls 1 to 2
+ahead, 1 right; 4 ahead, all across.`` What has no place in its row is straight ahead; ``all
+across`` is as wide as one sees there. A column that is not mentioned is dark if a wall, tall
+furniture or something dark stands on the line to it, else bare floor. So most of what is dark is
+never told.
 """
 
 from __future__ import annotations
 
 import functools
 import re
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
+from itertools import groupby
 from typing import Final
 
 from piase_gym.errors import TextParseError
+from piase_gym.worlds.grids.codes import FLOOR, OUTSIDE, UNSEEN, WALL
 from piase_gym.worlds.grids.nouns import require
+from piase_gym.worlds.object_search.codes import HEIGHT, LOW, TALL
 from piase_gym.worlds.object_search.form import Form
-from piase_gym.worlds.object_search.geometry import MIDDLE, SIDE
+from piase_gym.worlds.object_search.geometry import (
+    AHEAD,
+    AHEAD_OF,
+    AREA,
+    BETWEEN,
+    MIDDLE,
+    OWN,
+    SIDE,
+    WEDGE,
+)
 
-Row = tuple[str, ...] | bytes
-"""The columns of a row: their names, or their codes."""
-AHEAD: Final = "straight ahead"
-ACROSS: Final = "all across"
-DARK: Final = "dark"
-BARE: Final = f"floor {ACROSS}"
-_WIDE: Final = [min(number, MIDDLE) for number in range(1, SIDE)]
-"""How many columns to each side lie ahead, of each row from the nearest on."""
-_AHEAD: Final = {
-    (first, last): f"\n{first if first == last else f'{first} to {last}'} ahead: "
-    for last in range(1, SIDE)
-    for first in range(1, last + 1)
+TITLES: Final = {
+    WALL: "Walls",
+    LOW: "Low furniture",
+    TALL: "Tall furniture",
+    OUTSIDE: "Outside",
+    UNSEEN: "Dark",
+    FLOOR: "Floor",
 }
-"""How lines about rows begin."""
+"""How the lines about each kind of column begin."""
+STRAIGHT: Final = "straight ahead"
+ACROSS: Final = "all across"
+_HIDING: Final = bytes(48 + (high >= HEIGHT[TALL]) for high in HEIGHT.tolist())
+"""Whether a column is taken to hide what is behind it, by its code, as the digit 0 or 1. The level
+of the agent has no part in it, so that a text with another level tells of the same columns."""
+_LINES: Final = [(int(t), int(line)) for t, line in zip(WEDGE, BETWEEN, strict=True)]
+"""The columns ahead, each with the columns between, the farthest first."""
 
 
-def rows_text(rows: Sequence[Row], form: Form) -> str:
-    """Write what is in the rows ahead, each line after a line break.
-
-    Rows look alike again and again, so what is said of them is remembered.
+def expected(cells: bytes, sight: int) -> bytes:
+    """Return what columns are taken for that are not mentioned: floor, or unseen.
 
     Args:
-        rows: Rows from the farthest that is not dark (or farther) to the agent's own, of names, or
-            of codes as bytes (which is faster).
-        form: What columns are called.
+        cells: The codes of a window, row by row from the farthest.
+        sight: How many columns far its agent sees.
     """
-    told = [_row(form, wide, row) for wide, row in zip(_WIDE, rows[-2::-1], strict=False)]
-    while told and told[-1] == DARK:
-        told.pop()
-    first, last, lines = 1, len(told), []
-    for number, words in enumerate(told, 1):
-        if number < last and words == told[number]:
-            continue
-        if words:
-            lines.append(f"{_AHEAD[first, number]}{words}.")
-        elif number == last:
-            lines.append(f"{_AHEAD[number, number]}{BARE}.")
-        first = number + 1
-    return "".join(lines)
+    hiding = int(cells.translate(_HIDING)[::-1], 2)
+    found, near = bytearray([UNSEEN]) * AREA, int(AHEAD_OF[sight])
+    for column, between in _LINES:
+        if near >> column & 1 and not between & hiding:
+            found[column] = FLOOR
+    return bytes(found)
+
+
+def window_text(cells: bytes, sight: int) -> str:
+    """Write what fills the columns ahead, each line after a line break; see `expected`."""
+    taken, told = expected(cells, sight), dict[int, list[tuple[int, str]]]()
+    for ahead in range(1, SIDE):
+        row = slice((SIDE - 1 - ahead) * SIDE, (SIDE - ahead) * SIDE)
+        for code, place in _places(cells[row], taken[row], min(ahead, MIDDLE)):
+            told.setdefault(code, []).append((ahead, place))
+    return "".join(f"\n{TITLES[code]} {_items_text(found)}." for code, found in told.items())
 
 
 @functools.lru_cache(maxsize=8192)
-def _row(form: Form, wide: int, row: Row) -> str:
-    """Write one row, of which so many columns to each side lie ahead; nothing if it is bare."""
-    cells = [form.cell_names[cell] if isinstance(cell, int) else cell for cell in row]
-    floor, dark = (_runs(form, wide, cells, rest) for rest in ("floor", "unseen"))
-    but = f"{DARK} but {dark}" if dark else DARK
-    return but if len(but) < len(floor) else floor
-
-
-def _runs(form: Form, wide: int, cells: Sequence[str], rest: str) -> str:
-    """Write the runs of equal columns of a row but for one kind."""
-    told = [c if abs(k - MIDDLE) <= wide else rest for k, c in enumerate(cells)]
-    runs, start = [], 0
-    for end, name in enumerate(told):
-        if end == SIDE - 1 or told[end + 1] != name:
-            if name != rest:
-                runs.append(f"{form.nouns.noun(name, plural=start != end)} {_where(start, end)}")
-            start = end + 1
-    return "; ".join(runs)
+def _places(row: bytes, taken: bytes, wide: int) -> list[tuple[int, str]]:
+    """Return the runs of equal columns of a row that are not what they are taken for."""
+    runs = groupby(range(SIDE), key=lambda k: None if row[k] == taken[k] else row[k])
+    found = [(code, [*columns]) for code, columns in runs if code is not None]
+    return [(code, _place(columns[0], columns[-1], wide)) for code, columns in found]
 
 
 @functools.lru_cache(maxsize=256)
-def _where(start: int, end: int) -> str:
+def _place(start: int, end: int, wide: int) -> str:
     """Write from which column to which something reaches; 0 is straight ahead."""
-    if (start, end) == (0, SIDE - 1):
-        return ACROSS
     first, last = start - MIDDLE, end - MIDDLE
+    if (first, last) == (-wide, wide):
+        return ACROSS
     if first == last:
-        return f"{abs(first)} {'left' if first < 0 else 'right'}" if first else AHEAD
+        return f"{abs(first)} {'left' if first < 0 else 'right'}" if first else STRAIGHT
     if first < 0 < last:
         return f"{-first} left to {last} right"
-    return f"{-first} to {-last} left" if first < 0 else f"{first} to {last} right"
+    return f"{-last} to {-first} left" if first < 0 else f"{first} to {last} right"
 
 
-_PLACES: Final = {_where(a, b): (a, b) for a in range(SIDE) for b in range(a, SIDE)}
-"""Everything that `_where` writes."""
-ROW: Final = re.compile(r"(\d+)(?: to (\d+))? ahead: (.*)\.")
-"""A line about a row, or about several equal ones."""
-_ITEM: Final = re.compile(rf"(.+?) ({'|'.join(sorted(_PLACES, key=len, reverse=True))})")
+def _items_text(found: Sequence[tuple[int, str]]) -> str:
+    """Write where the columns of a kind are: rows, and the places in them."""
+    told = []
+    for (first, last), spans in groupby(sorted(_spans(found), key=_rows_of), key=_rows_of):
+        places = _listed([place for _, _, place in spans])
+        rows = f"{first if first == last else f'{first} to {last}'} ahead"
+        told.append(rows if places == STRAIGHT else f"{rows}, {places}")
+    return "; ".join(told)
 
 
-def read_row(line: str, cells: list[list[str]], form: Form) -> int:
-    """Enter what one line tells into a window of names; return the number of its last row.
+def _listed(places: list[str]) -> str:
+    """Join places; of two that are alike on both sides the distance is said once."""
+    first, last = places[0], places[-1]
+    alike = len(places) == 2 and last == first.replace(" left", " right")
+    return f"{first} and right" if alike else " and ".join(places)
+
+
+def _spans(found: Sequence[tuple[int, str]]) -> Iterator[tuple[int, int, str]]:
+    """Yield each place with the first and the last of the rows in a sequence that have it."""
+    for ahead, place in found:
+        if (ahead - 1, place) not in found:
+            last = ahead
+            while (last + 1, place) in found:
+                last += 1
+            yield ahead, last, place
+
+
+def _rows_of(span: tuple[int, int, str]) -> tuple[int, int]:
+    return span[:2]
+
+
+# -- reading ------------------------------------------------------------------------------
+
+ROW: Final = re.compile(rf"({'|'.join(TITLES.values())}) (\d.*)\.")
+"""A line about a kind of column."""
+_ITEM: Final = re.compile(r"([1-6])(?: to ([1-6]))? ahead(?:, (.+))?")
+_COLUMNS: Final = {
+    (_place(a, b, wide), wide): range(a, b + 1)
+    for wide in range(1, MIDDLE + 1)
+    for a in range(MIDDLE - wide, MIDDLE + wide + 1)
+    for b in range(a, MIDDLE + wide + 1)
+}
+"""What each place means, in rows that are so wide."""
+_PLACES: Final = "columns in view are '2 ahead, 1 to 2 left'"
+_CODES: Final = {title: code for code, title in TITLES.items()}
+
+
+def read_window(lines: Sequence[str], below: int, form: Form) -> bytes:
+    """Read the lines of `window_text` back into the codes of a window.
+
+    Args:
+        lines: The lines.
+        below: The code of the agent's own column.
+        form: Whose texts these are.
 
     Raises:
-        TextParseError: If it is no such line.
+        TextParseError: If they are not what is written of any window.
     """
+    sight = form.config.sight
+    told = {column: code for line in lines for column, code in _read_line(line, form)}
+    cells = bytearray([UNSEEN]) * AREA
+    cells[OWN] = below
+    for ahead in range(1, SIDE):
+        taken = expected(bytes(cells), sight)
+        for column, _ in _LINES:
+            if AHEAD[column] == ahead:
+                cells[column] = told.get(column, taken[column])
+    found = bytes(cells)
+    wanted = window_text(found, sight)
+    said = "".join(f"\n{line}" for line in lines)
+    require(form.world, said == wanted, " ".join(lines), f"this is told as {wanted.strip()!r}")
+    return found
+
+
+def _read_line(line: str, form: Form) -> Iterator[tuple[int, int]]:
+    """Yield the columns that a line tells of, with their codes."""
     match = ROW.fullmatch(line)
     if match is None:
         raise TextParseError(f"{form.world}: cannot read {line[:80]!r}")
-    first, last = int(match.group(1)), int(match.group(2) or match.group(1))
-    require(form.world, 0 < first <= last < SIDE, line, "that row is not in view")
-    said = match.group(3)
-    if said == DARK or said.startswith(f"{DARK} but "):
-        for row in range(SIDE - 1 - last, SIDE - first):
-            cells[row] = ["unseen"] * SIDE
-        said = said[len(f"{DARK} but ") :]
-    for item in said.split("; ") if said else ():
-        found = _ITEM.fullmatch(item)
-        if found is None:
-            told = f"cannot read {item[:60]!r} in {line[:80]!r}"
-            raise TextParseError(f"{form.world}: {told}; columns are '2 left', '3 to 1 left'")
-        name = _read_noun(found.group(1), line, form)
-        start, end = _PLACES[found.group(2)]
-        for row in range(SIDE - 1 - last, SIDE - first):
-            cells[row][start : end + 1] = [name] * (end + 1 - start)
-    return last
+    for words in match.group(2).split("; "):
+        item = _ITEM.fullmatch(words)
+        require(form.world, item is not None, line, _PLACES)
+        assert item is not None
+        first, last, places = item.groups()
+        for ahead in range(int(first), int(last or first) + 1):
+            for place in _unlisted(places or STRAIGHT):
+                columns = _COLUMNS.get((place, min(ahead, MIDDLE)))
+                require(form.world, columns is not None, line, _PLACES)
+                for column in columns or ():
+                    yield (SIDE - 1 - ahead) * SIDE + column, _CODES[match.group(1)]
 
 
-def _read_noun(noun: str, line: str, form: Form) -> str:
-    """Read a noun, with or without its article, singular or plural."""
-    bare = noun.removeprefix("a ").removeprefix("an ")
-    for name in (form.nouns.from_mass.get(noun), bare, bare.removesuffix("s")):
-        if name in form.cell_codes:
-            return str(name)
-    told = f"nothing is called {noun!r} in {line[:80]!r}; there are {', '.join(form.cell_codes)}"
-    raise TextParseError(f"{form.world}: {told}")
+def _unlisted(words: str) -> list[str]:
+    """Return the places that `_listed` joined."""
+    first, *rest = words.split(" and ")
+    return [first, first.replace(" left", " right")] if rest == ["right"] else [first, *rest]

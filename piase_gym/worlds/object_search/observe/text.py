@@ -4,14 +4,12 @@ from __future__ import annotations
 
 import re
 from dataclasses import replace
-from typing import Any
 
 from piase_gym.core.commands import MAX_LINE
 from piase_gym.core.mailbox import EVERYONE, Message
 from piase_gym.core.text_encoding import one_line, unescape
 from piase_gym.core.world import HINT_TEXT
 from piase_gym.worlds.describing import LONGEST_CAPTION
-from piase_gym.worlds.grids.codes import HEADINGS
 from piase_gym.worlds.object_search.codes import LEVELS
 from piase_gym.worlds.object_search.config import ObjectSearchConfig
 from piase_gym.worlds.object_search.facts import (
@@ -30,31 +28,36 @@ from piase_gym.worlds.object_search.geometry import MIDDLE, SIDE
 from piase_gym.worlds.object_search.observe.reports import (
     NOTHING,
     POSE,
+    cells_text,
+    facing,
     list_names,
     pose_text,
+    read_cells,
+    read_facing,
     read_names,
     read_pose,
     read_report,
-    read_window,
     spot_text,
+    with_article,
 )
-from piase_gym.worlds.object_search.observe.rows import ROW, rows_text
+from piase_gym.worlds.object_search.observe.rows import ROW
 from piase_gym.worlds.texts.letters import closing_lines
 from piase_gym.worlds.texts.lines import LineReader
 
 
 def text_of(facts: SearchFacts, form: Form) -> str:
-    """Write the facts as prose, each of them once. Columns that are not mentioned are floor."""
+    """Write the facts as prose, each of them once.
+
+    What the prompt says of the place is not told again: its size, and how many objects there are.
+    """
     pose = facts.pose
     if isinstance(pose, Pose):
-        here = pose_text(pose, facts.cells[-1][MIDDLE], form) + rows_text(facts.cells, form)
+        here = pose_text(pose, facts.cells[-1][MIDDLE], form) + cells_text(facts.cells, form)
     else:
         here = f"position {pose[0]}."
-    lines = [
-        head_text(form, facts.agent, facts.size, facts.total, facts.steps, facts.limit),
-        f"You are at {here}",
-        f"You see {seen_text(facts.objects, facts.caption is not None)}.",
-    ]
+    lines = [f"{head_text(facts.agent, facts.steps, facts.limit)}{here}"]
+    if facts.objects or not form.house:
+        lines.append(f"You see {seen_text(facts.objects, facts.caption is not None)}.")
     if facts.caption is not None:
         lines.append(f"Caption: {one_line(facts.caption)}")
     if facts.found is not None:
@@ -63,12 +66,9 @@ def text_of(facts: SearchFacts, form: Form) -> str:
     return "\n".join([*lines, *closing_lines(facts)])
 
 
-def head_text(form: Form, name: str, size: Place, total: int, steps: int, limit: int) -> str:
-    """Write who an agent is, where it is to search for how much, and how far the episode is."""
-    line = f"on a line of {size[0]} positions"
-    place = f"in a house of {size[0]} by {size[1]}" if form.house else line
-    objects = f"{total} object{'' if total == 1 else 's'}"
-    return f"You are {name} {place} with {objects}, after {steps} of {limit} steps."
+def head_text(name: str, steps: int, limit: int) -> str:
+    """Write who an agent is and how far the episode is; where it is follows."""
+    return f"You are {name}, step {steps} of {limit}, at "
 
 
 def words_line(letter: Message) -> str:
@@ -82,24 +82,19 @@ def seen_text(objects: tuple[Found, ...], in_picture: bool) -> str:
     if not objects:
         return NOTHING
     if not objects[0].position:
-        return ", ".join(thing.name for thing in objects)
-    if in_picture:
-        return "; ".join(f"{name} at {x}%, {y}%" for name, (x, y) in objects)
-    return "; ".join(f"{name} at column {place[0]}, row {place[1]}" for name, place in objects)
+        return list_names(tuple(thing.name for thing in objects))
+    where = "{}%, {}%" if in_picture else "column {}, row {}"
+    return "; ".join(f"{with_article(name)} at {where.format(*place)}" for name, place in objects)
 
 
 def other_text(seen: Other) -> str:
     """Write where another agent is seen."""
-    return f"{seen.name} is at {spot_text(seen.position)}, facing {seen.heading}."
+    return f"{seen.name} is at {spot_text(seen.position)}, {facing(seen.heading)}."
 
 
 # -- parsing ------------------------------------------------------------------------------
 
-_HEAD = re.compile(
-    r"You are (\S+) (?:in a house of (\d+) by (\d+)|on a line of (\d+) positions) "
-    r"with (\d+) objects?, after (\d+) of (\d+) steps\."
-)
-_POSITION = re.compile(r"You are at position (\d+)\.")
+_HEAD = re.compile(rf"You are (\S+), step (\d+) of (\d+), at (?:position (\d+)|{POSE})\.")
 _SEEN = re.compile(r"You see (.+)\.")
 _THING = re.compile(r"(.+) at column (\d+), row (\d+)")
 _SPOT = re.compile(r"(.+) at (\d+)%, (\d+)%")
@@ -120,38 +115,40 @@ def parse(text: str, config: ObjectSearchConfig) -> SearchFacts:
     """
     form = form_of(config)
     reader = LineReader("ObjectSearch", text, "another line is expected here", "nothing may follow")
-    agent, wide, high, positions, *numbers = reader.need(_HEAD).groups()
-    total, steps, limit = map(int, numbers)
+    line = reader.line
+    agent, steps, limit, position, *words = reader.need(_HEAD).groups()
     reader.require(agent in form.names, f"agents are {', '.join(form.names)}")
-    reader.require(form.house == (positions is None), "this config has another place")
-    size = (int(wide), int(high)) if form.house else (int(positions),)
-    reader.require(max(size) <= form.envelope.width or form.house, "no line is so long")
-    reader.require(max(size) <= 255 and total <= 255, "no place is so large")
-    reader.require(max(steps, limit) <= _MOST, f"there are at most {_MOST} steps")
-    pose, cells = _read_place(reader, form)
-    objects = _read_objects(reader, form, pose)
+    reader.require(form.house == (position is None), "this config has another place")
+    reader.require(max(int(steps), int(limit)) <= _MOST, f"there are at most {_MOST} steps")
+    pose: Pose | Place
+    if form.house:
+        pose, below = read_pose(words, line, form)
+        cells = read_cells([found.group() for found in reader.every(ROW)], below, form)
+    else:
+        pose, cells = (int(position),), ()
+        reader.require(pose[0] < form.envelope.width, "no such position")
+    objects = _read_objects(reader, form)
     caption = reader.free(_CAPTION)
     reader.require((caption is not None) == form.config.in_pictures, "pictures have captions")
     found = None
     if form.config.show_found:
         found = read_names(reader.need(_TEAM).group(1), form)
     others = _read_others(reader, form, agent) if form.house else ()
-    house = isinstance(pose, Pose)
     facts = SearchFacts(
         agent=agent,
-        size=size,
+        size=(config.width, config.height) if form.house else (config.width,),
         position=pose.place if isinstance(pose, Pose) else pose,
         heading=pose.heading if isinstance(pose, Pose) else None,
         pitch=pose.pitch if isinstance(pose, Pose) else None,
         roll=pose.roll if isinstance(pose, Pose) else None,
-        cells=cells if house else (),
+        cells=cells,
         objects=objects,
         others=others,
-        total=total,
+        total=config.objects,
         found=found,
         caption=caption,
-        steps=steps,
-        limit=limit,
+        steps=int(steps),
+        limit=int(limit),
         messages=_read_reports(reader, form, agent),
         hint=reader.hint(),
     )
@@ -160,35 +157,25 @@ def parse(text: str, config: ObjectSearchConfig) -> SearchFacts:
     return replace(facts, messages=(*facts.messages, *letters))
 
 
-def _read_place(reader: LineReader, form: Form) -> tuple[Pose | Place, Any]:
-    """Read where the agent is, and what is ahead of it."""
-    if not form.house:
-        place = (int(reader.need(_POSITION).group(1)),)
-        reader.require(place[0] < form.envelope.width, "no such position")
-        return place, ()
-    pose, below = read_pose(reader.need(POSE), form)
-    rows = []
-    while ROW.fullmatch(reader.line):
-        rows.append(reader.line)
-        reader.place += 1
-    return pose, read_window(rows, below, form)
-
-
-def _read_objects(reader: LineReader, form: Form, pose: Pose | Place) -> tuple[Found, ...]:
+def _read_objects(reader: LineReader, form: Form) -> tuple[Found, ...]:
     """Read what is in sight."""
-    words = reader.need(_SEEN).group(1)
-    if not isinstance(pose, Pose):
-        return tuple(Found(name, ()) for name in read_names(words, form))
+    if not form.house:
+        return tuple(Found(name, ()) for name in read_names(reader.need(_SEEN).group(1), form))
+    match = reader.next(_SEEN)
+    if match is None:
+        return ()
     found, pictures = [], form.config.in_pictures
+    known = {with_article(name): name for name in form.things}
     where = "25%, 40%" if pictures else "column 1, row 2"
     most = (101, 101) if pictures else (form.envelope.width, form.envelope.height)
-    for item in () if words == NOTHING else words.split("; "):
-        match = (_SPOT if pictures else _THING).fullmatch(item)
-        reader.require(match is not None, f"objects are 'lamp at {where}'")
-        assert match is not None
-        name, x, y = match.group(1), int(match.group(2)), int(match.group(3))
+    for item in match.group(1).split("; "):
+        told = (_SPOT if pictures else _THING).fullmatch(item)
+        reader.require(told is not None, f"objects are 'a lamp at {where}'")
+        assert told is not None
+        name, x, y = known.get(told.group(1)), int(told.group(2)), int(told.group(3))
+        reader.require(name is not None, f"objects are {', '.join(known)}")
         reader.require(x < most[0] and y < most[1], "there is no such place")
-        found.append(Found(name, (x, y)))
+        found.append(Found(str(name), (x, y)))
     read_names(list_names(tuple(thing.name for thing in found)), form)
     return tuple(found)
 
@@ -203,8 +190,9 @@ def _read_others(reader: LineReader, form: Form, agent: str) -> tuple[Other, ...
         reader.require(late, "agents are named in their order")
         size = form.envelope
         inside = int(x) < size.width and int(y) < size.height and int(z) < LEVELS
-        reader.require(inside and heading in HEADINGS, "no such place")
-        found.append(Other(name, (int(x), int(y), int(z)), heading))
+        reader.require(inside, "no such place")
+        turned = read_facing(heading, match.group(), form)
+        found.append(Other(name, (int(x), int(y), int(z)), turned))
     return tuple(found)
 
 

@@ -31,6 +31,7 @@ from piase_gym.worlds.physics_playground.facts import (
 )
 from piase_gym.worlds.physics_playground.levels.bodies import ROVER, SPHERE
 from piase_gym.worlds.physics_playground.levels.items import COLOURS, CRATE, KINDS
+from piase_gym.worlds.texts.wording import counted
 
 
 def text_of(facts: PhysicsFacts, config: PhysicsPlaygroundConfig) -> str:
@@ -39,7 +40,8 @@ def text_of(facts: PhysicsFacts, config: PhysicsPlaygroundConfig) -> str:
     x, y, z = facts.position
     body = "" if z == RESTING[config.body] else f", {_m(z)} m up"
     lines = [
-        f"You are {facts.agent} at {_m(x)}, {_m(y)}{body}, facing {facts.heading % 360} degrees"
+        f"You are {facts.agent} at {_m(x)}, {_m(y)}{body}, "
+        f"facing {counted(facts.heading % 360, 'degree')}"
         f"{_motion(*facts.velocity, facts.turning)}.",
     ]
     if facts.holding or facts.touching:
@@ -94,7 +96,7 @@ def _motion(ahead: int, left: int, turning: int) -> str:
     parts = [
         f"{'driving' if ahead > 0 else 'backing'} {_m(abs(ahead))} m/s" if ahead else "",
         f"drifting {_m(abs(left))} m/s {_side(left)}" if left else "",
-        f"turning {abs(turning)} degrees/s {_side(turning)}" if turning else "",
+        f"turning {counted(abs(turning), 'degree')}/s {_side(turning)}" if turning else "",
     ]
     return "".join(f", {part}" for part in parts if part)
 
@@ -142,9 +144,9 @@ _SIDE = r"(ahead|\d+ (?:left|right))"
 _POLAR = rf"{_PLACE}; {_M} m, {_SIDE}"
 _SIGHT = rf"{_POLAR}{_UP}(?:, ([+-]\d+\.\d\d))?"
 _HEAD = re.compile(
-    rf"You are ([\w.-]+) at {_PLACE}{_UP}, facing (\d+) degrees"
+    rf"You are ([\w.-]+) at {_PLACE}{_UP}, facing (\d+) degrees?"
     rf"(?:, at rest)?(?:, (driving|backing) {_M} m/s)?(?:, drifting {_M} m/s (left|right))?"
-    rf"(?:, turning (\d+) degrees/s (left|right))?\."
+    rf"(?:, turning (\d+) degrees?/s (left|right))?\."
 )
 _HANDS = re.compile(r"You (?:hold the ([a-z]+ [a-z]+))?(?: and )?(?:touch (.+))?\.")
 _GOAL = re.compile(rf"(?:Zone|Goal): {_POLAR}\.")

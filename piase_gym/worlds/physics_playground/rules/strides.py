@@ -8,7 +8,7 @@ slows down towards its end, and ends at rest. It goes straight, around nothing.
 from __future__ import annotations
 
 import math
-from collections.abc import Mapping, Sequence
+from collections.abc import Sequence
 from dataclasses import replace
 from typing import Any, Literal
 
@@ -23,6 +23,7 @@ from piase_gym.worlds.physics_playground.config import PhysicsPlaygroundConfig
 from piase_gym.worlds.physics_playground.levels.bodies import TOP_SPEED, TOP_SPIN, Pose
 from piase_gym.worlds.physics_playground.levels.items import Point
 from piase_gym.worlds.physics_playground.state import STRICT
+from piase_gym.worlds.texts.wording import counted
 
 NEAR, FACING = 0.02, math.radians(1.0)
 """Metres and radians within which a stride is done."""
@@ -238,11 +239,13 @@ def told(stride: Stride, seconds: float, steps_left: int | None) -> str:
         seconds: How long a step is.
         steps_left: How many steps are left of the episode; ``None`` if it is over.
     """
-    took = f"{stride.steps} step{'s' * (stride.steps != 1)} ({stride.steps * seconds:.1f} s)"
-    units: Mapping[str, str] = {"turn": "degrees", "face": "degrees", "wait": "seconds"}
-    unit = units.get(stride.verb, "metres")
-    left = math.degrees(stride.left) if unit == "degrees" else stride.left
-    rest = f"{max(0.0, left):.{0 if unit == 'degrees' else 2}f} {unit} were left"
+    took = f"{counted(stride.steps, 'step')} ({stride.steps * seconds:.1f} s)"
+    if stride.verb in ("turn", "face"):
+        left = round(math.degrees(max(0.0, stride.left)))
+        rest = f"{counted(left, 'degree')} {'was' if left == 1 else 'were'} left"
+    else:
+        unit = "seconds" if stride.verb == "wait" else "metres"
+        rest = f"{max(0.0, stride.left):.2f} {unit} were left"
     if steps_left is None:
         return f"The episode was over after {took}."
     how: dict[Any, str] = {
@@ -251,4 +254,4 @@ def told(stride: Stride, seconds: float, steps_left: int | None) -> str:
         "time": f"Stopped after {took}, the most for one command; {rest}.",
         "": f"Under way for {took}; {rest}. Repeat the command to go on.",
     }
-    return f"{how[stride.end]} {steps_left} steps left."
+    return f"{how[stride.end]} {counted(steps_left, 'step')} left."

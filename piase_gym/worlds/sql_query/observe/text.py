@@ -58,14 +58,20 @@ def answer_of(result: Result) -> Answer:
 # -- writing ----------------------------------------------------------------------------------
 
 
-def text_of(facts: SqlQueryFacts) -> str:
-    """Write the facts as prose, each of them once."""
+def text_of(facts: SqlQueryFacts, alone: bool = False) -> str:
+    """Write the facts as prose, each of them once.
+
+    Args:
+        facts: The facts.
+        alone: Whether there is one agent only, whose name is in the prompt and not in its texts.
+    """
     lines = [] if facts.feedback is None else [f"Told: {one_line(facts.feedback)}"]
     if facts.query is not None:
         lines.append(f"Query: {one_line(facts.query)}")
     if facts.answer is not None:
         lines += _answer_lines(facts.answer)
-    lines.append(f"You are {facts.agent}. Question: {one_line(facts.question)}")
+    head = "" if alone else f"You are {facts.agent}. "
+    lines.append(f"{head}Question: {one_line(facts.question)}")
     task = ", to be changed" * facts.writes
     lines.append(f"Database {_name(facts.database)}{task}. Turns left: {facts.turns}.")
     lines += map(table_line, facts.tables)
@@ -149,7 +155,7 @@ def outcome_of(facts: SqlQueryFacts) -> dict[str, str]:
 
 # -- reading ----------------------------------------------------------------------------------
 
-_HEAD = re.compile(r"You are ([\w.-]+)\. Question: (.*)")
+_HEAD = re.compile(r"(?:You are ([\w.-]+)\. )?Question: (.*)")
 _TASK = re.compile(r"Database ([^,]+)(, to be changed)?\. Turns left: (0|[1-9]\d*)\.")
 _TABLE = re.compile(r"- ([^:]+?)(?:: (.+))?\.")
 _COLUMN = re.compile(r"([^ ]+)(?: ([^(].*?))?(?: \((key.*|= .+|=)\))?")
@@ -171,9 +177,10 @@ def parse(text: str, config: SqlQueryConfig) -> SqlQueryFacts:
     lines = LineReader("SqlQuery", text)
     told, query, answer = lines.free(_TOLD), lines.free(_QUERY), _read_answer(lines)
     head = lines.need(_HEAD)
+    lines.require((head[1] is None) == (len(names) == 1), "several are told who it is for")
     task = lines.need(_TASK)
     facts = SqlQueryFacts(
-        agent=lines.name(head[1], {name: name for name in names}),
+        agent=lines.name(head[1] or names[0], {name: name for name in names}),
         question=unescape(head[2]),
         database=unescape(task[1]),
         writes=bool(task[2]),
