@@ -33,7 +33,7 @@ SHOWN: dict[str, tuple[str, dict[str, Any]]] = {
         "PhysicsPlayground",
         {"task": "stack", "walls": [{"position": (1.5, 0.5), "length": 1.0}]},
     ),
-    "keep away": ("piase/PhysicsPlayground-KeepAway-2p-v1", {"camera": "egocentric"}),
+    "keep away": ("piase/PhysicsPlayground-KeepAway-2p-v2", {"camera": "egocentric"}),
     "a ramp": ("PhysicsPlayground", {"scenario": "ramp_run"}),
     "a camera": ("ObjectSearch", {"backend": "camera", "width": 8, "height": 8, "objects": 4}),
 }
