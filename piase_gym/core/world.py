@@ -37,7 +37,7 @@ import numpy as np
 from gymnasium.spaces import Box
 from numpy.typing import NDArray
 
-from piase_gym.core.additions import ShowsAdditions, showing
+from piase_gym.core.additions import Addition, ShowsAdditions, showing
 from piase_gym.core.answers import read_reply
 from piase_gym.core.commands import (
     Command,
@@ -196,10 +196,15 @@ class World(ABC, Generic[C, F]):
         """Return `kind_for`, or where the config adds something to the views, what shows it."""
         kind = cls.kind_for(config)
         kind = kind if issubclass(kind, cls) else cls
-        additions = (Recall,) * config.remembers + (SharedMemoryAddition,) * config.shared_memory
+        additions = cls.additions_of(config)
         if not additions or issubclass(kind, ShowsAdditions):
             return kind
         return showing(kind, additions)
+
+    @classmethod
+    def additions_of(cls, config: C) -> tuple[type[Addition], ...]:
+        """Return what a config adds to the views, in the order in which it is shown."""
+        return (Recall,) * config.remembers + (SharedMemoryAddition,) * config.shared_memory
 
     @classmethod
     def capabilities_of(cls, config: C) -> Capabilities:

@@ -6,6 +6,7 @@ from dataclasses import dataclass
 from typing import NamedTuple
 
 from piase_gym.core.world import Facts
+from piase_gym.worlds.channel.symbols import Earlier
 
 STATES = ("unseen", "plain", "closed", "open")
 """What is known of a receptacle: ``plain`` ones have no door."""
@@ -48,6 +49,7 @@ class HouseholdFacts(Facts):
             always can: walk to another receptacle, look around, examine what is where it is and
             what it carries, take stock of that, and ask for help, if the grammar has it.
         feedback: What became of its last command, in words, as far as the rest does not show it.
+        earlier: With `message_history`, what was heard before.
     """
 
     goal: str
@@ -56,3 +58,4 @@ class HouseholdFacts(Facts):
     others: tuple[str, ...]
     commands: tuple[str, ...]
     feedback: str | None
+    earlier: tuple[Earlier, ...] | None = None
