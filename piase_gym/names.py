@@ -134,6 +134,10 @@ def parse_text(world: str, text: str, config: Any = None) -> Any:
     if config is None or isinstance(config, Mapping):
         config = registry.make_config(spec, {**named.fields, **(config or {})})
     parse, text = registry.load(spec.parser, spec), without_last_step(text)
+    if config.hears_again:
+        from piase_gym.worlds.channel.history import parse_heard
+
+        parse = functools.partial(parse_heard, parse=parse)
     if config.remembers:
         parse = functools.partial(parse_remembered, parse=parse)
     return parse_shared(text, config, parse) if config.shared_memory else parse(text, config)

@@ -202,6 +202,7 @@ EXCEPTIONS = {
     ("piase_gym.benchmarks.speed.word_craft", "training"): "it measures a training",
     ("piase_gym.curricula.simulated_learner", "wrappers"): "it follows as learners do",
     ("piase_gym.examples.demo", "cli"): "the example is the command `demo`",
+    ("piase_gym.runs.demonstrations", "jobs"): "its episodes are jobs",
     ("piase_gym.runs.manifest", ""): "it notes the version of the package",
 }
 

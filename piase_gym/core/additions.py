@@ -15,7 +15,7 @@ import re
 from abc import ABC, abstractmethod
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, replace
-from typing import Any, ClassVar, NamedTuple, Protocol
+from typing import Any, ClassVar, NamedTuple, Protocol, Self
 
 import numpy as np
 from gymnasium.spaces import Box
@@ -49,8 +49,9 @@ class Addition(ABC):
     Attributes:
         field: Its field of `Facts`, and its key in states.
         setting: The field of the config that turns it off.
-        prompt: What the prompt says of it.
+        prompt: What the prompt says of it, if the world does not say it itself.
         of_all: Whether an agent is shown what others perceive.
+        takes_notes: Whether it keeps anything: others show what the world keeps itself.
         agents: The names of the agents.
     """
 
@@ -58,9 +59,15 @@ class Addition(ABC):
     setting: ClassVar[str]
     prompt: ClassVar[str]
     of_all: ClassVar[bool] = False
+    takes_notes: ClassVar[bool] = True
 
     def __init__(self, agents: Sequence[str]) -> None:
         self.agents = agents
+
+    @classmethod
+    def of(cls, world: Any) -> Self:
+        """Return the addition to a world."""
+        return cls(world.agents)
 
     @property
     @abstractmethod
@@ -72,11 +79,9 @@ class Addition(ABC):
     def text_length(self) -> int:
         """How many characters of a text it takes at most."""
 
-    @abstractmethod
     def clear(self) -> None:
         """Forget everything, as at a reset."""
 
-    @abstractmethod
     def note(self, world: Perceiving, agent: int, facts: Any) -> None:
         """Take note of what an agent perceives in this step."""
 
@@ -96,11 +101,9 @@ class Addition(ABC):
     def code(self, view: Any) -> NDArray[np.float64]:
         """Return the numbers of what is shown."""
 
-    @abstractmethod
     def get_state(self) -> Any:
         """Return all that is kept, as a JSON-able value."""
 
-    @abstractmethod
     def set_state(self, state: Any) -> None:
         """Take up what `get_state` returned.
 
@@ -151,7 +154,7 @@ class ShowsAdditions:
         self._adds = False  # while the world is made it asks itself for facts
         self._own_text_length: int = super().text_length
         super().__init__(config)
-        self.additions = [addition(self.agents) for addition in self.addition_types]
+        self.additions = [addition.of(self) for addition in self.addition_types]
         self._adds = True
 
     @property
@@ -191,16 +194,24 @@ class ShowsAdditions:
         super().enter(agent)
         self._noted = False
 
+    @property
+    def _noting(self) -> list[Addition]:
+        """The additions that keep something."""
+        return [part for part in self.additions if part.takes_notes]
+
     def _keep_up(self) -> None:
         """Take note of what everybody perceives, once a step."""
         if self._noted:
             return
         self._noted = True
+        noting = self._noting
+        if not noting:
+            return
         alive = self.alive
         for agent in range(len(self.agents)):
             if alive[agent] or agent in self._took_part:
                 facts = super().facts(agent)
-                for part in self.additions:
+                for part in noting:
                     part.note(self, agent, facts)
         self._took_part = set()
 
@@ -215,7 +226,7 @@ class ShowsAdditions:
     def vector_space(self) -> Box:
         """The world's own Box, longer by the additions."""
         own = super().vector_space
-        more = sum(part(self.agents).length for part in self.addition_types)
+        more = sum(part.of(self).length for part in self.addition_types)
         low, high = _bounds(own.dtype)
         return Box(
             np.concatenate([own.low, np.full(more, low, own.dtype)]),
@@ -277,30 +288,32 @@ class ShowsAdditions:
     def manual(self) -> Manual:
         """The words of the prompt, with a sentence about each addition."""
         own = super().manual
-        return replace(own, rules=" ".join([own.rules, *(p.prompt for p in self.addition_types)]))
+        told = [part.prompt for part in self.addition_types if part.prompt]
+        return replace(own, rules=" ".join([own.rules, *told]))
 
     # -- the state is a value -------------------------------------------------------------
 
     def get_state(self) -> dict[str, Any]:
         """Return the state of the world with the additions."""
         self._keep_up()
-        return {**super().get_state(), **{part.field: part.get_state() for part in self.additions}}
+        return {**super().get_state(), **{part.field: part.get_state() for part in self._noting}}
 
     def set_state(self, state: Mapping[str, Any]) -> None:
         """Take up what `get_state` returned."""
-        found = [part(self.agents) for part in self.addition_types]
-        for part in found:
+        found = [part.of(self) for part in self.addition_types]
+        kept = [part for part in found if part.takes_notes]
+        for part in kept:
             if not isinstance(state, Mapping) or part.field not in state:
                 raise SnapshotError(f"{self.name}: the state lacks {part.field!r}")
             part.set_state(state[part.field])
-        fields = {part.field for part in found}
+        fields = {part.field for part in kept}
         super().set_state({k: v for k, v in state.items() if k not in fields})
         self.additions, self._noted = found, True
 
     def digest(self) -> str:
         """Hash the additions with the rest."""
         self._keep_up()
-        return digest_json([super().digest(), *(part.get_state() for part in self.additions)])
+        return digest_json([super().digest(), *(part.get_state() for part in self._noting)])
 
     def twin(self, agent: int) -> Any:
         """Return a copy as the world does; if all is shared, one in which the others have hints."""

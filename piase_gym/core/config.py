@@ -155,6 +155,11 @@ class WorldConfig(BaseModel):
         return False
 
     @property
+    def hears_again(self) -> bool:
+        """Whether views end with what agents have heard before, as in worlds of text."""
+        return False
+
+    @property
     def latecomers(self) -> dict[int, int | None]:
         """Who is not there at the start, with the step after which it enters, if it is fixed.
 

@@ -37,7 +37,7 @@ import numpy as np
 from gymnasium.spaces import Box
 from numpy.typing import NDArray
 
-from piase_gym.core.additions import ShowsAdditions, showing
+from piase_gym.core.additions import Addition, ShowsAdditions, showing
 from piase_gym.core.answers import read_reply
 from piase_gym.core.commands import (
     Command,
@@ -139,6 +139,8 @@ class World(ABC, Generic[C, F]):
     """Whether configs may have a script; stories have events of their own."""
     spawnable: ClassVar[tuple[str, ...]] = ()
     """What scripts can let appear."""
+    states: Any = None
+    """The records of array worlds."""
     mailboxes: Mailbox | None = None
     """Where letters lie, if the world has messages."""
     text_length: int = 2000
@@ -194,10 +196,15 @@ class World(ABC, Generic[C, F]):
         """Return `kind_for`, or where the config adds something to the views, what shows it."""
         kind = cls.kind_for(config)
         kind = kind if issubclass(kind, cls) else cls
-        additions = (Recall,) * config.remembers + (SharedMemoryAddition,) * config.shared_memory
+        additions = cls.additions_of(config)
         if not additions or issubclass(kind, ShowsAdditions):
             return kind
         return showing(kind, additions)
+
+    @classmethod
+    def additions_of(cls, config: C) -> tuple[type[Addition], ...]:
+        """Return what a config adds to the views, in the order in which it is shown."""
+        return (Recall,) * config.remembers + (SharedMemoryAddition,) * config.shared_memory
 
     @classmethod
     def capabilities_of(cls, config: C) -> Capabilities:
@@ -371,7 +378,9 @@ class World(ABC, Generic[C, F]):
     def modify(self, changes: Mapping[str, Any]) -> None:
         """Change fields among `live_fields` in the course of an episode; they hold at once.
 
-        The world goes on from its own state, as it would from a snapshot with another config.
+        The world goes on from its own state, as it would from a snapshot with another config. What
+        the change itself moves is paid to nobody, and what a script had changed for this episode
+        yields to it.
 
         Raises:
             ConfigError: If a field waits for the next reset, or the state does not admit it.
@@ -381,12 +390,26 @@ class World(ABC, Generic[C, F]):
         if not self.capabilities.snapshot:
             self.take_config(config)
             return
-        fields = config.model_dump(mode="json", exclude={"envelope"})
+        config, given = self.base_config.changed(changes), self.snapshot()
+        given["config"] = config.model_dump(mode="json", exclude={"envelope"})
+        before = None
+        if self.script is not None:
+            given["script"] = self.script.state_without(changes)
+            before = self.script.potentials(self.states)
         try:
-            self.restore({**self.snapshot(), "config": fields})
+            self.restore(given)
         except SnapshotError as error:
             told = ", ".join(changes)
             raise ConfigError(f"{self.name}: {told} cannot change now: {error}") from None
+        self.refresh()
+        if self.script is not None and before is not None:
+            self.script.rebase(before, self.states)
+
+    @property
+    def base_config(self) -> C:
+        """The config without what a script has changed until the episode ends."""
+        base: C = self.config if self.script is None else self.script.base
+        return base
 
     def changed_now(self, changes: Mapping[str, Any]) -> C:
         """Return the config with fields changed that may change within an episode."""
@@ -483,7 +506,7 @@ class World(ABC, Generic[C, F]):
         self.script.base = base
 
     def refresh(self) -> None:
-        """Make anew what is derived from the state, after a script has changed it."""
+        """Make anew what is derived from the state, after it was changed from outside."""
 
     # -- what agents know -----------------------------------------------------------------
 
@@ -801,10 +824,9 @@ class World(ABC, Generic[C, F]):
 
     def snapshot(self) -> dict[str, Any]:
         """Return config and state as one versioned, JSON-able value."""
-        config = self.config if self.script is None else self.script.base
         return {
             **self.snapshot_header(),
-            "config": config.model_dump(mode="json", exclude={"envelope"}),
+            "config": self.base_config.model_dump(mode="json", exclude={"envelope"}),
             "hints": list(self.hints),
             "last_steps": [last and last.row for last in self.last_steps()],
             "state": self.get_state(),

@@ -201,7 +201,7 @@ class WorldAccess:
     @property
     def _next_config(self) -> Any:
         """The config of the next episode."""
-        return self.runner.next_config or self.config
+        return self.runner.next_config or self.world.base_config
 
     def close(self) -> None:
         """Give back resources; closing twice does no harm."""

@@ -415,6 +415,11 @@ class BatchEnv:
         """Return the config of one environment's present episode."""
         return self.configs[int(self.batch.states["config"][slot])]
 
+    def base_config(self, number: int) -> Any:
+        """Return one of `configs` without what its script has changed until the episode ends."""
+        scripts = self.batch.scripts
+        return (scripts and scripts.base_of(number)) or self.configs[number]
+
     def slot_snapshot(
         self, slot: int, acts: Sequence[int | None] = (), tick: StepResult | None = None
     ) -> dict[str, Any]:
@@ -427,7 +432,7 @@ class BatchEnv:
         """
         world = self.at(slot)
         world.note_step(acts, tick)
-        base = self.config_of(slot) if world.script is None else world.script.base
+        base = self.config_of(slot) if world.script is None else world.base_config
         config = base.model_dump(mode="json", exclude={"envelope"})
         return {**world.snapshot(), "config": config}
 
@@ -523,9 +528,14 @@ class BatchEnv:
 
     def take_now(self, config: int, slots: NDArray[np.int64]) -> None:
         """Let slots go on at once under another of `configs`, which their states admit."""
-        self.batch.states["config"][slots] = config
+        scripts, states = self.batch.scripts, self.batch.states
+        before = states["config"][slots].tolist()
+        moved = [] if scripts is None else scripts.move(states, slots, config)
+        states["config"][slots] = config
         self.world.reset_batch(self.batch, slots, REBUILD)
-        self.events.post("batch_modify", slots=slots.tolist())
+        for run, potentials, which in moved:
+            run.rebase(potentials, states, which)
+        self.events.post("batch_modify", slots=slots.tolist(), before=before)
 
     def adjust_difficulty(self, params: Mapping[str, Any], which: Any = slice(None)) -> Modified:
         """Make the world of some slots harder or easier, as soon as that may be; see `modify`.

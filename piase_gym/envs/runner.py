@@ -358,7 +358,7 @@ class EpisodeRunner:
         changes = {str(key): value for key, value in changes.items()}
         if "envelope" in changes or "agent_ids" in changes:
             raise EnvelopeError("envelope and agent_ids fix the spaces; make another environment")
-        current = self.next_config or self.world.config
+        current = self.next_config or self.world.base_config
         config = current.changed(changes)
         self.world.check_config(config)
         self.set_next_config(config)
@@ -377,7 +377,7 @@ class EpisodeRunner:
             raise ConfigError(f"modify takes a mapping, not {type(changes).__name__}")
         world, before = self.world, self.world.config
         config = before.changed(changes)
-        later = (self.next_config or before).changed(changes)
+        later = (self.next_config or world.base_config).changed(changes)
         for checked in (config, later):
             self._check_time_limit(checked)
             world.check_config(checked)
@@ -399,7 +399,7 @@ class EpisodeRunner:
         """
         self._check_time_limit(config)
         if self.events.active:
-            current = self.next_config or self.world.config
+            current = self.next_config or self.world.base_config
             self.events.post("reconfigure", changes=current.diff(config))
         self.next_config = config
 

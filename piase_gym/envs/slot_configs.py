@@ -109,16 +109,23 @@ class SlotConfigs:
             found = parted(world, before, config, plays)
             if found.now:
                 self._check_states(before.changed(found.now), found.now, members)
-            plans.append((np.array(members), before, found, later))
+            plans.append((number, np.array(members), before, found, later))
         now: dict[str, Any] = {}
         waiting: dict[str, Any] = {}
-        for chosen, before, found, later in plans:
+        for number, chosen, before, found, later in plans:
             if found.now:
-                take_now(self.add(before.changed(found.now)), chosen)
+                take_now(self._add_now(number, before, found.now), chosen)
             self.choose(self.add(later), chosen)
             now |= found.now
             waiting |= found.waiting
         return Modified(now, waiting)
+
+    def _add_now(self, number: int, before: Any, now: Mapping[str, Any]) -> int:
+        """Add the config under which slots go on; what their script has changed holds on."""
+        scripts = self.batch.scripts
+        base = None if scripts is None else scripts.base_of(number)
+        added = self.add((base or before).changed(now))
+        return added if scripts is None else scripts.variant(added, number, now)
 
     def _check_states(self, config: Any, now: Mapping[str, Any], slots: list[int]) -> None:
         """Raise if the state of a slot does not admit a config."""

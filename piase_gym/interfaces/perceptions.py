@@ -165,6 +165,18 @@ def perception_schema(world: World[Any, Any], shape: Shape) -> dict[str, Percept
 
 def own_schema(world: World[Any, Any]) -> dict[str, PerceptionFieldSchema]:
     """Return what a world lets agents perceive by names of its own: by default, its facts."""
+    rows = _own_rows(world)
+    if getattr(world.config, "message_history", 0):
+        rows[MESSAGE_HISTORY] = PerceptionFieldSchema(
+            type="list[object]",
+            description="messages heard before, the newest of each sender first",
+            is_optional=True,
+        )
+    return rows
+
+
+def _own_rows(world: World[Any, Any]) -> dict[str, PerceptionFieldSchema]:
+    """Return what a world says of its perceptions, or what follows from the types of its facts."""
     rows = {}
     for name, kind in world.perception_types.items():
         bare = kind.removesuffix(" | None")
@@ -177,12 +189,6 @@ def own_schema(world: World[Any, Any]) -> dict[str, PerceptionFieldSchema]:
         if item.name not in COMMON:
             kind, optional = _word(hints[item.name])
             rows[item.name] = PerceptionFieldSchema(type=kind, is_optional=optional)
-    if getattr(world.config, "message_history", 0):
-        rows[MESSAGE_HISTORY] = PerceptionFieldSchema(
-            type="list[object]",
-            description="messages heard before, the newest of each sender first",
-            is_optional=True,
-        )
     return rows
 
 

@@ -85,8 +85,9 @@ class BatchRecorder(Recorder):
         elif event.kind == "batch_restore":
             self._restored()
         elif event.kind == "batch_modify":
-            for slot in data["slots"]:
-                self._follow_config(slot, "modify")
+            for slot, before in zip(data["slots"], data["before"], strict=True):
+                self._configs[slot] = now = int(self.env.batch.states["config"][slot])
+                self._tell_config(slot, "modify", self.env.configs[before], self.env.configs[now])
         elif event.kind == "hint":
             slot = data["slot"]
             self.put_hint(event.agent, data["message"], slot, self._records[slot])
@@ -109,12 +110,17 @@ class BatchRecorder(Recorder):
         self._follow_config(slot)
         self._enter(slot)
 
-    def _follow_config(self, slot: int, kind: str = "reconfigure") -> None:
-        """Write a slot's change of config, if there is one: for the next episode, or this one."""
+    def _follow_config(self, slot: int) -> None:
+        """Write a slot's change of config, if there is one, for the next episode."""
         now, before = int(self.env.batch.states["config"][slot]), self._configs[slot]
         if now != before:
             self._configs[slot] = now
-            changes = self.env.configs[before].diff(self.env.configs[now])
+            old, new = self.env.base_config(before), self.env.base_config(now)
+            self._tell_config(slot, "reconfigure", old, new)
+
+    def _tell_config(self, slot: int, kind: str, before: Any, now: Any) -> None:
+        """Write what is different in another config."""
+        if changes := before.diff(now):
             entry = {"kind": kind, "changes": changes, "slot": slot}
             self.post("ENVIRONMENT_STATE_CHANGED", entry)
 

@@ -4,16 +4,24 @@ from __future__ import annotations
 
 import os
 import tempfile
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
 from piase_gym.agents.base import Percept, ask
 from piase_gym.agents.policy_registry import make_agent
+from piase_gym.core.rng import episode_seed
 from piase_gym.envs.parallel import parallel_env
 from piase_gym.envs.partners import post_asides
 from piase_gym.errors import ConfigError
-from piase_gym.runs.exports import export
+from piase_gym.jobs import Backend, choose_backend, run_jobs
+from piase_gym.runs.exports import export, write_chats
+from piase_gym.runs.reader import read
 from piase_gym.runs.recording import record
+
+MOST = 16
+"""Episodes of a job at most."""
 
 
 def demonstrate(
@@ -25,47 +33,152 @@ def demonstrate(
     format: str = "chat",  # the word that users know
     seed: int = 0,
     overwrite: bool = False,
+    workers: int = 1,
+    ray: str | None = None,
+    modules: Sequence[str] = (),
     **config: Any,
 ) -> Path | list[str]:
     """Let an expert play, and write what it saw and did.
 
     By default the world's script plays, which knows only what its agent may know: what an
-    all-seeing planner (``policy="oracle"``) does cannot be imitated.
+    all-seeing planner (``policy="oracle"``) does cannot be imitated. What is written depends on
+    the other arguments alone, not on who played which episode.
 
     Args:
         world: A world, an id, a scenario or a config.
         out: The file; for Minari the first part of the names of the datasets.
         episodes: How many episodes are played.
         policy: Who plays, for every agent.
-        format: ``"chat"``, ``"minari"`` or another format of `piase_gym.runs.export`.
-        seed: Of the first episode.
+        format: ``"chat"``, ``"minari"`` or another format of `piase_gym.runs.export`, which is
+            written of one log, by one worker.
+        seed: Of the first episode; the others follow as after resets without a seed.
         overwrite: Whether what is there already may be lost.
+        workers: Processes.
+        ray: The address of a Ray cluster, which takes the place of processes.
+        modules: Modules that workers import first.
         config: Arguments of `piase_gym.parallel_env`.
 
     Returns:
         What `piase_gym.runs.export` returns.
+
+    Raises:
+        ConfigError: If an argument is not allowed.
+        LogWriteError: If the file or a dataset exists.
+        JobError: If an episode could not be played.
+        StoppedError: After Ctrl-C.
     """
     if type(episodes) is not int or episodes < 1:
         raise ConfigError(f"episodes is an integer from 1 on, not {episodes!r:.60}")
+    backend = choose_backend(workers, ray, modules=modules)
+    env = parallel_env(world, view="vector", **config)  # what is wrong is told before anybody plays
+    env.close()
+    make_agent(policy)
+    if format not in ("chat", "minari"):
+        if workers > 1 or ray is not None:
+            raise ConfigError(f"format={format!r} is written of one log, by workers=1")
+        with tempfile.TemporaryDirectory() as folder:
+            log = _play(_Part(0, world, config, policy, format, seed, range(episodes)), folder)
+            return export(log, out, format=format, overwrite=overwrite)
+    size = min(MOST, -(-episodes // (4 * backend.slots())))
+    parts = [
+        _Part(
+            number,
+            world,
+            config,
+            policy,
+            format,
+            seed,
+            range(first, first + size)[: episodes - first],
+        )
+        for number, first in enumerate(range(0, episodes, size))
+    ]
+    played = _in_order(parts, backend)
+    if format == "chat":
+        rows = (chat for chats in played for chat in chats)
+        return write_chats(rows, Path(out), overwrite)
+    from piase_gym.runs.minari_export import check_datasets, write_datasets
+
+    check_datasets(env.world, os.fspath(out), env.possible_agents, overwrite)
+    found: dict[str, list[Any]] = {}
+    for gathered in played:
+        for agent, buffers in gathered.items():
+            found.setdefault(agent, []).extend(buffers)
+    told = f"Episodes of {policy} in {env.world.name}, from seed {seed}."
+    return write_datasets(env.world, os.fspath(out), found, told, overwrite)
+
+
+@dataclass(frozen=True)
+class _Part:
+    """Some of the episodes: a job.
+
+    Attributes:
+        number: Its place among the jobs.
+        world: See `demonstrate`, as all that follows.
+        numbers: Which episodes.
+    """
+
+    number: int
+    world: Any
+    config: Mapping[str, Any]
+    policy: str
+    format: str
+    seed: int
+    numbers: range
+
+    def __str__(self) -> str:
+        """Name the episodes."""
+        return f"episodes {self.numbers.start} to {self.numbers.stop - 1} of {self.policy}"
+
+
+def _in_order(parts: Sequence[_Part], backend: Backend) -> Iterator[Any]:
+    """Let parts be played, and yield what comes of them in their order."""
+    early: dict[int, Any] = {}
+    due = 0
+    for outcome in run_jobs(parts, play_part, backend, name=str):
+        if outcome.error is not None:
+            raise outcome.error
+        early[outcome.job.number] = outcome.value
+        while due in early:
+            yield early.pop(due)
+            due += 1
+
+
+def play_part(part: _Part) -> Any:
+    """Play some episodes; return chats, or the episodes of each agent for Minari."""
     with tempfile.TemporaryDirectory() as folder:
-        log = Path(folder) / "demonstrations.jsonl"
-        env = parallel_env(world, view="vector", **config)
-        record(env, log)
-        for number in range(episodes):
-            env.reset(seed=seed if number == 0 else None)
-            agents = {name: make_agent(policy) for name in env.possible_agents}
-            for place, agent in enumerate(agents.values()):
-                agent.reset(seed + number * len(agents) + place)
-            step = 0
-            while env.agents:
-                places = {name: env.world.agents.index(name) for name in env.agents}
-                for name, place in places.items():
-                    agents[name].perceive(Percept(env.world, place, step))
-                answers = ask([agents[name] for name in places])
-                given = dict(zip(places, answers, strict=True))
-                for name, place in places.items():
-                    post_asides(agents[name], place, env.world, env.events)
-                env.step(given)
-                step += 1
-        env.close()
-        return export(log, out, format=format, overwrite=overwrite)
+        run = read(_play(part, folder))
+        if part.format == "chat":
+            from piase_gym.runs.chat_export import transcripts
+
+            return [
+                {**chat, "episode": chat["episode"] + part.numbers.start}
+                for chat in transcripts(run, unfinished=True)
+            ]
+        from piase_gym.runs.minari_export import gather
+
+        return gather(run)
+
+
+def _play(part: _Part, folder: str) -> Path:
+    """Play episodes, and log them in a folder; return the log."""
+    log = Path(folder) / "demonstrations.jsonl"
+    env = parallel_env(part.world, view="vector", **part.config)
+    record(env, log)
+    for number in part.numbers:
+        env.reset(seed=episode_seed(part.seed, number))
+        agents = {name: make_agent(part.policy) for name in env.possible_agents}
+        for place, agent in enumerate(agents.values()):
+            agent.reset(part.seed + number * len(agents) + place)
+        step = 0
+        while env.agents:
+            places = {name: env.world.agents.index(name) for name in env.agents}
+            for name, place in places.items():
+                agents[name].perceive(Percept(env.world, place, step))
+            answers = ask([agents[name] for name in places])
+            given = dict(zip(places, answers, strict=True))
+            for name, place in places.items():
+                post_asides(agents[name], place, env.world, env.events)
+            env.step(given)
+            step += 1
+    env.close()
+    return log

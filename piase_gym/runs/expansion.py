@@ -153,6 +153,7 @@ class Expansion:
         options.check()
         self._focal = header["focal"]
         self._env = env = _batch(manifest, header["configs"], self._focal)
+        self._configs = len(header["configs"])
 
         def make(encoder: Encoder) -> Out:
             self._writer = Writer(encoder, Sinks([self._lines], "stop"))
@@ -184,8 +185,7 @@ class Expansion:
         elif kind == "digests":
             self._compare(event["digests"])
         elif kind == "configs":
-            for fields in event["configs"]:
-                env.add_config(env.configs[0].changed(fields))
+            self._configs = _add_configs(env, event["configs"], self._configs)
         elif kind == "modify":
             for slot, number in zip(event["slots"], event["config"], strict=True):
                 env.take_now(range(len(env.configs))[number], np.array([slot]))
@@ -199,6 +199,7 @@ class Expansion:
                 manifest = {**manifest, "level": self._level, "levels": {}}
             larger = _batch(manifest, event["configs"], self._focal)
             larger.events = env.events
+            self._configs = len(event["configs"])
             self._env = self._recorder.env = larger
             larger.events.post("rebuild", manifest=manifest)
         elif kind == "log":
@@ -223,16 +224,24 @@ class Expansion:
 def _batch(manifest: Mapping[str, Any], configs: list[Any], focal: int) -> BatchEnv:
     """Make a batch, all of whose agents the columns play."""
     world: Any = rebuild(manifest)
-    further = [world.config.changed(fields) for fields in configs[1:]]
     count = manifest["num_envs"]
-    return BatchEnv(
-        world,
-        count,
-        configs=[world.config, *further],
-        autoreset="disabled",
-        focal=focal,
-        copy=False,
+    env = BatchEnv(
+        world, count, configs=[world.config], autoreset="disabled", focal=focal, copy=False
     )
+    _add_configs(env, configs)
+    return env
+
+
+def _add_configs(env: BatchEnv, configs: list[Any], first: int = 0) -> int:
+    """Add configs of which the first has a number; those that scripts change to come with theirs.
+
+    Returns:
+        How many configs there are then.
+    """
+    end = first + len(configs)
+    while len(env.configs) < end:
+        env.add_config(env.configs[0].changed(configs[len(env.configs) - first]))
+    return end
 
 
 def rows_of(batch: Any) -> Iterator[tuple[int, Any, list[dict[str, Any]]]]:

@@ -95,11 +95,20 @@ def export(
     if kind == "chat":
         from piase_gym.runs.chat_export import transcripts
 
-        with replacing(place, overwrite=overwrite, error=LogWriteError) as new:
-            _to_jsonl(transcripts(run, unfinished=True), new)
-        return place
+        return write_chats(transcripts(run, unfinished=True), place, overwrite)
     with replacing(place, overwrite=overwrite, error=LogWriteError) as new:
         WRITERS[kind](_rows(run, dialect, timestamps, expand), new)
+    return place
+
+
+def write_chats(chats: Iterator[Row], place: Path, overwrite: bool) -> Path:
+    """Write chats, a line each, and return the file.
+
+    Raises:
+        LogWriteError: If the file exists or cannot be written; what was there is kept.
+    """
+    with replacing(place, overwrite=overwrite, error=LogWriteError) as new:
+        _to_jsonl(chats, new)
     return place
 
 

@@ -9,11 +9,13 @@ import dataclasses
 import json
 import re
 import warnings
+from collections.abc import Iterable, Mapping
 from typing import Any
 
 from gymnasium.spaces import Discrete
 
 from piase_gym.core.commands import Command
+from piase_gym.core.world import World
 from piase_gym.errors import ConfigError, LogWriteError, RunError
 from piase_gym.runs.manifest import command_value
 from piase_gym.runs.minari_episodes import Episodes, require_minari
@@ -37,26 +39,87 @@ def to_minari(run: Run, name: str, overwrite: bool) -> list[str]:
         UnsupportedError: If the world has no commands by index.
         MissingExtraError: If Minari is not installed.
     """
+    _check_name(name)
+    gathered = _Gatherer(run)
+    world = gathered.replayer.world()
+    require_minari(world)
+    gathered.drive()
+    told = f"Run {run.run_id} of {world.name}."
+    return write_datasets(world, name, gathered.episodes.take(), told, overwrite)
+
+
+def _check_name(name: str) -> None:
     if not _ID.fullmatch(name):
         raise ConfigError(f"{name!r} cannot be part of a dataset's id")
-    gathered = _Gatherer(run)
-    minari = require_minari(gathered.replayer.world())
-    gathered.drive()
-    known = minari.list_local_datasets()
-    found = {f"{name}/{agent}-v0": rows for agent, rows in gathered.episodes.take().items()}
-    for dataset in found:
+
+
+def check_datasets(
+    world: World[Any, Any], name: str, agents: Iterable[str], overwrite: bool
+) -> tuple[Any, list[str]]:
+    """Check that datasets of agents can be written.
+
+    Returns:
+        Minari, and the ids of the datasets that are there.
+
+    Raises:
+        ConfigError, LogWriteError, UnsupportedError, MissingExtraError: See `to_minari`.
+    """
+    _check_name(name)
+    minari = require_minari(world)
+    known = list(minari.list_local_datasets())
+    for dataset in (f"{name}/{agent}-v0" for agent in agents):
         if not overwrite and dataset in known:
             raise LogWriteError(f"there is a dataset {dataset} already; or overwrite=True")
-    for dataset, episodes in found.items():
+    return minari, known
+
+
+def gather(run: Run) -> dict[str, list[Any]]:
+    """Return the episodes of each agent of a run, as Minari takes them.
+
+    Raises:
+        RunError, UnsupportedError, MissingExtraError: See `to_minari`.
+    """
+    gathered = _Gatherer(run)
+    require_minari(gathered.replayer.world())
+    gathered.drive()
+    return gathered.episodes.take()
+
+
+def write_datasets(
+    world: World[Any, Any],
+    name: str,
+    episodes: Mapping[str, list[Any]],
+    description: str,
+    overwrite: bool,
+) -> list[str]:
+    """Write the episodes of each agent as a dataset ``<name>/<agent>-v0``.
+
+    Args:
+        world: Whose spaces they have.
+        name: The first part of the ids.
+        episodes: What `gather` returns.
+        description: What is said of the datasets.
+        overwrite: Whether datasets that are there may be lost.
+
+    Returns:
+        The ids of the datasets.
+
+    Raises:
+        ConfigError, LogWriteError: See `to_minari`.
+    """
+    minari, known = check_datasets(world, name, episodes, overwrite)
+    found = {f"{name}/{agent}-v0": rows for agent, rows in episodes.items()}
+    for dataset, rows in found.items():
         if dataset in known:
             minari.delete_dataset(dataset)
-        _write(minari, dataset, episodes, gathered)
+        _write(minari, dataset, rows, world, description)
     return list(found)
 
 
-def _write(minari: Any, dataset: str, episodes: list[Any], gathered: _Gatherer) -> None:
+def _write(
+    minari: Any, dataset: str, episodes: list[Any], world: World[Any, Any], description: str
+) -> None:
     """Write one dataset."""
-    world = gathered.replayer.world()
     with warnings.catch_warnings():
         warnings.simplefilter("ignore")  # that no author, e-mail or code link is given
         minari.create_dataset_from_buffers(
@@ -64,7 +127,7 @@ def _write(minari: Any, dataset: str, episodes: list[Any], gathered: _Gatherer) 
             [dataclasses.replace(episode, id=number) for number, episode in enumerate(episodes)],
             observation_space=world.vector_space,
             action_space=Discrete(world.num_actions),
-            description=f"Run {gathered.replayer.run.run_id} of {world.name}.",
+            description=description,
             algorithm_name="piase_gym",
         )
 

@@ -306,7 +306,7 @@ class EnvRecorder(Recorder):
         if runner.seed is not None and any(runner.world.alive):
             self._enter(runner.seed, runner.snapshot())
         elif runner.next_config is not None:
-            changes = runner.world.config.diff(runner.next_config)
+            changes = runner.world.base_config.diff(runner.next_config)
             self.post("ENVIRONMENT_STATE_CHANGED", {"kind": "reconfigure", "changes": changes})
 
     def final_state(self) -> None:

@@ -261,7 +261,7 @@ class Replayer:
     def _reconfigure(self, number: int, event: Event, data: dict[str, Any]) -> None:
         """Take note of another config."""
         slot = data.get("slot", 0)
-        current = self._pending.get(slot, self.world(slot).config)
+        current = self._pending.get(slot, self.world(slot).base_config)
         config = current.changed(data["changes"])
         self.world(slot).check_config(config)
         self._pending[slot] = config

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import base64
 import itertools
-from collections.abc import Sequence
+from collections.abc import Container, Sequence
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
@@ -187,6 +187,53 @@ class BatchScripts:
         alive = batch.states["alive"][slots, : len(self._world.agents)] != 0
         over = slots[~(alive[:, focal] if focal >= 0 else any_agent(alive))]
         batch.states["over"][over] = batch.states["ended"][over] = 1
+
+    # -- live changes -----------------------------------------------------------------------
+
+    def base_of(self, number: int) -> Any | None:
+        """Return the config of a number without what its script has changed, if it has one."""
+        run = self.run_of[number]
+        return None if run < 0 else self.runs[run].base
+
+    def variant(self, number: int, like: int, changes: Container[str]) -> int:
+        """Return the config with the settings that a script has changed in another of its configs.
+
+        Args:
+            number: A config without changed settings.
+            like: The other one.
+            changes: Settings that are not taken over.
+        """
+        if self.run_of[number] < 0:
+            return number
+        names = self.runs[self.run_of[number]].script.settings
+        kept = zip(names, self._settings(like), strict=True)
+        key = tuple(0 if name in changes else k for name, k in kept)
+        return self.variants[self.run_of[number]][key]
+
+    def _settings(self, number: int) -> tuple[int, ...]:
+        """Return which settings hold in a config."""
+        variants = self.variants[self.run_of[number]]
+        return next(key for key, known in variants.items() if known == number)
+
+    def move(
+        self, states: NDArray[Any], slots: NDArray[np.int64], number: int
+    ) -> list[tuple[ScriptRun, NDArray[np.float64], NDArray[np.int64]]]:
+        """Let scripts go on in slots that are about to take another config of the same script.
+
+        Returns:
+            Runs, what their shaping goes by now, and their slots, for `ScriptRun.rebase`.
+        """
+        found = []
+        for before in np.unique(states["config"][slots]).tolist():
+            which = slots[states["config"][slots] == before]
+            old, new = self.run_of[before], self.run_of[number]
+            if min(old, new) < 0 or self.runs[old].script != self.runs[new].script:
+                continue
+            run = self.runs[new]
+            found.append((run, self.runs[old].potentials(states), which))
+            run.states[which] = self.runs[old].states[which]
+            run.states["settings"][which] = self._settings(number)
+        return found
 
     # -- one slot ---------------------------------------------------------------------------
 

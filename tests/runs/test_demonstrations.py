@@ -6,11 +6,13 @@ import json
 from pathlib import Path
 from typing import Any
 
+import numpy as np
 import pytest
 
 import piase_gym
 from piase_gym import runs
-from piase_gym.errors import ConfigError, LogWriteError
+from piase_gym.errors import ConfigError, LogWriteError, UnknownNameError
+from piase_gym.runs import demonstrations
 
 
 def chats(path: Path) -> list[dict[str, Any]]:
@@ -64,3 +66,58 @@ def test_minari_has_the_places_of_commands(tmp_path: Path, monkeypatch: pytest.M
             shown, *_ = env.step({"agent_0": int(action)})
         assert not env.agents
         assert episode.rewards.sum() == 1.0
+
+
+@pytest.mark.parametrize("ending", ["jsonl", "jsonl.gz"])
+def test_chats_are_the_same_from_any_number_of_workers(
+    ending: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    what: dict[str, Any] = {"episodes": 7, "policy": "oracle", "agents": 2, "seed": 3}
+    one, two, small = (tmp_path / f"{name}.{ending}" for name in ("one", "two", "small"))
+    runs.demonstrate("TextRoom", one, **what)
+    runs.demonstrate("TextRoom", two, workers=2, **what)
+    monkeypatch.setattr(demonstrations, "MOST", 1)
+    runs.demonstrate("TextRoom", small, **what)
+    assert one.read_bytes() == two.read_bytes() == small.read_bytes()
+    if ending == "jsonl":
+        found = chats(one)
+        env = piase_gym.parallel_env("TextRoom", agents=2)
+        for number in range(7):
+            env.reset(seed=3 if number == 0 else None)
+            mine = [chat for chat in found if chat["seed"] == env.runner.seed]
+            assert {chat["episode"] for chat in mine} == {number}
+            assert len(mine) == 2
+
+
+def test_datasets_are_the_same_from_any_number_of_workers(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    minari = pytest.importorskip("minari")
+    monkeypatch.setenv("MINARI_DATASETS_PATH", str(tmp_path))
+    found = []
+    for workers in (1, 2):
+        name = f"piase/by-{workers}"
+        what: dict[str, Any] = {"episodes": 5, "policy": "oracle", "agents": 2}
+        ids = runs.demonstrate("GridWorld", name, format="minari", workers=workers, **what)
+        assert ids == [f"{name}/agent_0-v0", f"{name}/agent_1-v0"]
+        found.append([minari.load_dataset(dataset) for dataset in ids])
+        with pytest.raises(LogWriteError, match="there is a dataset"):
+            runs.demonstrate("GridWorld", name, format="minari", **what)
+    for one, two in zip(*found, strict=True):
+        assert one.total_episodes == two.total_episodes == 5
+        for left, right in zip(one.iterate_episodes(), two.iterate_episodes(), strict=True):
+            for part in ("observations", "actions", "rewards", "terminations", "truncations"):
+                assert np.array_equal(getattr(left, part), getattr(right, part))
+
+
+def test_a_table_of_events_is_written_of_one_log(tmp_path: Path) -> None:
+    with pytest.raises(ConfigError, match="format='csv' is written of one log, by workers=1"):
+        runs.demonstrate("GridWorld", tmp_path / "a.csv", format="csv", episodes=2, workers=2)
+    assert runs.demonstrate("GridWorld", tmp_path / "a.csv", format="csv", episodes=2).exists()
+
+
+def test_what_is_wrong_is_told_before_anybody_plays(tmp_path: Path) -> None:
+    for wrong in ({"policy": "nobody"}, {"workers": 0}, {"width": 0}):
+        with pytest.raises((ConfigError, UnknownNameError)):
+            runs.demonstrate("GridWorld", tmp_path / "a.jsonl", episodes=2, **wrong)
+    assert not [*tmp_path.iterdir()]

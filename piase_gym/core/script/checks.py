@@ -232,14 +232,19 @@ class _Checker:
         if isinstance(response, models.SpawnObject | models.RemoveObject):
             thing = response.object
             allowed = self.kind.spawnable_in(self.config) if self.config is not None else None
-            if allowed is not None and thing is not None and thing not in allowed:
-                told = suggest(thing, allowed) if allowed else "nothing can here"
+            known = allowed is None or thing in (None, *allowed)
+            if allowed is not None and not allowed:
+                where = path if thing is None else (*path, "object")
+                yield Problem(where, f"nothing can be put into {self.kind.name} or taken out")
+                return
+            if allowed is not None and not known:
+                told = suggest(thing, allowed)
                 yield Problem((*path, "object"), f"{thing!r} cannot be put here or taken; {told}")
-            elif self.config is not None and response.place is not None:
-                fresh = thing if isinstance(response, models.SpawnObject) else None
-                told = self.kind.place_problem(self.config, fresh, response.place)
-                if told is not None:
-                    yield Problem((*path, "place"), told)
+            if self.config is not None and response.place is not None:
+                fresh = thing if isinstance(response, models.SpawnObject) and known else None
+                problem = self.kind.place_problem(self.config, fresh, response.place)
+                if problem is not None:
+                    yield Problem((*path, "place"), problem)
 
     def _setting(self, response: models.ChangeSetting, path: Path) -> Iterator[Problem]:
         """Say why a setting cannot change in mid-episode, or not to that value."""

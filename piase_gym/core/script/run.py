@@ -6,7 +6,7 @@ lets events happen, pays rewards, and ends the episodes of those who have won or
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Container, Mapping, Sequence
 from typing import Any, NamedTuple
 
 import numpy as np
@@ -256,6 +256,30 @@ class ScriptRun:
             turn.rewards += np.where(turn.played, paid, 0.0)
             self.states["potential"][:, number] = np.where(turn.played, now, last)
 
+    def potentials(self, states: Any) -> NDArray[np.float64]:
+        """Return what shaping pays for of the world's facts, shape (rows, environments, agents).
+
+        Args:
+            states: The records of the world, or ``None`` if it has none.
+        """
+        rows, shape = self.script.shaping, (len(self.states), len(self.agents))
+        found = np.zeros((len(rows), *shape))
+        for number, row in enumerate(rows):
+            if row.fact not in COMMON:
+                found[number] = self.world.observe(row.fact, states, row.of)
+        return found
+
+    def rebase(self, before: Any, states: Any, which: Any = slice(None)) -> None:
+        """Let a change from outside pay nothing: measure growth from where things are now.
+
+        Args:
+            before: What `potentials` was before the change.
+            states: The records of the world after it.
+            which: The environments.
+        """
+        moved = (self.potentials(states) - before)[:, which]
+        self.states["potential"][which] += moved.swapaxes(0, 1)
+
     # -- events -----------------------------------------------------------------------------
 
     def _happen(self, first: bool, changes: Changes) -> bool:
@@ -423,6 +447,12 @@ class ScriptRun:
         """Return the state in one environment as a JSON-able value."""
         names = self.states.dtype.names or ()
         return {name: self.states[name][env].tolist() for name in names}
+
+    def state_without(self, changes: Container[str]) -> dict[str, Any]:
+        """Return what `get_state` does, as if the script had not changed some settings."""
+        names, state = self.script.settings, self.get_state()
+        kept = zip(names, state["settings"], strict=True)
+        return {**state, "settings": [0 if name in changes else k for name, k in kept]}
 
     def set_state(self, state: object, env: int = 0) -> None:
         """Take up what `get_state` returned.

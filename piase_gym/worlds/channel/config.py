@@ -23,6 +23,17 @@ SPOKEN: Final = ("say", "tell")
 Topology = tuple[tuple[Annotated[int, Field(ge=0, le=1)], ...], ...]
 
 
+def history_field() -> Any:
+    """Return the field `message_history`."""
+    return Field(
+        0,
+        ge=0,
+        le=MAX_HISTORY,
+        description="how many of the last messages of each other agent an agent is shown, with "
+        "their age; 0: those of this step",
+    )
+
+
 class MessageConfig(WorldConfig):
     """The keys that every world with messages has.
 
@@ -150,13 +161,7 @@ class SymbolConfig(MessageConfig):
     message_to: bool = Field(
         False, description="whether symbols can also be said to one agent alone"
     )
-    message_history: int = Field(
-        0,
-        ge=0,
-        le=MAX_HISTORY,
-        description="how many of the last messages of each other agent an agent is shown, with "
-        "their age; 0: those of this step",
-    )
+    message_history: int = history_field()
 
     @model_validator(mode="after")
     def _check_channel(self) -> Self:

@@ -326,10 +326,13 @@ def conditions_told(config: MessageConfig) -> list[str]:
     told += limits_told(config)
     if config.message_loss:
         told.append(f"A listener misses a message with a chance of {config.message_loss:g}.")
+    return told + history_told(config)
+
+
+def history_told(config: MessageConfig) -> list[str]:
+    """Return a sentence about what is shown of what was heard before, if anything is."""
     history = getattr(config, "message_history", 0)
-    if history:
-        told.append(f"You are shown the last {history} messages of each of the others.")
-    return told
+    return [f"You are shown the last {history} messages of each of the others."] * bool(history)
 
 
 def limits_told(config: MessageConfig) -> list[str]:

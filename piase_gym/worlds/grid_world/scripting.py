@@ -32,6 +32,7 @@ from piase_gym.worlds.grid_world.cells import (
 from piase_gym.worlds.grid_world.config import MAX_GOALS, MAX_PATCHES
 from piase_gym.worlds.grid_world.rules.events import ROLES
 from piase_gym.worlds.grids.codes import HEADINGS
+from piase_gym.worlds.grids.places import no_cell
 
 _SHOWN: Final = (
     FLOOR, WALL, GOAL, KEY, LOCKED, CLOSED, OPEN, BOX, SWITCH_OFF, SWITCH_ON, GATE, GATE_OPEN,
@@ -206,14 +207,10 @@ def _forget(state: Any, number: str, places: str, gone: NDArray[np.bool_]) -> No
 
 def place_problem(config: Any, thing: str | None, place: Any) -> str | None:
     """Say why nothing can appear on a cell of a config, where that is known."""
-    if isinstance(place, str) or len(place) != 2:
-        return f"a place is (x, y), not {place!r}"
+    told = no_cell(config.width, config.height, place)
+    if told or thing is None:
+        return told
     x, y = (int(part) for part in place)
-    if not (0 <= x < config.width and 0 <= y < config.height):
-        size = f"{config.width} by {config.height}"
-        return f"({x}, {y}) lies outside of the grid of {size}"
-    if thing is None:
-        return None
     border = config.border and not (0 < x < config.width - 1 and 0 < y < config.height - 1)
     code = WALL if (x, y) in config.walls or border else config.plan.get((x, y), FLOOR)
     if code != FLOOR:

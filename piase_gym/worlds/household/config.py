@@ -6,7 +6,7 @@ from typing import Any, ClassVar, Literal, Self
 
 from pydantic import Field, model_validator
 
-from piase_gym.core.config import Envelope, RecallConfig
+from piase_gym.core.config import RecallConfig
 from piase_gym.errors import ConfigError
 from piase_gym.worlds.household.actions import PHRASES
 from piase_gym.worlds.household.levels import files
@@ -17,7 +17,7 @@ from piase_gym.worlds.household.levels.words import (
     RoomName,
     TaskName,
 )
-from piase_gym.worlds.texts.config import TextConfig, TextRewards
+from piase_gym.worlds.texts.config import TextConfig, TextEnvelope, TextRewards
 
 MAX_AGENTS = 8
 MAX_MESSAGE = 200
@@ -33,7 +33,7 @@ class Rewards(TextRewards):
     subgoal: float = Field(0.0, description="the first time a milestone is reached, for who did it")
 
 
-class HouseholdEnvelope(Envelope):
+class HouseholdEnvelope(TextEnvelope):
     """The sizes that fix Household's spaces."""
 
     agents: int = Field(1, ge=1, le=MAX_AGENTS, description="most agents")
@@ -118,6 +118,7 @@ class HouseholdConfig(TextConfig, RecallConfig):
         if self.game is None:
             return HouseholdEnvelope(
                 agents=self.agents,
+                message_history=self.message_history,
                 receptacles=self.receptacles,
                 objects=self.objects + 2,
                 commands=16 + self.receptacles + self.objects,
@@ -127,8 +128,11 @@ class HouseholdConfig(TextConfig, RecallConfig):
             game = files.load_game(paths[0]).game
             return HouseholdEnvelope(
                 agents=self.agents,
+                message_history=self.message_history,
                 receptacles=len(game.receptacles),
                 objects=max(1, len(game.objects)),
                 commands=game.most_commands,
             )
-        return HouseholdEnvelope(agents=self.agents, **ANY_GAME)
+        return HouseholdEnvelope(
+            agents=self.agents, message_history=self.message_history, **ANY_GAME
+        )

@@ -7,6 +7,7 @@ from dataclasses import dataclass
 from typing import NamedTuple
 
 from piase_gym.core.world import Facts
+from piase_gym.worlds.channel.symbols import Earlier
 
 STATES = ("unseen", "plain", "closed", "open")
 """What is known of a receptacle: ``plain`` ones have no door."""
@@ -54,6 +55,7 @@ class HouseholdFacts(Facts):
         barred: What of the latter cannot be done: the names of things that are not to be taken, or
             of receptacles in which what the agent carries has no place.
         feedback: What became of its last command, in words, as far as the rest does not show it.
+        earlier: With `message_history`, what was heard before.
     """
 
     goal: str
@@ -64,6 +66,7 @@ class HouseholdFacts(Facts):
     commands: tuple[str, ...] | None
     barred: tuple[str, ...]
     feedback: str | None
+    earlier: tuple[Earlier, ...] | None = None
 
 
 def lids(places: Iterable[Place]) -> list[str]:

@@ -2,13 +2,22 @@
 
 from __future__ import annotations
 
-from typing import Any, Final
+import contextlib
+import functools
+from collections.abc import Collection, Mapping
+from typing import Any, Final, NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
 
 from piase_gym.core.script.observables import Observable, named, row_of
+from piase_gym.errors import GenerationError, suggest
+from piase_gym.worlds.household.config import HouseholdConfig
+from piase_gym.worlds.household.levels import files
+from piase_gym.worlds.household.levels.generator import generate
+from piase_gym.worlds.household.levels.words import OBJECTS, RECEPTACLES, ROOM_OBJECTS
 from piase_gym.worlds.household.rules.goals import MARKS
+from piase_gym.worlds.household.state import Game
 
 _WORDS: Final = {
     "isclean": "clean", "ishot": "hot", "iscool": "cool", "issliced": "sliced", "ison": "on",
@@ -55,23 +64,95 @@ def _count(world: Any, _states: Any, of: str) -> NDArray[Any]:
     return np.array([[len(world.state_of.contents[game.receptacles.index(of)]) if known else 0]])
 
 
-def _anything(_config: Any) -> None:
-    """Names follow from the home."""
+class Names(NamedTuple):
+    """What a home can have, as far as its config tells.
+
+    Attributes:
+        accepts: For each object, by name, the receptacles that it can be put into.
+        receptacles: The names of receptacles.
+    """
+
+    accepts: Mapping[str, Collection[str]]
+    receptacles: tuple[str, ...]
 
 
-def _about(name: str, about: str, read: Any, kind: Any) -> Observable:
+def names_of(config: Any) -> Names | None:
+    """Return the names that there are under a config, or ``None``: games of a folder differ."""
+    if config.game is None:
+        return _generated(config.home_key(), config.problem_id)
+    paths = files.paths_of(config.game, config.split)
+    number = config.problem_id or 0
+    one = len(paths) == 1 or config.problem_id is not None
+    return _named(files.load_game(paths[number]).game) if one else None
+
+
+def _named(game: Game) -> Names:
+    places = game.receptacles
+    rows = zip(game.objects, game.accepts, strict=True)
+    return Names({name: [places[k] for k in sorted(into)] for name, into in rows}, places)
+
+
+@functools.lru_cache(maxsize=64)
+def _generated(key: tuple[tuple[str, Any], ...], problem_id: int | None) -> Names:
+    """Return the names of the home of a seed, or those that homes can have."""
+    fields = dict(key)
+    if problem_id is not None:
+        with contextlib.suppress(GenerationError):  # whoever plays it is told
+            return _named(generate(HouseholdConfig(**fields), problem_id).game)
+    accepts: dict[str, list[str]] = {}
+    every: dict[str, None] = {}
+    for room in fields["rooms"]:
+        stand = {
+            kind: [f"{kind.lower()} {k + 1}" for k in range(getattr(row, room))]
+            for kind, row in RECEPTACLES.items()
+        }
+        every |= dict.fromkeys(name for names in stand.values() for name in names)
+        for kind in sorted(ROOM_OBJECTS[room]):
+            places = [name for place in OBJECTS[kind].places for name in stand[place]]
+            for number in range(fields["objects"] if places else 0):
+                accepts.setdefault(f"{kind.lower()} {number + 1}", []).extend(places)
+    return Names(accepts, tuple(every))
+
+
+def _objects(config: Any) -> Collection[str] | None:
+    """Return what can be named as an object."""
+    known = names_of(config)
+    return None if known is None else known.accepts
+
+
+def _receptacles(config: Any) -> Collection[str] | None:
+    """Return what can be named as a receptacle."""
+    known = names_of(config)
+    return None if known is None else known.receptacles
+
+
+def place_problem(config: Any, thing: str | None, place: Any) -> str | None:
+    """Say why an object cannot be put somewhere in any home of a config."""
+    if not isinstance(place, str):
+        return f"a place is a receptacle, not {place!r}"
+    known = names_of(config)
+    if known is None:
+        return None
+    if place not in known.receptacles:
+        return f"there is no {place!r}; {suggest(place, known.receptacles)}"
+    if thing is not None and place not in known.accepts[thing]:
+        return f"{thing!r} cannot be put there; {suggest(place, known.accepts[thing])}"
+    return None
+
+
+def _about(name: str, about: str, read: Any, kind: Any, subjects: Any) -> Observable:
     return Observable(
-        name=name, about=about, read=read, kind=kind, of="word", subjects=_anything, shared=True
+        name=name, about=about, read=read, kind=kind, of="word", subjects=subjects, shared=True
     )
 
 
 OBSERVABLES: Final = named(
     Observable(name="position", about="the receptacles it stands at", read=_places, kind="things"),
     Observable(name="held", about="what is in its hand, or nothing", read=_held, kind="word"),
-    _about("where", "the receptacle, or the agent, that has an object", _where, "things"),
-    _about("state", "of an object: clean, hot, cool, sliced, on", _marks, "things"),
-    _about("open", "1 if a receptacle is open", _open, "number"),
-    _about("count", "how many objects are in a receptacle", _count, "number"),
+    _about("where", "the receptacle, or the agent, that has an object", _where, "things", _objects),
+    _about("state", "of an object: clean, hot, cool, sliced, on", _marks, "things", _objects),
+    _about("open", "1 if a receptacle is open", _open, "number", _receptacles),
+    _about("count", "how many objects are in a receptacle", _count, "number", _receptacles),
 )
 """What conditions can be about."""
 

@@ -196,8 +196,15 @@ class Household(TextWorld[HouseholdConfig, HouseholdFacts, HomeState, tuple[Game
     # -- what scripts do ------------------------------------------------------------------
 
     @classmethod
-    def spawnable_in(cls, config: HouseholdConfig) -> None:
-        """Objects of the home, whose names follow from the episode."""
+    def spawnable_in(cls, config: HouseholdConfig) -> tuple[str, ...] | None:
+        """Return the objects of the home, or those that homes can have; ``None`` for many games."""
+        known = scripting.names_of(config)
+        return None if known is None else tuple(known.accepts)
+
+    @classmethod
+    def place_problem(cls, config: HouseholdConfig, thing: str | None, place: Any) -> str | None:
+        """Say why an object cannot be put into a receptacle, or that there is none."""
+        return scripting.place_problem(config, thing, place)
 
     def spawn(self, states: Any, envs: NDArray[np.int64], thing: str, place: Any) -> None:
         """Put an object of the home that is nowhere into a receptacle."""

@@ -11,7 +11,7 @@ from pydantic import BaseModel, ConfigDict, Field, model_validator
 from piase_gym.core.config import Envelope, WorldConfig
 from piase_gym.core.jsonable import jsonable
 from piase_gym.errors import ConfigError
-from piase_gym.worlds.channel.config import MessageConfig
+from piase_gym.worlds.channel.config import MAX_HISTORY, MessageConfig, history_field
 from piase_gym.worlds.object_search.codes import (
     MAX_AGENTS,
     MAX_LINE,
@@ -54,6 +54,9 @@ class ObjectSearchEnvelope(Envelope):
     delay: int = Field(0, ge=0, le=MAX_DELAY, description="most steps until a report is heard")
     found: int = Field(0, ge=0, le=1, description="1: vectors tell what the team has found")
     camera: int = Field(0, ge=0, le=1, description="1: vectors tell what is in a picture")
+    message_history: int = Field(0, ge=0, le=MAX_HISTORY, description="most words kept")
+
+    later: ClassVar[tuple[str, ...]] = ("message_history",)
 
 
 class ObjectSearchConfig(MessageConfig):
@@ -62,7 +65,10 @@ class ObjectSearchConfig(MessageConfig):
     world: ClassVar[str] = "ObjectSearch"
     has_places: ClassVar[bool] = True
     length_unit: ClassVar[str] = "columns"
-    later: ClassVar[tuple[str, ...]] = (*WorldConfig.later, "message_cost", "message_topology")
+    later: ClassVar[tuple[str, ...]] = (
+        *WorldConfig.later,
+        *"message_cost message_topology message_history".split(),
+    )
 
     agents: int = Field(1, ge=1, le=MAX_AGENTS, description="how many agents take part")
     backend: Backend = Field(
@@ -100,6 +106,7 @@ class ObjectSearchConfig(MessageConfig):
         False, description="whether agents can also speak in words, which batches do not have"
     )
     message_delay: int = Field(0, ge=0, le=MAX_DELAY, description="steps until a report is heard")
+    message_history: int = history_field()
     message_loss: Share = Field(0.0, description="share of reports that a listener does not get")
     message_range: int | None = Field(
         None, ge=0, le=MAX_LINE, description="how many columns far reports are heard; default: all"
@@ -126,6 +133,13 @@ class ObjectSearchConfig(MessageConfig):
     def remembers(self) -> bool:
         """Whether views end with what agents remember."""
         return self.recall == "map"
+
+    @property
+    def hears_again(self) -> bool:
+        """Whether there is room in views for words that agents have heard before."""
+        sizes = self.envelope
+        kept = max(self.message_history, 0 if sizes is None else sizes.message_history)
+        return self.speech and kept > 0
 
     @classmethod
     def meaning(cls, name: str, value: Any) -> dict[str, Any]:
@@ -201,6 +215,8 @@ class ObjectSearchConfig(MessageConfig):
             raise ValueError("recall has a line of its own, on which nothing wanders")
         if self.wandering > self.objects:
             raise ValueError(f"wandering is {self.wandering}, but objects is {self.objects}")
+        if self.message_history and not self.speech:
+            raise ValueError("message_history is about words; give speech=True, or leave it out")
         if len(self.join_at) > self.agents:
             raise ValueError(f"join_at has {len(self.join_at)} entries for {self.agents} agents")
         if len(self.latecomers) == self.agents:
@@ -245,6 +261,7 @@ class ObjectSearchConfig(MessageConfig):
             house=self.in_house,
             channel=self.channel,
             delay=self.message_delay,
+            message_history=self.message_history,
             found=self.show_found,
             camera=self.in_pictures,
         )

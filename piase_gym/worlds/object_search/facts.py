@@ -30,6 +30,7 @@ from numpy.typing import NDArray
 from piase_gym.core.mailbox import EVERYONE, Message
 from piase_gym.core.text_encoding import HINT_CODE, hash_text
 from piase_gym.core.world import Facts
+from piase_gym.worlds.channel.symbols import Earlier
 from piase_gym.worlds.grids.codes import HEADINGS
 from piase_gym.worlds.object_search.codes import PITCHES, ROLLS
 from piase_gym.worlds.object_search.config import ObjectSearchEnvelope
@@ -78,6 +79,7 @@ class SearchFacts(Facts):
         caption: With a camera, the picture in words.
         steps: Steps done.
         limit: Steps of an episode at most.
+        earlier: With `message_history`, what was said in words and heard before.
     """
 
     size: Place
@@ -93,6 +95,7 @@ class SearchFacts(Facts):
     caption: str | None = None
     steps: int
     limit: int
+    earlier: tuple[Earlier, ...] = ()
 
     @property
     def pose(self) -> Pose | Place:

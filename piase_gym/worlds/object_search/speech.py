@@ -12,7 +12,7 @@ from typing import ClassVar
 
 from piase_gym.core.commands import MAX_LINE
 from piase_gym.worlds.channel.speech import Speaks
-from piase_gym.worlds.channel.symbols import Heard
+from piase_gym.worlds.channel.symbols import Heard, heard_lines, history_told
 from piase_gym.worlds.object_search.facts import SearchFacts, Spoken
 from piase_gym.worlds.object_search.observe.text import words_line
 from piase_gym.worlds.object_search.state import WORDS
@@ -38,20 +38,25 @@ class SpeaksOfObjects(Speaks):
     def _heard(self) -> list[Heard]:
         """Return what each agent is told now."""
         told = super()._heard()
-        return [Heard(tuple(Spoken(*letter) for letter in heard.messages)) for heard in told]
+        return [
+            Heard(tuple(Spoken(*letter) for letter in heard.messages), heard.earlier)
+            for heard in told
+        ]
 
     @staticmethod
     def apart(facts: SearchFacts) -> tuple[SearchFacts, Heard]:
         """Return facts without what was said in words, and that."""
         letters = tuple(letter for letter in facts.messages if isinstance(letter, Spoken))
         reports = tuple(letter for letter in facts.messages if not isinstance(letter, Spoken))
-        return replace(facts, messages=reports), Heard(letters)
+        return replace(facts, messages=reports, earlier=()), Heard(letters, facts.earlier)
 
     @staticmethod
     def with_words(text: str, heard: Heard) -> str:
         """Return a text with what was said in words at its end."""
-        return "\n".join([text, *map(words_line, heard.messages)])
+        now = map(words_line, heard.messages)
+        return "\n".join([text, *now, *heard_lines((), heard.earlier)])
 
     def words_told(self) -> str:
         """Return what the prompt says of speaking."""
-        return "You can also stay and say something in words, under the same rules as reports."
+        told = "You can also stay and say something in words, under the same rules as reports."
+        return " ".join([told, *history_told(self.config)])

@@ -523,6 +523,10 @@ class PhysicsPlayground(World[PhysicsPlaygroundConfig, PhysicsFacts]):
         for _, stride in self._under_way():
             if stride.parameters.get("what") in names:
                 stride.end = "blocked"
+        self.refresh()
+
+    def refresh(self) -> None:
+        """Take up that other things are in their place now: nobody is paid for it."""
         self.referee.begin()
         self._seen = self._saved = None
 

@@ -9,6 +9,7 @@ from numpy.typing import NDArray
 
 from piase_gym.core.script.observables import Observable, named
 from piase_gym.worlds.grids.codes import FLOOR, HEADINGS
+from piase_gym.worlds.grids.places import no_cell
 from piase_gym.worlds.social_dilemma.commons.codes import APPLE, WASTE, WATER
 from piase_gym.worlds.social_dilemma.games import UNIT
 
@@ -142,11 +143,17 @@ def remove(
     states["cells"][envs] = cells
 
 
-def place_problem(config: Any, place: Any) -> str | None:
-    """Say why there is no such place."""
-    if isinstance(place, str) or len(place) != 2:
-        return f"a place is (x, y), not {place!r}"
-    x, y = (int(part) for part in place)
-    if 0 <= x < config.width and 0 <= y < config.height:
-        return None
-    return f"({x}, {y}) lies outside of the grid of {config.width} by {config.height}"
+def place_problem(config: Any, thing: str | None, place: Any) -> str | None:
+    """Say why there is no such place, or nothing can appear there in any episode."""
+    told = no_cell(config.width, config.height, place)
+    if told or thing is None:
+        return told
+    x, cleanup = int(place[0]), config.game == "cleanup"
+    if thing == "waste" and not cleanup:
+        return "waste floats on water, and there is none in this game"
+    if thing == "waste" and x >= config.river:
+        return f"waste floats on water, and the river is columns 0 to {config.river - 1}"
+    if thing == "apple" and cleanup and x < config.width - config.orchard:
+        first, last = config.width - config.orchard, config.width - 1
+        return f"apples grow in the orchard, and that is columns {first} to {last}"
+    return None

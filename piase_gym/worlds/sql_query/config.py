@@ -6,13 +6,13 @@ from typing import Any, ClassVar, Literal, Self
 
 from pydantic import Field, model_validator
 
-from piase_gym.core.config import Envelope, RecallConfig
+from piase_gym.core.config import RecallConfig
 from piase_gym.errors import ConfigError
 from piase_gym.worlds.sql_query.levels import datasets
 from piase_gym.worlds.sql_query.levels.dataset import Schema
 from piase_gym.worlds.sql_query.levels.domains import MOST_COLUMNS, MOST_TABLES, DomainName
 from piase_gym.worlds.sql_query.levels.questions import LEVELS, KindName
-from piase_gym.worlds.texts.config import TextConfig, TextRewards
+from piase_gym.worlds.texts.config import TextConfig, TextEnvelope, TextRewards
 
 MAX_AGENTS = 8
 MAX_MESSAGE = 400
@@ -27,7 +27,7 @@ class Rewards(TextRewards):
     error: float = Field(0.0, description="a query that fails")
 
 
-class SqlQueryEnvelope(Envelope):
+class SqlQueryEnvelope(TextEnvelope):
     """The sizes that fix SqlQuery's spaces."""
 
     agents: int = Field(1, ge=1, le=MAX_AGENTS, description="most agents")
@@ -128,9 +128,14 @@ class SqlQueryConfig(TextConfig, RecallConfig):
         if self.dataset is not None:
             found = datasets.load(self.dataset)
             schemas = [database.schema for database in found.databases.values()]
-            return SqlQueryEnvelope.of_schemas(self.agents, schemas)
+            sizes = SqlQueryEnvelope.of_schemas(self.agents, schemas)
+            return sizes.model_copy(update={"message_history": self.message_history})
         return SqlQueryEnvelope(
-            agents=self.agents, tables=self.tables, columns=self.columns, references=self.tables - 1
+            agents=self.agents,
+            tables=self.tables,
+            columns=self.columns,
+            references=self.tables - 1,
+            message_history=self.message_history,
         )
 
     def question_key(self) -> tuple[tuple[str, Any], ...]:

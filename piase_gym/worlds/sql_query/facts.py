@@ -6,6 +6,7 @@ from dataclasses import dataclass
 from typing import NamedTuple
 
 from piase_gym.core.world import Facts
+from piase_gym.worlds.channel.symbols import Earlier
 from piase_gym.worlds.sql_query.levels.dataset import Table
 
 
@@ -45,6 +46,7 @@ class SqlQueryFacts(Facts):
         query: How its last query begins, or ``None``.
         answer: What came of that.
         feedback: What became of a command that was no query, in words.
+        earlier: With `message_history`, what was heard before.
     """
 
     question: str
@@ -55,3 +57,4 @@ class SqlQueryFacts(Facts):
     query: str | None
     answer: Answer | None
     feedback: str | None
+    earlier: tuple[Earlier, ...] | None = None

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from piase_gym.core.world import Manual
-from piase_gym.worlds.channel.symbols import limits_told
+from piase_gym.worlds.channel.symbols import history_told, limits_told
 from piase_gym.worlds.sql_query.config import SqlQueryConfig
 from piase_gym.worlds.texts.wording import counted, listing, priced
 
@@ -64,5 +64,5 @@ def _rules(config: SqlQueryConfig) -> list[str]:
             f"{people} share the question; what you say is heard {later}, and whoever submits "
             "answers for all."
         )
-        rules += limits_told(config)
+        rules += limits_told(config) + history_told(config)
     return rules

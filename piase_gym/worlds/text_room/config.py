@@ -6,13 +6,12 @@ from typing import Annotated, Any, ClassVar, Literal, Self
 
 from pydantic import Field, model_validator
 
-from piase_gym.core.config import Envelope
 from piase_gym.worlds.text_room.levels import names, words
 from piase_gym.worlds.text_room.levels.recall import MOST_DELAY, recall_story
 from piase_gym.worlds.text_room.levels.story import Story
 from piase_gym.worlds.text_room.levels.story_rules import AddMetric, MaxSteps
 from piase_gym.worlds.text_room.levels.validation import problems
-from piase_gym.worlds.texts.config import TextConfig, TextRewards
+from piase_gym.worlds.texts.config import TextConfig, TextEnvelope, TextRewards
 
 MAX_AGENTS = 16
 MAX_MESSAGE = 200
@@ -35,7 +34,7 @@ class Rewards(TextRewards):
     illegal: float = Field(-1.0, description="an illegal or unreadable command")
 
 
-class TextRoomEnvelope(Envelope):
+class TextRoomEnvelope(TextEnvelope):
     """The sizes that fix TextRoom's spaces."""
 
     agents: int = Field(1, ge=1, le=MAX_AGENTS, description="most agents")
@@ -132,6 +131,7 @@ class TextRoomConfig(TextConfig):
             quest_names = words.quest_names(self.theme, self.rooms, self.depth, self.distractors)
             return TextRoomEnvelope(
                 agents=self.agents,
+                message_history=self.message_history,
                 rooms=self.rooms,
                 items=len(quest_names.items),
                 fixtures=len(quest_names.fixtures),
@@ -144,6 +144,7 @@ class TextRoomConfig(TextConfig):
         metrics = {r.metric for r, _ in names.responses(story) if isinstance(r, AddMetric)}
         return TextRoomEnvelope(
             agents=self.agents,
+            message_history=self.message_history,
             rooms=len(story.rooms),
             items=sum(takeable.values()),
             fixtures=len(takeable) - sum(takeable.values()),

@@ -7,6 +7,7 @@ from typing import NamedTuple
 
 from piase_gym.core.mailbox import Message
 from piase_gym.core.world import Facts
+from piase_gym.worlds.channel.symbols import Earlier
 
 STATES = ("", "closed", "open", "locked", "unlocked", "not searched", "searched")
 """How a thing stands. What has a lock and is closed is ``locked`` or ``unlocked``. What cannot be
@@ -97,6 +98,7 @@ class TextRoomFacts(Facts):
         goal: The item that a generated quest asks for; in a written story, its goal in words.
         past: With ``recall="map"`` what it remembers of what it does not see.
         feedback: What became of its last command, in words.
+        earlier: With `message_history`, what was heard before.
     """
 
     room: str
@@ -109,6 +111,7 @@ class TextRoomFacts(Facts):
     goal: str
     past: tuple[PastRoom, ...]
     feedback: str | None
+    earlier: tuple[Earlier, ...] | None = None
 
 
 class StepFacts(NamedTuple):

@@ -2,9 +2,12 @@
 
 from __future__ import annotations
 
+from typing import ClassVar
+
 from pydantic import BaseModel, ConfigDict, Field
 
-from piase_gym.worlds.channel.config import MessageConfig
+from piase_gym.core.config import Envelope
+from piase_gym.worlds.channel.config import MAX_HISTORY, MessageConfig, history_field
 
 
 class TextRewards(BaseModel):
@@ -19,4 +22,20 @@ class TextRewards(BaseModel):
 class TextConfig(MessageConfig):
     """The fields that text worlds share."""
 
+    later: ClassVar[tuple[str, ...]] = (*MessageConfig.later, "message_history")
+
     message_delay: int = Field(1, ge=0, le=1000, description="steps until a message is heard")
+    message_history: int = history_field()
+
+    @property
+    def hears_again(self) -> bool:
+        """Whether there is room in views for what agents have heard before."""
+        return max(self.message_history, getattr(self.envelope, "message_history", 0)) > 0
+
+
+class TextEnvelope(Envelope):
+    """The size that text worlds share."""
+
+    later: ClassVar[tuple[str, ...]] = ("message_history",)
+
+    message_history: int = Field(0, ge=0, le=MAX_HISTORY, description="most messages kept")

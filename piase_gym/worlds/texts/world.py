@@ -11,6 +11,7 @@ import numpy as np
 from numpy.typing import NDArray
 from pydantic import TypeAdapter
 
+from piase_gym.core.additions import Addition
 from piase_gym.core.commands import Result, Verb
 from piase_gym.core.digest import canonical_json
 from piase_gym.core.facts import F
@@ -18,6 +19,7 @@ from piase_gym.core.mailbox import ChannelRules, Mailbox, charged
 from piase_gym.core.rng import Stream, StreamId
 from piase_gym.core.world import StepResult, World
 from piase_gym.errors import ConfigError, SnapshotError
+from piase_gym.worlds.channel.history import HeardBefore
 from piase_gym.worlds.texts.config import TextConfig
 
 
@@ -91,8 +93,18 @@ class TextWorld(World[C, F], Generic[C, F, S, G]):
     @property
     def channel_rules(self) -> ChannelRules:
         """The rules of messages under the present config."""
-        delay, drop = self.config.message_delay, self.config.message_loss
-        return ChannelRules(delay=delay, max_length=self.max_message, drop=drop)
+        config = self.config
+        return ChannelRules(
+            config.message_delay,
+            self.max_message,
+            config.message_loss,
+            history=config.message_history,
+        )
+
+    @classmethod
+    def additions_of(cls, config: C) -> tuple[type[Addition], ...]:
+        """Return what a config adds to the views: first what agents have heard before."""
+        return (HeardBefore,) * config.hears_again + super().additions_of(config)
 
     def hears(self, sender: str, recipient: str) -> bool:
         """Tell whether an agent hears another: if it is in play, and may hear it."""

@@ -9,8 +9,10 @@ import numpy as np
 import pytest
 
 import piase_gym
+from piase_gym.core.commands import Command
 from piase_gym.core.mailbox import EVERYONE, ChannelRules, Mailbox, Message
-from piase_gym.errors import ConfigError
+from piase_gym.errors import ConfigError, EnvelopeError, TextParseError
+from piase_gym.interfaces import EnvironmentInterface
 from tests.helpers.needs import need
 
 SPEAKING: dict[str, tuple[str, dict[str, Any]]] = {
@@ -131,7 +133,7 @@ def test_a_mailbox_keeps_the_last_messages_of_each_sender() -> None:
     assert other.recent == mail.recent
 
 
-@pytest.mark.parametrize("case", ["GridWorld", "commons", "matrix", "PhysicsPlayground"])
+@pytest.mark.parametrize("case", SPEAKING)
 def test_words_have_a_history(case: str) -> None:
     """In the text, read back from it, in the vector, and as facts; newest first, two a sender."""
     world, fields = SPEAKING[case]
@@ -187,3 +189,76 @@ def test_texts_have_room_for_a_whole_history() -> None:
     assert min(text.count(" ago: 4 4 4 4") for text in texts) == 7 * 15
     assert max(map(len, texts)) <= env.world.text_length
     assert all(env.observation_space(name).contains(observations[name]) for name in env.agents)
+
+
+TEXTS = ["TextRoom", "Household", "SqlQuery"]
+
+
+@pytest.mark.parametrize("case", [*TEXTS, "ObjectSearch"])
+def test_what_was_heard_before_is_perceived_and_told_in_the_prompt(case: str) -> None:
+    world, fields = SPEAKING[case]
+    need(world)
+    rules = {**fields, "agents": 2, "message_delay": 0, "message_history": 3}
+    env = EnvironmentInterface(world, **rules)
+    env.reset(seed=1)
+    row = env.get_environment_info()["perception_schema"]["message_history"]
+    assert (row["type"], row["is_optional"]) == ("list[object]", True)
+    assert "the last 3 messages of each" in env.instructions("agent_1")
+    noop = env.world.noop
+    for command in (Command("say", {"message": "hello"}), noop):
+        env.submit_action("agent_0", command)
+        env.submit_action("agent_1", noop)
+    said = {"sender": "agent_0", "content": "hello", "timestamp": 1.0, "recipient": "all"}
+    assert env.get_perceptions("agent_1")["message_history"] == [said]
+    assert env.get_perceptions("agent_0")["message_history"] == []
+    env.close()
+
+
+@pytest.mark.parametrize("world", TEXTS)
+def test_a_history_of_words_grows_within_its_envelope(world: str) -> None:
+    rules = {"agents": 2, "message_delay": 0, "actions": "text"}
+    room = {"message_history": 2}
+    env = piase_gym.parallel_env(world, envelope=room, **rules)
+    plain = piase_gym.parallel_env(world, **rules)
+    env.reset(seed=1)
+    size = env.world.vector_space.shape[0]
+    assert size == plain.world.vector_space.shape[0] + 2 * 2 * 10
+    noop = env.world.write(env.world.noop)
+    for history in (0, 2):
+        env.reconfigure({"message_history": history})
+        env.reset(seed=1)
+        env.step({"agent_0": "say hello", "agent_1": noop})
+        env.step(dict.fromkeys(env.agents, noop))
+        facts = env.facts("agent_1")
+        assert len(facts.earlier) == (history > 0)
+        assert env.world.vector(facts).shape == (size,)
+        assert piase_gym.parse_text(world, env.world.text(facts), env.config) == facts
+    for one, wanted in ((plain, 1), (env, 3)):
+        with pytest.raises(EnvelopeError, match="message_history"):
+            one.reconfigure({"message_history": wanted})
+
+
+def test_a_history_of_reports_is_refused() -> None:
+    with pytest.raises(ConfigError, match="message_history is about words; give speech=True"):
+        piase_gym.parallel_env("ObjectSearch", agents=2, message_history=2)
+
+
+@pytest.mark.parametrize(
+    "line",
+    [
+        "agent_2 said 1 step ago: x",  # it is oneself
+        "agent_0 said 1 steps ago: x",
+        "agent_0 said 255 steps ago: x",
+        "agent_0 told agent_2 1 step ago: x",
+        "agent_0 said 2 steps ago: x\nagent_0 said 1 step ago: x",
+        "agent_1 said 1 step ago: x\nagent_0 said 1 step ago: x",
+        "agent_0 said 1 step ago: x\nagent_0 said 2 steps ago: x\nagent_0 said 3 steps ago: x",
+    ],
+)
+def test_a_history_that_nobody_writes_is_not_read(line: str) -> None:
+    env = piase_gym.parallel_env("TextRoom", agents=3, message_history=2)
+    env.reset(seed=1)
+    text = env.world.text(env.facts("agent_2"))
+    assert piase_gym.parse_text("TextRoom", text, env.config).earlier == ()
+    with pytest.raises(TextParseError):
+        piase_gym.parse_text("TextRoom", f"{text}\n{line}", env.config)

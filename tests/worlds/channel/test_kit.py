@@ -20,12 +20,17 @@ RICH: dict[str, Any] = {
 }
 SOME: dict[str, Any] = {"symbols": 2, "message_to": True, "message_delay": 1, "message_loss": 0.25}
 WORDS: dict[str, Any] = {"speech": True, "message_history": 2}
+HEARD: dict[str, Any] = {"message_history": 2, "recall": "map", "shared_memory": True}
 TALKING: dict[str, tuple[str, dict[str, Any]]] = {
     "grid": ("GridWorld", {"agents": 2, "width": 5, "height": 5, **RICH, "message_range": 3}),
     "grid, words": ("GridWorld", {"agents": 2, "width": 5, "height": 5, **WORDS}),
     "matrix": ("SocialDilemma", {"game": "stag_hunt", "rounds": 9, "coin": True, **RICH}),
     "matrix, words": ("SocialDilemma", {"rounds": 9, "talk": 1, **WORDS}),
     "commons": ("SocialDilemma", {"game": "harvest", "agents": 2, "rounds": 30, **SOME}),
+    "search, words": ("ObjectSearch", {"agents": 2, "max_steps": 20, **WORDS}),
+    "rooms": ("TextRoom", {"agents": 2, "max_steps": 20, "message_history": 2}),
+    "home": ("Household", {"agents": 2, "max_steps": 12, "objects": 6, "receptacles": 6, **HEARD}),
+    "queries": ("SqlQuery", {"agents": 2, "max_steps": 4, "message_history": 2}),
     "physics": ("PhysicsPlayground", {"agents": 2, "max_steps": 30, **SOME, "sight": 2.0}),
 }
 

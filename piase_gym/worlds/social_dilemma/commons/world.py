@@ -141,8 +141,8 @@ class Commons(SocialDilemma[CommonsFacts]):
     def place_problem(
         cls, config: SocialDilemmaConfig, thing: str | None, place: Any
     ) -> str | None:
-        """Say why there is no such place."""
-        return scripting.place_problem(config, place)
+        """Say why nothing can appear somewhere."""
+        return scripting.place_problem(config, thing, place)
 
     # -- kernels --------------------------------------------------------------------------
 
