@@ -149,7 +149,8 @@ def asked(world: Any, others: list[Any]) -> dict[str, Any]:
 def facts(name: str) -> dict[str, Any]:
     """Play a little and return all facts before and after, as JSON has it.
 
-    Also what each fact is, and which differ after each of `CHANGES`. The first agent is an oracle where there is one.
+    Also what each fact is, and which differ after each of `CHANGES`. The first agent is an oracle
+    where there is one.
     """
     kind, config, others = PLAYED[name]
     need(kind)
@@ -170,7 +171,7 @@ def facts(name: str) -> dict[str, Any]:
     found = {"declared": declared, "before": asked(env.world, others)}
     dice, oracle = Stream(3), make_agent("oracle")
     for step in range(STEPS):
-        acts = {agent: draw(env, agent, dice) for agent in env.agents}
+        acts: dict[str, Any] = {agent: draw(env, agent, dice) for agent in env.agents}
         if env.agents[:1] == env.possible_agents[:1]:
             oracle.perceive(Percept(env.world, 0, step))
             with suppress(UnsupportedError):
