@@ -186,7 +186,7 @@ def rollout(name: str) -> dict[str, str]:
                     asked[part].append(value)
             if not env.agents:
                 break
-            acts: dict[str, Any] = {agent: draw(env, agent, dice) for agent in env.agents}
+            acts = {agent: draw(env, agent, dice) for agent in env.agents}
             for agent, oracle in oracles.items():
                 if agent in acts and dice.integer(8):
                     oracle.perceive(Percept(env.world, env.world.agents.index(agent), step))
