@@ -230,8 +230,8 @@ def test_who_is_ahead_is_seen(heading: int, ahead: int, aside: int, seen: bool) 
     x, y = here[0] + ahead * dx - aside * dy, here[1] + ahead * dy + aside * dx
     state = BARE.get_state()
     for name, values in {
-        "x": [here[0], x, 1, 13], "y": [here[1], y, 1, 13], "z": [1, 1, 0, 0], "heading": [heading, 0, 0, 0],
-        "pitch": [1] * 4, "roll": [1] * 4,
+        "x": [here[0], x, 1, 13], "y": [here[1], y, 1, 13], "z": [1, 1, 0, 0],
+        "heading": [heading, 0, 0, 0], "pitch": [1] * 4, "roll": [1] * 4,
     }.items():  # fmt: skip
         state[name][:4] = values
     BARE.set_state(state)
