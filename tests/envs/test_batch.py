@@ -446,6 +446,24 @@ def test_more_environments_than_there_is_memory(num_envs: int) -> None:
     assert batch_env("GridWorld", num_envs=np.int64(2)).num_envs == 2
 
 
+def test_where_the_memory_is_not_told_a_tebibyte_is_supposed(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    def not_told(_name: str) -> int:
+        raise ValueError
+
+    monkeypatch.setattr("os.sysconf", not_told)
+    size = batch_env("GridWorld", num_envs=1).batch
+    one = sum(a.nbytes for a in vars(size).values() if isinstance(a, np.ndarray))
+    one -= size.tables.nbytes
+    told = (
+        rf"num_envs={10**12} is too many: each takes {one:,} bytes, and this machine has "
+        rf"1,099,511,627,776, enough for {2**40 // one}$"
+    )
+    with pytest.raises(ConfigError, match=told):
+        batch_env("GridWorld", num_envs=10**12)
+
+
 def test_wrong_uses() -> None:
     for fields in ({"num_envs": 0}, {"num_envs": 2, "autoreset": "never"}):
         with pytest.raises(ConfigError):

@@ -55,6 +55,23 @@ def test_plans_are_as_short_as_can_be(task: Any) -> None:
         assert len(plan) == shortest(game), (task, seed)
 
 
+@pytest.mark.parametrize("task", TASKS)
+def test_a_plan_that_is_made_anew_goes_on_with_the_last(task: Any) -> None:
+    """What is open, in hand, hot or clean by then is not done again."""
+    for seed in range(3):
+        world = Household(HouseholdConfig(tasks=(task,), receptacles=9, objects=6))
+        world.reset(seed)
+        plan = HouseholdOracle(world).plan(0)
+        assert plan
+        for left in range(len(plan), 0, -1):
+            found = HouseholdOracle(world).plan(0)
+            assert found is not None
+            assert len(found) == left, (seed, found)
+            tick = world.step([found[0]])
+            assert tick.outcomes[0] == "ok"
+        assert world.result(0) == "won"
+
+
 @pytest.mark.parametrize("difficulty", range(1, 6))
 def test_every_home_can_be_won(difficulty: int) -> None:
     world = Household(HouseholdConfig(difficulty=difficulty))  # type: ignore[call-arg]

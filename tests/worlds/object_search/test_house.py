@@ -209,6 +209,42 @@ def named(thing: Any) -> str:
     return f"a{'n' * (thing.name[0] in 'aeiou')} {thing.name}"
 
 
+BARE = made(furniture=0.0, width=15, height=15, room=15, objects=1)
+"""A house of one room with nothing in it."""
+
+
+@pytest.mark.parametrize(
+    ("ahead", "aside", "seen"),
+    [
+        (1, 0, True),
+        (1, 1, True),
+        (1, -1, True),
+        (1, 2, False),  # more to the side than ahead
+        (1, -2, False),
+        (3, 2, True),
+        (3, -3, True),
+        (6, 0, True),
+        (7, 0, False),  # farther than it sees
+        (-1, 0, False),  # behind it
+        (0, 1, False),  # beside it
+    ],
+)
+@pytest.mark.parametrize("heading", range(4))
+def test_who_is_ahead_is_seen(heading: int, ahead: int, aside: int, seen: bool) -> None:
+    dx, dy = [(0, -1), (1, 0), (0, 1), (-1, 0)][heading]
+    here = 7 - dx, 7 - dy
+    x, y = here[0] + ahead * dx - aside * dy, here[1] + ahead * dy + aside * dx
+    state = BARE.get_state()
+    for name, values in {
+        "x": [here[0], x, 1, 13], "y": [here[1], y, 1, 13], "z": [1, 1, 0, 0],
+        "heading": [heading, 0, 0, 0], "pitch": [1] * 4, "roll": [1] * 4,
+    }.items():  # fmt: skip
+        state[name][:4] = values
+    BARE.set_state(state)
+    others = {other.name: other.position for other in BARE.facts(0).others}
+    assert others == ({"agent_1": (x, y, 1)} if seen else {})
+
+
 def test_reports_are_illegal_without_a_channel() -> None:
     env = piase_gym.parallel_env("ObjectSearch", agents=2, channel=False, envelope={"channel": 1})
     _, infos = env.reset(seed=0)

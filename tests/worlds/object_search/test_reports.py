@@ -12,6 +12,7 @@ import pytest
 
 import piase_gym
 from piase_gym.core.commands import Command
+from piase_gym.core.rng import GOLDEN, StreamId, mix64, stream_key
 from piase_gym.errors import (
     ActionError,
     AgentError,
@@ -21,7 +22,7 @@ from piase_gym.errors import (
     UnsupportedError,
 )
 from piase_gym.interfaces import PerceptionInterface
-from piase_gym.worlds.object_search.codes import ACTIONS
+from piase_gym.worlds.object_search.codes import ACTIONS, MAX_AGENTS
 
 SIZES: dict[str, Any] = {
     "agents": 3,
@@ -97,6 +98,27 @@ def test_lost_reports_are_so_many_and_each_listener_has_its_own_luck() -> None:
     for share, wanted in ((0.0, True), (1.0, False)):
         found = any(heard["agent_1"] for _, heard in play(**mock, message_loss=share))
         assert found is wanted
+
+
+def test_who_hears_what_follows_from_seed_step_listener_and_speaker() -> None:
+    """Logs with lost reports are replayed by the seed alone, so the draws are pinned."""
+    config = {**PLACES["mock"], "message_loss": 0.4}
+    env = piase_gym.parallel_env("ObjectSearch", view="vector", **config)
+    env.reset(seed=11)
+    key = stream_key(11, StreamId.CHANNEL)
+    told = [0, 0]
+    for step in range(40):
+        mine = acts(step)
+        env.step(dict(zip(env.agents, mine, strict=True)))
+        for listener, name in enumerate(env.agents):
+            senders = {letter.sender for letter in env.facts(name).messages}
+            for speaker, other in enumerate(env.agents):
+                number = ((step + 1) * MAX_AGENTS + listener) * MAX_AGENTS + speaker
+                luck = (mix64((key + (number + 1) * GOLDEN) % 2**64) >> 32) / 2**32
+                wanted = speaker != listener and mine[speaker] >= ACTIONS and luck >= 0.4
+                assert (other in senders) == wanted, (step, listener, speaker)
+                told[wanted] += 1
+    assert min(told) > 50
 
 
 @pytest.mark.parametrize("place", sorted(PLACES))

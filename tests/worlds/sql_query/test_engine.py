@@ -7,9 +7,11 @@ import json
 import multiprocessing
 import os
 import resource
+import signal
 import sqlite3
 import subprocess
 import sys
+import threading
 import time
 from pathlib import Path
 from typing import Any
@@ -206,6 +208,19 @@ def test_a_worker_that_is_gone_is_replaced(database: Database) -> None:
     first, second = player.execute("SELECT 1"), player.execute("SELECT 2")
     assert first.reason in (None, "memory")
     assert second.rows == ((2,),)
+
+
+def test_a_worker_that_ends_in_the_midst_of_a_query_is_replaced(database: Database) -> None:
+    player = LocalEngine(database)
+    assert player.execute("SELECT 3").rows == ((3,),)
+    process = engine._worker(os.getpid())._process
+    assert process is not None
+    os.kill(process.pid, signal.SIGSTOP)  # it takes the query, and never answers
+    end = threading.Timer(0.2, process.kill)
+    end.start()
+    assert player.execute("SELECT 4").reason == "memory"
+    end.join()
+    assert player.execute("SELECT 5").rows == ((5,),)
 
 
 def _ask(database: Database, pipe: Any) -> None:

@@ -103,6 +103,11 @@ def test_a_dump_is_read_once(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) ->
         assert intercode.read_dump(DUMP) == first
         assert kept.read_bytes() != damaged
     assert intercode.read_dump(DUMP.replace("900", "901")) != first
+    changed = tmp_path / "dialect.py"
+    changed.write_text("# It makes something else of a dump now.")
+    monkeypatch.setattr(intercode, "SOURCES", (*intercode.SOURCES[:-1], changed))
+    monkeypatch.setattr(intercode, "_images", lambda text: {"shop": b"made anew"})
+    assert intercode.read_dump(DUMP) == {"shop": b"made anew"}
 
 
 @pytest.mark.parametrize(

@@ -25,7 +25,7 @@ from piase_gym.worlds.sql_query.config import SqlQueryConfig
 from piase_gym.worlds.sql_query.facts import Answer, SqlQueryFacts
 from piase_gym.worlds.sql_query.levels.dataset import Column, Reference, Table
 from piase_gym.worlds.sql_query.observe import vector
-from piase_gym.worlds.sql_query.observe.text import parse, text_of
+from piase_gym.worlds.sql_query.observe.text import longest_text, parse, text_of
 from piase_gym.worlds.sql_query.observe.vector import vector_box, vector_of
 from piase_gym.worlds.sql_query.players.oracle import SqlQueryOracle
 from piase_gym.worlds.sql_query.players.scripted import SqlQuerySolver, solve
@@ -405,6 +405,67 @@ def test_texts_are_read_back(facts: SqlQueryFacts) -> None:
     assert parse(text, config) == facts
     row = vector_of(facts, config.fixed_envelope(), ("agent_0", "agent_1"))
     assert vector_box(config.fixed_envelope()).contains(row)
+
+
+@pytest.mark.parametrize("called", ["id", "club_id", "goals"])
+@pytest.mark.parametrize("kind", ["INTEGER", "TEXT", "REAL", "int", "real", "", "'x'", "(a, b)"])
+@pytest.mark.parametrize("key", [True, False])
+def test_columns_are_read_back_whatever_they_are(called: str, kind: str, key: bool) -> None:
+    column = Column(called, kind, key)
+    for link in (None, ("club", "id"), ("club", "code"), ("goal", "id")):
+        links = () if link is None else (Reference(called, *link),)
+        facts = SqlQueryFacts(
+            agent="agent_0",
+            question="?",
+            database="clubs",
+            turns=3,
+            writes=False,
+            query=None,
+            answer=None,
+            feedback=None,
+            tables=(Table("player", (column, Column("name", "TEXT", False)), links),),
+        )
+        assert parse(text_of(facts), SqlQueryConfig()) == facts
+
+
+def test_no_text_is_longer_than_its_bound() -> None:
+    """The longest facts of an envelope, in letters that are written as ten characters each."""
+
+    def long(count: int) -> str:
+        return "\U0010ffff" * count
+
+    sizes = SqlQueryConfig(agents=3).fixed_envelope()
+    columns = tuple(Column(long(64), long(64), True) for _ in range(sizes.columns))
+    links = tuple(Reference(long(64), long(64), long(64)) for _ in range(sizes.columns))
+    answer = Answer((long(40),) * 8, ((long(40),) * 8,) * 5, 10**6, 10**6, 10**6)
+    facts = SqlQueryFacts(
+        agent="agent_0",
+        question=long(1000),
+        database=long(64),
+        turns=10**6,
+        writes=True,
+        tables=(Table(long(64), columns, links),) * sizes.tables,
+        query=long(60),
+        answer=answer,
+        feedback=long(200),
+        messages=(Message("agent_1", "agent_0", long(400)),) * 3,
+        hint=long(300),
+    )
+    length, bound = len(text_of(facts)), longest_text(sizes)
+    failed = dataclasses.replace(facts, answer=Answer(error=long(200), reason="timeout"))
+    assert max(length, len(text_of(failed))) <= bound < 1.3 * length
+
+
+def test_one_can_tell_something_to_others_who_are_in_play_alone() -> None:
+    env = piase_gym.parallel_env("SqlQuery", agents=3, view="text", actions="text")
+    env.reset(seed=0)
+    env.step({"agent_0": "wait", "agent_1": "wait", "agent_2": "give up"})
+    assert env.agents == ["agent_0", "agent_1"]
+    told = [env.world.read(0, f"tell agent_{other} yes") for other in range(3)]
+    assert [env.world.legal(0, line) for line in told] == [False, True, False]
+    assert not env.world.legal(2, told[0])
+    *_, infos = env.step({"agent_0": "tell agent_2 yes", "agent_1": "tell agent_1 yes"})
+    assert [info["outcome"] for info in infos.values()] == ["illegal"] * 2
 
 
 def test_vectors_have_their_numbers_in_their_places() -> None:
