@@ -143,6 +143,33 @@ def test_a_missing_library_is_a_reason_to_skip(monkeypatch: pytest.MonkeyPatch) 
     assert report.finding("gymnasium_video").verdict == "skipped: needs the extra video"
 
 
+class Unmasked(zoo.Meadow):
+    """It has no masks."""
+
+    def info(self, name: str) -> dict[str, Any]:
+        return {}
+
+
+class MaskedOtherwise(zoo.Meadow):
+    """Its actions are several numbers at once, and what it calls a mask is of its own kind."""
+
+    def __init__(self, render_mode: str | None = None) -> None:
+        super().__init__(render_mode)
+        self.action_spaces = dict.fromkeys(self.possible_agents, spaces.MultiDiscrete([3, 2]))
+
+    def step(self, actions: Any) -> Any:
+        return super().step({name: action[0] for name, action in actions.items()})
+
+    def mask(self, name: str) -> Any:
+        return super().mask(name), [1, 1]
+
+
+@pytest.mark.parametrize("make", [Unmasked, MaskedOtherwise])
+def test_only_masks_of_numbered_actions_are_looked_at(make: type[zoo.Meadow]) -> None:
+    report = testing.check_parallel_env(make, checks=["masks_fit"])
+    assert report.findings[0].verdict == "skipped: it has no action masks"
+
+
 def test_unknown_checks_are_named() -> None:
     with pytest.raises(UnknownNameError, match="did you mean 'masks_fit'"):
         testing.run_checks("GridWorld", checks=["mask_fit"])
