@@ -74,6 +74,7 @@ def test_a_mark_is_at_the_end_of_every_attempt_and_a_line_leads_there() -> None:
         ([60, 60], [2, 2]),
     ]
     assert [text.get_text() for text in upper.get_yticklabels()] == ["1  Walk", "2  Run", "4  Fly"]
+    assert (upper.get_title(loc="left"), upper.get_ylim()) == ("Lessons: agent_0", (-0.6, 2.6))
     shown = [text.get_text() for text in upper.get_legend().get_texts()]
     assert shown == ["attempt", "hint", "branch", "completed"]
     colours = {row[1]: row[2:] for row in LEGEND}
@@ -106,7 +107,13 @@ def test_success_is_drawn_for_each_stay_under_the_number_of_its_step() -> None:
         ("2", (60.0, 1.0)),
     ]
     assert lower.get_xlabel() == "environment steps"
-    assert lower.get_xlim() == (0, 1.02 * 60)
+    assert (lower.get_xlim(), lower.get_ylim()) == ((0, 1.02 * 60), (-0.04, 1.04))
+    ticks = zip(lower.get_yticks(), lower.get_yticklabels(), strict=True)
+    assert [(at, text.get_text()) for at, text in ticks] == [
+        (0, "0 %"),
+        (0.5, "50 %"),
+        (1, "100 %"),
+    ]
 
 
 def test_where_steps_are_drawn_bars_are_shares_of_the_episodes() -> None:
