@@ -377,13 +377,17 @@ def _intervene(runner: EpisodeRunner, change: Change) -> None:
         runner.events.post("send", name, own=False, **letter._asdict())
 
 
-def _rekey(world: World[Any, Any], stream: StreamId, seed: int) -> None:
+def _rekey(world: Any, stream: StreamId, seed: int) -> None:
     """Let one random stream of a world go on from another seed."""
     key, states = stream_key(seed, stream), getattr(world, "states", None)
     streams = getattr(world, "streams", None)
     if isinstance(states, np.ndarray) and "keys" in (states.dtype.names or ()):
-        states["keys"][0, int(stream)] = key
+        keys = states["keys"][0]
+        known = world.stream_ids[: len(keys)]
+        if stream in known:
+            keys[known.index(stream)] = key
+            return
     elif isinstance(streams, Mapping) and stream in streams:
         streams[stream].key = key
-    else:
-        raise UnsupportedError(f"{world.name} has no stream {stream.name.lower()!r} to draw anew")
+        return
+    raise UnsupportedError(f"{world.name} has no stream {stream.name.lower()!r} to draw anew")

@@ -114,8 +114,6 @@ class Deriver:
         """Return that an agent has an episode to master."""
         name, goal = self.agents[agent], episode_record.goal(agent)
         episode_record.joined[agent] = self.step
-        if not self.wants(name, "GOAL_CREATED"):
-            return []
         created = {
             "goal_id": goal,
             **({"initial_status": "ACTIVE"} if self.schema > 1 else {}),
@@ -157,8 +155,6 @@ class Deriver:
             steps,
             reason,
         )
-        if not self.wants(name, "GOAL_STATUS_CHANGED"):
-            return []
         change = {
             "goal_id": episode_record.goal(agent),
             "old_state": "ACTIVE",
@@ -200,11 +196,7 @@ class Deriver:
 
     def broken_off(self, episode_record: EpisodeRecord | None, reason: str) -> list[AgentEvent]:
         """End an episode that did not come to its own end."""
-        if (
-            episode_record is None
-            or not episode_record.begun
-            or (episode_record.over and not episode_record.joined)
-        ):
+        if episode_record is None or not episode_record.joined:  # none is to be broken off
             return []
         found: list[AgentEvent] = []
         for agent in sorted(episode_record.joined):

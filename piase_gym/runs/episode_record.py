@@ -87,8 +87,3 @@ class EpisodeRecord:
     def total(self, agent: int) -> float:
         """Return what an agent has got in this episode."""
         return self.totals[agent]
-
-    @property
-    def over(self) -> bool:
-        """Whether everybody who took part has ended."""
-        return self.begun and not self.playing

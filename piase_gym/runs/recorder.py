@@ -88,8 +88,7 @@ class Recorder(Deriver):
             self.out.take(line)
             if self.out.full:
                 self.out.flush()
-        wanted = [line for line in goals if self.wants(line[0], line[1])]
-        self.put_entries(wanted, number)
+        self.put_entries(goals, number)
 
     def put_entries(
         self, entries: Sequence[AgentEvent], episode: int, ns: int | None = None
@@ -237,8 +236,7 @@ class Recorder(Deriver):
             leave()
         for record in self.episode_records():
             self.break_off(record, reason)
-        goals = [line for line in self.step_goals.end() if self.wants(line[0], line[1])]
-        self.put_entries(goals, self.present)
+        self.put_entries(self.step_goals.end(), self.present)
         if self.options.snapshot_every < NEVER:
             self.final_state()
         seconds = (self.ns - self._began) / 1e9

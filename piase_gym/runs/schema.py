@@ -177,7 +177,7 @@ def moment_of(timestamp: str) -> str:
     """Return a timestamp in a form that can be compared; empty if it is none."""
     if _TIMESTAMP.fullmatch(timestamp) is None:
         return ""
-    return timestamp if len(timestamp) == 27 else timestamp[:-1].ljust(26, "0") + "Z"
+    return timestamp[:-1].ljust(26, "0") + "Z"
 
 
 def event_number(event_id: str, run_id: str, schema: int) -> int:

@@ -40,6 +40,7 @@ from piase_gym.core.commands import (
 from piase_gym.core.config import WorldConfig
 from piase_gym.core.digest import digest_bytes, digest_json
 from piase_gym.core.last_step import LastStep
+from piase_gym.core.rng import StreamId
 from piase_gym.core.script.run import ScriptRun
 from piase_gym.core.script.single import carry_out
 from piase_gym.core.script.turn import Turn
@@ -123,6 +124,8 @@ class ArrayWorld(World[C, F]):
     """Its compiled rules."""
     modules: ClassVar[Modules]
     """Its records, views and pictures."""
+    stream_ids: ClassVar[Sequence[StreamId]] = tuple(StreamId)
+    """The random streams of the record's `keys`, in their order, as far as there are keys."""
     form: Any
     """The layout of vectors under the present config."""
     vector_type: ClassVar[type[Any]] = np.uint8

@@ -265,6 +265,7 @@ def test_what_the_last_step_shows_is_found_too() -> None:
 def test_who_ends_early_holds_nobody_up() -> None:
     class Tired(UpdateMemoryNode):
         def post(self, shared: Any, prep_res: Any, exec_res: Any) -> str:
+            assert exec_res == shared["memory_texts"][-1]  # what a node does is told to its post
             super().post(shared, prep_res, exec_res)
             return "end"
 

@@ -21,7 +21,7 @@ from piase_gym import Simulation, runs
 from piase_gym.agents import Feedback, LLMAgent, Percept, make_agent
 from piase_gym.agents.llm import Budget, ReplyFile, Usage
 from piase_gym.agents.llm.client import KEY_ENV, find_key
-from piase_gym.agents.llm.prompt import data
+from piase_gym.agents.llm.prompt import Prompt, data
 from piase_gym.agents.llm.replies import REPLY_EVENT
 from piase_gym.agents.policy_registry import check_policy
 from piase_gym.core.commands import Command, InvalidAction, Outcome, Verb
@@ -81,6 +81,23 @@ def test_a_command_is_got_in_the_end(answers: list[str | Say], calls: int) -> No
         found, _ = asked(server)
         assert found == STAY
         assert len(server.requests) == calls
+
+
+def test_an_agent_is_prompted_as_a_prompt_is_unless_it_is_told_otherwise() -> None:
+    seen = percept()
+    assert LLMAgent("m", "http://127.0.0.1:1/v1").prompt == Prompt()
+    told = {on: Prompt(**{on: True}).turn(seen, None)[0] for on in ("facts", "messages")}
+    plain, bare = (Prompt(commands=on).turn(seen, None)[0] for on in (True, False))
+    assert plain == Prompt().turn(seen, None)[0]
+    assert "\n\nThe same as facts: {" in told["facts"]
+    assert "\n\nMessages to you:\nnone" in told["messages"]
+    assert "- move north" in plain
+    for words in ("The same as facts", "Messages to you"):
+        assert words not in plain
+    assert "- move north" not in bare
+    assert len({plain, bare, *told.values()}) == 4
+    switched = [Prompt(), Prompt(commands=False), Prompt(facts=True), Prompt(messages=True)]
+    assert len({prompt.id for prompt in switched}) == 4
 
 
 def test_what_could_not_be_read_is_asked_for_again_with_the_reason() -> None:

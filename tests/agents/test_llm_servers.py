@@ -21,7 +21,7 @@ from piase_gym.agents.llm.client import size_of
 from piase_gym.agents.llm.replies import failure_value
 from piase_gym.core.commands import Command, InvalidAction, Outcome
 from piase_gym.errors import ConfigError
-from piase_gym.testing.model_server import ModelServer, Say
+from piase_gym.testing.model_server import ModelServer, Say, first_command
 from tests.helpers.models import KEY, asked, percept
 
 pytest.importorskip("openai")
@@ -167,6 +167,17 @@ def test_nothing_of_a_key_is_kept_however_it_is_written(say: Say, tmp_path: Path
     for part in (KEY, KEY[:9], KEY[-9:], "secret-0"):
         assert part not in plainly
     assert "[key]" in kept
+
+
+@pytest.mark.parametrize("place", ["{} it was", "was it {} at all", "it was {}"])
+def test_eight_letters_of_a_key_are_hidden_wherever_and_seven_may_be_any_word(place: str) -> None:
+    for length in (7, 8, 9, len(KEY)):
+        for part in {KEY[:length], KEY[3 : 3 + length], KEY[-length:]}:
+            with ModelServer([Say(place.format(part), status=400)]) as server:
+                found, _ = asked(server, api_key=KEY, retries=0, attempts=1)
+            assert isinstance(found, InvalidAction)
+            shown = part if len(part) < 8 else "[key]"
+            assert f"answered 400: {place.format(shown)}" in found.message
 
 
 @pytest.mark.parametrize(
@@ -316,16 +327,26 @@ def test_what_a_model_repeats_of_others_begins_no_turn(monkeypatch: pytest.Monke
 # -- the stand-in as a command ---------------------------------------------------------------
 
 
-@pytest.mark.parametrize("given", [subprocess.PIPE, subprocess.DEVNULL])
-def test_the_server_stays_where_there_is_no_input_and_goes_with_a_pipe(given: int) -> None:
-    words = [sys.executable, "-m", "piase_gym.testing.model_server", "--answer", "stay"]
+@pytest.mark.parametrize(
+    ("given", "answer"),
+    [(subprocess.PIPE, []), (subprocess.PIPE, ["--answer", "north"]), (subprocess.DEVNULL, [])],
+)
+def test_the_server_stays_where_there_is_no_input_and_goes_with_a_pipe(
+    given: int, answer: list[str]
+) -> None:
+    """It answers what it is told to answer, or else with a command out of the list."""
+    words = [sys.executable, "-m", "piase_gym.testing.model_server", *answer]
     with subprocess.Popen(words, stdin=given, stdout=subprocess.PIPE, text=True) as server:
         assert server.stdout is not None
         url = server.stdout.readline().strip()
         agent = LLMAgent("small", url, retries=0)
         agent.reset(0)
         agent.perceive(percept())
-        assert agent.act() == STAY
+        found = agent.act()
+        (call,) = agent.transcript
+        asked_for = "north" if answer else first_command({"messages": call["messages"]})
+        assert call["text"] == asked_for
+        assert isinstance(found, Command)
         if server.stdin is not None:
             server.stdin.close()
         else:

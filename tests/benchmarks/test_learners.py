@@ -101,6 +101,22 @@ def learned_suite(split: str) -> Any:
     return standard().settings(split)[0]
 
 
+def test_a_training_is_told_in_one_line_however_long(
+    monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str], tmp_path: Path
+) -> None:
+    from piase_gym.cli import bench
+
+    played = {"steps": 12_345_678, "cpu_seconds": 98.7, "reason": "stopped " * 12 + "at last"}
+    monkeypatch.setattr(learners, "train_one", lambda *_: played)
+    monkeypatch.setattr(learners, "PASSES", (small(2048),))
+    monkeypatch.setenv("COLUMNS", "80")
+    bench.learners(tmp_path, seeds=2, task=[EASY])
+    lines = capsys.readouterr().out.splitlines()
+    name = EASY.removeprefix("piase/")
+    end = f"{played['reason']} after 12,345,678 steps, 99 CPU-seconds"
+    assert lines == [f"short {name} {seed}: {end}" for seed in (0, 1)]
+
+
 # -- trainings -----------------------------------------------------------------------------
 
 

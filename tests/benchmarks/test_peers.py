@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import io
 import os
 import sys
 from pathlib import Path
@@ -36,6 +37,26 @@ def test_a_step_counts_for_all_of_its_agents(monkeypatch: pytest.MonkeyPatch) ->
     done: list[int] = []
     assert time_row(0.5, Row("x", 4, done.append), burst=30) == pytest.approx(60 * 4 / 0.6)
     assert done == [30, 30]
+
+
+def test_a_worker_answers_with_steps_a_second_of_all_agents(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    clock = iter([10.0, 10.0, 10.2, 10.5, 10.5, 20.0, 20.0, 21.0, 21.0])
+    done, answers = list[int](), io.StringIO()
+    monkeypatch.setattr(peer_worker, "start", lambda *of: ((done.append, 4, 30), f"ready {of}"))
+    monkeypatch.setattr("time.process_time", lambda: next(clock))
+    monkeypatch.setattr(os, "dup", lambda place: place)
+    monkeypatch.setattr(os, "dup2", lambda *_: None)
+    monkeypatch.setattr(os, "fdopen", lambda *_: answers)
+    monkeypatch.setattr(os, "environ", {})
+    monkeypatch.setattr(sys, "argv", ["worker", "name", "16"])
+    monkeypatch.setattr(sys, "stdin", io.StringIO("0.5\n1\n"))
+    peer_worker.main()
+    told = answers.getvalue().splitlines()
+    assert told[0] == "ready ('name', 16)"
+    assert list(map(float, told[1:])) == [60 * 4 / 0.5, 30 * 4 / 1.0]
+    assert done == [30] * 3
 
 
 def test_ratios_are_to_every_base() -> None:

@@ -9,6 +9,7 @@ import subprocess
 import sys
 from pathlib import Path
 
+import numpy as np
 import pytest
 
 from piase_gym.benchmarks import Results, Row, Suite, evaluate
@@ -96,6 +97,24 @@ def test_films_move_and_end_with_the_episode(folder: Path) -> None:
     record = results.of(EMPTY, "scripted <&>")[0]
     with Image.open(film) as picture:
         assert getattr(picture, "n_frames", 1) == record.steps + 1
+
+
+def test_a_film_waits_at_its_end_and_starts_again(tmp_path: Path) -> None:
+    from PIL import Image
+
+    from piase_gym.benchmarks.evaluation.report import MILLISECONDS, SIDE, write_gif
+
+    frames = [np.full((2 * SIDE, SIDE, 3), 80 * number, np.uint8) for number in range(3)]
+    write_gif(frames, tmp_path / "films" / "film.gif")
+    with Image.open(tmp_path / "films" / "film.gif") as film:
+        assert (film.size, film.info["loop"]) == ((SIDE // 2, SIDE), 0)  # 0 is for ever
+        times, shades = [], []
+        for number in range(getattr(film, "n_frames", 1)):
+            film.seek(number)
+            times.append(film.info["duration"])
+            shades.append(film.convert("L").getpixel((3, 3)))
+    assert times == [MILLISECONDS, MILLISECONDS, 1200]
+    assert shades == [0, 80, 160]
 
 
 def test_a_report_of_nothing_says_what_to_do(tmp_path: Path) -> None:

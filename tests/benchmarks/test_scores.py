@@ -7,6 +7,7 @@ import json
 import math
 from dataclasses import asdict
 from pathlib import Path
+from types import SimpleNamespace
 from typing import Any
 
 import pytest
@@ -21,6 +22,7 @@ from piase_gym.benchmarks.evaluation.suites import Setting, smoke, standard
 from piase_gym.benchmarks.evaluation.tables import HEAD, percent, result_rows, rounded
 from piase_gym.benchmarks.references.measure import (
     check_certificates,
+    compare,
     measure_references,
     write_references,
 )
@@ -270,6 +272,32 @@ def test_certificates_are_compared() -> None:
     assert check_certificates(setting, oracle) == []
     others = list(play(Job(setting, read_policy("random"), (1_000_000, 1_000_001))))
     assert "certificate" in check_certificates(setting, others)[0].what
+
+
+@pytest.mark.parametrize(
+    ("certificates", "told"),
+    [
+        ({}, ""),
+        ({"best_return": [7.5]}, ""),
+        ({"best_return": [7.5 + 9e-7, 0.0], "certificate": [4]}, ""),
+        ({"best_return": [7.5 + 2e-6]}, "returned 7.5; its certificate is 7.500002"),
+        ({"best_return": [None]}, "has no certificate"),
+        ({"certificate": [3, 0]}, ""),
+        ({"certificate": [4, 3]}, "took 3 steps; its certificate is 4"),
+    ],
+)
+def test_a_certificate_is_the_return_or_else_the_steps(
+    certificates: dict[str, list[Any]], told: str
+) -> None:
+    oracle = SimpleNamespace(**{name: known.__getitem__ for name, known in certificates.items()})
+    record: Any = SimpleNamespace(value=7.5, steps=3)
+    assert compare(oracle, record) == told
+
+
+def test_an_episode_without_a_value_does_not_have_its_certificate() -> None:
+    record: Any = SimpleNamespace(value=None, steps=3)
+    found = compare(SimpleNamespace(best_return=[7.5].__getitem__), record)
+    assert found == "returned None; its certificate is 7.5"
 
 
 # -- measuring references -----------------------------------------------------------------

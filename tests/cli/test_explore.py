@@ -66,6 +66,9 @@ def test_the_picture_fits_into_a_terminal(
         if not goes_on:
             break
         goes_on = team.step()
+    wide = max(map(len, team.map.lines))
+    first = next(row for row in rows if row.startswith(team.map.lines[0]))
+    assert re.match(r" {3}agent_0 at \S+: \w", first[wide:])  # beside the map
     text = "\n".join(rows)
     for name in team.findings().objects:
         assert name in text

@@ -2,17 +2,20 @@
 
 from __future__ import annotations
 
+import io
 import re
 import signal
 import sys
 from pathlib import Path
 
 import pytest
+from rich.console import Console
+from rich.text import Text
 
 import piase_gym
 from piase_gym import registry
 from piase_gym.cli.game.loops import complete
-from piase_gym.cli.game.screen import OWN, head_line, help_text, paint
+from piase_gym.cli.game.screen import OWN, Screen, head_line, help_text, paint
 from piase_gym.cli.game.session import Choices, Game
 from piase_gym.cli.options import read_settings
 from piase_gym.cli.play import route
@@ -129,6 +132,22 @@ def test_the_head_says_when_a_level_ends(task: str, steps: str) -> None:
     game.start(1)
     assert steps in head_line(game).plain + " "
     assert "fails, such as a bump, costs" in help_text(game)
+
+
+@pytest.mark.parametrize(("height", "lines"), [(10, 3), (13, 6), (14, 8), (15, 8), (30, 8)])
+def test_a_text_that_is_longer_than_the_screen_is_cut_and_says_so(height: int, lines: int) -> None:
+    """It has eight lines, and six others are above and below it."""
+    game = Game(lambda name: piase_gym.gym_env(name, view="text"), ("GridWorld",), 0)
+    game.start(1)
+    console = Console(file=io.StringIO(), width=80, height=height)
+    console.print(Screen(game, console, False).draw(game.choices.now()))
+    shown = console.file.getvalue().splitlines()  # type: ignore[attr-defined]
+    text = [line[42:].rstrip() for line in shown]
+    words = game.world.text(game.env.facts())
+    whole = [str(line).rstrip() for line in Text(words).wrap(console, 38)]
+    assert len(shown) == height
+    more = ["… (t shows all)"] if lines < 8 else []
+    assert text[1 : 1 + lines + len(more)] == whole[:lines] + more
 
 
 @pytest.mark.parametrize("task", ["Harvest-8p", "Cleanup-8p"])

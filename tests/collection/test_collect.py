@@ -119,9 +119,9 @@ def test_what_is_there_is_not_made_again(tmp_path: Path) -> None:
     path.write_bytes(before[:-7])
     with pytest.raises(StorageError, match=r"shard-00001.parquet has .* bytes; its manifest says"):
         read_manifest(tmp_path)
-    made: list[str] = []
-    again = collect(TEAM, tmp_path, **SMALL, progress=lambda o, *_: made.append(o.name))
-    assert made == [f"shard 1 of {TEAM}"]
+    made: list[Any] = []
+    again = collect(TEAM, tmp_path, **SMALL, progress=lambda o, *of: made.append((o.name, *of)))
+    assert made == [(f"shard 1 of {TEAM}", 1, 1)]
     assert again == whole == read_manifest(tmp_path)
     assert path.read_bytes() == before
     assert (tmp_path / "shard-00002.parquet").stat().st_mtime_ns == kept

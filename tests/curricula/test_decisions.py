@@ -167,6 +167,56 @@ def test_branches_and_hints_name_their_targets() -> None:
     assert [d.hint for d in found] == ["HINT_01", None, None]
 
 
+ORDERS = {0: "Warm up", 3: "Practice", 4: "7", 12: "0"}
+
+
+@pytest.mark.parametrize(
+    ("word", "steps", "hints", "expected"),
+    [
+        ("PROCEED", None, None, ("PROCEED", None)),
+        ("REPEAT_STEP", ORDERS, (), ("REPEAT_STEP", None)),
+        ("FAIL_CURRICULUM", ORDERS, (), ("FAIL_CURRICULUM", None)),
+        ("BRANCH_TO_Practice", ORDERS, (), ("BRANCH_TO", 3)),
+        ("BRANCH_TO_3", ORDERS, (), ("BRANCH_TO", 3)),
+        ("BRANCH_TO_0", ORDERS, (), ("BRANCH_TO", 0)),  # orders come before names
+        ("BRANCH_TO_7", ORDERS, (), ("BRANCH_TO", 4)),
+        ("BRANCH_TO_3", None, None, ("BRANCH_TO", 3)),
+        ("BRANCH_TO_Practice", None, None, ("BRANCH_TO", "Practice")),
+        ("BRANCH_TO_123456789", None, None, ("BRANCH_TO", 123456789)),
+        ("BRANCH_TO_1234567890", None, None, ("BRANCH_TO", "1234567890")),
+        ("APPLY_HINT_01", {}, ["HINT_01"], ("APPLY_HINT", "HINT_01")),
+        ("APPLY_HINT_01", {}, ["01"], ("APPLY_HINT", "01")),
+        ("APPLY_HINT_01", {}, ["01", "HINT_01"], ("APPLY_HINT", "HINT_01")),
+        ("APPLY_HINT_01", None, None, ("APPLY_HINT", "HINT_01")),
+    ],
+)
+def test_a_word_says_one_decision(word: str, steps: Any, hints: Any, expected: Any) -> None:
+    found = actions.read(word, steps, hints)
+    assert ((found.kind, found.target), str(found)) == (expected, word)
+
+
+@pytest.mark.parametrize(
+    ("word", "told"),
+    [
+        (3, "a decision is a string, not int; allowed: PROCEED, REPEAT_STEP, FAIL_CURRICULUM, "),
+        (None, "a decision is a string, not NoneType; .*, BRANCH_TO_<order or name>, "),
+        ("PROCED", "unknown decision 'PROCED'; did you mean 'PROCEED'"),
+        ("BRANCH_TO_", "unknown decision 'BRANCH_TO_'; .*APPLY_HINT_<key>"),
+        ("APPLY_HINT_", "unknown decision 'APPLY_HINT_'; .*APPLY_HINT_<key>"),
+        (
+            "BRANCH_TO_Practise",
+            "unknown branch target 'Practise'; did you mean 'Practice'.* '12', 'Warm up'",
+        ),
+        ("BRANCH_TO_1", "unknown branch target '1'; "),
+        ("BRANCH_TO_0000000003", "unknown branch target '0000000003'; "),
+        ("APPLY_HINT_O1", "unknown hint 'HINT_O1'; did you mean 'HINT_01'"),
+    ],
+)
+def test_a_word_that_says_no_decision_is_refused(word: Any, told: str) -> None:
+    with pytest.raises(CurriculumError, match=told):
+        actions.read(word, ORDERS, ["HINT_01"])
+
+
 VALUES = st.dictionaries(
     st.sampled_from(["success_rate", "mean_return", "task_success", "steps_to_goal"]),
     st.one_of(st.none(), st.booleans(), st.floats(), st.integers(-5, 5), st.text(max_size=3)),

@@ -13,6 +13,7 @@ import pytest
 pytest.importorskip("torch")
 pytest.importorskip("stable_baselines3")
 
+from piase_gym.benchmarks.studies.evidence import report as module
 from piase_gym.benchmarks.studies.evidence import train
 from piase_gym.benchmarks.studies.evidence.findings import Findings
 from piase_gym.benchmarks.studies.evidence.report import PICTURE, main, report, stored
@@ -152,3 +153,29 @@ def test_the_command_prints_and_draws(tmp_path: Path, capsys: pytest.CaptureFixt
     with pytest.raises(SystemExit):
         main(["--results", str(path)])
     assert "line 1 is damaged" in capsys.readouterr().err
+
+
+def test_the_picture_has_a_dot_for_each_training_and_a_line_in_their_middle(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    pytest.importorskip("matplotlib")
+    figures: list[Any] = []
+    monkeypatch.setattr(module, "save_figure", lambda figure, path: figures.append(figure) or path)
+    lines = made_up(lambda arm, _, seed: 40 + seed if arm == "dse" else 100, "*/rooms")
+    findings = Findings.read(write(tmp_path / "x.jsonl", lines))
+    assert module.draw(findings, tmp_path / "p.png") == tmp_path / "p.png"
+    ((panel,),) = [figure.axes for figure in figures]
+    assert panel.get_title() == "rooms (10 seeds)"
+    place = list(train.ARMS).index("dse")
+    drawn = [
+        (list(map(float, one.get_xdata())), list(map(float, one.get_ydata())))
+        for one in panel.lines
+        if abs(float(np.mean(one.get_xdata())) - place) < 0.01
+    ]
+    dots, across, along = drawn
+    assert dots[1] == pytest.approx([20 + seed / 2 for seed in range(10)])
+    assert dots[0] == pytest.approx(np.linspace(place - 0.17, place + 0.17, 10))
+    assert across == (pytest.approx([place - 0.3, place + 0.3]), pytest.approx([22.25] * 2))
+    middle = findings.middle("dse", ["rooms"])
+    assert along == ([place, place], [100 * middle.low, 100 * middle.high])
+    assert module.draw(Findings.read(write(tmp_path / "y.jsonl", [])), tmp_path / "q.png") is None

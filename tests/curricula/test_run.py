@@ -14,6 +14,7 @@ import pytest
 
 import piase_gym
 from piase_gym import curricula
+from piase_gym.curricula import AgentProgress, ProgressStore
 from piase_gym.curricula.decisions import Decision
 from piase_gym.curricula.learning_path import (
     EpisodeCountsAt,
@@ -199,6 +200,34 @@ def test_what_is_no_learning_path_is_refused(tmp_path: Path) -> None:
     env.close()
     with pytest.raises(RunError, match="nobody follows"):
         read_paths(tmp_path / "plain.jsonl")
+
+
+def test_an_open_attempt_is_that_of_the_last_row_that_tells_it(tmp_path: Path) -> None:
+    def row(steps: int, **more: Any) -> dict[str, Any]:
+        episodes = {"1": (steps, 1), "2": (3, 0)}
+        entry = {"order": 2, "attempt": 2, "outcome": "", "episodes": episodes, **more}
+        return {"steps": steps, "won": 0.5, "agents": {"agent_0": {"decided_at": [], **entry}}}
+
+    progress = AgentProgress("agent_0", "c", current_step_order=2, step_attempts={2: 2})
+    ProgressStore(tmp_path / "progress.json").save({"agent_0": progress})
+    (learning_path,) = read_paths(tmp_path)
+    assert (learning_path.under_way, learning_path.stretches) == (UnderWay(2, 2), [])
+    told = {"step": 2, "attempt": 2, "ended": 1, "wanted": 4, "begun": 3}
+    more: list[dict[str, Any]] = [
+        {"under_way": {**told, "ended": 0}, "uncounted": 2, "names": {"1": "Walk"}},
+        {"under_way": told, "uncounted": 5, "names": {"2": "Run"}, "director": "spaced"},
+        {"under_way": None},
+    ]
+    rows = [row(steps, **each) for steps, each in zip((10, 20, 30), more, strict=True)]
+    (tmp_path / "path.jsonl").write_text("".join(f"{json.dumps(each)}\n" for each in rows))
+    for place in (tmp_path, tmp_path / "path.jsonl"):
+        (learning_path,) = read_paths(place)
+        assert learning_path.under_way == UnderWay(**told)
+        assert learning_path.stretches == [
+            EpisodeCountsAt(steps, {1: steps, 2: 3}, {1: 1, 2: 0}) for steps in (10, 20, 30)
+        ]
+        assert (learning_path.names, learning_path.uncounted) == ({1: "Walk", 2: "Run"}, 7)
+        assert (learning_path.director, learning_path.counted) == ("spaced", "environment steps")
 
 
 def test_learning_paths_are_drawn(tmp_path: Path) -> None:

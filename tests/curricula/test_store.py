@@ -21,7 +21,7 @@ from piase_gym.curricula import (
 )
 from piase_gym.curricula.window_memory import save_windows
 from piase_gym.errors import ProgressError, StorageError
-from piase_gym.runs.history import Attempt, Episode, History
+from piase_gym.runs.history import SPARE, Attempt, Episode, History
 from tests.curricula.helpers import Table, curriculum
 from tests.paths import ROOT
 
@@ -193,15 +193,43 @@ def test_bytes_are_the_same_for_the_same_progress(tmp_path: Path) -> None:
     assert AgentProgress.from_json(tried(2).progress("a").as_json()) == tried(2).progress("a")
 
 
-def test_windows_of_steps_keep_the_episodes_that_reach_into_them() -> None:
+EPISODES = [(0, 5, 0), (5, 10, 1), (10, 12, 2), (12, 18, SPARE), (12, 20, 3), (20, 21, 3)]
+"""Start, end and attempt of an agent's episodes in three attempts; the last goes on."""
+
+
+@pytest.mark.parametrize(
+    ("windows", "ends", "hints"),
+    [
+        ([], None, None),
+        ([("attempts", 1)], None, None),
+        ([None, None], None, None),
+        ([("attempts", 2), ("attempts", 1)], [12, 20, 21], [11, 13]),
+        ([("attempts", 3)], [10, 12, 20, 21], [6, 11, 13]),
+        ([("episodes", 1)], [20, 21], [13]),  # of attempts the last, of episodes the last finished
+        ([("episodes", 2)], [12, 20, 21], [11, 13]),
+        ([None, ("episodes", 3), ("episodes", 2)], [10, 12, 20, 21], [6, 11, 13]),
+        ([("env_steps", 10)], [12, 20, 21], [11, 13]),
+        ([("env_steps", 11)], [12, 20, 21], [11, 13]),
+        ([("env_steps", 12)], [10, 12, 20, 21], [6, 11, 13]),
+    ],
+)
+def test_what_windows_reach_into_is_kept(windows: list[Any], ends: Any, hints: Any) -> None:
     progress, history = AgentProgress("a", "c"), History()
-    history.step = 20
-    for start, end in ((0, 5), (5, 10), (10, 12), (12, 20)):
-        row = Episode("a", start, 0, 1, 0, start, end, end - start, result="lost")
+    history.step = 21
+    for start, end, attempt in EPISODES:
+        ended = "" if end == 21 else "lost"
+        row = Episode("a", start, 0, attempt, 0, start, end, end - start, result=ended)
         history.of("a").episodes.append(row)
+    history.of("a").hints += [(2, 0, 0), (6, 1, 0), (11, 2, 0), (13, 3, 0)]
     history.of("a").attempts += [Attempt(n, 1, None, False, 0, 0) for n in (1, 2, 3)]
-    save_windows(history, progress, [Need("mean_return", ("env_steps", 10))])
-    assert [row["end"] for row in progress.memory["recent"]["episodes"]] == [12, 20]
+    save_windows(history, progress, [Need("mean_return", window) for window in windows])
+    if ends is None:
+        assert progress.memory == {}
+    else:
+        kept = progress.memory["recent"]
+        assert kept["step"] == 21
+        assert [row["end"] for row in kept["episodes"]] == ends
+        assert [step for step, *_ in kept["hints"]] == hints
 
 
 @pytest.mark.parametrize("times", [1, 2])

@@ -495,6 +495,29 @@ def test_a_simulation_with_a_curriculum_takes_it() -> None:
     assert [summary.steps for summary in simulation.summaries] == [1]
 
 
+def test_the_summary_is_the_first_line_of_what_the_class_says() -> None:
+    class Nameless(Lamps):
+        __doc__ = None
+
+    class Told(Lamps):
+        """
+        Lamps again.
+
+        And more.
+        """
+
+    rows = [registry.own_row(kind.__name__) for kind in (Lamps, Nameless, Told)]
+    assert [row and row.summary for row in rows] == [
+        str(Lamps.__doc__),
+        "Nameless, an environment of one's own.",
+        "Lamps again.",
+    ]
+    row = registry.own_row("Lamps")
+    assert row is not None
+    assert (row.name, registry.load(row.world, row).__name__) == ("Lamps", "Lamps")
+    assert [registry.own_row(name) for name in ("Lamp", "no name", "")] == [None] * 3
+
+
 def test_a_plug_in_can_offer_the_class(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(registry, "_worlds", dict(registry._worlds))
     for row in plugins._rows(Street):

@@ -118,7 +118,9 @@ def test_what_makes_no_pair(tmp_path: Path) -> None:
     run = played(tmp_path / "run.jsonl", "oracle")
     runs.fork(run, 1, actions={"agent_0": "move east"}, logs=tmp_path / "same")
     runs.fork(run, 1, hints={"agent_0": "Go left."}, logs=tmp_path / "hint")
-    for name in ("same", "hint"):
+    # other words of the same worth
+    runs.fork(run, 0, actions={"agent_0": "move down"}, logs=tmp_path / "equal", steps=1)
+    for name in ("same", "hint", "equal"):
         out = runs.preferences(tmp_path / name, tmp_path / f"{name}.jsonl")
         assert out.read_text("utf-8") == ""
     with pytest.raises(RunError, match="no branches"):

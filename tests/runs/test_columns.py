@@ -320,6 +320,7 @@ def forged(path: Path, change: Callable[[dict[str, Any], list[Any]], None]) -> N
 
 def test_a_forged_action_differs_at_the_next_digest(tmp_path: Path) -> None:
     path = small(tmp_path / "run.arrow")
+    logged = [e["event_data"].get("digest") for e in runs.read(path) if e["step"] == 4]
 
     def change(_header: dict[str, Any], rows: list[Any]) -> None:
         acts = next(row for row in rows if row["actions"])["actions"]
@@ -331,7 +332,9 @@ def test_a_forged_action_differs_at_the_next_digest(tmp_path: Path) -> None:
     assert report.verdict == "different"
     found = report.first_divergence
     assert found is not None
-    assert (found.field, found.step) == ("digest", 4)
+    assert (found.field, found.step, found.episode, found.slot) == ("digest", 4, 1, 1)
+    assert found.logged in logged
+    assert found.replayed not in logged
     assert not runs.validate(path).ok
 
 
@@ -500,6 +503,22 @@ def test_rows_are_read_while_the_run_goes_on(tmp_path: Path) -> None:
     assert not runs.read(path).complete
     env.close()
     assert runs.read(path).complete
+
+
+@pytest.mark.parametrize("ending", ["arrow", "jsonl"])
+def test_a_run_that_nobody_can_end_any_more_has_all_its_steps(ending: str, tmp_path: Path) -> None:
+    """So it is at the end of a process, where what plays was thrown away and not closed."""
+    path = tmp_path / f"run.{ending}"
+    env = AvtLogger(grid(), path, level="actions")
+    recorder: Any = env.recorder
+    out = recorder.file if ending == "arrow" else recorder.out
+    env.reset(seed=0)
+    for _ in range(4):
+        env.step(np.zeros((5, 3), np.int32))
+    out.shut()
+    out.shut()  # does no harm
+    run = runs.read(path)
+    assert (max(event["step"] for event in run), run.complete) == (4, False)
 
 
 @pytest.mark.skipif(not hasattr(os, "fork"), reason="needs processes that fork")

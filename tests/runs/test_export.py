@@ -96,6 +96,21 @@ def test_the_legacy_dialect_and_epochs(log: Path, tmp_path: Path) -> None:
     assert frame["timestamp"].iloc[0].timestamp() == pytest.approx(first["timestamp"], abs=1e-5)
 
 
+@pytest.mark.parametrize("ending", [*READERS, "jsonl"])
+@pytest.mark.parametrize("at", [0, 7])
+def test_a_run_that_cannot_be_exported_leaves_what_was_there(
+    ending: str, at: int, log: Path, tmp_path: Path
+) -> None:
+    damaged, out = tmp_path / "damaged.jsonl", tmp_path / f"run.{ending}"
+    told = [{**row, "timestamp": "2020"} if n == at else row for n, row in enumerate(lines(log))]
+    damaged.write_text("".join(f"{json.dumps(row)}\n" for row in told), "utf-8")
+    out.write_text("what was there")
+    with pytest.raises(RunError, match="'2020' does not match format"):
+        runs.export(damaged, out, timestamps="epoch", overwrite=True)
+    assert out.read_text() == "what was there"
+    assert {path.name for path in tmp_path.iterdir()} == {"damaged.jsonl", out.name}
+
+
 def test_expanded_lines_are_those_of_the_level_events(tmp_path: Path) -> None:
     paths = {level: tmp_path / f"{level}.jsonl" for level in ("actions", "events")}
     for level, path in paths.items():

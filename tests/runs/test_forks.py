@@ -87,6 +87,32 @@ def test_pairs_share_all_streams_but_the_named(walk: Path, tmp_path: Path) -> No
         assert runs.validate(log).ok
 
 
+@pytest.mark.parametrize(
+    ("make", "stream", "missing"),
+    [
+        (lambda: parallel_env("SocialDilemma", noise=0.5), "dynamics", ("layout", "channel")),
+        (lambda: parallel_env("piase/SocialDilemma-Harvest-4p-v1"), "dynamics", ("channel",)),
+        (lambda: text(slip=0.5), "dynamics", ()),
+        (lambda: parallel_env("WordCraft"), "layout", ("dynamics", "channel")),
+    ],
+)
+def test_a_stream_of_the_world_is_drawn_anew_for_each_pair(
+    make: Any, stream: str, missing: tuple[str, ...], tmp_path: Path
+) -> None:
+    path = tmp_path / "run.jsonl"
+    env = AvtLogger(make(), path)
+    play(env, episodes=1)
+    env.close()
+    same = runs.fork(path, 1, pairs=3)
+    assert len({tuple(one.digests) for one, _ in same.branches}) == 1
+    varied = runs.fork(path, 1, pairs=3, vary=[stream])
+    assert len({tuple(one.digests) for one, _ in varied.branches}) == 3
+    assert [one for one, _ in varied.branches] == [other for _, other in varied.branches]
+    for name in missing:
+        with pytest.raises(UnsupportedError, match=f"no stream '{name}'"):
+            runs.fork(path, 1, vary=[name])
+
+
 def test_the_interval_is_that_of_the_mean(walk: Path) -> None:
     report = runs.fork(
         walk,
@@ -105,6 +131,19 @@ def test_the_interval_is_that_of_the_mean(walk: Path) -> None:
     # The normal interval and the bootstrap's agree for thirty values.
     assert low == pytest.approx(report.effect - 1.96 * error, abs=0.5 * error)
     assert high == pytest.approx(report.effect + 1.96 * error, abs=0.5 * error)
+
+
+def test_the_interval_leaves_out_a_fortieth_at_either_end(walk: Path) -> None:
+    effects = np.linspace(-1.0, 3.0, 80)
+    values = iter(np.concatenate([np.ones(80), 1 + effects]).tolist())
+    report = runs.fork(walk, 1, pairs=80, steps=1, metric=lambda _: next(values))
+    error = effects.std() / np.sqrt(80)
+    assert report.effect == pytest.approx(1.0)
+    # Means of so many values are normal; at 3.5 % and 98.5 % it were 1.81 and 2.17 errors.
+    assert report.interval == pytest.approx((1 - 1.96 * error, 1 + 1.96 * error), abs=0.05 * error)
+    few = iter([0.0, 0.0, 1.0, 3.0, 5.0, 9.0])
+    assert runs.fork(walk, 1, pairs=2, steps=1, metric=lambda _: next(few)).interval == (1.0, 3.0)
+    assert runs.fork(walk, 1, pairs=1, steps=1, metric=lambda _: next(few)).interval is None
 
 
 def test_messages_and_hints(tmp_path: Path) -> None:

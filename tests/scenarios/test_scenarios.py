@@ -197,6 +197,47 @@ def test_what_is_no_json_is_refused(text: str) -> None:
         read_text(text, as_json=True)
 
 
+@pytest.mark.parametrize(
+    ("text", "line", "column", "told"),
+    [
+        ('{"a":\n 1e999}', 2, 2, "1e999 is no finite number"),
+        ('{"a":\n [0, -1e999]}', 2, 6, "-1e999 is no finite number"),
+        ('{"a": NaN}', 1, 7, "a value is expected, not 'N'"),
+        ('{"a": }', 1, 7, "a value is expected, not '}'"),
+        ('{"a"\n1}', 2, 1, "':' is expected"),
+        ("{a: 1}", 1, 2, "a key in double quotes is expected"),
+        ("[1\n\n2]", 3, 1, "',' or ']' is expected"),
+        ('{"a": 1 "b": 2}', 1, 9, "',' or '}' is expected"),
+        ("[1,\n]", 2, 1, "a comma stands before the end"),
+        ('{"a": 1, }', 1, 10, "a comma stands before the end"),
+        ("{}\n{}", 2, 1, "there is more after the end"),
+        ('["a]', 1, 2, "Unterminated string starting at"),
+    ],
+)
+def test_what_is_wrong_in_json_and_where_is_told(
+    text: str, line: int, column: int, told: str
+) -> None:
+    with pytest.raises(ScenarioError) as error:
+        read_text(text, as_json=True)
+    assert str(error.value).startswith(f"<text>:{line}:{column}: ")
+    assert str(error.value).endswith(f"this is not JSON: {told}")
+
+
+@pytest.mark.parametrize(
+    ("text", "value"),
+    [
+        ("9" * 299, int("9" * 299)),
+        ("1" + "0" * 300, 1e300),  # a float, before there is a limit to digits
+        ("-0", 0),
+        ("1e2", 100.0),
+        ("2.50", 2.5),
+    ],
+)
+def test_whole_numbers_stay_whole_as_long_as_they_may_be(text: str, value: float) -> None:
+    found = read_text(f"[{text}]", as_json=True).data[0]
+    assert (found, type(found)) == (value, type(value))
+
+
 def test_json_and_yaml_make_the_same_scenario(tmp_path: Path) -> None:
     data = read_file(_library()["lost_key"]).data
     found = load_text(tmp_path, json.dumps(data), "x.json")

@@ -345,7 +345,11 @@ BROKEN: tuple[tuple[type[Meadow], str, tuple[str, ...]], ...] = (
     (ModuleRandomness, "no_global_randomness", ("module random",)),
     (RepeatsItself, "unseeded_resets_go_on", ("without a seed", "repeats")),
     (StateOutside, "state_fits", ("state()", "not in its space")),
-    (MaskLies, "masks_fit", ("raises ValueError", "cannot walk left")),
+    (
+        MaskLies,
+        "masks_fit",
+        ("raises ValueError", "cannot walk left"),
+    ),
     (MaskOfAnotherSize, "masks_fit", ("shape (4,), not (3,)",)),
     (ForgetsInfos, "five_dicts", ("infos lacks", "cow_")),
     (RaisesTheDead, "agents_follow_ends", ("back in play", "had ended")),

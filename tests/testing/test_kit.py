@@ -95,6 +95,77 @@ def test_broken_environments_are_found_out(
         assert word in sentence
 
 
+class NamesChange(zoo.Meadow):
+    """What becomes of its names, and of what a reset answers, is told by a function."""
+
+    change: Any = None
+
+    def reset(self, seed: int | None = None, options: Any = None) -> Any:
+        return type(self).change(self, *super().reset(seed, options))
+
+
+def one_more(env: Any, shown: Any, infos: Any) -> Any:
+    env.possible_agents = [*env.possible_agents, "cow_3"]
+    return shown, infos
+
+
+def stranger(env: Any, shown: Any, infos: Any) -> Any:
+    env.agents, name = ["cow_9"], "cow_9"
+    return {name: shown["cow_0"]}, {name: infos["cow_0"]}
+
+
+@pytest.mark.parametrize(
+    ("change", "names", "check", "words"),
+    [
+        (None, [], "names_are_listed", "possible_agents is empty"),
+        (None, ["a", "b", "a"], "names_are_listed", "possible_agents has a name twice"),
+        (one_more, None, "names_are_listed", "possible_agents has changed at the reset"),
+        (stranger, None, "reset_answers_all", "['cow_9'] are in play, but not among the possible"),
+        (
+            lambda env, *answers: [env.agents.clear(), ({}, {})][1],
+            None,
+            "reset_answers_all",
+            "nobody is in play after reset(seed=0)",
+        ),
+        (
+            lambda _, shown, infos: (shown, {k: infos[k] for k in ("cow_0", "cow_2")}),
+            None,
+            "reset_answers_all",
+            "at step 0, infos lacks ['cow_1']",
+        ),
+        (
+            lambda _, shown, infos: ({**shown, "x": 1}, infos),
+            None,
+            "reset_answers_all",
+            "at step 0, observations has ['x'], not in play",
+        ),
+        (
+            lambda _, shown, infos: (list(shown), infos),
+            None,
+            "reset_answers_all",
+            "at step 0, observations is no dict",
+        ),
+        (
+            lambda _, shown, infos: (shown, infos, {}),
+            None,
+            "reset_answers_all",
+            "reset does not return a pair of observations and infos",
+        ),
+    ],
+)
+def test_names_and_answers_of_a_reset_that_do_not_fit_are_found_out(
+    change: Any, names: Any, check: str, words: str, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(NamesChange, "change", change or (lambda _, *answers: answers))
+    if names is not None:
+        fixed = property(lambda _: names, lambda *_: None)
+        monkeypatch.setattr(NamesChange, "possible_agents", fixed, raising=False)
+    with pytest.raises(testing.ConformanceError) as caught:
+        testing.check_parallel_env(NamesChange, checks=[check])
+    assert f"- {check}: " in str(caught.value)
+    assert words in str(caught.value)
+
+
 def test_most_of_them_pass_the_checks_of_pettingzoo() -> None:
     content = [make.__name__ for make, *_ in zoo.BROKEN if pettingzoo_is_content(make)]
     assert len(content) >= 12
@@ -141,6 +212,62 @@ def test_a_missing_library_is_a_reason_to_skip(monkeypatch: pytest.MonkeyPatch) 
     )
     report = testing.run_checks("PointProbe", checks=["gymnasium_video"])
     assert report.finding("gymnasium_video").verdict == "skipped: needs the extra video"
+
+
+class ForbidsInSilence(zoo.Meadow):
+    """In its seventh step a cow that walks right is stopped, though its mask allows that."""
+
+    raises = False
+
+    def step(self, actions: Any) -> Any:
+        forbidden = self.time == 6 and actions.get("cow_2") == 2
+        if forbidden and self.raises:
+            raise ValueError("not now")
+        found = super().step(actions)
+        if forbidden:
+            found[-1]["cow_2"]["outcome"] = "illegal"
+        return found
+
+
+@pytest.mark.parametrize("raises", [False, True])
+def test_every_action_that_a_mask_allows_is_tried(
+    raises: bool, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Also where nobody who plays at random takes it."""
+    monkeypatch.setattr(ForbidsInSilence, "raises", raises)
+    with pytest.raises(testing.ConformanceError) as caught:
+        testing.check_parallel_env(ForbidsInSilence, checks=["masks_fit"])
+    sentence = "masks_fit: action 2, which the mask of cow_2 allows after 6 steps, is "
+    told = str(caught.value).split(sentence)[1]
+    assert told.startswith("an error: step 7 " if raises else "called illegal")
+    assert told.endswith("raises ValueError: not now" if raises else "illegal")
+
+
+class Unmasked(zoo.Meadow):
+    """It has no masks."""
+
+    def info(self, name: str) -> dict[str, Any]:
+        return {}
+
+
+class MaskedOtherwise(zoo.Meadow):
+    """Its actions are several numbers at once, and what it calls a mask is of its own kind."""
+
+    def __init__(self, render_mode: str | None = None) -> None:
+        super().__init__(render_mode)
+        self.action_spaces = dict.fromkeys(self.possible_agents, spaces.MultiDiscrete([3, 2]))
+
+    def step(self, actions: Any) -> Any:
+        return super().step({name: action[0] for name, action in actions.items()})
+
+    def mask(self, name: str) -> Any:
+        return super().mask(name), [1, 1]
+
+
+@pytest.mark.parametrize("make", [Unmasked, MaskedOtherwise])
+def test_only_masks_of_numbered_actions_are_looked_at(make: type[zoo.Meadow]) -> None:
+    report = testing.check_parallel_env(make, checks=["masks_fit"])
+    assert report.findings[0].verdict == "skipped: it has no action masks"
 
 
 def test_unknown_checks_are_named() -> None:

@@ -15,6 +15,7 @@ from piase_gym.core.commands import OUTCOMES as ALL_OUTCOMES
 from piase_gym.core.commands import Command, InvalidAction, Outcome, Result, Verb
 from piase_gym.core.last_step import LastStep
 from piase_gym.core.objects import Objects
+from piase_gym.core.rng import StreamId
 from piase_gym.core.script.observables import Observable
 from piase_gym.core.world import Manual
 from piase_gym.worlds.array_world import Modules
@@ -47,6 +48,7 @@ class MatrixGames(SocialDilemma[MatrixFacts]):
     canonical: ClassVar[Sequence[str]] = state.CANONICAL
     outcome_of: ClassVar[Sequence[Outcome]] = OUTCOMES
     result_of: ClassVar[Sequence[Result]] = RESULTS
+    stream_ids: ClassVar[Sequence[StreamId]] = (StreamId.DYNAMICS,)
     vector_type: ClassVar[type[Any]] = np.float32
     kernels: ClassVar[Kernels] = KERNELS
     modules: ClassVar[Modules] = Modules(state, facts, pictures)

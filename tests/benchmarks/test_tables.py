@@ -1,0 +1,152 @@
+"""Results as words: each cell by hand."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+from types import SimpleNamespace
+from typing import Any
+
+import pytest
+
+from piase_gym.benchmarks.evaluation import tables
+from piase_gym.benchmarks.evaluation.levels import stored_counts
+from piase_gym.benchmarks.evaluation.results import TaskResult
+from piase_gym.benchmarks.evaluation.statistics import Interval
+from piase_gym.benchmarks.evaluation.suites import Problem
+from piase_gym.benchmarks.references.references import ScoreRange
+
+GAP = ScoreRange(0.125, 2.5, "random", "planner", False, None)
+ROW = TaskResult(
+    setting="MyTask",
+    task="my/Task-v1",
+    version=1,
+    config_hash="",
+    measure="return",
+    partner="",
+    policy="mine",
+    runs=2,
+    episodes=7,
+    faults={},
+    value=Interval(1.0, 0.5, 1.256),
+    score=Interval(41.26, 40.0, 42.0),
+    gap=GAP,
+    success=Interval(0.5, 0.25, 1.0),
+    steps=3.25,
+    milestones={},
+    outcomes={},
+    messages=0.0,
+    hints=0.0,
+    seconds=0.0,
+)
+"""What a policy reached in two runs."""
+
+
+def shown(*rows: TaskResult, problems: tuple[Problem, ...] = ()) -> Any:
+    """Return results that have nothing but rows and problems."""
+    return SimpleNamespace(rows=rows, problems=problems)
+
+
+@pytest.mark.parametrize(
+    ("value", "how", "told"),
+    [
+        (None, (), "–"),
+        (Interval(1.2, 1.05, 1.314), (), "1.20 (1.05 to 1.31)"),
+        (Interval(1.2, 1.2, 1.2), (), "1.20"),
+        (Interval(1.2, 1.2, 1.3), (), "1.20 (1.20 to 1.30)"),
+        (Interval(1.2, 1.1, 1.2), (), "1.20 (1.10 to 1.20)"),
+        (Interval(0.25, 0.125, 0.5), (1, 10.0), "2.5 (1.2 to 5.0)"),
+    ],
+)
+def test_an_interval_of_no_width_is_one_number(value: Any, how: Any, told: str) -> None:
+    assert tables.interval(value, *how) == told
+
+
+@pytest.mark.parametrize(
+    ("gap", "told"),
+    [
+        (GAP, "random 0.12, planner 2.50"),
+        (replace(GAP, low=None), "–"),
+        (replace(GAP, high=None), "–"),
+        (replace(GAP, low=None, high=None), "–"),
+    ],
+)
+def test_both_references_are_told_or_none(gap: ScoreRange, told: str) -> None:
+    assert tables.references(gap) == told
+
+
+AGAINST = replace(GAP, high_policy="best_response:bot")
+
+
+@pytest.mark.parametrize(
+    ("changed", "told"),
+    [
+        ({}, ""),
+        ({"faults": {"fell": 2, "hung": 1}}, "2 of 10 failed: fell; 1 of 10 failed: hung"),
+        ({"policy": "oracle"}, ""),
+        ({"gap": AGAINST}, ""),
+        ({"gap": replace(GAP, beaten="ppo")}, ""),
+        (
+            {"policy": "oracle", "gap": AGAINST},
+            "the oracle plays for the good of all, not for the most against this partner: "
+            "0 points are random, 100 are best_response:bot",
+        ),
+        (
+            {"policy": "oracle", "gap": replace(GAP, beaten="ppo", disqualified="noise")},
+            "a script, not an oracle: beaten by ppo; no score: noise",
+        ),
+    ],
+)
+def test_remarks_are_what_a_reader_must_know(changed: Any, told: str) -> None:
+    assert tables.remarks(replace(ROW, **changed)) == told
+
+
+def test_only_of_fixed_tasks_levels_are_told() -> None:
+    told = {count.fixed: (task, count) for task, count in stored_counts().items()}
+    assert tables.remarks(replace(ROW, task=told[False][0])) == ""
+    task, count = told[True]
+    words = f"levels: {count}, so this says nothing about generalisation"
+    assert tables.remarks(replace(ROW, task=task)) == words
+
+
+def test_a_row_has_a_cell_under_every_head() -> None:
+    bare = replace(ROW, runs=1, value=None, score=None, success=None, gap=replace(GAP, low=None))
+    lost = replace(ROW, success=Interval(0.0, 0.0, 0.0))
+    rows = tables.result_rows(shown(ROW, bare, lost))
+    assert [dict(zip(tables.HEAD, row, strict=True)) for row in rows[:1]] == [
+        {
+            "task": "MyTask",
+            "policy": "mine",
+            "runs": "2",
+            "episodes": "7",
+            "score": "41.3 (40.0 to 42.0)",
+            "raw value": "1.00 (0.50 to 1.26)",
+            "success": "50 (25 to 100) %",
+            "steps": "3.2",
+            "remarks": "",
+        }
+    ]
+    assert rows[1] == ("MyTask", "mine", "1", "7", "–", "–", "–", "3.2", "")
+    assert rows[2][6] == "0 %"
+
+
+def test_a_plain_table_has_columns_then_the_note_then_problems() -> None:
+    one, two = replace(ROW, runs=1, success=None), replace(ROW, policy="the other")
+    found = shown(one, two, problems=(Problem("here", "it fell"), Problem("there", "it hung")))
+    head, first, second, *rest = tables.plain_table(found).split("\n")
+    for column in ("policy", "runs", "steps"):
+        cells = dict(zip(tables.HEAD, zip(*tables.result_rows(found), strict=True), strict=True))
+        place = head.index(column)
+        assert (first[place:].split("  ")[0], second[place:].split("  ")[0]) == cells[column]
+    assert not any(line.endswith(" ") for line in (head, first, second))
+    assert rest == [tables.ONE_RUN, "problem: here: it fell", "problem: there: it hung"]
+    assert tables.plain_table(shown(two)).count("\n") == 1  # nothing is said of one run
+
+
+def test_problems_are_gathered_by_what_they_are() -> None:
+    found = [Problem("a", "it fell"), Problem("b", "it hung"), Problem("c", "it fell")]
+    assert tables.by_reason(found) == {"it fell": ["a", "c"], "it hung": ["b"]}
+
+
+def test_markdown_keeps_cells_in_their_columns() -> None:
+    text = tables.markdown(("a", "b"), [("1|2", "3\n4"), ("5", "6")])
+    assert text == "| a | b |\n| --- | --- |\n| 1\\|2 | 3 4 |\n| 5 | 6 |\n"
