@@ -168,8 +168,8 @@ class ObjectSearch(ArrayWorld[ObjectSearchConfig, SearchFacts]):
     - v0: first version.
     - v1: other texts; the Camera id has 150 steps.
     - v2: texts are shorter; what an agent bumps into is named.
-    - v3: columns are told kind by kind, and what is dark follows from what stands before it; headings are
-      those of a compass; the size of the place is in the prompt.
+    - v3: columns are told kind by kind, and what is dark follows from what stands before it;
+      headings are those of a compass; the size of the place is in the prompt.
     """
 
     name: ClassVar[str] = "ObjectSearch"
