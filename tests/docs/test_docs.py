@@ -108,12 +108,14 @@ def test_the_page_about_fields_of_files_is_fresh() -> None:
 
 
 def test_pages_of_worlds_show_how_they_read() -> None:
-    worlds = {name for name in piase_gym.list_worlds() if registry.world_spec(name).outside is None}
-    for name in worlds:
+    rows = [registry.world_spec(name) for name in piase_gym.list_worlds()]
+    own = [row for row in rows if row.world.startswith("piase_gym.") and row.outside is None]
+    assert len(own) == 8
+    for name in (row.name for row in own):
         page = (ROOT / "docs" / "worlds" / f"{name}.md").read_text("utf-8")
-        prompt, _, rows = page.partition("## In words")[2].partition(" observations in a row")
+        prompt, _, played = page.partition("## In words")[2].partition(" observations in a row")
         assert f"You are agent_0 in {name} (version " in prompt
-        assert rows.partition("## ")[0].count("\nLast step: ") >= 2
+        assert played.partition("## ")[0].count("\nLast step: ") >= 2
 
 
 def test_who_reads_the_words_alone_needs_few_more_steps_than_who_knows_all() -> None:
