@@ -353,14 +353,13 @@ class BatchEnv:
 
     def _note_results(self) -> None:
         """Keep how episodes ended in a step that was just taken, before others begin."""
-        ended = np.flatnonzero(self.batch.terminated | self.batch.truncated)
-        if ended.size or self._any_result:
-            self.results = np.zeros_like(self.results)
-        if ended.size:
-            slots, agents = np.divmod(ended, self.results.shape[1])
+        slots, agents = (self.batch.terminated | self.batch.truncated).nonzero()
+        if slots.size or self._any_result:
+            self.results = np.zeros(self.results.shape, self.results.dtype)
+        if slots.size:
             fates = self.batch.states["fate"][slots, agents]
             self.results[slots, agents] = self.world.results(fates)
-        self._any_result = ended.size > 0
+        self._any_result = slots.size > 0
 
     def fault(self) -> GenerationError:
         """Say in which slot no level could be made."""
