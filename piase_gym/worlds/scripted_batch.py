@@ -112,7 +112,8 @@ class BatchScripts:
         Args:
             batch: The batch.
             which: The slots.
-            keep: Whether rewards, flags and events stay those of the last episodes' last steps.
+            keep: Whether rewards, flags, events and outcomes stay those of the last episodes' last
+                steps.
         """
         shown = []
         for number, run in enumerate(self.runs):
@@ -126,7 +127,7 @@ class BatchScripts:
         if not shown:
             return
         slots = shown[0] if len(shown) == 1 else np.concatenate(shown)
-        names = ("rewards", "terminated", "truncated", "events")
+        names = ("rewards", "terminated", "truncated", "events", "outcomes")
         kept = {name: getattr(batch, name)[slots] for name in names if keep}
         self._world.reset_batch(batch, slots, SHOW)
         for name, values in kept.items():
@@ -166,10 +167,9 @@ class BatchScripts:
         return int(np.count_nonzero(states["over"]))
 
     @property
-    def told(self) -> NDArray[np.int64]:
-        """The environments in which agents were told something in the last step."""
-        found = [any_agent(told).nonzero()[0] for told in self._told]
-        return np.concatenate(found) if found else np.zeros(0, np.int64)
+    def told(self) -> list[tuple[int, int]]:
+        """Who was told something in the last step: environments and agents."""
+        return [(slot, agent) for told in self._told for slot, agent in np.argwhere(told).tolist()]
 
     def _carry_out(self, batch: Batch, number: int, changes: Changes) -> NDArray[np.bool_]:
         """Show what agents were told, and take up changed settings; return what must be shown."""
