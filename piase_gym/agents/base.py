@@ -184,9 +184,11 @@ class Agent(ABC):
     Attributes:
         waits: Whether it spends its time waiting for something outside, such as a model; then many
             episodes are played at once.
+        of_scenario: Whether a scenario brings it along, so that nobody has chosen it.
     """
 
     waits = False
+    of_scenario = False
 
     def __init__(self, agent_id: str = "agent_0") -> None:
         """Name the agent; the environment that it joins renames it."""

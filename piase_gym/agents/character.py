@@ -23,6 +23,8 @@ class CharacterAgent(Agent):
         character: Who it is.
     """
 
+    of_scenario = True
+
     def __init__(self, character: Character) -> None:
         """Begin before the first episode."""
         super().__init__(character.agent_id)

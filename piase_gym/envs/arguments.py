@@ -11,7 +11,7 @@ from piase_gym.core.config import WorldConfig
 from piase_gym.core.documents import OwnEnvironment
 from piase_gym.envs.partners import Partners, agent_number, read_partners
 from piase_gym.envs.runner import EpisodeRunner
-from piase_gym.errors import AgentError, ConfigError, ScenarioError, UnsupportedError
+from piase_gym.errors import AgentError, ConfigError, ScenarioError
 from piase_gym.names import look_up
 from piase_gym.registry import TaskSpec, WorldSpec, load, make_config
 
@@ -98,17 +98,13 @@ def partners_around(
     return chosen
 
 
-def refuse_characters(scenario: Scenario | None) -> None:
-    """Refuse a scenario with simulated people where many environments are stepped at once.
+def characters_of(scenario: Scenario | None) -> dict[str, Agent]:
+    """Return those who play the simulated people of a scenario, new ones, by agent."""
+    if scenario is None or not scenario.head.characters:
+        return {}
+    from piase_gym.agents.character import CharacterAgent
 
-    Raises:
-        UnsupportedError: If it has any.
-    """
-    if scenario is not None and scenario.head.characters:
-        raise UnsupportedError(
-            f"scenario {scenario.name!r} has characters, who play in single environments alone; "
-            "use parallel_env or gymnasium.make"
-        )
+    return {person.agent_id: CharacterAgent(person) for person in scenario.head.characters}
 
 
 def build_runner(
@@ -147,12 +143,11 @@ def build_focal_runner(
     config = found.config
     names = config.names(config.fixed_envelope().agents)
     focal = names[0 if agent is None else agent_number(names, agent)]
-    people = [] if found.scenario is None else found.scenario.head.characters
     seats = partners_around(names, found.task, partners, focal)
     named = read_partners(partners)
-    for character in people:  # nobody plays them by default
-        if character.agent_id not in named:
-            seats.pop(character.agent_id, None)
+    for name in characters_of(found.scenario):  # nobody plays them by default
+        if name not in named:
+            seats.pop(name, None)
     return _drive(found, seats)
 
 
@@ -161,10 +156,7 @@ def _drive(found: Resolved, partners: Partners | None) -> EpisodeRunner:
 
     Characters of the scenario are partners, unless somebody else plays them.
     """
-    if found.scenario is not None and found.scenario.head.characters:
-        from piase_gym.agents.character import CharacterAgent
-
-        people = {c.agent_id: CharacterAgent(c) for c in found.scenario.head.characters}
+    if people := characters_of(found.scenario):
         partners = {**people, **read_partners(partners)}
     spec = found.spec
     make = load(spec.world, spec)

@@ -20,7 +20,7 @@ from piase_gym.core.interrupts import whole
 from piase_gym.core.rng import check_seed, fresh_seed, spread_seeds
 from piase_gym.core.world import SNAPSHOT_SCHEMA, Facts, StepResult
 from piase_gym.envs.actions import any_out_of_range, to_indices
-from piase_gym.envs.arguments import Name, refuse_characters, resolve
+from piase_gym.envs.arguments import Name, characters_of, resolve
 from piase_gym.envs.batch_checks import (
     Hints,
     check_num_envs,
@@ -46,6 +46,7 @@ from piase_gym.errors import (
 from piase_gym.registry import load
 from piase_gym.worlds.array_world import ArrayWorld
 from piase_gym.worlds.batch_arrays import bytes_of, packed
+from piase_gym.worlds.scripted_batch import BatchScripts
 
 AUTORESET = {"disabled": 0, "next_step": 1, "same_step": 2}
 """How kernels know the modes of autoreset."""
@@ -206,7 +207,8 @@ class BatchEnv:
             raise ResetNeededError("call reset() before the first step")
         acts = self._take(actions)
         if not self._everybody:
-            self._asker.ask(acts, self.batch, self.at)
+            for slot, agent, words in self._asker.ask(acts, self.batch, self.at):
+                self.give_hint(slot, agent, words)
         watched = self.events.active or self.admits is not None
         if watched or self._mode == AUTORESET["same_step"]:
             with whole:
@@ -218,8 +220,7 @@ class BatchEnv:
         if found < 0:
             raise self._stray(acts)
         if self._hints and self.batch.scripts is not None:
-            for slot in self.batch.scripts.told.tolist():
-                self._hints.pop(slot, None)
+            self._take_words(self.batch.scripts)
         if found > 0:
             raise self.fault()
         batch = self.batch
@@ -230,6 +231,13 @@ class BatchEnv:
             self._pick(batch.truncated),
             self._infos(stepped=True),
         )
+
+    def _take_words(self, scripts: BatchScripts) -> None:
+        """Let the words of scripts take the place of hints, for those who were told some."""
+        for slot, agent in scripts.told:
+            run = scripts.of(self.batch.states, slot)
+            if slot in self._hints and run is not None:
+                self._hints[slot][1][agent] = run.hints(slot)[agent]
 
     def _take(self, actions: Any) -> NDArray[np.int32]:
         """Check the actions, before anything changes, and put them in their places.
@@ -353,14 +361,13 @@ class BatchEnv:
 
     def _note_results(self) -> None:
         """Keep how episodes ended in a step that was just taken, before others begin."""
-        ended = np.flatnonzero(self.batch.terminated | self.batch.truncated)
-        if ended.size or self._any_result:
-            self.results = np.zeros_like(self.results)
-        if ended.size:
-            slots, agents = np.divmod(ended, self.results.shape[1])
+        slots, agents = (self.batch.terminated | self.batch.truncated).nonzero()
+        if slots.size or self._any_result:
+            self.results = np.zeros(self.results.shape, self.results.dtype)
+        if slots.size:
             fates = self.batch.states["fate"][slots, agents]
             self.results[slots, agents] = self.world.results(fates)
-        self._any_result = ended.size > 0
+        self._any_result = slots.size > 0
 
     def fault(self) -> GenerationError:
         """Say in which slot no level could be made."""
@@ -635,8 +642,10 @@ class BatchEnv:
         hints = {str(slot): list(entry) for slot, entry in self._hints.items()}
         raw = base64.b64encode(packed(self.batch.states).tobytes()).decode()
         scripts = self.batch.scripts
-        more = {} if scripts is None else {"scripts": scripts.get_state()}
+        more: dict[str, Any] = {} if scripts is None else {"scripts": scripts.get_state()}
         ready = self.ready.tolist()
+        if partners := self._asker.get_state():
+            more["partners"] = partners
         return {**self._label(), "ready": ready, "states": raw, "hints": hints, **more}
 
     def restore(self, snapshot: Mapping[str, Any]) -> None:
@@ -649,8 +658,10 @@ class BatchEnv:
         kind = packed(self.batch.states[:0]).dtype
         states, ready, hints = read_snapshot(snapshot, self._label(), kind)
         check_snapshot(self.world, states, hints, self.batch.tables)
+        partners = self._asker.read_state(snapshot.get("partners"))
         if self.batch.scripts is not None:
             self.batch.scripts.set_state(snapshot.get("scripts"))
+        self._asker.take_state(partners)
         self.batch.states[...] = states
         self.ready[...], self._all_ready = ready, bool(np.all(ready))
         self._hints = hints
@@ -704,7 +715,8 @@ def batch_env(
         configs: Further configs (fields that differ from the first); slots take them through
             `BatchEnv.reconfigure`.
         autoreset: ``"next_step"`` (the step after an episode's last one resets and ignores the
-            actions), ``"same_step"`` or ``"disabled"``. An episode ends with its last agent.
+            actions), ``"same_step"`` or ``"disabled"``. An episode ends with its last agent, or
+            where all others are characters of the scenario with the caller's only one.
         copy: ``False`` returns the arrays that the next step overwrites.
         infos: ``"full"``, ``"mask"`` (``action_mask`` alone) or ``"none"``; beside them, what
             ``"same_step"`` tells of last observations.
@@ -725,16 +737,19 @@ def batch_env(
         ((3, 2), [0, 1, 2])
     """
     checked, spec, _, chosen, _ = resolve(name, scenario, envelope, config)
-    refuse_characters(chosen)
     world = load(spec.world, spec)(checked)
     if not isinstance(world, ArrayWorld) or not world.capabilities.batched:
         raise UnsupportedError(f"{spec.name} has no batched kernel; use parallel_env")
     further = [world.config.changed(fields) for fields in configs]
+    people = characters_of(chosen)
+    seats = {**people, **read_partners(partners)}
+    alone = [k for k, agent in enumerate(world.agents) if agent not in seats]
     return BatchEnv(
         world,
         num_envs,
         configs=[world.config, *further],
-        partners=partners,
+        partners=seats,
+        focal=alone[0] if people and len(alone) == 1 else -1,
         autoreset=autoreset,
         copy=copy,
         infos=infos,

@@ -19,7 +19,7 @@ from piase_gym.core.models import ActionCommand
 from piase_gym.core.rng import StreamId, stream_keys
 from piase_gym.core.world import Act, World, check_box, check_index
 from piase_gym.envs.actions import any_out_of_range, to_indices
-from piase_gym.errors import ActionError, AgentError, ConfigError
+from piase_gym.errors import ActionError, AgentError, ConfigError, SnapshotError
 
 if TYPE_CHECKING:  # it loads numba
     from piase_gym.worlds.array_world import ArrayWorld, Batch
@@ -143,6 +143,8 @@ class BatchPartners:
             if not agent.acts_in_batches
         }
         for number in self._loops:
+            if self.agents[number].of_scenario:
+                continue
             warnings.warn(
                 f"{type(self.agents[number]).__name__} has no act_batch and is asked once an "
                 "environment",
@@ -152,15 +154,18 @@ class BatchPartners:
 
     def ask(
         self, acts: NDArray[np.int32], batch: Batch, at: Callable[[int], World[Any, Any]]
-    ) -> None:
+    ) -> list[tuple[int, str, str]]:
         """Fill in what the partners do.
 
         Args:
             acts: Indices of commands, shape (envs, agents of the world); changed in place.
             batch: What there is now.
             at: Returns a world in the state of one environment.
+
+        Returns:
+            What they tell others beside it: environment, agent, words.
         """
-        states = batch.states
+        states, told = batch.states, list[tuple[int, str, str]]()
         steps = states["t"].astype(np.int64)
         for number, agent in self.agents.items():
             seeds = stream_keys(states["seed"], StreamId.PARTNER + number)
@@ -170,12 +175,43 @@ class BatchPartners:
                 acts[:, number] = self._checked(number, agent, agent.act_batch(percept))
                 continue
             acts[:, number] = self._noop
-            for slot in np.flatnonzero(states["alive"][:, number]).tolist():
+            playing = (states["alive"][:, number] != 0) & (states["over"] == 0)
+            for slot in playing.nonzero()[0].tolist():
                 single, step, agent = at(slot), int(steps[slot]), self._loops[number][slot]
                 if step == 0:
                     agent.reset(int(seeds[slot]))
                 agent.perceive(Percept(single, number, step))
                 acts[slot, number] = self._index(number, decode_answer(single, number, agent.act()))
+                name = self._world.agents[number]
+                told += [(slot, other, f"{name} says: {words}") for other, words in agent.spoken()]
+        return told
+
+    def get_state(self) -> dict[str, list[dict[str, Any]]]:
+        """Return the states of those who are asked once an environment, by agent."""
+        names = self._world.agents
+        return {names[n]: [agent.get_state() for agent in row] for n, row in self._loops.items()}
+
+    def read_state(self, state: object) -> dict[int, list[Agent]]:
+        """Return agents in the states that `get_state` returned, for `take_state`.
+
+        Raises:
+            SnapshotError: If they do not fit.
+        """
+        found: dict[int, list[Agent]] = {}
+        try:
+            for number, agents in self._loops.items():
+                given = state[self._world.agents[number]]  # type: ignore[index]
+                found[number] = copy.deepcopy(agents)
+                for agent, own in zip(found[number], given, strict=True):
+                    agent.set_state(own)
+        except (KeyError, TypeError, ValueError, AttributeError, IndexError) as error:
+            told = f"the partners' part of this snapshot is damaged: {error!r:.100}"
+            raise SnapshotError(told) from None
+        return found
+
+    def take_state(self, found: dict[int, list[Agent]]) -> None:
+        """Take up what `read_state` returned."""
+        self._loops = found
 
     def _checked(self, number: int, agent: Agent, answers: Any) -> NDArray[Any]:
         """Return what a partner does in every environment.
@@ -210,8 +246,10 @@ class BatchPartners:
             return self._noop  # a language model's answer that could not be read, or did not come
         if isinstance(act, int):
             return act
-        if isinstance(act, Command) and act in world.commands:
-            return world.commands.index(act)
+        if isinstance(act, Command):
+            known = act if act in world.commands else world.check(number, act)
+            if known in world.commands:
+                return world.commands.index(known)
         who = f"{type(self.agents[number]).__name__}, which plays {world.agents[number]},"
         told = (
             act.message

@@ -11,16 +11,17 @@ from gymnasium.vector import AutoresetMode, SyncVectorEnv, VectorEnv
 from gymnasium.vector.utils import batch_space
 from numpy.typing import NDArray
 
+from piase_gym.agents.base import Agent
 from piase_gym.core.commands import RESULTS, Result
 from piase_gym.core.config import larger
 from piase_gym.envs.actions import to_indices
-from piase_gym.envs.arguments import Name, partners_around, refuse_characters, resolve
+from piase_gym.envs.arguments import Name, characters_of, partners_around, resolve
 from piase_gym.envs.base import RENDER_MODES, check_render_mode
 from piase_gym.envs.batch import BatchEnv
 from piase_gym.envs.batch_checks import check_singles
 from piase_gym.envs.live import Modified
 from piase_gym.envs.observations import ObservationStyle
-from piase_gym.envs.partners import Partners, agent_number
+from piase_gym.envs.partners import Partners, agent_number, read_partners
 from piase_gym.envs.single import NO_TIME_LIMIT, GymEnv
 from piase_gym.envs.spec import LimitInSpec
 from piase_gym.errors import ConfigError
@@ -253,11 +254,17 @@ def make_vector(
     if config.get("max_episode_steps") == NO_TIME_LIMIT:
         del config["max_episode_steps"]
     checked, spec, row, chosen, _ = resolve(world, scenario, envelope, config)
-    refuse_characters(chosen)
     made = load(spec.world, spec)(checked)
     number = 0 if agent is None else agent_number(made.agents, agent)
     focal = made.agents[number]
     seats = partners_around(made.agents, row, partners, focal)
+    brought = set(characters_of(chosen)) - {focal, *read_partners(partners)}
+
+    def people() -> dict[str, str | Agent]:
+        """Return who plays, with characters of their own."""
+        new = characters_of(chosen)
+        return {**seats, **{name: new[name] for name in brought}}
+
     batched = made.capabilities.batched and (view, actions) == ("vector", "discrete")
     if not isinstance(made, ArrayWorld) or not batched or not made.opens(made.config, number):
         made.close()
@@ -271,7 +278,7 @@ def make_vector(
                 mask=mask,
                 infos=infos,
                 dtype=dtype,
-                partners=seats,
+                partners=people(),
                 render_mode=render_mode,
             )
 
@@ -279,7 +286,7 @@ def make_vector(
     batch = BatchEnv(
         made,
         num_envs,
-        partners=seats,
+        partners=people(),
         autoreset=MODES[mode],
         focal=number,
         infos="mask" if infos == "none" and mask else infos,

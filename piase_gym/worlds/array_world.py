@@ -236,8 +236,7 @@ class ArrayWorld(World[C, F]):
 
     def results(self, fates: NDArray[np.uint8]) -> NDArray[np.uint8]:
         """Return what values of ``fate`` mean, as places in `RESULTS`."""
-        codes = np.array([RESULTS.index(result) for result in self.result_of], np.uint8)
-        found: NDArray[np.uint8] = codes[fates]
+        found: NDArray[np.uint8] = _places_of(tuple(self.result_of))[fates]
         return found
 
     def state_problem(self, record: Any, table: Any) -> str:
@@ -273,7 +272,8 @@ class ArrayWorld(World[C, F]):
             which: Their numbers.
             what: A constant of `compiled.stepping`.
         """
-        batch.outputs["codes"] = codes_of(self.outcome_of)
+        if batch.codes is None:
+            batch.codes = codes_of(self.outcome_of)
         faults = int(self.kernels.reset(*self._records(batch), batch.outputs, which, what))
         if batch.scripts is not None and what in (BEGIN, NEXT, CONTINUE):
             batch.scripts.begin(batch, which, what == CONTINUE)
@@ -305,7 +305,7 @@ class ArrayWorld(World[C, F]):
             How many environments could not be reset, or ``-1 - i`` if act i is not in the table
             (those of agents that are not in play count too); nothing has changed then.
         """
-        over = np.flatnonzero(batch.states["over"]) if batch.any_over and mode == 1 else None
+        over = batch.states["over"].nonzero()[0] if batch.any_over and mode == 1 else None
         count = int(self.kernels.step(*self._records(batch), batch.outputs, acts, focal))
         if count < 0:
             return count
@@ -313,7 +313,7 @@ class ArrayWorld(World[C, F]):
             count = batch.scripts.after(batch, acts, focal)
         batch.any_over = count > 0
         if mode == 2 and count:
-            return self.renew_batch(batch, np.flatnonzero(batch.states["ended"]))
+            return self.renew_batch(batch, batch.states["ended"].nonzero()[0])
         if over is None or not over.size:
             return 0
         return self.reset_batch(batch, over, NEXT)
@@ -394,9 +394,11 @@ class ArrayWorld(World[C, F]):
 
     def reached(self, states: NDArray[Any], names: Sequence[str]) -> dict[str, NDArray[np.bool_]]:
         """Return who has reached which of some milestones of the world."""
+        bits = {name: self.milestones.index(name) for name in names if name in self.milestones}
+        if not bits:
+            return {}
         marks = states["marks"][:, : len(self.agents)]
-        bits = {name: bit for bit, name in enumerate(self.milestones)}
-        return {name: (marks >> bits[name] & 1) != 0 for name in names if name in bits}
+        return {name: (marks >> bit & 1) != 0 for name, bit in bits.items()}
 
     def action_codes(self, word: str) -> tuple[int, ...]:
         """Return the indices of the commands that are a line, or have a verb."""
@@ -406,10 +408,8 @@ class ArrayWorld(World[C, F]):
 
     def finish(self, states: NDArray[Any], who: NDArray[np.bool_], result: Result) -> None:
         """Give some agents the first fate that has a result, and take them out of play."""
-        fates = range(1, len(self.result_of))
-        fate = next(code for code in fates if self.result_of[code] is result)
-        places = np.nonzero(who)
-        states["fate"][places] = fate
+        places = who.nonzero()
+        states["fate"][places] = self.result_of.index(result, 1)
         states["alive"][places] = 0
 
     def change_settings(self, fields: Mapping[str, Any]) -> None:
@@ -640,6 +640,12 @@ class ArrayWorld(World[C, F]):
     def digest_with(found: str, run: ScriptRun | None, env: int = 0) -> str:
         """Return a digest that also stands for what the script does in an environment."""
         return found if run is None else digest_json([found, run.digest(env)])
+
+
+@functools.cache
+def _places_of(results: tuple[Result, ...]) -> NDArray[np.uint8]:
+    """Return results as places in `RESULTS`; nobody changes the array."""
+    return np.array([RESULTS.index(result) for result in results], np.uint8)
 
 
 @functools.lru_cache(maxsize=64)

@@ -30,6 +30,7 @@ class Batch:
         alive: Who is in play, bool, shape (envs, agents).
         any_over: Whether the episode of some environment may be over.
         outcomes: What became of commands in a step, indices of `OUTCOMES`, uint8, likewise.
+        codes: The outcome of every event, as an index of `OUTCOMES`; known from the first reset on.
         kernel_states: The records as kernels take them; made at the first step.
         scripts: The scripts of the configs, if there are any.
     """
@@ -60,6 +61,7 @@ class Batch:
         self.events = np.zeros((envs, agents), np.uint8)
         self.alive = np.zeros((envs, agents), np.bool_)
         self.outcomes = np.zeros((envs, agents), np.uint8)
+        self.codes: NDArray[np.uint8] | None = None
         self.any_over = False
         self.scripts: BatchScripts | None = None
         self.kernel_states: NDArray[Any] | None = None
@@ -70,6 +72,7 @@ class Batch:
         """Where the arrays lie that kernels write, shape (1,); see `stepping.OUTPUTS`."""
         if self._outputs is None:
             self._outputs = outputs_of(self, self.events.size)
+            self._outputs["codes"] = 0 if self.codes is None else self.codes
         return readable(self._outputs)
 
     def __getstate__(self) -> dict[str, Any]:

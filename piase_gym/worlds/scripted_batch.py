@@ -32,7 +32,6 @@ class BatchScripts:
         runs: The scripts, over all environments.
         run_of: Config number -> number of its script; -1 for none.
         variants: For each script, the config number of each combination of changed settings.
-        told: The environments in which agents were told something in the last step.
         reached: Milestones that scripts noted in the last step, by name: (env, agent).
         happened: Events of the last step: (name, rows of env and agent; -1 is nobody).
     """
@@ -43,10 +42,11 @@ class BatchScripts:
         self.runs: list[ScriptRun] = []
         self.run_of: list[int] = []
         self.variants: list[dict[tuple[int, ...], int]] = []
-        self.told: NDArray[np.int64] = np.zeros(0, np.int64)
+        self._told: list[NDArray[np.bool_]] = []
         self.reached: dict[str, NDArray[np.bool_]] = {}
         self.happened: list[tuple[str, NDArray[np.int64]]] = []
         self._codes: list[NDArray[np.uint8]] = []
+        self._first: list[NDArray[np.uint8] | None] = []
         self._numbers: list[NDArray[np.int32]] = []
         self._shown: tuple[int, str] | None = None
 
@@ -78,7 +78,9 @@ class BatchScripts:
             numbers[key] = variant
         self._numbers.append(numbers)
         words = run.all_words()
-        self._codes.append(np.array([[hash_text(note) for note in row] for row in words]))
+        codes = np.array([[hash_text(note) for note in row] for row in words])
+        self._codes.append(codes)
+        self._first.append(codes[:, 0].ravel() if codes[:, 0].any() else None)
         found = []
         for key in combined[1:]:
             self.run_of.append(len(self.runs) - 1)
@@ -98,7 +100,7 @@ class BatchScripts:
 
     def _playing(self, batch: Batch, number: int) -> NDArray[np.bool_] | None:
         """Return which slots play a script; ``None`` stands for all."""
-        if set(self.run_of) == {number}:
+        if self.run_of.count(number) == len(self.run_of):
             return None
         return np.asarray(np.array(self.run_of)[batch.states["config"]] == number)
 
@@ -110,22 +112,22 @@ class BatchScripts:
         Args:
             batch: The batch.
             which: The slots.
-            keep: Whether rewards, flags and events stay those of the last episodes' last steps.
+            keep: Whether rewards, flags, events and outcomes stay those of the last episodes' last
+                steps.
         """
         shown = []
         for number, run in enumerate(self.runs):
             playing = self._playing(batch, number)
             slots = which if playing is None else which[playing[which]]
             run.begin(slots)
-            first = self._codes[number][:, 0]
-            if slots.size and first.any():
-                hints = batch.states["hint"].reshape(len(batch.states), -1, HINT_CODE)
-                hints[slots, : len(first)] = first
+            first = self._first[number]
+            if first is not None and slots.size:
+                batch.states["hint"][slots, : len(first)] = first
                 shown.append(slots)
         if not shown:
             return
-        slots = np.concatenate(shown)
-        names = ("rewards", "terminated", "truncated", "events")
+        slots = shown[0] if len(shown) == 1 else np.concatenate(shown)
+        names = ("rewards", "terminated", "truncated", "events", "outcomes")
         kept = {name: getattr(batch, name)[slots] for name in names if keep}
         self._world.reset_batch(batch, slots, SHOW)
         for name, values in kept.items():
@@ -134,8 +136,8 @@ class BatchScripts:
     def after(self, batch: Batch, acts: NDArray[Any], focal: int) -> int:
         """Let scripts do their part after a step; return how many episodes are over."""
         world, states = self._world, batch.states
-        told, renewed = [], np.zeros(len(states), np.bool_)
-        self.reached, self.happened = {}, []
+        renewed = np.zeros(len(states), np.bool_)
+        self.reached, self.happened, self._told = {}, [], []
         for number, run in enumerate(self.runs):
             played = batch.events != NONE
             playing = self._playing(batch, number)
@@ -158,12 +160,16 @@ class BatchScripts:
                 self.reached[name] = self.reached.get(name, False) | who
             if np.count_nonzero(changes.ended):
                 self._end(batch, changes.ended, focal)
-            told.append(any_agent(changes.told).nonzero()[0])
-        self.told = told[0] if len(told) == 1 else np.concatenate(told)
+            self._told.append(changes.told)
         (slots,) = renewed.nonzero()
         if slots.size:
             world.reset_batch(batch, slots, REBUILD)
         return int(np.count_nonzero(states["over"]))
+
+    @property
+    def told(self) -> list[tuple[int, int]]:
+        """Who was told something in the last step: environments and agents."""
+        return [(slot, agent) for told in self._told for slot, agent in np.argwhere(told).tolist()]
 
     def _carry_out(self, batch: Batch, number: int, changes: Changes) -> NDArray[np.bool_]:
         """Show what agents were told, and take up changed settings; return what must be shown."""

@@ -11,7 +11,7 @@ import pytest
 
 import piase_gym
 from piase_gym import runs, scenarios
-from piase_gym.errors import ScenarioError, UnsupportedError
+from piase_gym.errors import ScenarioError
 from piase_gym.simulation.simulation import Simulation
 from piase_gym.wrappers import AvtLogger
 
@@ -126,5 +126,3 @@ def test_what_is_wrong_with_characters_is_told(tmp_path: Path) -> None:
     assert ":21:" in told
     assert "lies outside" in told
     assert "no node 'hat'" in told
-    with pytest.raises(UnsupportedError, match="has characters"):
-        piase_gym.batch_env("GridWorld", num_envs=2, scenario="the_ferryman")

@@ -13,11 +13,13 @@ import pytest
 
 import piase_gym
 from piase_gym import scenarios
+from piase_gym.core.commands import Outcome
 from piase_gym.envs.batch import batch_env
 from piase_gym.errors import ConfigError, ScenarioError, SnapshotError
 from tests.helpers.needs import need
 
 UP, DOWN, LEFT, RIGHT, STAY, INTERACT = range(6)
+OUTCOMES = list(Outcome)
 YARD: dict[str, Any] = {
     "initial_state": {
         "width": 8,
@@ -305,6 +307,7 @@ def compare(world: str, scenario: Any, autoreset: str, steps: int, envs: int = 4
                 k = names.index(name)
                 assert rewards[slot, k] == pytest.approx(paid[name], abs=1e-12)
                 assert (terminated[slot, k], truncated[slot, k]) == (ended[name], cut[name])
+                assert OUTCOMES[infos["outcome"][slot, k]] == notes[name]["outcome"]
             won += any(note.get("result") == "won" for note in notes.values())
             over = not env.agents
             last = autoreset == "same_step" and over

@@ -88,7 +88,7 @@ def compile_condition(condition: Any, run: ScriptRun) -> Compiled:
         number = run.milestones.index(condition.milestone)
         return _about(condition, run, lambda: run.states["reached"][:, number] != 0, lasting=True)
     row = COMMON.get(condition.fact) or run.world.observables_of(run.base)[condition.fact]
-    said = Compiled(lambda: _compare(condition, row, run), False)
+    said = Compiled(_comparison(condition, row, run), False)
     if not row.shared:
         said = _about(condition, run, said.holds, lasting=False)
     # Scripts ask the same of a fact again and again: in several events, and round by round.
@@ -115,40 +115,56 @@ def _about(condition: Any, run: ScriptRun, test: Callable[[], Mask], lasting: bo
     return Compiled(lambda: test()[:, one] & run.turn.played[:, one], False)
 
 
-def _compare(condition: models.FactHolds, row: Observable, run: ScriptRun) -> Mask:
-    """Compare a fact with everything that a condition says of it."""
-    values = run.value(condition.fact, condition.of)
-    found = []
+Test = Callable[[NDArray[Any]], Mask]
+
+
+def _comparison(condition: models.FactHolds, row: Observable, run: ScriptRun) -> Callable[[], Mask]:
+    """Return what compares a fact with everything that a condition says of it."""
+    tests: list[Test] = []
     if condition.equals is not None:
-        found.append(_equal(values, condition.equals, row, run, condition.within))
+        tests.append(_equality(condition.equals, row, run, condition.within))
     if condition.one_of is not None:
-        each = [_equal(values, value, row, run, None) for value in condition.one_of]
-        found.append(np.logical_or.reduce(each))
+        each = [_equality(value, row, run, None) for value in condition.one_of]
+        tests.append(lambda values: np.logical_or.reduce([test(values) for test in each]))
     if condition.at_least is not None:
-        found.append(values >= condition.at_least)
+        tests.append(functools.partial(np.less_equal, condition.at_least))
     if condition.at_most is not None:
-        found.append(values <= condition.at_most)
+        tests.append(functools.partial(np.greater_equal, condition.at_most))
     if condition.contains is not None:
         words = condition.contains.casefold()
-        found.append(_each(values, lambda value: words in str(value).casefold()))
-    return found[0] if len(found) == 1 else np.logical_and.reduce(found)
+        tests.append(lambda values: _each(values, lambda value: words in str(value).casefold()))
+    fact, of = condition.fact, condition.of
+    if len(tests) == 1:
+        (only,) = tests
+        return lambda: only(run.value(fact, of))
+
+    def every() -> Mask:
+        values = run.value(fact, of)
+        return np.asarray(np.logical_and.reduce([test(values) for test in tests]))
+
+    return every
 
 
-def _equal(
-    values: NDArray[Any], wanted: Any, row: Observable, run: ScriptRun, within: float | None
-) -> Mask:
-    """Tell where a fact is a value."""
+def _equality(wanted: Any, row: Observable, run: ScriptRun, within: float | None) -> Test:
+    """Return what tells where a fact is a value."""
     if row.name == "action":
-        return _acted(values, wanted, run)
-    if row.kind == "place" and values.dtype != object:
-        parts = [values[..., axis] - part for axis, part in enumerate(wanted)]
-        apart: NDArray[Any] = functools.reduce(np.add, [part * part for part in parts])
-        return np.asarray(apart <= (0 if within is None else within * within))
+        return lambda values: _acted(values, wanted, run)
+    if row.kind == "place":
+        return lambda values: _near(values, wanted, within)
     if row.codes is not None:
-        return np.asarray(values == row.codes[wanted])
+        return functools.partial(np.equal, row.codes[wanted])
     if row.kind == "things":
-        return _each(values, lambda value: wanted in value)
-    return np.asarray(values == wanted)
+        return lambda values: _each(values, lambda value: wanted in value)
+    return lambda values: np.asarray(values == wanted)
+
+
+def _near(values: NDArray[Any], wanted: Any, within: float | None) -> Mask:
+    """Tell which places are one, or within so far of it."""
+    if values.dtype == object:
+        return np.asarray(values == wanted)
+    parts = [values[..., axis] - part for axis, part in enumerate(wanted)]
+    apart: NDArray[Any] = functools.reduce(np.add, [part * part for part in parts])
+    return np.asarray(apart <= (0 if within is None else within * within))
 
 
 def _each(values: NDArray[Any], test: Callable[[Any], bool]) -> Mask:

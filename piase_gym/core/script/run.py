@@ -26,6 +26,7 @@ from piase_gym.core.script.conditions import (
     count_agents,
 )
 from piase_gym.core.script.observables import COMMON
+from piase_gym.core.script.responses import STIRRING, Due, Respond, prepare
 from piase_gym.core.script.turn import Changes, Mask, Scripted, Turn
 from piase_gym.errors import SnapshotError
 
@@ -54,10 +55,36 @@ def record(script: models.Script, agents: int, milestones: int) -> np.dtype[Any]
     )
 
 
-class _CompiledScript(NamedTuple):
-    """The conditions of events, of winning and of losing."""
+class _Event(NamedTuple):
+    """An event, ready to happen: what it asks and does, and its part of the states.
 
-    events: list[Compiled]
+    Attributes:
+        condition: When it happens.
+        on: When it happens as to the condition; see `models.Event`.
+        nth: Only every so many-th time counts.
+        most: How often an episode.
+        responses: What it does.
+        stirs: Whether other events may happen in the same step because of it.
+        held: For whom the condition held in the last step.
+        fired: How often it has happened.
+        counts: How often it was due.
+    """
+
+    condition: Compiled
+    on: str
+    nth: int
+    most: float
+    responses: tuple[Respond, ...]
+    stirs: bool
+    held: Mask
+    fired: NDArray[Any]
+    counts: NDArray[Any]
+
+
+class _CompiledScript(NamedTuple):
+    """The events, and the conditions of winning and of losing."""
+
+    events: list[_Event]
     wins: Compiled | None
     losses: Compiled | None
 
@@ -82,9 +109,10 @@ class ScriptRun:
         self.milestones = tuple(dict.fromkeys([*script.milestones, *told]))
         self.flags = tuple(dict.fromkeys([*script.flags, *asked]))
         self.states = Columns(count, record(script, len(self.agents), len(self.milestones)))
-        self._messages = script.responses(models.Message)
+        self.messages = script.responses(models.Message)
         self.changes = script.responses(models.ChangeSetting)
         self._goals = {goal.agent_id: goal for goal in script.goals}
+        self._has_tasks, self._settings = script.tasks, script.settings
         self.names = tuple(e.name or f"event_{k + 1}" for k, e in enumerate(script.events))
         self._compiled: _CompiledScript | None = None
         self._cache: dict[Any, NDArray[Any]] = {}
@@ -104,11 +132,26 @@ class ScriptRun:
         if self._compiled is None:
             script = self.script
             self._compiled = _CompiledScript(
-                [compile_condition(event.when, self) for event in script.events],
+                [self._prepared(number, event) for number, event in enumerate(script.events)],
                 self._ends(script.win_conditions, script.win_logic, "win_conditions"),
                 self._ends(script.lose_conditions, "any", "lose_conditions"),
             )
         return self._compiled
+
+    def _prepared(self, number: int, event: models.Event) -> _Event:
+        """Return an event with what is worked out once."""
+        states = self.states
+        return _Event(
+            condition=compile_condition(event.when, self),
+            on=event.on,
+            nth=event.count,
+            most=event.most,
+            responses=tuple(prepare(response, self) for response in event.response),
+            stirs=any(isinstance(response, STIRRING) for response in event.response),
+            held=states["held"][:, number].view(np.bool_),
+            fired=states["fired"][:, number],
+            counts=states["counts"][:, number],
+        )
 
     def _ends(self, conditions: Sequence[Any], logic: str, own: str) -> Compiled | None:
         """Return what tells who has won, or lost: by the common conditions or by one's own."""
@@ -189,7 +232,7 @@ class ScriptRun:
         """Return what an agent reads: its goal, and the last message."""
         goal = self._goals.get(self.agents[agent])
         told = [f"Goal: {goal.words}"] if goal is not None and goal.words else []
-        told += [self._messages[note - 1].content] if note else []
+        told += [self.messages[note - 1].content] if note else []
         return " ".join(told)[:MAX_HINT] or None
 
     def hints(self, env: int = 0) -> list[str | None]:
@@ -199,13 +242,13 @@ class ScriptRun:
 
     def all_words(self) -> list[list[str | None]]:
         """Return what every agent reads at the start, and after each message."""
-        notes = range(len(self._messages) + 1)
+        notes = range(len(self.messages) + 1)
         return [[self.words(agent, note) for note in notes] for agent in range(len(self.agents))]
 
     def settings(self, env: int = 0) -> dict[str, Any]:
         """Return the fields of the config that have changed, with their values."""
         chosen = self.states["settings"][env].tolist()
-        pairs = zip(self.script.settings, chosen, strict=True)
+        pairs = zip(self._settings, chosen, strict=True)
         return {name: self.changes[k - 1].value for name, k in pairs if k}
 
     def measures(self, agent: int, env: int = 0) -> dict[str, float]:
@@ -223,21 +266,22 @@ class ScriptRun:
         self.turn, states = turn, self.states
         self._cache.clear()
         envs = any_agent(turn.played)
-        states["t"] += envs
-        none = np.zeros_like(turn.played)
-        touched, ended, settings = (np.zeros(len(states), np.bool_) for _ in range(3))
-        changes = Changes(none, touched, ended, settings)
+        steps = states["t"]
+        steps += envs
+        touched, ended, settings = np.zeros((3, len(states)), np.bool_)
+        changes = Changes(np.zeros(turn.played.shape, np.bool_), touched, ended, settings)
         self._note_milestones(turn.milestones)
         self._shape(turn)
-        states["reward"] = turn.rewards
-        states["returns"] += turn.rewards
+        reward, returns = states["reward"], states["returns"]
+        reward[...] = turn.rewards
+        returns += turn.rewards
         rounds = 0
         while rounds < MOST_ROUNDS and self._happen(rounds == 0, changes):
             rounds += 1
         self._judge(changes)
         if changes.any:
-            states["returns"] += turn.rewards - states["reward"]
-            states["reward"] = turn.rewards
+            returns += turn.rewards - reward
+            reward[...] = turn.rewards
         return changes
 
     def _note_milestones(self, reached: Mapping[str, Mask]) -> None:
@@ -284,125 +328,59 @@ class ScriptRun:
 
     def _happen(self, first: bool, changes: Changes) -> bool:
         """Let the events happen that are due; tell whether they may set off others."""
-        again = False
-        for number, event in enumerate(self.script.events):
-            compiled = self.compiled.events[number]
-            now = compiled.holds() & self.turn.played
-            held = self.states["held"][:, number]
-            was = held.view(np.bool_)
-            if event.on == "becomes":
-                due = now & ~was
+        again, played = False, self.turn.played
+        for number, event in enumerate(self.compiled.events):
+            now = event.condition.holds() & played
+            if event.on == "holds":
+                due = now if first else None
+            elif event.on == "becomes":
+                due = now & ~event.held
             else:
-                due = now if event.on == "holds" else was & ~now & self.turn.played
-            held[...] = now
-            if (first or event.on != "holds") and np.count_nonzero(due):
-                again |= self._set_off(number, event, due, compiled.own, changes)
+                due = event.held & ~now & played
+            event.held[...] = now
+            if due is not None and np.count_nonzero(due):
+                again |= self._set_off(number, event, due, changes)
         return again
 
-    def _set_off(
-        self, number: int, event: models.Event, due: Mask, own: bool, changes: Changes
-    ) -> bool:
+    def _set_off(self, number: int, event: _Event, due: Mask, changes: Changes) -> bool:
         """Count what is due, and respond as often as is allowed; tell whether that stirs others."""
-        fired, most = self.states["fired"][:, number], event.most
-        if event.count > 1:
-            counts = self.states["counts"][:, number]
+        fired, own, limited = event.fired, event.condition.own, event.most < models.WITHOUT_LIMIT
+        if event.nth > 1:
+            counts = event.counts
             counts += due
-            due = due & (counts % event.count == 0)
-        if own and most < models.WITHOUT_LIMIT:  # the subjects cause it one after the other
-            due = due & (fired[:, None] + np.cumsum(due, 1) <= most)
-        total = count_agents(due) if own else any_agent(due) & (fired < most)
+            due = due & (counts % event.nth == 0)
+        total: NDArray[Any]
+        times: NDArray[Any]
+        if own:
+            if limited:  # the subjects cause it one after the other
+                due = due & (fired[:, None] + np.cumsum(due, 1) <= event.most)
+            total = count_agents(due)
+        else:
+            total = any_agent(due)
+            if limited:
+                total &= fired < event.most
         (envs,) = total.nonzero()
         if not envs.size:
             return False
         fired += total
-        total = total[envs, None].astype(np.int64)
-        rows = np.full((len(envs), 2), -1)
+        played = self.turn.played[envs]
         if own:
             times = due[envs].astype(np.int64)
             row, agent = times.nonzero()
             rows = np.stack([envs[row], agent], 1)
         else:  # it happens once, whomever it is about
-            times = total * self.turn.played[envs]
-            rows[:, 0] = envs
+            times, rows = played, np.empty((len(envs), 2), np.int64)
+            rows[:, 0], rows[:, 1] = envs, -1
         changes.happened.append((number, rows))
-        for response in event.response:
-            self._respond(response, envs, times, total, changes)
-        return any(isinstance(r, _STIRRING) for r in event.response)
+        found = Due(envs, times, total, played, self.agents)
+        for respond in event.responses:
+            respond(found, changes)
+        return event.stirs
 
-    def _whom(self, name: str | None, times: Any, total: Any, played: Mask) -> Any:
-        """Return how often a response is for each agent, shape (envs of it, agents).
-
-        Args:
-            name: Whom the response names.
-            times: How often each agent caused it; of what nobody caused, it is once for all.
-            total: How often it happened, shape (envs of it, 1).
-            played: Who took part in the step.
-        """
-        if name is None:
-            return times
-        if name == "all":
-            return total * played
-        if name == "others":
-            return np.maximum(total - times, 0) * played
-        return total * [[agent == name for agent in self.agents]]
-
-    def _respond(
-        self, response: Any, envs: NDArray[np.int64], times: Any, total: Any, changes: Changes
+    def change_world(
+        self, change: Any, response: Any, envs: NDArray[np.int64], changes: Changes
     ) -> None:
-        """Carry out one response in the environments where an event has happened."""
-        if isinstance(response, models.ChangeSetting):
-            place = self.script.settings.index(response.setting)
-            self.states["settings"][envs, place] = self.changes.index(response) + 1
-            changes.settings[envs] = True
-        elif isinstance(response, models.SpawnObject | models.RemoveObject):
-            self._change_world(response, envs, changes)
-        else:
-            played = self.turn.played[envs]
-            whom = self._whom(response.agent_id, times, total, played)
-            if isinstance(response, models.GiveReward):
-                self.turn.rewards[envs] += response.amount * whom * played
-            elif isinstance(response, models.AddMetric):
-                number = self.script.metrics.index(response.metric)
-                self.states["metrics"][envs, number] += response.amount * whom
-            else:
-                row, agents = whom.nonzero()
-                self._tell(response, envs[row], agents, changes)
-
-    def _tell(
-        self,
-        response: Any,
-        envs: NDArray[np.int64],
-        agents: NDArray[np.int64],
-        changes: Changes,
-    ) -> None:
-        """Carry out a response that is the same however often it is due: one a pair."""
-        if isinstance(response, models.Message):
-            self.states["note"][envs, agents] = self._messages.index(response) + 1
-            changes.told[envs, agents] = True
-        elif isinstance(response, models.SetFlag):
-            self.states["flags"][envs, self.flags.index(response.flag_name), agents] = (
-                response.value
-            )
-        elif isinstance(response, models.LogMilestone):
-            self._log(response.milestone_name, envs, agents, changes)
-        else:
-            who = np.zeros_like(self.turn.played)
-            who[envs, agents] = True
-            self._finish(who & self.playing, Result(response.result), changes)
-
-    def _log(
-        self, name: str, envs: NDArray[np.int64], agents: NDArray[np.int64], changes: Changes
-    ) -> None:
-        """Note a milestone of agents that have not reached it before."""
-        number = self.milestones.index(name)
-        new = self.states["reached"][envs, number, agents] == 0
-        self.states["reached"][envs, number, agents] = 1
-        found = changes.reached.setdefault(name, np.zeros_like(self.turn.played))
-        found[envs[new], agents[new]] = True
-
-    def _change_world(self, response: Any, envs: NDArray[np.int64], changes: Changes) -> None:
         """Let something appear or vanish."""
-        change = self.world.spawn if isinstance(response, models.SpawnObject) else self.world.remove
         change(self.turn.states, envs, response.object, response.place)
         changes.touched[envs] = True
         for key in [key for key in self._cache if key[0] not in COMMON]:
@@ -420,18 +398,18 @@ class ScriptRun:
                 turn.rewards += script.win_reward * won
                 for name, goal in self._goals.items():
                     turn.rewards += goal.reward * won * [[name == agent for agent in self.agents]]
-                self._finish(won, Result.WON, changes)
+                self.finish(won, Result.WON, changes)
         if losses is not None:
             lost = losses.holds() & turn.played & ~turn.terminated
             if lost.any():
                 turn.rewards += script.lose_reward * lost
-                self._finish(lost, Result.LOST, changes)
-        if np.count_nonzero(turn.truncated) and script.tasks:
+                self.finish(lost, Result.LOST, changes)
+        if self._has_tasks and np.count_nonzero(turn.truncated):
             self.world.finish(turn.states, turn.truncated & turn.played, Result.LOST)
 
-    def _finish(self, who: Mask, result: Result, changes: Changes) -> None:
+    def finish(self, who: Mask, result: Result, changes: Changes) -> None:
         """End the episode of some agents by the rules of the script."""
-        if who.any():
+        if np.count_nonzero(who):
             self.world.finish(self.turn.states, who, result)
             self.turn.terminated |= who
             self.turn.truncated &= ~who
@@ -450,7 +428,7 @@ class ScriptRun:
 
     def state_without(self, changes: Container[str]) -> dict[str, Any]:
         """Return what `get_state` does, as if the script had not changed some settings."""
-        names, state = self.script.settings, self.get_state()
+        names, state = self._settings, self.get_state()
         kept = zip(names, state["settings"], strict=True)
         return {**state, "settings": [0 if name in changes else k for name, k in kept]}
 
@@ -473,15 +451,11 @@ class ScriptRun:
                 row[name] = given
         except (KeyError, TypeError, ValueError, OverflowError) as error:
             raise SnapshotError(f"the script's part of this snapshot is damaged: {error}") from None
-        limits = {"settings": len(self.changes), "note": len(self._messages)}
+        limits = {"settings": len(self.changes), "note": len(self.messages)}
         for name, most in limits.items():
             if row[name].size and not 0 <= row[name].min() <= row[name].max() <= most:
                 raise SnapshotError(f"{name!r} of a script's state must be in 0..{most}")
         self.states[env] = row
-
-
-_STIRRING = models.SetFlag, models.LogMilestone, models.SpawnObject, models.RemoveObject
-"""Responses after which other conditions may hold in the same step."""
 
 
 def all_conditions(script: models.Script) -> list[Any]:
