@@ -124,6 +124,34 @@ def test_a_problem_id_is_always_the_same_home() -> None:
     assert env.reset(seed=1)[0] == env.reset(seed=2)[0]
 
 
+def test_receptacles_are_where_their_locations_say() -> None:
+    for seed in range(3):
+        game = generate(HouseholdConfig(), seed).game
+        there = [(r, place) for place, rows in enumerate(game.at) for r in rows]
+        assert sorted(there) == [(r, p) for r, p in enumerate(game.places_of) if p >= 0]
+
+
+def test_a_twin_differs_in_what_the_agent_cannot_know() -> None:
+    world = Household(HouseholdConfig(agents=2, **SMALL))
+    world.reset(3)
+    alone = Household(HouseholdConfig(**SMALL))
+    alone.reset(3)
+    for one in (world, alone):
+        other = one.twin(0)
+        assert other is not None
+        assert other.state_of.contents != one.state_of.contents
+        assert other.text(other.facts(0)) == one.text(one.facts(0))
+    # Who has looked into everything cannot be surprised by what lies where.
+    for one in (world, alone):
+        lids, state = [lid for lid, _ in one.state_of.seen[0]], one.state_of
+        state.seen[0] = [(lid, things) for lid, things in zip(lids, state.contents, strict=True)]
+    assert alone.twin(0) is None
+    other = world.twin(0)
+    assert other is not None
+    assert other.state_of.contents == world.state_of.contents
+    assert other.hints != world.hints
+
+
 def test_two_agents_cannot_take_one_thing() -> None:
     world = Household(HouseholdConfig(agents=2, tasks=("pick",), **SMALL))
     world.reset(3)
