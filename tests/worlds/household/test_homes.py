@@ -12,6 +12,7 @@ import pytest
 import piase_gym
 from piase_gym.errors import ConfigError, GenerationError
 from piase_gym.worlds.household.config import HouseholdConfig
+from piase_gym.worlds.household.levels.files import read_game
 from piase_gym.worlds.household.levels.generator import HELD_OUT, generate
 from piase_gym.worlds.household.levels.words import OBJECTS, TASKS
 from piase_gym.worlds.household.players.oracle import HouseholdOracle
@@ -20,6 +21,7 @@ from piase_gym.worlds.household.players.scripted import HouseholdSearch, underst
 from piase_gym.worlds.household.rules.commands import perform
 from piase_gym.worlds.household.rules.legality import legal_entries
 from piase_gym.worlds.household.world import Household
+from tests.worlds.household.helpers import PROBLEM, data
 
 SMALL = {"receptacles": 5, "objects": 5}
 
@@ -125,8 +127,12 @@ def test_a_problem_id_is_always_the_same_home() -> None:
 
 
 def test_receptacles_are_where_their_locations_say() -> None:
-    for seed in range(3):
-        game = generate(HouseholdConfig(), seed).game
+    # In files the first location may have receptacles too; those of generated homes never have.
+    moved = PROBLEM.replace("(receptacleAtLocation Desk_bar_1 loc_bar_1)",
+                            "(receptacleAtLocation Desk_bar_1 loc_bar_0)")  # fmt: skip
+    of_file = read_game(data(problem=moved)).game
+    assert [of_file.receptacles[k] for k in of_file.at[0]] == ["desk 1"]
+    for game in (of_file, *(generate(HouseholdConfig(), seed).game for seed in range(3))):
         there = [(r, place) for place, rows in enumerate(game.at) for r in rows]
         assert sorted(there) == [(r, p) for r, p in enumerate(game.places_of) if p >= 0]
 
