@@ -5,6 +5,7 @@ from __future__ import annotations
 import weakref
 from typing import Any
 
+import numpy as np
 import pytest
 
 import piase_gym
@@ -31,6 +32,24 @@ def test_what_a_kernel_writes_into_lives_until_it_has_written(
     monkeypatch.setattr(world, "kernels", kernels._replace(reset_one=reset))
     assert world.make_level(world.new_single(world.config), 0) == 0
     assert calls == [True]
+
+
+@pytest.mark.parametrize("name", ["GridWorld", "SocialDilemma", "ObjectSearch", "WordCraft"])
+def test_hints_are_in_vectors_until_the_next_episode(name: str) -> None:
+    """Kernels write what follows from the facts, in batches too."""
+    env = piase_gym.parallel_env(name, agents=2)
+    batch = piase_gym.batch_env(name, num_envs=1, agents=2)
+    for seed in (1, 2):
+        env.reset(seed=seed)
+        seen = [batch.reset(seed=seed)[0][0].copy()]
+        hinted = [env.world.vector(env.facts(agent)) for agent in env.agents]
+        assert np.array_equal(seen[0], hinted)
+        env.give_hint("agent_1", "look")
+        batch.give_hint(0, "agent_1", "look")
+        told = env.world.vector(env.facts("agent_1"))
+        assert not np.array_equal(told, hinted[1])
+        assert np.array_equal(env.world.vectors()[1], told)
+        assert np.array_equal(batch.batch.obs[0, 1], told)
 
 
 def test_milestones_are_told_of_the_step_that_reached_them_and_of_no_other() -> None:

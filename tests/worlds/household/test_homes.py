@@ -12,6 +12,7 @@ import pytest
 import piase_gym
 from piase_gym.errors import ConfigError, GenerationError
 from piase_gym.worlds.household.config import HouseholdConfig
+from piase_gym.worlds.household.levels.files import read_game
 from piase_gym.worlds.household.levels.generator import HELD_OUT, generate
 from piase_gym.worlds.household.levels.words import OBJECTS, TASKS
 from piase_gym.worlds.household.players.oracle import HouseholdOracle
@@ -20,6 +21,7 @@ from piase_gym.worlds.household.players.scripted import HouseholdSearch, underst
 from piase_gym.worlds.household.rules.commands import perform
 from piase_gym.worlds.household.rules.legality import legal_entries
 from piase_gym.worlds.household.world import Household
+from tests.worlds.household.helpers import PROBLEM, data
 
 SMALL = {"receptacles": 5, "objects": 5}
 
@@ -122,6 +124,38 @@ def test_what_no_home_can_have_is_refused() -> None:
 def test_a_problem_id_is_always_the_same_home() -> None:
     env = piase_gym.parallel_env("Household", problem_id=7, view="text")
     assert env.reset(seed=1)[0] == env.reset(seed=2)[0]
+
+
+def test_receptacles_are_where_their_locations_say() -> None:
+    # In files the first location may have receptacles too; those of generated homes never have.
+    moved = PROBLEM.replace("(receptacleAtLocation Desk_bar_1 loc_bar_1)",
+                            "(receptacleAtLocation Desk_bar_1 loc_bar_0)")  # fmt: skip
+    of_file = read_game(data(problem=moved)).game
+    assert [of_file.receptacles[k] for k in of_file.at[0]] == ["desk 1"]
+    for game in (of_file, *(generate(HouseholdConfig(), seed).game for seed in range(3))):
+        there = [(r, place) for place, rows in enumerate(game.at) for r in rows]
+        assert sorted(there) == [(r, p) for r, p in enumerate(game.places_of) if p >= 0]
+
+
+def test_a_twin_differs_in_what_the_agent_cannot_know() -> None:
+    world = Household(HouseholdConfig(agents=2, **SMALL))
+    world.reset(3)
+    alone = Household(HouseholdConfig(**SMALL))
+    alone.reset(3)
+    for one in (world, alone):
+        other = one.twin(0)
+        assert other is not None
+        assert other.state_of.contents != one.state_of.contents
+        assert other.text(other.facts(0)) == one.text(one.facts(0))
+    # Who has looked into everything cannot be surprised by what lies where.
+    for one in (world, alone):
+        lids, state = [lid for lid, _ in one.state_of.seen[0]], one.state_of
+        state.seen[0] = [(lid, things) for lid, things in zip(lids, state.contents, strict=True)]
+    assert alone.twin(0) is None
+    other = world.twin(0)
+    assert other is not None
+    assert other.state_of.contents == world.state_of.contents
+    assert other.hints != world.hints
 
 
 def test_two_agents_cannot_take_one_thing() -> None:

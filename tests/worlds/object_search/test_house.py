@@ -13,6 +13,7 @@ import piase_gym
 from piase_gym.core.rng import Stream
 from piase_gym.worlds.object_search.codes import ACTIONS, HEIGHT, VERBS
 from piase_gym.worlds.object_search.config import ObjectSearchConfig
+from piase_gym.worlds.object_search.observe.text import parse
 from piase_gym.worlds.object_search.world import ObjectSearch
 from tests.worlds.object_search.reference import WAYS, House
 
@@ -262,7 +263,9 @@ def test_what_the_team_has_found_is_shown_only_where_the_config_says_so() -> Non
         found = tuple(names[i] for i in sorted(bits(world.states[0]["found"])))
         assert world.facts(0).found == found
         told = ", ".join(f"a{'n' * (name[0] in 'aeiou')} {name}" for name in found) or "nothing"
-        assert f"The team has found {told}." in world.text(world.facts(0))
+        text = world.to_text(world.facts(0), world.config)
+        assert f"The team has found {told}." in text
+        assert parse(text, world.config) == world.facts(0)
     assert made(3).facts(0).found is None
 
 

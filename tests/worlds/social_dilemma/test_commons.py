@@ -165,6 +165,19 @@ def test_commons_conform(fields: dict[str, Any]) -> None:
     assert testing.check_world("SocialDilemma", **fields).ok
 
 
+@pytest.mark.parametrize("game", ["harvest", "cleanup"])
+def test_who_is_out_is_nowhere_until_it_is_back(game: str) -> None:
+    """Scripts see it: a time-out that ends with the next step is still one."""
+    env = piase_gym.parallel_env("SocialDilemma", game=game, agents=3)
+    env.reset(seed=0)
+    states = env.world.states
+    places = [[int(x), int(y)] for x, y in zip(states["x"][0], states["y"][0], strict=True)]
+    states["out"][0, :3] = 1, 0, 25
+    found = env.world.observe("position", states, None)
+    assert found.tolist() == [[[-1, -1], places[1], [-1, -1]]]
+    assert env.world.observe("out", states, None).tolist() == [[1, 0, 25]]
+
+
 def test_a_patch_that_is_emptied_stays_bare() -> None:
     fields = {"game": "harvest", "patches": 1, "width": 9, "height": 9, "agents": 2}
     env = piase_gym.parallel_env("SocialDilemma", regrowth=(0, 1, 1, 1), **fields)

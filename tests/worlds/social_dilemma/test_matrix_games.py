@@ -14,7 +14,7 @@ import piase_gym
 from piase_gym import testing
 from piase_gym.core.rng import Stream
 from piase_gym.errors import ActionError, ConfigError, EnvelopeError, SnapshotError
-from piase_gym.worlds.social_dilemma.games import BIMATRICES, MATRIX_GAMES
+from piase_gym.worlds.social_dilemma.games import BIMATRICES, MATRIX_GAMES, in_32_bits
 from tests.worlds.social_dilemma.reference_matrix_games import SlowGame
 
 CASES: list[dict[str, Any]] = [
@@ -185,6 +185,13 @@ def test_bad_input_is_explained(fields: dict[str, Any], words: str) -> None:
     with pytest.raises(ConfigError, match=words) as caught:
         piase_gym.parallel_env("SocialDilemma", **fields)
     assert len(str(caught.value)) < 700
+
+
+def test_chances_are_numbers_of_32_bits() -> None:
+    chances = (0.0, 2**-33, 2**-32, 0.25, 0.5, 1.0 - 2**-32, 1.0)
+    assert [in_32_bits(chance) for chance in chances] == [
+        *(0, 0, 1, 2**30, 2**31, 2**32 - 1, 2**32 - 1)
+    ]
 
 
 def test_payoffs_can_be_arrays_and_own_payoffs_of_a_symmetric_game() -> None:

@@ -3,22 +3,29 @@
 from __future__ import annotations
 
 import contextlib
+import json
 import re
 import sqlite3
 from collections import Counter
 from collections.abc import Iterator, Sequence
+from pathlib import Path
 from typing import Any
 
 import pytest
 
+from piase_gym.core.digest import digest_json
+from piase_gym.core.jsonable import jsonable
 from piase_gym.errors import ConfigError, GenerationError
 from piase_gym.worlds.sql_query.config import SqlQueryConfig
+from piase_gym.worlds.sql_query.levels.dataset import Database
 from piase_gym.worlds.sql_query.levels.domains import DOMAINS, VARIANTS, build
 from piase_gym.worlds.sql_query.levels.questions import KINDS, LEVELS, WRITING, Question, make
 from piase_gym.worlds.sql_query.rules.hardness import hardness
 from piase_gym.worlds.sql_query.world import SqlQuery
 
 Row = dict[str, Any]
+GOLDEN = Path(__file__).with_name("golden_questions.json")
+"""What `drawn` returned; ``python -m tests.worlds.sql_query.test_questions`` writes it anew."""
 
 
 def key(**fields: Any) -> dict[str, Any]:
@@ -292,6 +299,35 @@ def test_there_are_six_domains_with_content_of_their_own() -> None:
         assert sum(len(table.references) for table in schema) == 2
 
 
+def contents(database: Database) -> list[Any]:
+    """Return the declarations and rows of all tables."""
+    with contextlib.closing(sqlite3.connect(":memory:")) as connection:
+        connection.deserialize(database.image)
+        tables = connection.execute("SELECT name, sql FROM sqlite_master ORDER BY name").fetchall()
+        rows = [connection.execute(f"SELECT * FROM {name}").fetchall() for name, _ in tables]
+    return [tables, rows]
+
+
+def drawn() -> dict[str, str]:
+    """Return digests of databases of each domain, and of questions of each kind and level."""
+    found = {}
+    for domain in sorted(DOMAINS):
+        made = [build(domain, variant, 3, 7, 30) for variant in range(3)]
+        found[domain] = digest_json(jsonable([contents(one.database) for one in made]))
+    for kind in KINDS:
+        fields = key(kinds=(kind,), writes=float(kind in WRITING))
+        found[kind] = digest_json(jsonable([make(fields, number).task for number in range(6)]))
+    for level in LEVELS:
+        fields = key(difficulty=level)
+        found[f"level {level}"] = digest_json(jsonable([make(fields, n).task for n in range(12)]))
+    return found
+
+
+def test_the_question_of_a_number_stays_what_it_was() -> None:
+    """Logs and scores name questions by their numbers: who changes one raises versions."""
+    assert drawn() == json.loads(GOLDEN.read_text("utf-8"))
+
+
 def test_questions_follow_from_their_number() -> None:
     fields = key(hardness=("medium", "extra"), domains=("farm", "league"))
     one, again = ([make(fields, number).task for number in range(40)] for _ in range(2))
@@ -324,3 +360,7 @@ def test_what_cannot_be_made_is_refused() -> None:
         SqlQueryConfig(server="sqlite://")
     with pytest.raises(ConfigError, match="is no folder"):
         SqlQueryConfig(dataset="/no/such/folder")
+
+
+if __name__ == "__main__":
+    GOLDEN.write_text(json.dumps(drawn(), indent=1) + "\n", "utf-8")

@@ -425,7 +425,7 @@ def test_columns_are_read_back_whatever_they_are(called: str, kind: str, key: bo
             feedback=None,
             tables=(Table("player", (column, Column("name", "TEXT", False)), links),),
         )
-        assert parse(text_of(facts), SqlQueryConfig()) == facts
+        assert parse(text_of(facts), SqlQueryConfig(agents=2)) == facts
 
 
 def test_no_text_is_longer_than_its_bound() -> None:
