@@ -139,6 +139,33 @@ def test_tries_are_as_far_apart_as_the_server_asks_but_not_endlessly(
     assert "answered 429: busy after 4 tries" in found.message
 
 
+OFTEN, ONCE, FINAL = "often", "once a step", "once an episode"
+
+
+@pytest.mark.parametrize(
+    ("code", "tried"),
+    [
+        *((code, OFTEN) for code in (408, 409, 425, 429, 500, 503, 599)),
+        *((code, ONCE) for code in (400, 402, 405, 407, 410, 422, 424, 426, 499)),
+        *((code, FINAL) for code in (301, 307, 401, 403, 404)),
+    ],
+)
+def test_only_what_may_pass_is_tried_again(
+    code: int, tried: str, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(client.time, "sleep", lambda _: None)
+    with ModelServer([Say("so it is", status=code)]) as server:
+        found, agent = asked(server, retries=2, attempts=1)
+        first = len(server.requests)
+        agent.act()
+        second = len(server.requests) - first
+    assert (first, second) == {OFTEN: (3, 3), ONCE: (1, 1), FINAL: (1, 0)}[tried]
+    assert isinstance(found, InvalidAction)
+    assert found.outcome == (Outcome.TIMEOUT if tried == OFTEN else Outcome.REFUSED)
+    told = f"refused the key ({code})" if code in (401, 403) else f"answered {code}: "
+    assert told in found.message
+
+
 # -- keys ---------------------------------------------------------------------------------
 
 

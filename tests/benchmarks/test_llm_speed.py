@@ -33,3 +33,22 @@ def test_a_client_is_asked_what_an_episodes_model_is_told() -> None:
     assert {messages[0]["role"] for messages in asked} == {"system"}
     assert [len(messages) for messages in asked[:3]] == [2, 4, 6]  # each has the last ones in it
     assert asked[1][2] == {"role": "assistant", "content": STAY}
+
+
+def test_everything_is_measured_and_told(monkeypatch: pytest.MonkeyPatch) -> None:
+    for name, value in {"EPISODES": 3, "STEPS": 2, "DELAY": 0.01}.items():
+        monkeypatch.setattr(llm, name, value)
+    monkeypatch.setattr(llm, "TASKS", ((TASK, STAY), ("piase/GridWorld-DoorKey-6x6-v*", STAY)))
+    found = llm.measure_all(rounds=1, decisions=2)
+    kinds = ("line", "yaml", "json")
+    names = ("GridWorld-Empty-5x5", "GridWorld-DoorKey-6x6")
+    assert list(found["costs"]) == [f"{name}, {kind}" for name in names for kind in kinds]
+    ours, bare = found["rates"]["ours"][0], found["rates"]["bare"][0]
+    assert found["ratio"] == ours / bare
+    shown = {name: part.markdown() for name, part in llm.sections(found).items()}
+    for name, cost in found["costs"].items():
+        assert f"| {name} | {cost:.2f} |" in shown["cost"]
+    assert f"| 3 episodes at once | {ours:.0f} |" in shown["rate"]
+    assert f"| the client alone, 3 threads | {bare:.0f} |" in shown["rate"]
+    assert "after 10 ms, so 300 a second is the most" in shown["rate"]
+    assert found["machine"] in shown["rate"]

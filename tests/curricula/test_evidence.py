@@ -5,6 +5,7 @@ from __future__ import annotations
 import json
 import re
 from pathlib import Path
+from typing import Any
 
 import numpy as np
 import pytest
@@ -18,7 +19,7 @@ from piase_gym.benchmarks.studies.jobs import read_lines
 from piase_gym.curricula.directors import Randomisation
 from piase_gym.errors import ConfigError, StorageError
 from piase_gym.training.curriculum_run import PPO, import_ppo, make_curriculum_env
-from tests.paths import DOCS
+from tests.paths import DOCS, ROOT
 
 WHOLE = (DOCS / "evidence_curricula.md").read_text("utf-8")
 PAGE, RESULTS = WHOLE.split("## Results\n")
@@ -96,6 +97,24 @@ def test_who_does_nothing_wins_no_test_and_who_does_anything_some() -> None:
     assert not train.examine_slots(lazy, config, seeds).any()
     chance = train.examine_slots(legal, config, seeds)
     assert 0 < chance.sum() < len(seeds)
+
+
+def test_the_command_goes_on_with_the_results_that_ship(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    asked: list[Any] = []
+    monkeypatch.setattr(train, "do_all", lambda *given: asked.append(given))
+    train.main(["--only", "dse/rooms", "--workers", "1"])
+    train.main(["--smoke", "--out", str(tmp_path / "x.jsonl")])
+    (every, perform, out, told, workers, ray), (small, _, other, *_) = asked
+    assert out.samefile(ROOT / "benchmarks" / "studies" / "measured" / "evidence_curricula.jsonl")
+    assert {(job.arm, job.target) for job in every} == {("dse", "rooms")}
+    assert (len(every), perform, workers, ray) == (10, train.perform, 1, None)
+    assert other == tmp_path / "x.jsonl"
+    assert small == train.jobs(train.SMOKE)
+    line = {"arm": "dse", "target": "rooms", "seed": 3, "steps": 500_000, "success": 0.125}
+    words = "dse on rooms, seed 3: 12.5% on held-out seeds, 500,000 steps, 88 CPU-seconds"
+    assert told({**line, "cpu_seconds": {"training": 87.6}}) == words
 
 
 def test_mistakes_are_sentences(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:

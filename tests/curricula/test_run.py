@@ -202,19 +202,27 @@ def test_what_is_no_learning_path_is_refused(tmp_path: Path) -> None:
         read_paths(tmp_path / "plain.jsonl")
 
 
-def test_an_open_attempt_is_that_of_the_last_row_that_tells_it(tmp_path: Path) -> None:
+def test_the_rows_of_a_run_say_when_and_what_is_open(tmp_path: Path) -> None:
     def row(steps: int, **more: Any) -> dict[str, Any]:
         episodes = {"1": (steps, 1), "2": (3, 0)}
         entry = {"order": 2, "attempt": 2, "outcome": "", "episodes": episodes, **more}
         return {"steps": steps, "won": 0.5, "agents": {"agent_0": {"decided_at": [], **entry}}}
 
     progress = AgentProgress("agent_0", "c", current_step_order=2, step_attempts={2: 2})
-    ProgressStore(tmp_path / "progress.json").save({"agent_0": progress})
+    with pytest.raises(ProgressError, match=r"has no progress.json; give the folder"):
+        read_paths(tmp_path)
+    store = ProgressStore(tmp_path / "progress.json")
+    store.save({"agent_0": progress})
     (learning_path,) = read_paths(tmp_path)
     assert (learning_path.under_way, learning_path.stretches) == (UnderWay(2, 2), [])
+    made = [Decision("agent_0", "c", 1, "Walk", n, "PROCEED", None, "") for n in (1, 2, 3)]
+    progress.decisions += made
+    store.save({"agent_0": progress})
+    (learning_path,) = read_paths(tmp_path)
+    assert [move.at for move in learning_path.moves] == [0] * 3
     told = {"step": 2, "attempt": 2, "ended": 1, "wanted": 4, "begun": 3}
     more: list[dict[str, Any]] = [
-        {"under_way": {**told, "ended": 0}, "uncounted": 2, "names": {"1": "Walk"}},
+        {"under_way": {**told, "ended": 0}, "uncounted": 2, "decided_at": [4, 9]},
         {"under_way": told, "uncounted": 5, "names": {"2": "Run"}, "director": "spaced"},
         {"under_way": None},
     ]
@@ -223,6 +231,7 @@ def test_an_open_attempt_is_that_of_the_last_row_that_tells_it(tmp_path: Path) -
     for place in (tmp_path, tmp_path / "path.jsonl"):
         (learning_path,) = read_paths(place)
         assert learning_path.under_way == UnderWay(**told)
+        assert [move.at for move in learning_path.moves] == [4, 9, 30]  # one is not in the rows yet
         assert learning_path.stretches == [
             EpisodeCountsAt(steps, {1: steps, 2: 3}, {1: 1, 2: 0}) for steps in (10, 20, 30)
         ]

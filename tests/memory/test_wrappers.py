@@ -2,18 +2,23 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from typing import Any
 
 import gymnasium
 import numpy as np
 import pytest
+from gymnasium import spaces
+from numpy.typing import NDArray
 from pettingzoo import ParallelEnv
 
 import piase_gym
 from piase_gym.errors import AgentError, ConfigError
 from piase_gym.interfaces import PerceptionInterface
 from piase_gym.memory import FaissMemory, HashedEmbedder
+from piase_gym.memory.embedders import CachedEmbedder
 from piase_gym.wrappers import AddMemory, AddSharedMemory, TextEmbedding, TextEmbeddingEnv
+from piase_gym.wrappers.add_to_views import Lines
 from tests.helpers.checkers import parallel_api_test
 
 pytest.importorskip("faiss")
@@ -29,6 +34,39 @@ def two(view: str = "both", **config: Any) -> Any:
 def remembered(text: str) -> list[str]:
     """Return what the lines of a text say is remembered."""
     return [line.partition(": ")[2] for line in text.splitlines() if line[:5] == "You r"]
+
+
+class Lengths:
+    """Tells of a text how long it is, in tenths, and the opposite."""
+
+    name, size = "lengths", 2
+
+    def embed(self, texts: Sequence[str]) -> NDArray[np.float32]:
+        found = [[len(text) / 10, -len(text) / 10] for text in texts]
+        return np.array(found, np.float32).reshape(-1, 2)
+
+
+def test_lines_are_their_weights_and_embeddings_at_the_end_of_a_vector() -> None:
+    lines = Lines(3, CachedEmbedder(Lengths(), 8))
+    space = lines.box(spaces.Box(0, 9, (2,), np.uint8))
+    assert space.dtype == np.float32
+    assert space.low.tolist() == [0, 0, *[0, -1, -1] * 3]
+    assert space.high.tolist() == [9, 9, *[1, 1, 1] * 3]
+    seen, told = np.array([4, 5], np.uint8), [("You recall", "abcd", 0.5), ("Also", "a" * 20, 1.5)]
+    added = lines.vector(seen, told)
+    assert added.dtype == np.float32
+    # a weight and an embedding for each line, within their bounds; zeros where there is none
+    assert added.tolist() == pytest.approx([4, 5, 0.5, 0.4, -0.4, 1, 1, -1, 0, 0, 0])
+    assert lines.vector(seen, []).tolist() == [4, 5, *[0] * 9]
+    assert space.contains(added)
+
+
+def test_lines_are_cut_and_never_two_in_a_text() -> None:
+    lines = Lines(2, CachedEmbedder(Lengths(), 8))
+    long = lines.text("You are here.", [("A", "b\nc", 1.0), ("D", "e" * 900, 1.0)])
+    assert long == f"You are here.\nA: b\\u{{a}}c\nD: {'e' * 597}"
+    assert lines.text("You are here.", []) == "You are here."
+    assert lines.text_length == 2 * 601
 
 
 def test_every_step_is_remembered_in_the_words_of_the_document() -> None:

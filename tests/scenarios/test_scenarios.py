@@ -21,7 +21,7 @@ from piase_gym import registry, scenarios
 from piase_gym.cli.scenarios import TEMPLATE
 from piase_gym.errors import MissingExtraError, ScenarioError
 from piase_gym.scenarios.loader import _library
-from piase_gym.scenarios.reading import read_file, read_text
+from piase_gym.scenarios.reading import MOST_LEVELS, MOST_PARTS, read_file, read_text
 from piase_gym.worlds.text_room.players.oracle import TextRoomOracle
 from tests.helpers.needs import need
 from tests.paths import DOCS
@@ -221,6 +221,33 @@ def test_what_is_wrong_in_json_and_where_is_told(
         read_text(text, as_json=True)
     assert str(error.value).startswith(f"<text>:{line}:{column}: ")
     assert str(error.value).endswith(f"this is not JSON: {told}")
+
+
+def test_parts_of_json_stand_where_their_keys_or_entries_do() -> None:
+    text = ' {"a": [1,\n  {"b": "x"}],\n\n   "c" : {}, "d":\n[[2]]}'
+    found = {key: place[1:] for key, place in read_text(text, as_json=True).places.items()}
+    assert found == {
+        (): (1, 2),
+        ("a",): (1, 3),
+        ("a", 0): (1, 9),
+        ("a", 1): (2, 3),
+        ("a", 1, "b"): (2, 4),
+        ("c",): (4, 4),
+        ("d",): (4, 14),
+        ("d", 0): (5, 2),
+        ("d", 0, 0): (5, 3),
+    }
+
+
+@pytest.mark.parametrize("as_json", [False, True])
+def test_files_are_neither_too_deep_nor_too_large(as_json: bool) -> None:
+    deep = ["[" * levels + "1" + "]" * levels for levels in (MOST_LEVELS, MOST_LEVELS + 1)]
+    many = ["[" + "1," * (parts - 2) + "1]" for parts in (MOST_PARTS, MOST_PARTS + 1)]
+    for allowed, refused in (deep, many) if as_json else (deep,):
+        read_text(allowed, as_json=as_json)
+        told = f"nested deeper than {MOST_LEVELS}|more than {MOST_PARTS} parts"
+        with pytest.raises(ScenarioError, match=told):
+            read_text(refused, as_json=as_json)
 
 
 @pytest.mark.parametrize(

@@ -16,12 +16,10 @@ import numpy as np
 
 from piase_gym.benchmarks.evaluation import statistics
 from piase_gym.benchmarks.evaluation.statistics import Interval
-from piase_gym.benchmarks.studies.evidence.train import ARMS, PLAN, TARGETS, Scale, jobs
+from piase_gym.benchmarks.studies.evidence.train import ARMS, OUT, PLAN, TARGETS, Scale, jobs
 from piase_gym.benchmarks.studies.jobs import read_lines
 from piase_gym.core.arithmetic import sum_in_order
 
-FILE = Path(__file__).parents[1] / "measured" / "evidence_curricula.jsonl"
-"""The results that ship."""
 MARGIN = 0.05
 """A difference that counts, of shares, and the least that counts as learnt; see the plan."""
 SOLVED = 0.8
@@ -81,7 +79,7 @@ class Findings:
     strange: int
 
     @classmethod
-    def read(cls, path: Path = FILE, scale: Scale | None = None) -> Findings:
+    def read(cls, path: Path = OUT, scale: Scale | None = None) -> Findings:
         """Read a file of results; one that is missing has none.
 
         Raises:
@@ -191,4 +189,4 @@ class Findings:
 OTHERS = tuple(arm for arm in ARMS if arm != "dse")
 """The arms that `dse` is compared with."""
 
-__all__ = ["FILE", "OTHERS", "TARGETS", "Comparison", "Findings"]
+__all__ = ["OTHERS", "TARGETS", "Comparison", "Findings"]

@@ -19,13 +19,12 @@ from piase_gym.benchmarks.evaluation.plots import COLOURS, new_figure, save_figu
 from piase_gym.benchmarks.evaluation.statistics import Interval
 from piase_gym.benchmarks.evaluation.tables import percent, rounded
 from piase_gym.benchmarks.studies.evidence.findings import (
-    FILE,
     MARGIN,
     OTHERS,
     SOLVED,
     Findings,
 )
-from piase_gym.benchmarks.studies.evidence.train import ARMS, TARGETS, Scale
+from piase_gym.benchmarks.studies.evidence.train import ARMS, OUT, TARGETS, Scale
 from piase_gym.errors import PiaseError
 
 PICTURE = "images/evidence_curricula.png"
@@ -162,7 +161,7 @@ def stored() -> str:
 def main(arguments: Sequence[str] | None = None) -> None:
     """Print the report, and draw the picture."""
     parser = argparse.ArgumentParser(description=str(__doc__).split("\n")[0])
-    parser.add_argument("--results", type=Path, default=FILE, help="the file of results")
+    parser.add_argument("--results", type=Path, default=OUT, help="the file of results")
     parser.add_argument("--picture", type=Path, help="draw the picture into this file")
     options = parser.parse_args(arguments)
     try:
