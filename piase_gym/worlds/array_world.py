@@ -384,6 +384,7 @@ class ArrayWorld(World[C, F]):
             acts=one["acts"][:, :slots],
             outcomes=codes_of(self.outcome_of)[events],
             milestones=self.reached(self.states, run.milestones),
+            entered=self.who_entered(events),
         )
         changes = run.after(turn)
         notes = carry_out(self, run, changes, self._notes(), ended | cut)
@@ -391,6 +392,10 @@ class ArrayWorld(World[C, F]):
         outcomes = [self.outcome_of[event] for event in self._event_view]
         rewards, over = self._reward_view.tolist(), any(terminated) or any(truncated)
         return StepResult(rewards, terminated, truncated, outcomes, over, notes)
+
+    def who_entered(self, events: NDArray[np.uint8]) -> NDArray[np.bool_] | None:
+        """Return who has just entered, by events, or ``None`` if nobody can."""
+        return events == self.entered if self.capabilities.late_join else None
 
     def reached(self, states: NDArray[Any], names: Sequence[str]) -> dict[str, NDArray[np.bool_]]:
         """Return who has reached which of some milestones of the world."""

@@ -152,6 +152,7 @@ class BatchScripts:
                 acts=acts.reshape(played.shape),
                 outcomes=batch.outcomes,
                 milestones=world.reached(states, run.milestones) if run.milestones else {},
+                entered=world.who_entered(batch.events) if run.script.shaping else None,
             )
             changes = run.after(turn)
             renewed |= self._carry_out(batch, number, changes)

@@ -249,6 +249,33 @@ def test_a_reward_is_shaped_by_what_grows() -> None:
     assert [step[1] for step in steps[:3]] == [0, 0.5, -0.5]
 
 
+def test_who_enters_late_is_paid_for_what_grows_from_then_on() -> None:
+    scenario = {
+        "initial_state": {
+            "width": 6,
+            "height": 6,
+            "random_goals": 0,
+            "join_at": [0, 3],
+            "agent_setup": [
+                {"agent_id": "a", "start_pos": [0, 0]},
+                {"agent_id": "b", "start_pos": [3, 3]},
+            ],
+        },
+        "shaping": {"fact": "distance", "of": [5, 5], "weight": -1.0},
+    }
+    env = piase_gym.parallel_env("GridWorld", scenario=scenario)
+    batch = piase_gym.batch_env("GridWorld", num_envs=1, scenario=scenario)
+    env.reset(seed=0)
+    batch.reset(seed=0)
+    paid = []
+    for act in (STAY, STAY, STAY, STAY, DOWN):
+        own = env.step(dict.fromkeys(env.agents, act))[1]
+        paid.append(batch.step(np.full((1, 2), act))[1][0, 1])
+        assert paid[-1] == own.get("b", 0.0)
+    step = env.config.rewards
+    assert paid == pytest.approx([0.0, 0.0, 0.0, step.stay, step.move + 1.0])
+
+
 def test_a_setting_changes_until_the_end_of_the_episode() -> None:
     scenario = corridor(
         lose_conditions=[{"type": "max_steps_reached", "steps": 9}],

@@ -295,6 +295,8 @@ class ScriptRun:
             now = np.broadcast_to(self.value(row.fact, row.of), turn.played.shape)
             last = self.states["potential"][:, number]
             paid = np.where(self.steps > 1, row.weight * (now - last), 0.0)
+            if turn.entered is not None:
+                paid = np.where(turn.entered, 0.0, paid)
             if row.agent_id is not None:
                 paid = paid * [[name == row.agent_id for name in self.agents]]
             turn.rewards += np.where(turn.played, paid, 0.0)

@@ -59,6 +59,7 @@ class Turn:
         acts: What they did: indices, or lines.
         outcomes: What became of it, as places in `Outcome`.
         milestones: What was reached, by name: who.
+        entered: Who has just entered, where somebody can; to them nothing has grown.
     """
 
     states: Any
@@ -69,6 +70,7 @@ class Turn:
     acts: NDArray[Any]
     outcomes: NDArray[Any]
     milestones: Mapping[str, Mask]
+    entered: Mask | None = None
 
 
 @dataclass
