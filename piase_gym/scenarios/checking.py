@@ -81,7 +81,7 @@ def checked_script(
     kind = None
     with contextlib.suppress(MissingExtraError):  # whoever makes the world is told
         kind = load_entry_point(spec.world, spec)
-    if script is not None and kind is not None and (names or config is not None):
+    if script is not None and kind is not None and names:
         for problem in problems(script, kind, config, names):
             start = places.get(problem.path[:2], problem.path[:2])
             key = find(document, (*start, *problem.path[2:]))

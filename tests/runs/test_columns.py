@@ -506,7 +506,9 @@ def test_rows_are_read_while_the_run_goes_on(tmp_path: Path) -> None:
 
 
 @pytest.mark.parametrize("ending", ["arrow", "jsonl"])
-def test_a_run_that_nobody_can_end_any_more_has_all_its_steps(ending: str, tmp_path: Path) -> None:
+def test_a_run_that_nobody_can_end_any_more_has_all_that_happened(
+    ending: str, tmp_path: Path
+) -> None:
     """So it is at the end of a process, where what plays was thrown away and not closed."""
     path = tmp_path / f"run.{ending}"
     env = AvtLogger(grid(), path, level="actions")
@@ -515,10 +517,12 @@ def test_a_run_that_nobody_can_end_any_more_has_all_its_steps(ending: str, tmp_p
     env.reset(seed=0)
     for _ in range(4):
         env.step(np.zeros((5, 3), np.int32))
+    env.unwrapped.give_hint(0, "agent_0", "Go.")
     out.shut()
     out.shut()  # does no harm
     run = runs.read(path)
     assert (max(event["step"] for event in run), run.complete) == (4, False)
+    assert any(event["event_data"].get("message") == "Go." for event in run)
 
 
 @pytest.mark.skipif(not hasattr(os, "fork"), reason="needs processes that fork")

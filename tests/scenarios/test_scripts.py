@@ -636,6 +636,24 @@ CONTRADICTIONS = {
 }
 
 
+@pytest.mark.parametrize(
+    ("setup", "more"), [("", []), ("  agent_setup: [{ agent_id: ann }]\n", ["unknown agent 'bob'"])]
+)
+def test_agents_are_unknown_only_where_it_is_known_who_there_is(
+    setup: str, more: list[str], tmp_path: Path
+) -> None:
+    """A config that is wrong as a whole does not say who there is."""
+    message = "{ type: message_to_agent, agent_id: bob, content: Hello. }"
+    told = wrong(
+        tmp_path,
+        f"scenario_name: Wrong\nenvironment_type: GridWorld\ninitial_state:\n  window: 4\n{setup}"
+        f"events:\n  - when: {{ fact: step, at_least: 1 }}\n    response: {message}\n",
+    )
+    assert len(told) == 1 + len(more)
+    for line, words in zip(told, ["window must be odd, from 3 to 15, not 4", *more], strict=True):
+        assert words in line
+
+
 def test_contradictory_conditions_are_told_with_line_and_column_all_at_once(tmp_path: Path) -> None:
     told = mistakes_of(tmp_path, [*CONTRADICTIONS])
     assert len(told) == len(CONTRADICTIONS)
