@@ -178,6 +178,8 @@ def facts(name: str) -> dict[str, Any]:
                 acts[env.agents[0]] = oracle.act()
         if acts:
             env.step(acts)
+        if step == STEPS // 3:
+            found["midway"] = asked(env.world, others)
     found["after"] = known = asked(env.world, others)
     for number, (verb, *change) in enumerate(CHANGES.get(name, ())):
         getattr(env.world, verb)(getattr(env.world, "states", None), np.zeros(1, np.int64), *change)
