@@ -596,6 +596,18 @@ def test_how_to_answer_is_told_once(answer: str) -> None:
     assert "Answer with one line" in LLMAgent("m", prompt="$instructions").prompt.system(view)
 
 
+@pytest.mark.parametrize("lists", [True, False])
+def test_commands_are_listed_where_the_text_does_not_tell_them(lists: bool) -> None:
+    env = piase_gym.parallel_env("Household", lists_commands=lists, view="text")
+    env.reset(seed=1)
+    with ModelServer(["look"]) as server:
+        agent = LLMAgent("m", server.base_url)
+        agent.perceive(Percept(env.world, 0, 0))
+        agent.act()
+        _, user = server.requests[0]["messages"]
+    assert ("Possible now:" in user["content"]) is not lists
+
+
 def test_what_a_model_is_told(tmp_path: Path) -> None:
     settings: dict[str, Any] = {
         "prompt": "I am $agent of $world.\n$instructions\n$answering",

@@ -142,7 +142,7 @@ class Prompt:
         if memories is not None:
             known = [f"- {quoted(memory)}" for memory in memories]
             parts.append("What you remember of before:\n" + ("\n".join(known) or "nothing"))
-        if self.commands and getattr(percept.facts, "commands", None) is not None:
+        if self.commands and getattr(percept.facts, "commands", None) is None:
             parts.append(self._possible(percept))
         return "\n\n".join(parts), kept
 
