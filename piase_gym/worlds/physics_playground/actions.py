@@ -10,7 +10,8 @@ from typing import Final, Literal, NamedTuple
 
 from piase_gym.core.commands import Command, Param, Verb
 from piase_gym.worlds.channel.config import ChannelEnvelope
-from piase_gym.worlds.channel.symbols import said_with
+from piase_gym.worlds.channel.symbols import message_params, said_with
+from piase_gym.worlds.physics_playground.config import PhysicsEnvelope
 
 WALK: Final = 0.6
 """How much of the full drive `forward` and `back` use; `push` uses all of it."""
@@ -82,9 +83,12 @@ def tell_verb(agents: tuple[str, ...]) -> Verb:
     return Verb("tell", "say something to one agent", (Param("agent_id", choices=agents), words))
 
 
-def grammar_of(said: tuple[Param, ...]) -> tuple[Verb, ...]:
-    """Return the verbs, each with the parameters of what is said with it."""
-    return tuple(replace(verb, params=(*verb.params, *said)) for verb in GRAMMAR)
+@functools.lru_cache(maxsize=64)
+def grammar_of(envelope: PhysicsEnvelope, agents: tuple[str, ...]) -> tuple[Verb, ...]:
+    """Return the verbs, each with the parameters of what is said with it, and those that speak."""
+    said = message_params(envelope, agents)
+    verbs = tuple(replace(verb, params=(*verb.params, *said)) for verb in GRAMMAR)
+    return (*verbs, SAY, tell_verb(agents)) if envelope.messages else verbs
 
 
 @functools.lru_cache(maxsize=64)

@@ -11,12 +11,10 @@ from typing import Any, Final
 import numpy as np
 from numpy.typing import NDArray
 
-from piase_gym.core.commands import Verb
 from piase_gym.core.digest import digest_bytes
 from piase_gym.core.mailbox import Mailbox
 from piase_gym.core.rng import Stream
 from piase_gym.errors import SnapshotError
-from piase_gym.worlds.channel.symbols import message_params
 from piase_gym.worlds.physics_playground.actions import grammar_of
 from piase_gym.worlds.physics_playground.bullet.save_file import inflate
 from piase_gym.worlds.physics_playground.config import PhysicsEnvelope, PhysicsPlaygroundConfig
@@ -72,7 +70,9 @@ def unpack(
         channel.set_state(state["channel"])
         mail.set_state(state["mail"])
         _check(play, poses, config, slots)
-        strides = read_strides(state["strides"], slots, _grammar(config, slots))
+        strides = read_strides(
+            state["strides"], slots, grammar_of(config.fixed_sizes(), config.names(slots))
+        )
     except (KeyError, TypeError, ValueError, ArithmeticError, IndexError, AttributeError) as error:
         raise SnapshotError(f"PhysicsPlayground: the state does not fit: {error}") from None
     return Saved(play, data, joined, poses, channel, strides)
@@ -110,11 +110,6 @@ def _check(
         raise ValueError("poses are of another shape")
     _check_bodies(play, config)
     _check_numbers(play)
-
-
-def _grammar(config: PhysicsPlaygroundConfig, slots: int) -> tuple[Verb, ...]:
-    """Return the verbs of strides, with what can be said with them."""
-    return grammar_of(message_params(config.fixed_sizes(), config.names(slots)))
 
 
 def _check_bodies(play: PlayState, config: PhysicsPlaygroundConfig) -> None:

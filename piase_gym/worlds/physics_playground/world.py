@@ -27,7 +27,6 @@ from piase_gym.worlds.channel.symbols import (
     Earlier,
     Heard,
     heard_before,
-    message_params,
     sayable,
     why_unsayable,
 )
@@ -35,7 +34,7 @@ from piase_gym.worlds.physics_playground import actions, naming, scripting, snap
 from piase_gym.worlds.physics_playground import facts as views
 from piase_gym.worlds.physics_playground import manual as words
 from piase_gym.worlds.physics_playground.bullet.client import Simulation
-from piase_gym.worlds.physics_playground.config import PhysicsPlaygroundConfig
+from piase_gym.worlds.physics_playground.config import PhysicsEnvelope, PhysicsPlaygroundConfig
 from piase_gym.worlds.physics_playground.curriculum import (
     DIFFICULTY_PARAMETERS,
     ELEMENTS,
@@ -200,6 +199,8 @@ class PhysicsPlayground(World[PhysicsPlaygroundConfig, PhysicsFacts]):
     milestones: ClassVar[tuple[str, ...]] = words.MILESTONES
     lasting: ClassVar[bool] = True
 
+    envelope: PhysicsEnvelope
+
     def __init__(self, config: PhysicsPlaygroundConfig) -> None:
         """Fix the spaces; Bullet starts with the first episode."""
         super().__init__(config)
@@ -248,9 +249,7 @@ class PhysicsPlayground(World[PhysicsPlaygroundConfig, PhysicsFacts]):
     @property
     def grammar(self) -> tuple[Verb, ...]:
         """The primitives, ``drive``, and ``say`` if the envelope has room for messages."""
-        sizes = self.config.fixed_sizes()
-        said = (actions.SAY, actions.tell_verb(self.agents)) if sizes.messages else ()
-        return (*actions.grammar_of(message_params(sizes, self.agents)), *said)
+        return actions.grammar_of(self.envelope, self.agents)
 
     @property
     def num_actions(self) -> int:
@@ -260,7 +259,7 @@ class PhysicsPlayground(World[PhysicsPlaygroundConfig, PhysicsFacts]):
     @property
     def _table(self) -> tuple[Command, ...]:
         """What the indices stand for."""
-        return actions.table_of(self.config.indices, self.config.fixed_sizes(), self.agents)
+        return actions.table_of(self.config.indices, self.envelope, self.agents)
 
     @property
     def noop(self) -> Command:
@@ -280,7 +279,7 @@ class PhysicsPlayground(World[PhysicsPlaygroundConfig, PhysicsFacts]):
     @property
     def state_space(self) -> Box:
         """A float64 Box; see `snapshots.state_vector`."""
-        length = snapshots.state_length(self.config.fixed_sizes())
+        length = snapshots.state_length(self.envelope)
         return Box(-1e6, 1e6, (length,), np.float64)
 
     @property
@@ -646,7 +645,7 @@ class PhysicsPlayground(World[PhysicsPlaygroundConfig, PhysicsFacts]):
 
     def masks(self) -> Sequence[NDArray[np.int8]]:
         """Return which primitives are legal."""
-        base, sizes = self._look()[1], self.config.fixed_sizes()
+        base, sizes = self._look()[1], self.envelope
         if not sizes.symbols:
             return list(base.copy())
         may = sayable(self.config, sizes, self.agents)
@@ -661,7 +660,7 @@ class PhysicsPlayground(World[PhysicsPlaygroundConfig, PhysicsFacts]):
 
     def state(self) -> NDArray[np.float64]:
         """Return everything that is a number; see `snapshots.state_vector`."""
-        return snapshots.state_vector(self.play, self.reading, self.config.fixed_sizes())
+        return snapshots.state_vector(self.play, self.reading, self.envelope)
 
     def get_state(self) -> dict[str, Any]:
         """Return Bullet's file, our fields, mail and dice."""
