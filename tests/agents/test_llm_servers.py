@@ -363,7 +363,12 @@ def test_the_server_stays_where_there_is_no_input_and_goes_with_a_pipe(
 ) -> None:
     """It answers what it is told to answer, or else with a command out of the list."""
     words = [sys.executable, "-m", "piase_gym.testing.model_server", *answer]
-    with subprocess.Popen(words, stdin=given, stdout=subprocess.PIPE, text=True) as server:
+
+    def hear_interrupts() -> None:  # which a shell in the background does not
+        signal.signal(signal.SIGINT, signal.SIG_DFL)
+
+    out, begun = subprocess.PIPE, hear_interrupts
+    with subprocess.Popen(words, stdin=given, stdout=out, text=True, preexec_fn=begun) as server:
         assert server.stdout is not None
         url = server.stdout.readline().strip()
         agent = LLMAgent("small", url, retries=0)
