@@ -479,8 +479,9 @@ class Household(TextWorld[HouseholdConfig, HouseholdFacts, HomeState, tuple[Game
         rows = [row.command for row in self.rows(agent)]
 
         def fits(line: str) -> Command | InvalidAction | None:
-            other = len(line) > MAX_LINE or actions.reworded(line.strip()) is not None
-            return None if other else fitting(line, rows, _GOES_BY)
+            turned = actions.reworded(line.strip())  # into the wording of other games, or out of it
+            other = turned is not None and turned.startswith(self.placing)
+            return None if other or len(line) > MAX_LINE else fitting(line, rows, _GOES_BY)
 
         answer = read_answer(reply, (lambda line: isinstance(fits(line), Command),))
         command = answer.command if isinstance(answer, Answer) else None

@@ -109,3 +109,33 @@ def test_a_kind_without_a_number_is_the_first_of_its_kind() -> None:
     kinds = [line for line in env.admissible_commands("agent_0") if line.endswith(" 2")]
     shown, *_ = env.step({"agent_0": kinds[0][:-2]})
     assert shown["agent_0"].startswith(f"Last step: {kinds[0][:-1]}1; ok")
+
+
+@pytest.mark.parametrize("grammar", ["2.1.1", "2.1.3", "both"])
+def test_things_without_numbers_are_put_down(grammar: str) -> None:
+    form = {"view": "text", "actions": "text", "grammar": grammar}
+    env, twin = (piase_gym.gym_env("Household", **form) for _ in range(2))
+    placed = 0
+    for seed in range(12):
+        env.reset(seed=seed)
+        for line in env.expert_plan():
+            if line.startswith(("move", "put")):
+                verb, *rest = (word for word in line.split() if not word.isdigit())
+                before = env.snapshot()
+                for words in (rest, ["the", rest[0], rest[1], "the", *rest[2:]]):
+                    twin.reset(seed=seed)
+                    twin.restore(before)
+                    _, _, _, _, info = twin.step(" ".join([verb, *words]))
+                    assert info["outcome"] == "ok", words
+                    placed += 1
+            env.step(line)
+    assert placed > 20
+
+
+def test_reasons_know_names_without_numbers() -> None:
+    env = piase_gym.gym_env("Household", view="text", actions="text", feedback="explain")
+    env.reset(seed=5)
+    *_, info = env.step("move mug to coffeemachine")
+    places = [place.name for place in env.facts().places]
+    place = next(name for name in places if name.startswith("coffeemachine"))
+    assert info["feedback"] == f"You are not at the {place}; go to it first."

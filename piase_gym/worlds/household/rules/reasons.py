@@ -12,13 +12,13 @@ from piase_gym.worlds.household.facts import Held, Place
 def why_illegal(
     command: Command, places: Sequence[Place], holding: Sequence[Held], line: str
 ) -> str:
-    """Explain a well-formed command that is not legal."""
+    """Explain a well-formed command that is not legal; names may be without their numbers."""
     values: Mapping[str, Any] = command.parameters
     known = {place.name: place for place in places}
     here = [place.name for place in places if place.here]
     held = holding[0].name if holding else None
-    target = str(values.get("receptacle", values.get("target", "")))
-    thing = str(values.get("object", ""))
+    target = _whole(str(values.get("receptacle", values.get("target", ""))), [*here, *known])
+    thing = _whole(str(values.get("object", "")), [part.name for part in holding])
     place = known.get(target)
     if "receptacle" in values and place is None:
         return f"There is no {target} in this home."
@@ -57,3 +57,8 @@ def why_illegal(
         case "tell":
             return f"{values.get('agent_id')} cannot hear you."
     return f"You cannot {line} now."
+
+
+def _whole(name: str, names: Sequence[str]) -> str:
+    """Return the first of some names that a name without a number can stand for, or the name."""
+    return next((n for n in names if name in (n, n.rpartition(" ")[0])), name)
