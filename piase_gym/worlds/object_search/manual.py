@@ -67,8 +67,8 @@ def _rules(config: ObjectSearchConfig) -> str:
         rules.append("Some objects move.")
     if config.channel:
         rules.append(
-            "With each command you can report: all others then read where you are and what you see "
-            "before you act."
+            "With each command you can report: the others then read where you were, and what you "
+            "saw, when you gave it."
         )
         if config.message_range is not None:
             rules.append(f"Reports are heard up to {config.message_range} columns far.")
@@ -95,18 +95,19 @@ _RECALL = (
 )
 _HOUSE = (
     "You fly through a house of {width} columns and {height} rows. Columns count from 0 in the "
-    "west, rows from 0 in the north. Over each column of the floor there are three levels, 0 to 2. "
-    "Walls fill all of them, tall furniture the lower two and low furniture the lowest; no two "
-    "agents are in one cell. You cannot enter a wall, furniture on its levels, or the cell of "
-    "another agent: rise above low furniture, or go around. An object lies on the floor or on top "
-    "of the furniture of its column; you see it if it is at most {sight} columns ahead, in your "
-    "field of view, about 93 degrees wide and 64 high, and nothing hides it. To look up or down "
-    "turns your head by 60 degrees, to tilt it by 45; it is level and upright if nothing else is "
-    "said. What fills a column you also learn from your range finder, on your own level and 45 "
-    "degrees to each side of your heading, wherever you look. Places ahead are told from where "
-    "you stand: 'Walls 2 to 3 ahead, 1 left' is two walls, two and three columns ahead of you and "
-    "one to the left; with no side it is straight ahead, '0 to 1 left' begins there, and 'all "
-    "across' goes as far as you see. "
-    "A column ahead that is not mentioned is bare floor, if no wall, tall furniture or dark column "
-    "is on the line from you to it; else it is dark: you do not know what is there."
+    "west, rows from 0 in the north. Over each column of the floor there are three levels, 0 to "
+    "2. Walls fill all of them, tall furniture the lower two and low furniture the lowest; no two"
+    " agents are in one cell. You cannot enter a wall, furniture on its levels, or the cell of "
+    "another agent: rise above low furniture, or go around. An object lies on the floor or on top"
+    " of the furniture of its column; you see it if it is at most {sight} columns ahead, in your "
+    "field of view, about 93 degrees wide and 64 high, and nothing hides it. So with a level head"
+    " you see the floor only some columns off, the farther the higher you fly: look down to see "
+    "what lies near. Left and right turn you by 90 degrees; looking up or down turns your head by"
+    " 60, and tilting by 45; it is level and upright if nothing else is said. What fills a column"
+    " you also learn from your range finder, on your own level and 45 degrees to each side of "
+    "your heading, wherever you look. Places ahead are told from where you stand: 'Walls 2 to 3 "
+    "ahead, 1 left' is two walls, two and three columns ahead of you and one to the left; with no"
+    " side it is straight ahead, '0 to 1 left' begins there, and 'all across' goes as far as you "
+    "see. A column ahead that is not mentioned is bare floor, if no wall, tall furniture or dark "
+    "column is on the line from you to it; else it is dark: you do not know what is there."
 )
