@@ -10,6 +10,8 @@ from typing import Any
 
 import pytest
 
+pytest.importorskip("pybullet")
+
 import piase_gym
 from piase_gym.core.rng import Stream
 from piase_gym.errors import ScenarioError, SnapshotError
