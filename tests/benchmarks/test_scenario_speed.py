@@ -7,6 +7,9 @@ import re
 
 import pytest
 
+pytest.importorskip("pybullet")
+
+
 from piase_gym.benchmarks.speed import commands, scenarios
 from tests.paths import DOCS
 

@@ -37,6 +37,7 @@ def test_what_is_not_said_is_this() -> None:
         "scriptable": True,
         "spawnable": (),
         "mailboxes": None,
+        "states": None,
         "text_length": 2000,
         "multiline": False,
         "shows_native": False,

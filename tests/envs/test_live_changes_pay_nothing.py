@@ -9,6 +9,9 @@ from typing import Any
 import numpy as np
 import pytest
 
+pytest.importorskip("pybullet")
+
+
 import piase_gym
 from piase_gym import runs
 from piase_gym.wrappers import AvtLogger

@@ -6,6 +6,9 @@ import itertools
 import math
 
 import pytest
+
+pytest.importorskip("pybullet")
+
 from PIL import ImageColor
 
 from piase_gym.registry import make_config, world_spec
