@@ -44,14 +44,13 @@ class Perceiving(Protocol):
 
 
 class Addition(ABC):
-    """One thing that is added to what agents know; it takes note of what they perceive.
+    """One thing that is added to what agents know: what the world keeps itself, or `Notes`.
 
     Attributes:
         field: Its field of `Facts`, and its key in states.
         setting: The field of the config that turns it off.
         prompt: What the prompt says of it, if the world does not say it itself.
         of_all: Whether an agent is shown what others perceive.
-        takes_notes: Whether it keeps anything: others show what the world keeps itself.
         agents: The names of the agents.
     """
 
@@ -59,7 +58,6 @@ class Addition(ABC):
     setting: ClassVar[str]
     prompt: ClassVar[str]
     of_all: ClassVar[bool] = False
-    takes_notes: ClassVar[bool] = True
 
     def __init__(self, agents: Sequence[str]) -> None:
         self.agents = agents
@@ -79,15 +77,6 @@ class Addition(ABC):
     def text_length(self) -> int:
         """How many characters of a text it takes at most."""
 
-    def clear(self) -> None:
-        """Forget everything, as at a reset."""
-
-    def note(self, world: Perceiving, agent: int, facts: Any) -> None:
-        """Take note of what an agent perceives in this step."""
-
-    def pass_step(self) -> None:
-        """Take note that a step has been done."""
-
     @abstractmethod
     def shown(self, world: Perceiving, agent: int) -> Any:
         """Return what an agent is shown now: the value of the field."""
@@ -101,9 +90,26 @@ class Addition(ABC):
     def code(self, view: Any) -> NDArray[np.float64]:
         """Return the numbers of what is shown."""
 
+
+class Notes(Addition):
+    """An addition that keeps what agents have perceived, as a part of the state."""
+
+    @abstractmethod
+    def clear(self) -> None:
+        """Forget everything, as at a reset."""
+
+    @abstractmethod
+    def note(self, world: Perceiving, agent: int, facts: Any) -> None:
+        """Take note of what an agent perceives in this step."""
+
+    def pass_step(self) -> None:
+        """Take note that a step has been done."""
+
+    @abstractmethod
     def get_state(self) -> Any:
         """Return all that is kept, as a JSON-able value."""
 
+    @abstractmethod
     def set_state(self, state: Any) -> None:
         """Take up what `get_state` returned.
 
@@ -169,7 +175,7 @@ class ShowsAdditions:
     def reset(self, seed: int) -> None:
         """Start an episode in which nobody has perceived anything."""
         super().reset(seed)
-        for part in self.additions:
+        for part in self._noting:
             part.clear()
         self._took_part, self._noted = set(), False
 
@@ -183,7 +189,7 @@ class ShowsAdditions:
             tick = super().step(acts)
         finally:
             self._stepping = False
-        for part in self.additions:
+        for part in self._noting:
             part.pass_step()
         self._took_part, self._noted = {i for i, plays in enumerate(alive) if plays}, False
         return tick
@@ -195,9 +201,9 @@ class ShowsAdditions:
         self._noted = False
 
     @property
-    def _noting(self) -> list[Addition]:
+    def _noting(self) -> list[Notes]:
         """The additions that keep something."""
-        return [part for part in self.additions if part.takes_notes]
+        return [part for part in self.additions if isinstance(part, Notes)]
 
     def _keep_up(self) -> None:
         """Take note of what everybody perceives, once a step."""
@@ -301,7 +307,7 @@ class ShowsAdditions:
     def set_state(self, state: Mapping[str, Any]) -> None:
         """Take up what `get_state` returned."""
         found = [part.of(self) for part in self.addition_types]
-        kept = [part for part in found if part.takes_notes]
+        kept = [part for part in found if isinstance(part, Notes)]
         for part in kept:
             if not isinstance(state, Mapping) or part.field not in state:
                 raise SnapshotError(f"{self.name}: the state lacks {part.field!r}")

@@ -24,7 +24,7 @@ from typing import Any, ClassVar, NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
-from piase_gym.core.additions import Addition, Perceiving, split_text
+from piase_gym.core.additions import Notes, Perceiving, split_text
 from piase_gym.core.facts import Remembered
 from piase_gym.core.jsonable import jsonable
 from piase_gym.core.shared_memory import (
@@ -60,7 +60,7 @@ class Several(NamedTuple):
     in_view: Collection[Any]
 
 
-class Recall(Addition):
+class Recall(Notes):
     """What each agent remembers."""
 
     field: ClassVar[str] = "remembered"

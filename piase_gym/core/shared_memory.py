@@ -25,7 +25,7 @@ from typing import Any, ClassVar
 import numpy as np
 from numpy.typing import NDArray
 
-from piase_gym.core.additions import Addition, Perceiving, split_text
+from piase_gym.core.additions import Notes, Perceiving, split_text
 from piase_gym.core.commands import MAX_LINE
 from piase_gym.core.facts import SharedView
 from piase_gym.core.jsonable import jsonable
@@ -268,7 +268,7 @@ def shared_code(view: SharedView, agents: Sequence[str]) -> NDArray[np.float64]:
     return np.concatenate([objects, places.ravel(), counts, letters.ravel()])
 
 
-class SharedMemoryAddition(Addition):
+class SharedMemoryAddition(Notes):
     """The shared memory, as every agent is shown it."""
 
     field: ClassVar[str] = "shared_memory"

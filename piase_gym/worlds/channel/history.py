@@ -43,7 +43,6 @@ class HeardBefore(Addition):
     field: ClassVar[str] = "earlier"
     setting: ClassVar[str] = "message_history=0"
     prompt: ClassVar[str] = ""
-    takes_notes: ClassVar[bool] = False
 
     def __init__(self, agents: Sequence[str], kept: int, longest: int) -> None:
         super().__init__(agents)
