@@ -34,7 +34,7 @@ def manual(config: HouseholdConfig, placing: str, asks: bool) -> Manual:
         "Unseen are those where you have not been, closed those that you have not looked into: "
         "they must be opened first. Only what is where you "
         f"are can be taken or used. {listed}You carry one object at a "
-        f"time, which is named if there is one; {put} puts it down."
+        f"time; your hands are empty if none is named. {put} puts it down."
     ]
     tools = [
         f"a {tool} {verb}s"

@@ -110,10 +110,11 @@ class Household(TextWorld[HouseholdConfig, HouseholdFacts, HomeState, tuple[Game
       the vector; a milestone is paid once.
     - v2: texts are shorter, and open containers say that they are empty.
     - v3: what is near, and follows from the rest, is not listed again; names are written in short.
+    - v4: in generated homes, what lies in a closed receptacle can no longer be used or sliced.
     """
 
     name: ClassVar[str] = "Household"
-    version: ClassVar[int] = 3
+    version: ClassVar[int] = 4
     observables: ClassVar[Mapping[str, Observable]] = scripting.OBSERVABLES
     picture_reveals: ClassVar[bool] = True
     capabilities: ClassVar[Capabilities] = Capabilities(native_text=True, messages=True)
@@ -262,7 +263,9 @@ class Household(TextWorld[HouseholdConfig, HouseholdFacts, HomeState, tuple[Game
             state = self.state_of
             found = []
             if state.status[agent] != "none":
-                found = legal_entries(self.game, state, agent, self.placing, self._asks)
+                found = legal_entries(
+                    self.game, state, agent, self.placing, self._asks, bool(self._paths)
+                )
                 if self._speech[agent]:
                     mine = [r for r in self._speech[agent] if r.two < 0 or self._present(r.two)]
                     found = sorted([*found, *mine])

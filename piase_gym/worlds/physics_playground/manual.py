@@ -144,7 +144,7 @@ def _sides(config: PhysicsPlaygroundConfig) -> str:
 
 
 _INTO_ZONE = (
-    "the way of all objects into the zone, with half of your own to the nearest one outside,"
+    "the way of all objects into the zone, plus half of your own way to the nearest one outside,"
 )
 _WAYS = {
     "reach": "your way to the goal",
