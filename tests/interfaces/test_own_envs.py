@@ -32,8 +32,9 @@ from piase_gym import (
     runs,
     scenarios,
 )
+from piase_gym.core.commands import Command
 from piase_gym.core.documents import is_own, settings_of
-from piase_gym.core.models import Action, Observation
+from piase_gym.core.models import Action, ActionCommand, ActionResult, Observation
 from piase_gym.curricula import DevelopmentalCurriculum
 from piase_gym.envs.parallel import WorldParallelEnv
 from piase_gym.errors import (
@@ -320,6 +321,41 @@ def test_free_text_reaches_the_environment_word_for_word() -> None:
     assert heard == ["  The  Quick FOX.", "Bye."]  # waiting calls nobody
     assert env.agents == []
     assert Simulation(Parrot(), "noop", max_steps=3).run().steps == 3
+
+
+def test_choices_reach_the_environment_as_it_has_named_them() -> None:
+    got: list[Any] = []
+
+    class Switches(Lamps):
+        """A board."""
+
+        def step(self, agent_id: str, action: ActionCommand) -> ActionResult:
+            got.append(action.parameters["to"])
+            return ActionResult(status="success")
+
+        def get_action_space(self, agent_id: str | None = None) -> dict[str, Any]:
+            rows = {"speed": [0.5, 1], "lamp": [True, False], "any": ["off", 2, None]}
+            space = {name: {"parameters": {"to": {"enum": row}}} for name, row in rows.items()}
+            return {**space, "flag": {"parameters": {"to": {"type": "boolean"}}}}
+
+    env = piase_gym.as_parallel(Switches())
+    env.reset(seed=0)
+    for index in range(env.action_space("agent_0").n):
+        env.step({"agent_0": index})
+    listed = [0.5, 1, True, False, "off", 2, None, True, False]
+    assert [(type(value), value) for value in got] == [(type(value), value) for value in listed]
+    got.clear()
+    env = piase_gym.as_parallel(Switches(), actions="text")
+    env.reset(seed=0)
+    lines: list[Any] = ["speed 0.5", "lamp false", "any off", "any null", "flag true"]
+    lines += [Command("lamp", {"to": True})]
+    for line in lines:
+        *_, infos = env.step({"agent_0": line})
+        assert infos["agent_0"]["outcome"] == "ok"
+    assert got == [0.5, False, "off", None, True, True]
+    for line in ("lamp maybe", Command("lamp", {"to": 1})):
+        *_, infos = env.step({"agent_0": line})
+        assert infos["agent_0"]["outcome"] == "unparsable"
 
 
 # -- what worlds enter -----------------------------------------------------------------------------
@@ -654,6 +690,93 @@ def test_own_environments_that_raise_hang_return_wrong_shapes_or_change_their_sp
     assert logged == [reason, reason]
     report = runs.replay(path)
     assert (report.ok, report.complete, report.episodes) == (True, True, 2)
+
+
+def nested() -> Any:
+    """Return a mapping that holds itself."""
+    found: dict[str, Any] = {}
+    found["self"] = found
+    return found
+
+
+@pytest.mark.parametrize(
+    ("shown", "reason"),
+    [
+        (10**400, "wrong_shape"),  # no number that a vector can have
+        (nested(), "wrong_type"),
+        (1j, "wrong_shape"),
+        (np.longdouble(2), None),
+        (np.complex128(2j), "wrong_shape"),
+    ],
+)
+def test_observations_that_nobody_can_read_end_the_episode_with_a_typed_reason(
+    shown: Any, reason: str | None, tmp_path: Path
+) -> None:
+    class View(Tower):
+        def _look(self) -> Observation:
+            return Observation({"text": "A view.", "floor": shown if self.floor > 1 else 0})
+
+    path = tmp_path / "log.jsonl"
+    env = AvtLogger(View({}), path, level="full")
+    env.reset(seed=0)
+    env.step({"agent_0": 0})
+    *_, cut, infos = env.step({"agent_0": 0})
+    assert cut == {"agent_0": reason is not None}
+    assert infos["agent_0"].get("fault", {}).get("reason") == reason
+    env.close()
+    assert runs.validate(path).ok
+    assert runs.replay(path).verdict == "sound"
+
+
+def test_an_answer_of_a_worker_process_that_cannot_be_read_has_a_typed_reason() -> None:
+    class Letter:
+        def __reduce__(self) -> Any:
+            return int, ("no number",)
+
+    class Sealed(Tower):
+        def step(self, action: Action) -> Any:
+            self._observation.structured["letter"] = Letter()
+            return self._observation, 0.0, False, {}
+
+    env = piase_gym.as_parallel(Sealed({}), timeout=20.0)
+    env.reset(seed=0)
+    *_, infos = env.step({"agent_0": 0})
+    assert infos["agent_0"]["fault"]["reason"] == "wrong_type"
+    assert "the answer cannot be read: ValueError" in infos["agent_0"]["fault"]["message"]
+    env.close()
+
+
+def test_a_log_is_whole_where_a_state_cannot_be_told(tmp_path: Path) -> None:
+    class Mute(Lamps):
+        def get_state(self) -> Any:
+            raise RuntimeError("not now")
+
+    path = tmp_path / "log.jsonl"
+    env = AvtLogger(Mute(), path, snapshot_every=1)
+    env.reset(seed=0)
+    env.step({"agent_0": 0})
+    with pytest.raises(UnsupportedError, match="tells no state: RuntimeError: not now"):
+        env.unwrapped.snapshot()
+    env.close()
+    assert runs.validate(path).ok
+    assert runs.replay(path).verdict == "sound"
+
+
+def test_states_may_have_integers_of_any_size_and_texts_of_any_length(tmp_path: Path) -> None:
+    class Rolls(Lamps):
+        """Has a generator of NumPy in its state, as its integers of 128 bits."""
+
+        def get_state(self) -> Any:
+            return {"dice": np.random.PCG64(7).state, "story": "x" * 2_000_000}
+
+    path = tmp_path / "log.jsonl"
+    env = AvtLogger(Rolls(), path)
+    env.reset(seed=0)
+    first = env.unwrapped.digest()
+    env.step({"agent_0": 0})
+    assert env.unwrapped.digest() != first
+    env.close()
+    assert runs.replay(path).verdict == "sound"
 
 
 def test_a_reset_that_fails_ends_the_episode_with_its_first_step(tmp_path: Path) -> None:

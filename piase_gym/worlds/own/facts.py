@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import sys
 from collections.abc import Mapping
 from dataclasses import dataclass, field
 from typing import Any, NamedTuple, NoReturn, Self
@@ -162,11 +163,18 @@ def _numbers(data: Mapping[str, Any], way: Way = ()) -> list[tuple[Way, Any]]:
         here = (*way, str(key))
         if isinstance(value, Mapping):
             found += _numbers(value, here)
-        elif isinstance(value, bool | int | float | np.number | np.bool_) or (
+        elif _is_number(value) or (
             isinstance(value, np.ndarray | list | tuple) and _is_numeric(value)
         ):
             found.append((here, value))
     return found
+
+
+def _is_number(value: Any) -> bool:
+    """Tell whether a value is a number that a vector can have."""
+    if isinstance(value, int):
+        return abs(value) <= sys.float_info.max
+    return isinstance(value, float | np.integer | np.floating | np.bool_)
 
 
 def _is_numeric(value: Any) -> bool:

@@ -2,8 +2,9 @@
 
 from __future__ import annotations
 
+import contextlib
 import copy
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from typing import Any, cast
 
 import numpy as np
@@ -118,7 +119,8 @@ class OwnWorld(World[OwnConfig, OwnFacts]):
             table = tuple(Command(actions.LINE, {"text": line}) for line in dict.fromkeys(offered))
         self.commands = table
         self._lines = {self.write(command): command for command in table}
-        self.layout = Layout.of([shown.data for shown in first.shown.values()])
+        with _readable():
+            self.layout = Layout.of([shown.data for shown in first.shown.values()])
         names = {str(name) for shown in first.shown.values() for name in shown.data}
         self.perception_types = {  # type: ignore[misc]  # as above
             "text": "string",
@@ -210,14 +212,17 @@ class OwnWorld(World[OwnConfig, OwnFacts]):
                 Reason.SPACES_CHANGED,
                 f"its actions were {[v.name for v in self._verbs]}, now they are {names}",
             )
-        for shown in turn.shown.values():
-            self.layout.check(shown.data)
+        read: dict[str, Shown] = {}
+        for name, shown in turn.shown.items():
+            with _readable():
+                self.layout.check(shown.data)
+                read[name] = shown._replace(data=jsonable(shown.data))
             strange = [line for line in shown.available or () if line not in self._lines]
             if strange and not self._free:
                 raise FaultyError(
                     Reason.SPACES_CHANGED, f"{strange[0]!r:.80} is available, but no action of it"
                 )
-        self._turn = turn
+        self._turn = turn._replace(shown=read)
 
     def _fail(self, fault: Fault, shown: Turn | None) -> None:
         """Keep a fault, and show what was shown before it."""
@@ -344,7 +349,7 @@ class OwnWorld(World[OwnConfig, OwnFacts]):
             messages=shown.messages,
             hint=self.hints[agent],
             text=shown.text,
-            data=jsonable(shown.data),
+            data=shown.data,
         )
 
     def vector(self, facts: OwnFacts) -> NDArray[np.float32]:
@@ -443,7 +448,7 @@ class OwnWorld(World[OwnConfig, OwnFacts]):
 
     def check(self, agent: int, command: Command) -> Command | InvalidAction:
         """Check a command that came as data."""
-        return check_command(command, self._grammar)
+        return check_command(actions.in_words(command, self._grammar), self._grammar)
 
     def write(self, command: Command) -> str:
         """Return the line of a command."""
@@ -492,6 +497,8 @@ class OwnWorld(World[OwnConfig, OwnFacts]):
                 f"{self.name} has no get_state and set_state, so there are no snapshots of it"
             )
         try:
+            if self._fault is not None:
+                raise FaultyError(*self._fault)
             inside = self._driver.snapshot()
         except FaultyError as error:
             raise UnsupportedError(f"{self.name} tells no state: {error.fault.message}") from None
@@ -513,8 +520,9 @@ class OwnWorld(World[OwnConfig, OwnFacts]):
         good = len(status) == len(won) == count and sorted(order) == list(range(count))
         if not good or {*status} - {PLAYING, *Result} or type(steps) is not int:
             raise SnapshotError(f"{self.name}: the state does not fit")
-        before = None if self._turn is None else self._driver.snapshot()
+        before = None
         try:
+            before = None if self._turn is None else self._driver.snapshot()
             self._take(self._driver.restore(state["driver"]))
         except FaultyError as error:
             if before is not None:
@@ -578,6 +586,18 @@ RESERVED = frozenset(
     "episode final_info final_obs terminal_observation".split()
 )
 """Infos that environments cannot set: others mean something by them."""
+
+
+@contextlib.contextmanager
+def _readable() -> Iterator[None]:
+    """Take what cannot be read of an observation, such as one that holds itself, for a fault."""
+    try:
+        yield
+    except FaultyError:
+        raise
+    except Exception as error:  # what an observation is made of may raise anything
+        told = f"the observation cannot be read: {type(error).__name__}: {error}"
+        raise FaultyError(Reason.WRONG_TYPE, told) from error
 
 
 def _infos(said: Mapping[str, Any]) -> dict[str, Any]:
