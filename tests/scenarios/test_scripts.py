@@ -439,6 +439,26 @@ def test_runs_of_scripts_are_replayed_bit_for_bit(tmp_path: Path) -> None:
     assert '"events":{"north":["mistrust"]' in text.replace(" ", "")
 
 
+def test_a_scenario_is_a_file_a_dict_or_a_python_object_wherever_a_world_is_named(
+    tmp_path: Path,
+) -> None:
+    given = {
+        "environment_type": "GridWorld",
+        "initial_state": {"width": 5, "height": 2, "start_pos": [0, 0], "random_goals": 0},
+        "win_conditions": [{"fact": "step", "at_least": 3}],
+    }
+    path = tmp_path / "three.json"
+    path.write_text(json.dumps({"scenario_name": "three", **given}), "utf-8")
+    model = scenarios.WorldScenario(scenario_name="three", **given)
+    for scenario in (path, str(path), given, model, scenarios.load(path)):
+        summary = piase_gym.Simulation(scenario, seed=0).run()
+        assert (summary.won, summary.steps) == (True, 3)
+        assert piase_gym.parallel_env(scenario).config.width == 5
+    del given["environment_type"]
+    with pytest.raises(ScenarioError, match="environment_type: this key is missing"):
+        piase_gym.Simulation(given)
+
+
 def test_reset_environment_takes_a_scenario() -> None:
     from piase_gym.interfaces import WorldAbstractEnvironment
 
