@@ -514,6 +514,24 @@ def test_a_scenario_names_it(tmp_path: Path) -> None:
         scenarios.load(path)
 
 
+def test_conditions_of_scenarios_are_about_what_agents_are_shown() -> None:
+    far = {"fact": "number", "of": "place", "at_least": 2}
+    lit = {"fact": "text", "contains": "1 of 3 are lit"}
+    unknown = {"fact": "number", "of": "place.x", "at_most": 99}
+    scenario = {
+        "win_conditions": [{"all": [far, lit]}, unknown],
+        "events": [{"when": far, "response": {"type": "reward", "amount": 7}}],
+    }
+    env = piase_gym.parallel_env("Lamps", scenario=scenario, actions="text")
+    env.reset(seed=0)
+    lines = ("go right", "go right", "light")
+    rewards = [env.step({"agent_0": line})[1]["agent_0"] for line in lines]
+    assert rewards == [0.0, 7.0, 1.0]
+    assert env.world.result(0) == "won"
+    with pytest.raises(ScenarioError, match="no fact 'txt'; did you mean 'text'"):
+        scenarios.load({"world": "Lamps", "win_conditions": [{**lit, "fact": "txt"}]})
+
+
 def test_settings_of_an_abstract_environment_are_loaded() -> None:
     env = piase_gym.parallel_env("Dice", target=7)
     env.reset(seed=0)
@@ -681,15 +699,41 @@ def test_own_environments_that_raise_hang_return_wrong_shapes_or_change_their_sp
         fault = infos["agent_0"]["fault"]
         assert (fault["reason"], ended, cut) == (reason, {"agent_0": False}, {"agent_0": True})
         assert words in fault["message"]
-        assert (rewards["agent_0"], infos["agent_0"]["result"]) == (0.0, "ended")
+        assert (rewards["agent_0"], infos["agent_0"]["result"]) == (0.0, "lost")
         assert shown["agent_0"]["text"] == "You stand on floor 2 of 9."
     env.close()
     assert runs.validate(path).ok
     lines = [json.loads(line)["event_data"] for line in path.read_text("utf-8").splitlines()]
     logged = [line["fault"]["agent_0"]["reason"] for line in lines if "fault" in line]
     assert logged == [reason, reason]
+    assert '"ACHIEVED"' not in path.read_text("utf-8")  # what breaks is no success
     report = runs.replay(path)
     assert (report.ok, report.complete, report.episodes) == (True, True, 2)
+
+
+@pytest.mark.parametrize(
+    ("info", "reward", "result"),
+    [
+        ({"won": False}, 1.0, "lost"),
+        ({"success": True}, -1.0, "won"),
+        ({"result": "drawn"}, 1.0, "drawn"),
+        ({"result": "ended"}, 1.0, "ended"),
+        ({"result": "a pity"}, 1.0, "won"),
+        ({}, 1.0, "won"),
+        ({}, -1.0, "lost"),
+        ({"truncated": True}, 1.0, "lost"),
+    ],
+)
+def test_an_episode_ends_as_the_environment_says_or_else_by_its_last_reward(
+    info: dict[str, Any], reward: float, result: str
+) -> None:
+    class Once(Tower):
+        def step(self, action: Action) -> Any:
+            return self._look(), reward, True, info
+
+    env = piase_gym.as_parallel(Once({}))
+    env.reset(seed=0)
+    assert env.step({"agent_0": 0})[4]["agent_0"]["result"] == result
 
 
 def nested() -> Any:

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import sys
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import Any, NamedTuple, NoReturn, Self
 
@@ -116,7 +116,7 @@ class Layout:
         What it lacks counts as zeros; what it has besides is not in the vector.
         """
         for way, shape in self.shapes.items():
-            value = _at(data, way)
+            value = at(data, way)
             if value is None:
                 continue
             found = next((np.shape(v) for w, v in _numbers(data) if w == way), None)
@@ -139,7 +139,7 @@ class Layout:
         parts: list[Any] = []
         for way, shape in self.shapes.items():
             row = np.zeros(int(np.prod(shape)))
-            value = _at(facts.data, way)
+            value = at(facts.data, way)
             if value is not None:
                 given = np.asarray(value, np.float64).ravel()[: row.size]
                 row[: given.size] = given
@@ -186,7 +186,7 @@ def _is_numeric(value: Any) -> bool:
     return bool(array.size) and array.dtype.kind in "biuf"
 
 
-def _at(data: Any, way: Way) -> Any:
+def at(data: Any, way: Sequence[str]) -> Any:
     """Return what stands at the end of a way, or ``None``."""
     for key in way:
         if not isinstance(data, Mapping) or key not in data:
