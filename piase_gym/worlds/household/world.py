@@ -198,7 +198,7 @@ class Household(TextWorld[HouseholdConfig, HouseholdFacts, HomeState, tuple[Game
 
     @classmethod
     def spawnable_in(cls, config: HouseholdConfig) -> tuple[str, ...] | None:
-        """Return the objects of the home, or those that homes can have; ``None`` for many games."""
+        """Return the objects of the home, or those that homes can have; ``None`` if unknown."""
         known = scripting.names_of(config)
         return None if known is None else tuple(known.accepts)
 

@@ -83,7 +83,11 @@ class RemoteDriver:
         if found is None:
             self.kill()
             raise FaultyError(Reason.DIED, "the process of the environment is gone")
-        answered, value = pickle.loads(found)
+        try:
+            answered, value = pickle.loads(found)
+        except Exception as error:  # what it is made of may raise anything
+            told = f"the answer cannot be read: {type(error).__name__}: {error}"
+            raise FaultyError(Reason.WRONG_TYPE, told) from error
         if not answered:
             raise FaultyError(*Fault(*value))
         return value
