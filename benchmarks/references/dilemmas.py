@@ -34,7 +34,7 @@ from piase_gym.benchmarks.references.learners import (
     tasks,
 )
 from piase_gym.core.files import write_json
-from piase_gym.training.train import TrainSettings, train
+from piase_gym.training.train import TrainSettings, train_to_end
 
 EPISODES, SEEDS = 50, 3
 Values = list[list[float]]
@@ -74,7 +74,7 @@ def measure(folder: Path, name: str, row: Row) -> dict[str, Any] | None:
 def _trained(place: Path, plan: TrainSettings, **changes: Any) -> str:
     """Train, or go on with it; return the policy."""
     settings = TrainSettings(**{**plan.model_dump(), **changes})
-    return str(train(settings, place, resume=(place / "settings.json").exists()).policy)
+    return str(train_to_end(settings, place).policy)
 
 
 def _values(row: Row, policies: Sequence[str], partner: str = "") -> Values:

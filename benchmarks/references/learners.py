@@ -36,11 +36,13 @@ from piase_gym.benchmarks.evaluation.suites import (
 )
 from piase_gym.benchmarks.references.references import BLIND
 from piase_gym.core.files import write_json
-from piase_gym.errors import PiaseError, TrainingError
+from piase_gym.errors import TrainingError
+from piase_gym.jobs import choose_backend, run_jobs
+from piase_gym.jobs.folders import Files, OutFolder, out_folder
 from piase_gym.registry import list_tasks, missing, task_spec
 from piase_gym.training.checkpoints import Folder
 from piase_gym.training.rewards import usual_reward
-from piase_gym.training.train import TrainResult, TrainSettings, train
+from piase_gym.training.train import TrainResult, TrainSettings, train_to_end
 from piase_gym.worlds.array_world import steps_in_batches
 
 SEEDS, EPISODES, SOLVED = 5, 100, 0.95
@@ -178,45 +180,101 @@ def settings_for(setting: Setting, attempt: Pass, seed: int) -> TrainSettings | 
     return TrainSettings(**{**told, **FAST, **envs, **reward, **attempt.options})
 
 
+@dataclass(frozen=True)
+class Training:
+    """A training and what its policy comes to: a job.
+
+    Attributes:
+        place: Its folder, in the folder of all: ``PASS/NAME/SEED``.
+        settings: What is trained.
+        rows: What the policy plays.
+        out: The folder of all.
+    """
+
+    place: Path
+    settings: TrainSettings
+    rows: tuple[Row, ...]
+    out: OutFolder
+
+    def __str__(self) -> str:
+        """Name pass, task and seed."""
+        return " ".join(self.place.parts)
+
+
 def train_all(
     folder: Path,
     rows: Mapping[str, Sequence[Row]],
     *,
     seeds: int = SEEDS,
+    workers: int = 1,
+    ray: str | None = None,
     report: Callable[[str, Mapping[str, Any]], None] = lambda name, played: None,
 ) -> list[Problem]:
-    """Train what is lacking in a folder, all tasks with the first seed before the next.
+    """Train what is lacking in a folder: pass by pass, all tasks with one seed before the next.
+
+    Args:
+        folder: Where trainings are kept.
+        rows: What is trained; see `tasks`.
+        seeds: Trainings of a task.
+        workers: Processes.
+        ray: The address of a Ray cluster, which takes the place of processes.
+        report: Told what came of each training.
 
     Returns:
         What could not be trained, and why.
     """
     problems: dict[str, Problem] = {}
-    for attempt in PASSES:
-        for seed in range(seeds):
-            for name, own in rows.items():
-                place = folder / attempt.name / name / str(seed)
-                if name in problems or (place / PLAYED).exists():
-                    continue
-                if attempt.unsolved_only and solved(folder, name, seeds):
-                    continue
-                try:
-                    settings = settings_for(setting_of(own[0]), attempt, seed)
-                    if settings is not None:
-                        report(f"{attempt.name} {name} {seed}", train_one(place, settings, own))
-                except (PiaseError, OSError, RuntimeError) as error:
-                    problems[name] = Problem(name, f"seed {seed} of {attempt.name}: {error}")
+    with out_folder(folder) as out:
+        for attempt in PASSES:
+            left = {name: own for name, own in rows.items() if name not in problems}
+            jobs = _lacking(out, left, attempt, seeds)
+            backend = choose_backend(workers, ray if jobs else None)
+            for outcome in run_jobs(jobs, perform, backend, name=str):
+                if outcome.error is None:
+                    played, files = outcome.value
+                    out.take(files)
+                    report(outcome.name, played)
+                else:
+                    what, name = outcome.error.reason, outcome.job.place.parts[1]
+                    seed = outcome.job.settings.seed
+                    problem = Problem(name, f"seed {seed} of {attempt.name}: {what}")
+                    problems.setdefault(name, problem)
     return list(problems.values())
 
 
-def train_one(place: Path, settings: TrainSettings, rows: Sequence[Row]) -> dict[str, Any]:
-    """Train one policy, or go on with it; let it play, and return what is kept of both.
+def _lacking(
+    out: OutFolder, rows: Mapping[str, Sequence[Row]], attempt: Pass, seeds: int
+) -> list[Training]:
+    """Return the trainings of a pass that are not there yet."""
+    plans = {
+        name: settings_for(setting_of(own[0]), attempt, 0)
+        for name, own in rows.items()
+        if not (attempt.unsolved_only and solved(out.path, name, seeds))
+    }
+    places = {
+        Path(attempt.name, name, str(seed)): plan.model_copy(update={"seed": seed})
+        for seed in range(seeds)
+        for name, plan in plans.items()
+        if plan is not None
+    }
+    return [
+        Training(place, settings, tuple(rows[place.parts[1]]), out)
+        for place, settings in places.items()
+        if not (out.path / place / PLAYED).exists()
+    ]
 
-    Raises:
-        KeyboardInterrupt: If a signal ended the training, which can go on.
-    """
-    result = train(settings, place, resume=(place / "settings.json").exists())
-    if result.reason == "interrupted":
-        raise KeyboardInterrupt
+
+def perform(job: Training) -> tuple[dict[str, Any], Files]:
+    """Do a job; returns what is kept of it, and its files if they are to be sent."""
+    with job.out.work() as (folder, files):
+        played = train_one(folder / job.place, job.settings, job.rows)
+        last = f"{job.place.as_posix()}/{PLAYED}"  # where it is, nothing is done again
+        return played, dict(sorted(files().items(), key=lambda file: file[0] == last))
+
+
+def train_one(place: Path, settings: TrainSettings, rows: Sequence[Row]) -> dict[str, Any]:
+    """Train one policy, or go on with it; let it play, and return what is kept of both."""
+    result = train_to_end(settings, place)
     curve = [[line["steps"], line["dev"], line.get("return")] for line in Folder(place).history()]
     found: dict[str, Any] = {
         "task": settings.task,

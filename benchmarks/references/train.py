@@ -25,7 +25,7 @@ from piase_gym.benchmarks.references.models import ModelFolder, read_card
 from piase_gym.core.files import write_whole
 from piase_gym.jobs import choose_backend, run_jobs
 from piase_gym.training.checkpoints import Folder
-from piase_gym.training.train import TrainSettings, train
+from piase_gym.training.train import TrainSettings, train_to_end
 
 BUDGET = 100_000
 """Agent steps of each task."""
@@ -105,7 +105,7 @@ def trained(setting: Setting, recipe: Mapping[str, Any]) -> tuple[dict[str, Any]
     """
     own = TrainSettings(task=setting.task, config=dict(setting.config), **recipe)
     with tempfile.TemporaryDirectory() as folder:
-        result = train(own, Path(folder, "run"))
+        result = train_to_end(own, Path(folder, "run"))
         dev = Folder(Path(folder, "run")).history()[-1]["dev"]
         kept = Path(folder, "run", "checkpoints")
         last, first = (kept / f"{steps:012d}.zip" for steps in (result.steps, 0))

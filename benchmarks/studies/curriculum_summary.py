@@ -22,11 +22,11 @@ from typing import Any
 from piase_gym.benchmarks.evaluation.evaluate import versions
 from piase_gym.benchmarks.evaluation.protocol import SEEDS
 from piase_gym.benchmarks.studies.evidence.train import examine as examine_step
-from piase_gym.benchmarks.studies.jobs import add_backend, do_all
+from piase_gym.benchmarks.studies.jobs import add_backend, do_all, errors_told
 from piase_gym.core.digest import digest_json
 from piase_gym.curricula import load
 from piase_gym.curricula.learning_path import PATH, SUCCESS, read_paths, read_rows
-from piase_gym.errors import ConfigError, PiaseError
+from piase_gym.errors import ConfigError
 from piase_gym.training.curriculum_env import controller_of, make_curriculum_env
 from piase_gym.training.curriculum_run import CurriculumTraining
 from piase_gym.training.curriculum_settings import (
@@ -70,6 +70,7 @@ def perform(job: Job) -> dict[str, Any]:
     Raises:
         ConfigError: If there is a run with other settings in the folder.
         StorageError, ProgressError: If the run in the folder is damaged.
+        KeyboardInterrupt: If a signal ended the training, which can go on.
     """
     if not is_over(job.folder, job.settings):
         known = (job.folder / SETTINGS).exists()
@@ -77,7 +78,7 @@ def perform(job: Job) -> dict[str, Any]:
         run.train()
         run.close()
         if run.interrupted:
-            raise SystemExit(130)
+            raise KeyboardInterrupt
     found = summary(job.folder)
     won = examine(job.folder, SEEDS["held_out"][: job.episodes])
     for row in found["steps"]:
@@ -181,7 +182,7 @@ def parsed(arguments: Sequence[str] | None = None) -> argparse.Namespace:
     if not 1 <= given.episodes <= len(SEEDS["held_out"]):
         parser.error(f"--episodes is 1 to {len(SEEDS['held_out'])}")
     stem = Path(given.curriculum).name.split(".")[0]
-    given.error, given.jobs = parser.error, []
+    given.parser, given.jobs = parser, []
     for seed in given.seeds:
         settings = CurriculumTrainingSettings(
             curriculum=given.curriculum,
@@ -198,10 +199,8 @@ def parsed(arguments: Sequence[str] | None = None) -> argparse.Namespace:
 def main(arguments: Sequence[str] | None = None) -> None:
     """Read the command line, and do what is not done yet."""
     given = parsed(arguments)
-    try:
+    with errors_told(given.parser):
         do_all(given.jobs, perform, given.out, told, given.workers, given.ray)
-    except PiaseError as error:
-        given.error(str(error))
 
 
 def told(line: Mapping[str, Any]) -> str:

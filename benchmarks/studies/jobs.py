@@ -8,13 +8,14 @@ from __future__ import annotations
 
 import argparse
 import json
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from contextlib import contextmanager
 from pathlib import Path
 from typing import Any
 
 from rich.console import Console
 
-from piase_gym.errors import StorageError
+from piase_gym.errors import PiaseError, StoppedError, StorageError
 from piase_gym.jobs import Outcome, choose_backend
 from piase_gym.jobs import do_all as do_missing
 
@@ -96,4 +97,15 @@ def add_backend(parser: argparse.ArgumentParser) -> None:
     )
 
 
-__all__ = ["add_backend", "do_all", "read_lines", "read_once"]
+@contextmanager
+def errors_told(parser: argparse.ArgumentParser) -> Iterator[None]:
+    """End a command with a sentence if its work raises; after Ctrl-C its status is 130."""
+    try:
+        yield
+    except StoppedError as error:
+        parser.exit(130, f"{error}\n")
+    except PiaseError as error:
+        parser.error(str(error))
+
+
+__all__ = ["add_backend", "do_all", "errors_told", "read_lines", "read_once"]

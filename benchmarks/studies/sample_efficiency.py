@@ -2,8 +2,9 @@
 
 ``python -m piase_gym.benchmarks.studies.sample_efficiency`` trains both on the same id with the
 same budget of agent steps and the task's own rewards, each with several seeds, and plays held-out
-levels with drawn actions. Runs are added to ``benchmarks/studies/measured/sample_efficiency.json``
-as they end; what is there already is not run again. docs/training.md shows them.
+levels with drawn actions. Runs are jobs (``--workers``, ``--ray``), and are added to
+``benchmarks/studies/measured/sample_efficiency.json`` as they end; what is there already is not run
+again. docs/training.md shows them.
 """
 
 from __future__ import annotations
@@ -12,7 +13,8 @@ import argparse
 import json
 import tempfile
 import time
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Mapping, Sequence
+from itertools import product
 from pathlib import Path
 from typing import Any
 
@@ -22,7 +24,10 @@ from piase_gym.benchmarks.evaluation.evaluate import evaluate, versions
 from piase_gym.benchmarks.evaluation.results import by_run
 from piase_gym.benchmarks.evaluation.statistics import mean_interval, share_interval
 from piase_gym.benchmarks.evaluation.tables import markdown
+from piase_gym.benchmarks.studies.jobs import add_backend, errors_told
 from piase_gym.core.files import write_json
+from piase_gym.jobs import choose_backend, run_jobs
+from piase_gym.jobs.together import raise_failed
 
 OUT = Path(__file__).with_name("measured") / "sample_efficiency.json"
 TASK, BUDGET, EPISODES = "piase/GridWorld-DoorKey-6x6-v1", 500_000, 200
@@ -41,9 +46,10 @@ OURS: Mapping[str, Any] = {
 
 def ours(seed: int, folder: Path) -> str:
     """Train the fast learner; return the name of its policy."""
-    from piase_gym.training.train import TrainSettings, train
+    from piase_gym.training.train import TrainSettings, train_to_end
 
-    return train(TrainSettings(task=TASK, steps=BUDGET, seed=seed, **OURS), folder / "run").name
+    settings = TrainSettings(task=TASK, steps=BUDGET, seed=seed, **OURS)
+    return train_to_end(settings, folder / "run").name
 
 
 def theirs(seed: int, folder: Path) -> str:
@@ -113,23 +119,40 @@ def stored_sections() -> dict[str, str]:
     return {"samples": markdown(head, rows)}
 
 
-def main() -> None:
+def run_name(run: tuple[str, int]) -> str:
+    """Return what a run is called: its learner and its seed."""
+    learner, seed = run
+    return f"{learner}, seed {seed}"
+
+
+def main(arguments: Sequence[str] | None = None) -> None:
     """Train what is lacking, and write down each run as it ends."""
     parser = argparse.ArgumentParser(description=str(__doc__).split("\n")[0])
     parser.add_argument("--seeds", type=int, default=5)
     parser.add_argument("--out", type=Path, default=OUT)
-    options = parser.parse_args()
-    found = stored(options.out)
-    done = {(run["learner"], run["seed"]) for run in found["runs"]}
-    for seed in range(options.seeds):
-        for learner in LEARNERS:
-            if (learner, seed) not in done:
-                found["runs"].append(measure(learner, seed))
-                write_json(options.out, found)
-                run = found["runs"][-1]
-                share = sum(run["won"]) / len(run["won"])
-                line = f"{learner}, seed {seed}: {share:.0%}, {run['cpu_seconds']:.0f} CPU-seconds"
-                Console().print(line, soft_wrap=True)
+    add_backend(parser)
+    options = parser.parse_args(arguments)
+    found, order = stored(options.out), list(product(range(options.seeds), LEARNERS))
+    done = {(run["seed"], run["learner"]) for run in found["runs"]}
+    todo, errors = [(name, seed) for seed, name in order if (seed, name) not in done], []
+    with errors_told(parser):
+        backend = choose_backend(options.workers, options.ray)
+        for outcome in run_jobs(todo, lambda run: measure(*run), backend, name=run_name):
+            if outcome.error is not None:
+                errors.append(outcome.error)
+                continue
+            run = outcome.value
+            found["runs"] = sorted([*found["runs"], run], key=_place)
+            write_json(options.out, found)
+            share = f"{sum(run['won']) / len(run['won']):.0%}"
+            line = f"{outcome.name}: {share}, {run['cpu_seconds']:.0f} CPU-seconds"
+            Console().print(line, soft_wrap=True)
+        raise_failed(errors, len(todo))
+
+
+def _place(run: Mapping[str, Any]) -> tuple[int, str]:
+    """Return where a run stands in the file."""
+    return run["seed"], run["learner"]
 
 
 if __name__ == "__main__":

@@ -11,6 +11,7 @@ import argparse
 import shlex
 import sys
 import tempfile
+from collections.abc import Sequence
 from dataclasses import dataclass
 from itertools import product
 from pathlib import Path
@@ -20,18 +21,18 @@ from piase_gym.agents import make_agent
 from piase_gym.benchmarks.evaluation.evaluate import versions
 from piase_gym.benchmarks.evaluation.protocol import SEEDS
 from piase_gym.benchmarks.evaluation.statistics import wilson
-from piase_gym.benchmarks.studies.jobs import Line, add_backend, do_all, read_once
+from piase_gym.benchmarks.studies.jobs import Line, add_backend, do_all, errors_told, read_once
 from piase_gym.core.digest import digest_json
 from piase_gym.core.files import write_json
 from piase_gym.training.evaluation import success
-from piase_gym.training.train import TrainSettings, train
+from piase_gym.training.train import TrainSettings, train_to_end
 
 TASKS = ("piase/GridWorld-FourRooms-8x8-v1", "piase/GridWorld-DoorKey-6x6-v1")
 
 
 def solve(settings: TrainSettings, folder: Path) -> dict[str, Any]:
     """Train in a folder and return what came of it on the held-out seeds, JSON-able."""
-    result = train(settings, folder)
+    result = train_to_end(settings, folder)
     seeds = SEEDS["held_out"]
     agent = make_agent(result.name)
     won, played = success(agent, settings.make_world(), dict(settings.partners), seeds)
@@ -77,7 +78,7 @@ def told(line: Line) -> str:
     return f"{settings['task']}, seed {settings['seed']}: {words}; {cost}"
 
 
-def main() -> None:
+def main(arguments: Sequence[str] | None = None) -> None:
     """Train every task once a seed; each result is a line of a file beside the summary."""
     parser = argparse.ArgumentParser(description=str(__doc__).split("\n")[0])
     parser.add_argument("--tasks", nargs="+", default=list(TASKS))
@@ -87,14 +88,16 @@ def main() -> None:
     parser.add_argument("--stop-at", type=float, help="success on the dev seeds to stop at")
     parser.add_argument("--out", type=Path, required=True)
     add_backend(parser)
-    options = parser.parse_args()
+    options = parser.parse_args(arguments)
     fields = {"algo": options.algo, "steps": options.steps, "stop_at": options.stop_at}
     places = product(options.tasks, options.seeds)
     jobs = [Job(TrainSettings(task=task, seed=seed, **fields)) for task, seed in places]
     lines = options.out.with_suffix(".jsonl")
-    do_all(jobs, perform, lines, told, options.workers, options.ray)
+    with errors_told(parser):
+        do_all(jobs, perform, lines, told, options.workers, options.ray)
     done = {line["key"]: line for line in read_once(lines)}
-    command = shlex.join(["python", "-m", "piase_gym.benchmarks.studies.solve", *sys.argv[1:]])
+    words = sys.argv[1:] if arguments is None else arguments
+    command = shlex.join(["python", "-m", "piase_gym.benchmarks.studies.solve", *words])
     kept = {name: versions()[name] for name in ("piase_gym", "python", "torch")}
     runs = [{name: done[job.key][name] for name in done[job.key] if name != "key"} for job in jobs]
     write_json(options.out, {"command": command, "versions": kept, "runs": runs})

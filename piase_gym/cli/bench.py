@@ -282,6 +282,8 @@ def references(
 def learners(
     folder: Annotated[Path, typer.Argument(help="Where trainings are kept, and go on.")],
     seeds: Annotated[int, typer.Option(min=1, help="Trainings of a task.")] = 5,
+    workers: Workers = 1,
+    ray: Ray = None,
     task: Annotated[
         list[str] | None, typer.Option("--task", metavar="PATTERN", help="Only these ids.")
     ] = None,
@@ -307,8 +309,7 @@ def learners(
         line = f"{name}: {played['reason']} after {steps:,} steps, {seconds:.0f} CPU-seconds"
         console.print(line, soft_wrap=True)
 
-    require_folder(folder)
-    tell(train_all(folder, rows, seeds=seeds, report=told))
+    tell(train_all(folder, rows, seeds=seeds, workers=workers, ray=ray, report=told))
 
 
 def _train(suite: Suite, who: tuple[int, str | None], missing: bool) -> list[Problem]:

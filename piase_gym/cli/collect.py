@@ -47,7 +47,7 @@ def collect(
 
     import_modules(module)
     wrong = "{!r} is no player; write agent=policy, as in agent_1=oracle"
-    with StepBar("shards", shards) as bar:
+    with StepBar("shards", shards, unit="shards") as bar:
 
         def progress(outcome: Any, done: int, whole: int) -> None:
             if outcome.error is not None:

@@ -36,13 +36,13 @@ def make_table(
 class StepBar(Progress):
     """A progress bar of steps with words before it; on no terminal, a line after every tenth."""
 
-    def __init__(self, words: str, total: int, done: int = 0) -> None:
-        """Begin with so many steps done."""
+    def __init__(self, words: str, total: int, done: int = 0, unit: str = "steps") -> None:
+        """Begin with so many steps done, or so many of another `unit`."""
         text = TextColumn("{task.description}", markup=False)
         columns = (text, BarColumn(), MofNCompleteColumn(), TimeRemainingColumn())
         super().__init__(*columns, console=console, disable=not console.is_terminal)
         self._task = self.add_task(words, total=total, completed=done)
-        self._told = -1
+        self._told, self._unit = -1, unit
 
     def show(self, steps: int, total: int, words: str) -> None:
         """Show how many steps are done, and how it goes."""
@@ -51,7 +51,7 @@ class StepBar(Progress):
         tenth = 10 * done // total
         if not console.is_terminal and tenth > self._told:
             self._told = tenth
-            say(f"{steps:,} of {total:,} steps: {words}")
+            say(f"{steps:,} of {total:,} {self._unit}: {words}")
 
 
 def print_error(message: object) -> None:

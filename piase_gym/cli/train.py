@@ -164,7 +164,7 @@ def train_side_by_side(
             say(f"seed {seed}: {result.reason}, {result.dev:.1%} won; {result.policy}")
         bar.advance(bar.task_ids[0])
 
-    with StepBar("seeds", len(runs)) as bar:
+    with StepBar("seeds", len(runs), unit="seeds") as bar:
         train_seeds(runs, backend, resume=resume, report=report)
     if failed:
         raise failed[0]

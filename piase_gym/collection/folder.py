@@ -26,6 +26,7 @@ from piase_gym.errors import (
 )
 from piase_gym.jobs import Backend, LineFile, Outcome, choose_backend, run_jobs
 from piase_gym.jobs.folders import out_folder
+from piase_gym.jobs.together import raise_failed
 from piase_gym.runs.minari_episodes import require_minari
 
 Progress = Callable[[Outcome[Shard], int, int], None]
@@ -144,8 +145,7 @@ def _made(
         else:
             errors.append(outcome.error)
         progress(outcome, number, len(jobs))
-    if errors:
-        raise errors[0]
+    raise_failed(errors, len(jobs))
     return made
 
 

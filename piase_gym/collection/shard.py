@@ -87,12 +87,12 @@ def make_shard(shard: Shard) -> tuple[dict[str, Any], Files]:
         batched = players.batchable and shard.keep != "text"
         columns = batched and shard.keep == "actions"
         with shard.out.work() as (folder, files):
-            name = f"shard-{shard.number:05d}"
+            name, scratch = f"shard-{shard.number:05d}", shard.out.scratch(folder)
             if shard.format == "minari":
-                new_one = _replacing_folder(folder / name)
+                new_one = _replacing_folder(folder / name, scratch)
             else:
                 name += ENDING if columns else ".parquet"
-                new_one = replacing(folder / name)
+                new_one = replacing(folder / name, scratch=scratch)
             with new_one as new:
                 if columns:
                     digest, rows = _play_columns(shard, players, new)
@@ -114,9 +114,9 @@ def make_shard(shard: Shard) -> tuple[dict[str, Any], Files]:
 
 
 @contextmanager
-def _replacing_folder(path: Path) -> Iterator[Path]:
-    """Give a new folder, which takes the place of `path` when the block has ended."""
-    with tempfile.TemporaryDirectory(prefix=f".{path.name}.", dir=path.parent) as name:
+def _replacing_folder(path: Path, scratch: Path) -> Iterator[Path]:
+    """Give a new folder in `scratch`, which takes the place of `path` when the block has ended."""
+    with tempfile.TemporaryDirectory(prefix=f".{path.name}.", dir=scratch) as name:
         new = Path(name, path.name)
         new.mkdir()
         yield new

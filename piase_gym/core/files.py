@@ -26,6 +26,7 @@ def replacing(
     *,
     overwrite: bool = True,
     error: type[StorageError | LogWriteError] = StorageError,
+    scratch: Path | None = None,
 ) -> Iterator[Path]:
     """Give a new file beside `path`, which takes its place when the block has ended.
 
@@ -34,6 +35,7 @@ def replacing(
     Args:
         path: The file to be written; its folder is made if need be.
         overwrite: Whether a file that is there already may be replaced.
+        scratch: A folder of the same file system where the new file is instead.
         error: What is raised.
 
     Raises:
@@ -47,7 +49,7 @@ def replacing(
     try:
         path.parent.mkdir(parents=True, exist_ok=True)
         # The ending stays: some writers go by it.
-        handle, name = tempfile.mkstemp(path.suffix, f".{path.stem}.", path.parent)
+        handle, name = tempfile.mkstemp(path.suffix, f".{path.stem}.", scratch or path.parent)
         new = Path(name)
         os.close(handle)
         yield new

@@ -2,7 +2,10 @@
 
 from __future__ import annotations
 
+import os
+import platform
 import secrets
+import shutil
 import tempfile
 from collections.abc import Callable, Iterator, Mapping
 from contextlib import contextmanager
@@ -11,6 +14,7 @@ from pathlib import Path
 
 from piase_gym.core.files import require_folder, write_whole
 
+TOKEN = ".driver-"
 Files = Mapping[str, bytes]
 """Contents by path; nothing if they are where they belong already."""
 
@@ -21,11 +25,17 @@ class OutFolder:
 
     Attributes:
         path: Where it is on the driver's machine.
-        token: Name of a file in it, by which a worker knows that it sees the same folder.
+        token: Name of a folder in it, by which a worker knows that it sees the same folder, and in
+            which it makes what is not whole yet.
     """
 
     path: Path
     token: str
+
+    def scratch(self, place: Path) -> Path:
+        """Return where a worker that writes to `place` makes what is not whole yet."""
+        own = place / self.token
+        return own if own.is_dir() else place
 
     @contextmanager
     def work(self) -> Iterator[tuple[Path, Callable[[], Files]]]:
@@ -64,10 +74,24 @@ def out_folder(path: Path) -> Iterator[OutFolder]:
         StorageError: If it cannot be written to.
     """
     require_folder(path)
-    folder = OutFolder(path.absolute(), f".driver-{secrets.token_hex(8)}")
-    token = path / folder.token
-    write_whole(token, b"")
+    host = f"{TOKEN}{platform.node()}-"
+    for left in path.glob(f"{host}*-*"):
+        if not _runs(left.name.removeprefix(host).partition("-")[0]):
+            shutil.rmtree(left, ignore_errors=True)  # of a driver that was killed
+    folder = OutFolder(path.absolute(), f"{host}{os.getpid()}-{secrets.token_hex(8)}")
+    require_folder(path / folder.token)
     try:
         yield folder
     finally:
-        token.unlink(missing_ok=True)
+        shutil.rmtree(path / folder.token, ignore_errors=True)
+
+
+def _runs(process: str) -> bool:
+    """Tell whether there is a process of a number on this machine; in doubt there is."""
+    try:
+        os.kill(int(process), 0)
+    except ProcessLookupError:
+        return False
+    except (OSError, ValueError):
+        pass
+    return True

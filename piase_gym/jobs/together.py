@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Mapping
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from pathlib import Path
 from typing import Any, TypeVar
 
@@ -57,8 +57,17 @@ def do_all(
             f"{file.error}; {file.unsaved} of {len(todo)} results are not on disk and will be "
             "made again: make room and give the same command again"
         )
+    raise_failed(errors, len(todo))
+
+
+def raise_failed(errors: Sequence[JobError], whole: int) -> None:
+    """Raise the first of the errors that jobs ended with, and say how many of `whole` failed.
+
+    Raises:
+        JobError: If there is one.
+    """
     if errors:
         first, count, more = errors[0], len(errors), ""
         if count > 1:
-            more = f"; {count} of {len(todo)} jobs failed; the same command tries them again"
+            more = f"; {count} of {whole} jobs failed; the same command tries them again"
         raise JobError(first.job, first.reason + more, first.trace)

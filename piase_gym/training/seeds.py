@@ -34,13 +34,11 @@ class SeedRun:
 
 def train_one(run: SeedRun) -> tuple[TrainResult, Files]:
     """Train one seed, or go on with what its folder has."""
-    from piase_gym.training.train import train
+    from piase_gym.training.train import train_to_end
 
     with run.out.work() as (place, files):
         folder = place / run.name
-        result = train(run.settings, folder, resume=Folder(folder).settings.exists())
-        if result.reason == "interrupted":  # by a signal that this process was sent
-            raise KeyboardInterrupt
+        result = train_to_end(run.settings, folder)
         policy = run.out.path / run.name / result.policy.relative_to(folder)
         return replace(result, policy=policy), files()
 

@@ -272,4 +272,25 @@ def train(
         torch.set_num_threads(threads)
 
 
-__all__ = ["ALGORITHMS", "Progress", "TrainResult", "TrainSettings", "read_settings_of", "train"]
+def train_to_end(settings: TrainSettings, out: str | Path) -> TrainResult:
+    """Train, or go on with what the folder has, as a part of work that needs the whole training.
+
+    Raises:
+        KeyboardInterrupt: If a signal ended the training, which can go on.
+        ConfigError, TrainingError, StorageError: See `train`.
+    """
+    result = train(settings, out, resume=Folder(out).settings.exists())
+    if result.reason == "interrupted":
+        raise KeyboardInterrupt
+    return result
+
+
+__all__ = [
+    "ALGORITHMS",
+    "Progress",
+    "TrainResult",
+    "TrainSettings",
+    "read_settings_of",
+    "train",
+    "train_to_end",
+]

@@ -172,6 +172,94 @@ def test_a_folder_goes_on_where_it_stopped(tmp_path: Path, monkeypatch: pytest.M
     assert [record.value for record in again.episodes] == run["labels"][HARD]["trained"]["values"]
 
 
+def test_processes_train_what_this_one_does(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(learners, "PASSES", (small(2048),))
+    rows, told = learners.tasks([EASY]), []
+    for workers in (1, 2):
+        folder = tmp_path / str(workers)
+        report = lambda name, _: told.append(name)  # noqa: E731
+        assert learners.train_all(folder, rows, seeds=2, workers=workers, report=report) == []
+        assert [path.name for path in folder.iterdir()] == ["short"]
+    name = EASY.removeprefix("piase/")
+    assert sorted(told) == sorted(2 * [f"short {name} 0", f"short {name} 1"])
+    one, two = (learners.runs_of(tmp_path / n, name, "short") for n in ("1", "2"))
+    for run in (*one, *two):
+        assert Path(run.pop("folder"), run["policy"]).is_file()
+        del run["cpu_seconds"]
+    assert one == two
+
+
+def test_a_training_elsewhere_sends_what_says_that_it_is_there_last(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    from piase_gym.jobs.folders import OutFolder
+
+    monkeypatch.setattr(learners, "EPISODES", 10)
+    [(name, rows)] = learners.tasks([EASY]).items()
+    settings = learners.settings_for(learners.setting_of(rows[0]), small(2048), 0)
+    assert settings is not None
+    out = OutFolder(tmp_path, ".not-here")
+    job = learners.Training(Path("short", name, "0"), settings, tuple(rows), out)
+    played, files = learners.perform(job)
+    assert list(tmp_path.iterdir()) == []
+    assert list(files)[-1] == f"short/{name}/0/{learners.PLAYED}"
+    out.take(files)
+    [run] = learners.runs_of(tmp_path, name, "short")
+    assert run["labels"] == played["labels"]
+    assert Path(run["folder"], run["policy"]).is_file()
+
+
+def test_a_training_that_fails_is_told_and_tried_in_no_other_pass(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    tried = []
+
+    def fails(place: Path, settings: Any, _rows: Any) -> Any:
+        tried.append((place.parts[-3], settings.seed))
+        raise ZeroDivisionError("lost my way")
+
+    monkeypatch.setattr(learners, "train_one", fails)
+    monkeypatch.setattr(learners, "PASSES", (small(2048), replace(small(4096), name="long")))
+    [problem] = learners.train_all(tmp_path, learners.tasks([EASY]), seeds=2)
+    assert tried == [("short", 0), ("short", 1)]
+    assert problem.where == EASY.removeprefix("piase/")
+    assert problem.what == "seed 0 of short: ZeroDivisionError: lost my way"
+
+
+def test_a_training_that_a_signal_ended_counts_nowhere(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    import piase_gym.training.train as module
+    from piase_gym.benchmarks.references.dilemmas import _trained
+    from piase_gym.benchmarks.references.train import trained
+    from piase_gym.benchmarks.studies import sample_efficiency, solve
+
+    whole = module.train
+
+    def stopped(settings: TrainSettings, *given: Any, **named: Any) -> Any:
+        small = {"steps": 256, "num_envs": 8, "num_steps": 32, "minibatch": 64, "eval_episodes": 2}
+        result = whole(settings.model_copy(update=small), *given, **named)
+        return replace(result, reason="interrupted")
+
+    monkeypatch.setattr(module, "train", stopped)
+    plan = TrainSettings(task=EASY, algo="batch_ppo")
+    setting = learners.setting_of(Row(task=EASY))
+    for number, train_half in enumerate(
+        (
+            lambda folder: learners.train_one(folder, plan, [Row(task=EASY)]),
+            lambda _: trained(setting, {"algo": "ippo"}),
+            lambda _: solve.perform(solve.Job(plan)),
+            lambda folder: sample_efficiency.ours(0, folder),
+            lambda folder: _trained(folder, plan),
+        )
+    ):
+        with pytest.raises(KeyboardInterrupt):
+            train_half(tmp_path / str(number))
+    assert not list(tmp_path.rglob(learners.PLAYED))
+
+
 def test_the_best_pass_and_its_median_run_are_kept(tmp_path: Path) -> None:
     def write(attempt: str, seed: int, won: list[float], value: float) -> None:
         place = tmp_path / attempt / "task" / str(seed)

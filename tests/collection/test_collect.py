@@ -3,6 +3,8 @@
 from __future__ import annotations
 
 import json
+import os
+import platform
 import subprocess
 import sys
 from pathlib import Path
@@ -23,6 +25,8 @@ from piase_gym.errors import (
     UnsupportedError,
 )
 from tests import probes
+from tests.helpers.cli_runner import piase
+from tests.paths import ROOT
 
 parquet = pytest.importorskip("pyarrow.parquet")
 duckdb = pytest.importorskip("duckdb")
@@ -190,10 +194,35 @@ def test_another_call_does_not_write_into_the_same_folder(tmp_path: Path) -> Non
 def test_a_policy_that_fails_leaves_no_half_shard(tmp_path: Path) -> None:
     from tests.benchmarks import bench_policies as own
 
-    with pytest.raises(JobError, match=r"shard \d of .*lost my way"):
+    told = r"shard 0 of .*lost my way; 3 of 3 jobs failed; the same command tries them again"
+    with pytest.raises(JobError, match=told):
         collect(TEAM, tmp_path, **{**SMALL, "steps": 4800}, policy=own.raises)
     assert not (tmp_path / "manifest.json").exists()
     assert not [path for path in tmp_path.iterdir() if path.name.startswith(".")]
+
+
+@pytest.mark.parametrize("kind", [{}, {"keep": "actions"}, {"format": "minari"}])
+def test_what_is_half_written_is_in_nobodys_way(tmp_path: Path, kind: dict[str, str]) -> None:
+    if kind.get("format") == "minari":
+        pytest.importorskip("minari")
+    code = (
+        "import os, sys; import piase_gym.collection.shard as module\n"
+        "module.digest_json = lambda *_: os.kill(os.getpid(), 9)\n"  # all is played, none is whole
+        "from piase_gym.collection import collect\n"
+        f"collect({TEAM!r}, sys.argv[1], **{SMALL | kind})"
+    )
+    killed = subprocess.run([sys.executable, "-c", code, str(tmp_path)], cwd=ROOT, check=False)
+    assert killed.returncode == -9
+    [left] = tmp_path.glob(".driver-*")
+    assert list(left.rglob("*shard-00000*"))
+    assert {path.name for path in tmp_path.iterdir()} == {left.name, "shards.jsonl"}
+    other = tmp_path / f".driver-{platform.node()}-{os.getpid()}-another"
+    other.mkdir()
+    manifest = collect(TEAM, tmp_path, **SMALL, **kind)
+    found = {path.relative_to(tmp_path).as_posix() for path in tmp_path.rglob("*")}
+    named = {name for shard in manifest["shards"] for name in shard["files"]}
+    assert {name for name in found if name.startswith(".")} == {other.name}  # of one that lives
+    assert named <= found
 
 
 # -- as datasets of episodes --------------------------------------------------------------
@@ -322,3 +351,14 @@ def test_memory_does_not_grow_with_the_steps(kind: dict[str, str], most: int) ->
     few, many = (peak_memory(steps, kind, 1 << 20, 32) for steps in (most // 4, most))
     kept = most // 4 * 3 * 100  # bytes, if nothing but observations and their steps were kept
     assert many - few < kept / 2
+
+
+def test_the_command_counts_shards(tmp_path: Path) -> None:
+    words = ["--steps", "240", "--num-envs", "4", "--shards", "3", "--keep", "actions"]
+    for _ in range(2):
+        done = piase("collect", TEAM, "--out", str(tmp_path), *words)
+        assert done.returncode == 0, done.stderr
+        told = [line for line in done.stdout.splitlines() if " of " in line]
+        assert told == [f"{n} of 3 shards: shard {n - 1} of {TEAM}" for n in (1, 2, 3)][: len(told)]
+        assert "240 steps" in done.stdout
+    assert not told  # all are there

@@ -61,7 +61,7 @@ def test_results_json_is_byte_for_byte_that_of_this_machine(nodes: Nodes, tmp_pa
         assert results.complete, [row.faults for row in results.rows]
     one, other = (tmp_path / name / "results.json" for name in ("local", "ray"))
     assert one.read_bytes() == other.read_bytes()
-    assert len(json.loads(one.read_bytes())["episodes"]) == 8 * 12  # no script for the quest
+    assert len(json.loads(one.read_bytes())["episodes"]) == 9 * 12
     assert sum(json.loads((tmp_path / "ray" / "timings.json").read_bytes())["seconds"]) > 0.0
 
 

@@ -28,9 +28,9 @@ from numpy.typing import NDArray
 from piase_gym.agents.base import Action, Agent, BatchPercept
 from piase_gym.benchmarks.evaluation.evaluate import versions
 from piase_gym.benchmarks.studies.dilemmas.measure import commons_episodes, shares_against
-from piase_gym.benchmarks.studies.jobs import add_backend, do_all
+from piase_gym.benchmarks.studies.jobs import add_backend, do_all, errors_told
 from piase_gym.core.digest import digest_json
-from piase_gym.errors import PiaseError, UnsupportedError
+from piase_gym.errors import UnsupportedError
 from piase_gym.training.networks import Policy
 from piase_gym.training.ppo import Settings, Trainer
 
@@ -200,10 +200,8 @@ def main(arguments: Sequence[str] | None = None) -> None:
     def told(line: Mapping[str, Any]) -> str:
         return f"{given.what}, {line.get('rule') or 'seed ' + str(line['seed'])}; see {out}"
 
-    try:
+    with errors_told(parser):
         do_all(every, perform, out, told, given.workers, given.ray)
-    except PiaseError as error:
-        parser.error(str(error))
 
 
 if __name__ == "__main__":

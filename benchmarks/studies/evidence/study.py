@@ -27,10 +27,9 @@ from piase_gym.benchmarks.evaluation.evaluate import versions
 from piase_gym.benchmarks.evaluation.protocol import SEEDS as SPLITS
 from piase_gym.benchmarks.studies.evidence import plan
 from piase_gym.benchmarks.studies.evidence.plan import ARMS, TARGETS
-from piase_gym.benchmarks.studies.jobs import do_all, read_lines
+from piase_gym.benchmarks.studies.jobs import add_backend, do_all, errors_told, read_lines
 from piase_gym.core.digest import digest_json
 from piase_gym.envs.single import GymEnv
-from piase_gym.errors import ConfigError, StorageError
 from piase_gym.registry import find, load, make_config
 from piase_gym.training.curriculum_env import SlotBatch, controller_of, make_curriculum_env
 from piase_gym.training.curriculum_settings import APART, import_ppo
@@ -281,19 +280,16 @@ def main(arguments: Sequence[str] | None = None) -> None:
     """Read the command line, and do what is not done yet."""
     parser = argparse.ArgumentParser(description=str(__doc__).split("\n")[0])
     parser.add_argument("--out", type=Path, default=OUT, help="the file of results")
-    parser.add_argument("--workers", type=int, default=1, help="processes side by side")
+    add_backend(parser)
     parser.add_argument("--calibration", action="store_true", help="nothing but the calibration")
     options = parser.parse_args(arguments)
-    if options.workers < 1:
-        parser.error("--workers is 1 or more")
-    try:
+    who = options.workers, options.ray
+    with errors_told(parser):
         for job in calibration(options.out):
-            do_all([job], perform, options.out, told)
+            do_all([job], perform, options.out, told, *who)
         if not options.calibration:
             every = jobs(budgets(options.out), plan.available())
-            do_all(every, perform, options.out, told, options.workers)
-    except (ConfigError, StorageError) as error:
-        parser.error(str(error))
+            do_all(every, perform, options.out, told, *who)
 
 
 def told(line: Mapping[str, Any]) -> str:

@@ -22,7 +22,7 @@ from numpy.typing import NDArray
 from piase_gym.benchmarks.evaluation.evaluate import versions
 from piase_gym.benchmarks.evaluation.protocol import SEEDS
 from piase_gym.benchmarks.studies.evidence.plan import curriculum
-from piase_gym.benchmarks.studies.jobs import add_backend, do_all
+from piase_gym.benchmarks.studies.jobs import add_backend, do_all, errors_told
 from piase_gym.core.digest import digest_json
 from piase_gym.curricula.directors import (
     Director,
@@ -32,7 +32,7 @@ from piase_gym.curricula.directors import (
     Threshold,
 )
 from piase_gym.envs.single import GymEnv
-from piase_gym.errors import ConfigError, PiaseError, suggest
+from piase_gym.errors import ConfigError, suggest
 from piase_gym.training.curriculum_env import SlotBatch, controller_of, make_curriculum_env
 from piase_gym.training.curriculum_settings import APART, PPO, import_ppo
 
@@ -222,15 +222,11 @@ def main(arguments: Sequence[str] | None = None) -> None:
     parser.add_argument("--only", action="append", default=[], metavar="ARM/TARGET")
     parser.add_argument("--smoke", action="store_true", help="tiny trainings, to see that it runs")
     options = parser.parse_args(arguments)
-    if options.workers < 1:
-        parser.error("--workers is 1 or more")
     if options.smoke and options.out == OUT:
         parser.error("--smoke makes no results; name another file with --out")
-    try:
+    with errors_told(parser):
         every = jobs(SMOKE if options.smoke else Scale(), options.only)
         do_all(every, perform, options.out, told, options.workers, options.ray)
-    except PiaseError as error:
-        parser.error(str(error))
 
 
 def told(line: Mapping[str, Any]) -> str:
