@@ -193,3 +193,32 @@ def test_what_wins_a_story_does_not_lose_it_too(tmp_path: Path) -> None:
     row = "  - { type: agent_in_room, agent_id: ann, room: b }\n"
     (told,) = told_of(tmp_path, f"{HOUSE}win_conditions:\n{row}lose_conditions:\n{row}")
     assert told.startswith("10:5: lose_conditions.0: this is a win condition too")
+
+
+PING_PONG = """\
+win_conditions:
+  - { type: agent_in_room, agent_id: ann, room: b }
+events:
+  - trigger: { type: flag_set, flag_name: p }
+    repeat: REPEAT
+    response: [{ type: set_flag, flag_name: q }, { type: set_flag, flag_name: p, value: VALUE }]
+  - trigger: { type: flag_set, flag_name: q }
+    repeat: true
+    response: [{ type: set_flag, flag_name: p }, { type: set_flag, flag_name: q, value: false }]
+"""
+
+
+@pytest.mark.parametrize(
+    ("repeat", "value", "told"), [("true", "false", 1), ("false", "false", 0), ("true", "true", 0)]
+)
+def test_endless_chains_of_a_story_are_told(
+    repeat: str, value: str, told: int, tmp_path: Path
+) -> None:
+    text = HOUSE + PING_PONG.replace("REPEAT", repeat).replace("VALUE", value)
+    if told:
+        (line,) = told_of(tmp_path, text)
+        assert line.startswith("10:5: events.0: endless: event_1, event_2 set each other off")
+    else:
+        path = tmp_path / "right.yaml"
+        path.write_text(text, "utf-8")
+        assert scenarios.load(path).world == "TextRoom"
