@@ -289,7 +289,8 @@ class StoryValidator:
             cleared = {r.flag_name for k in circle for r in flags[k] if not r.value}
             if all(asks[k] <= cleared for k in circle):
                 named = [rows[k][0].name or f"event_{k + 1}" for k in circle]
-                yield Problem(rows[circle[0]][1], f"{endless_words(named)}; leave out `repeat`")
+                told = f"{endless_words(named)}, and are cut off; leave out `repeat`"
+                yield Problem(rows[circle[0]][1], told, fatal=False)
 
     def _claims(self, condition: Any) -> Iterator[tuple[tuple[str, str], str]]:
         """Yield what a condition says: of which agent or object, and what that is then."""
