@@ -6,6 +6,7 @@ Tests that are named after a sentence of the source documents quote it.
 from __future__ import annotations
 
 import json
+import os
 import random
 import re
 import subprocess
@@ -863,6 +864,47 @@ def test_a_process_is_not_left_behind() -> None:
     while process.poll() is None and time.monotonic() < deadline:
         time.sleep(0.01)
     assert process.poll() is not None
+
+
+@pytest.mark.skipif(not hasattr(os, "fork"), reason="needs processes that fork")
+def test_what_hangs_is_killed_with_what_it_has_started(tmp_path: Path) -> None:
+    class Forks(Tower):
+        """Forks, and both halves hang."""
+
+        def step(self, action: Action) -> Any:
+            child = os.fork()
+            if child:
+                Path(self.config["file"]).write_text(str(child), "utf-8")
+            time.sleep(600)
+
+    path = tmp_path / "child"
+    env = piase_gym.as_parallel(Forks({"file": str(path)}), timeout=1.0)
+    env.reset(seed=0)
+    *_, infos = env.step({"agent_0": 0})  # which does not wait for the child
+    assert infos["agent_0"]["fault"]["reason"] == "hung"
+    env.close()
+    child, deadline = int(path.read_text("utf-8")), time.monotonic() + 10
+    while time.monotonic() < deadline and _runs(child):
+        time.sleep(0.01)
+    assert not _runs(child)
+
+
+def _runs(process: int) -> bool:
+    """Tell whether a process is there and has not ended."""
+    try:
+        return Path(f"/proc/{process}/stat").read_text("utf-8").rpartition(")")[2].split()[0] != "Z"
+    except OSError:
+        return False
+
+
+def test_a_program_may_end_without_closing_its_environments() -> None:
+    code = f"""
+        import piase_gym, {MODULE}
+        env = piase_gym.parallel_env("Tower", timeout=20.0)
+        env.reset(seed=0)
+        """
+    run = subprocess.run([sys.executable, "-c", textwrap.dedent(code)], capture_output=True)
+    assert (run.returncode, run.stderr) == (0, b"")
 
 
 def test_an_unknown_environment_is_named() -> None:

@@ -7,11 +7,15 @@ from pathlib import Path
 import pytest
 
 import piase_gym
-from piase_gym import scenarios
+from piase_gym import registry, scenarios
 from piase_gym.errors import ScenarioError
 from tests.helpers.needs import need
 
-WORLDS = [name for name in piase_gym.list_worlds() if name != "TextRoom"]
+WORLDS = [
+    name
+    for name in piase_gym.list_worlds()
+    if name != "TextRoom" and registry.world_spec(name).world.startswith("piase_gym.")
+]
 MISTAKES = """\
 scenario_name: Wrong
 environment_type: {world}
@@ -193,3 +197,32 @@ def test_what_wins_a_story_does_not_lose_it_too(tmp_path: Path) -> None:
     row = "  - { type: agent_in_room, agent_id: ann, room: b }\n"
     (told,) = told_of(tmp_path, f"{HOUSE}win_conditions:\n{row}lose_conditions:\n{row}")
     assert told.startswith("10:5: lose_conditions.0: this is a win condition too")
+
+
+PING_PONG = """\
+win_conditions:
+  - { type: agent_in_room, agent_id: ann, room: b }
+events:
+  - trigger: { type: flag_set, flag_name: p }
+    repeat: REPEAT
+    response: [{ type: set_flag, flag_name: q }, { type: set_flag, flag_name: p, value: VALUE }]
+  - trigger: { type: flag_set, flag_name: q }
+    repeat: true
+    response: [{ type: set_flag, flag_name: p }, { type: set_flag, flag_name: q, value: false }]
+"""
+
+
+@pytest.mark.parametrize(
+    ("repeat", "value", "told"), [("true", "false", 1), ("false", "false", 0), ("true", "true", 0)]
+)
+def test_endless_chains_of_a_story_are_told(
+    repeat: str, value: str, told: int, tmp_path: Path
+) -> None:
+    path = tmp_path / "story.yaml"
+    path.write_text(
+        HOUSE + PING_PONG.replace("REPEAT", repeat).replace("VALUE", value), encoding="utf-8"
+    )
+    warnings = scenarios.load(path).warnings
+    assert len(warnings) == told
+    place = f"{path}:10:5: events.0: endless: event_1, event_2 set each other off for ever, and are"
+    assert all(line.startswith(place) for line in warnings)

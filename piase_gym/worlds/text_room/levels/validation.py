@@ -9,6 +9,7 @@ from __future__ import annotations
 from collections.abc import Iterable, Iterator
 from typing import Any, NamedTuple
 
+from piase_gym.core.script.contradictions import circles, endless_words
 from piase_gym.errors import suggest
 from piase_gym.worlds.text_room.levels import names
 from piase_gym.worlds.text_room.levels import story_rules as data
@@ -81,6 +82,7 @@ class StoryValidator:
         yield from self._agents()
         yield from self._parts()
         yield from self._contradictions()
+        yield from self._endless()
         yield from self._endings()
 
     def _unknown(self, kind: str, name: str, path: Path) -> Iterator[Problem]:
@@ -271,6 +273,24 @@ class StoryValidator:
             if condition in story.win_conditions:
                 told = "this is a win condition too, so that it says nothing"
                 yield Problem(("lose_conditions", k), told)
+
+    def _endless(self) -> Iterator[Problem]:
+        """Events without conditions do not set each other off for ever."""
+        rows = [(event, path) for event, path in names.events(self.story)]
+        asks = [
+            {event.trigger.flag_name}
+            if event.repeat and not event.conditions and isinstance(event.trigger, data.FlagSet)
+            else set[str]()
+            for event, _ in rows
+        ]
+        flags = [[r for r in event.response if isinstance(r, data.SetFlag)] for event, _ in rows]
+        sets = [[r.flag_name for r in found if r.value] for found in flags]
+        for circle in circles(asks, sets):
+            cleared = {r.flag_name for k in circle for r in flags[k] if not r.value}
+            if all(asks[k] <= cleared for k in circle):
+                named = [rows[k][0].name or f"event_{k + 1}" for k in circle]
+                told = f"{endless_words(named)}, and are cut off; leave out `repeat`"
+                yield Problem(rows[circle[0]][1], told, fatal=False)
 
     def _claims(self, condition: Any) -> Iterator[tuple[tuple[str, str], str]]:
         """Yield what a condition says: of which agent or object, and what that is then."""
