@@ -146,6 +146,41 @@ def test_collected_files_are_those_of_this_machine(nodes: Nodes, tmp_path: Path)
         assert (tmp_path / "here" / name).read_bytes() == (tmp_path / "there" / name).read_bytes()
 
 
+def test_ray_data_reads_what_was_collected(nodes: Nodes, tmp_path: Path) -> None:
+    parquet = pytest.importorskip("pyarrow.parquet")
+    from piase_gym.collection import collect
+    from piase_gym.jobs.ray import connect
+
+    made = collect("piase/GridWorld-Empty-5x5-v1", tmp_path, steps=480, num_envs=8, shards=4)
+    connect(ray, nodes.whole())
+    try:
+        found = ray.data.read_parquet(str(tmp_path)).take_all()
+    finally:
+        ray.shutdown()
+    rows = [
+        row
+        for shard in made["shards"]
+        for name in shard["files"]
+        for row in parquet.read_table(tmp_path / name).to_pylist()
+    ]
+    assert len(rows) == 480
+
+    def told(row: dict[str, Any]) -> str:
+        return repr([row[name] for name in ("env", "seed", "step", "agent", "action", "reward")])
+
+    assert sorted(map(told, found)) == sorted(map(told, rows))
+
+
+def test_demonstrations_are_those_of_this_process(nodes: Nodes, tmp_path: Path) -> None:
+    from piase_gym.runs import demonstrate
+
+    for name, who in (("here", {}), ("there", {"ray": nodes.whole()})):
+        out = tmp_path / f"{name}.jsonl"
+        demonstrate("piase/TextRoom-Quest-Easy-v3", out, episodes=20, policy="oracle", **who)
+    here, there = ((tmp_path / f"{name}.jsonl").read_bytes() for name in ("here", "there"))
+    assert here == there
+
+
 def test_one_director_decides_for_environments_on_all_nodes(nodes: Nodes) -> None:
     from piase_gym.curricula.central import follow, start_director
     from piase_gym.jobs.ray import connect
