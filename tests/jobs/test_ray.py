@@ -5,8 +5,11 @@ Without a cluster only what needs none is tested here.
 
 from __future__ import annotations
 
+import contextlib
 import json
 import os
+import socket
+import threading
 import time
 from pathlib import Path
 from typing import Any
@@ -231,6 +234,28 @@ def test_no_cluster_is_a_sentence(address: str) -> None:
         RayCluster(address)
     assert time.monotonic() - start < 60.0  # Ray itself takes minutes
     assert values(own.draw, Processes(1), JOBS[:2]) == TRUTH[:2]  # this process lives on
+
+
+@pytest.mark.parametrize("said", [b"HTTP/1.0 400 Bad Request\r\n\r\n", b"SSH-2.0\r\n", b""])
+def test_what_is_no_cluster_is_told_within_seconds(
+    said: bytes, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr("piase_gym.jobs.ray.PATIENCE", 0.5)
+    with socket.create_server(("127.0.0.1", 0)) as server:
+
+        def answer() -> None:
+            line, _ = server.accept()
+            with line, contextlib.suppress(ConnectionError):
+                line.sendall(said)
+                line.recv(1 << 10)
+                line.recv(1)  # until the other side closes
+
+        thread = threading.Thread(target=answer)
+        thread.start()
+        address = f"127.0.0.1:{server.getsockname()[1]}"
+        with pytest.raises(ClusterError, match=f"there is no Ray cluster at {address}"):
+            RayCluster(address)
+        thread.join()
 
 
 def test_no_cluster_here_is_a_sentence() -> None:
