@@ -149,6 +149,7 @@ def test_collected_files_are_those_of_this_machine(nodes: Nodes, tmp_path: Path)
         assert (tmp_path / "here" / name).read_bytes() == (tmp_path / "there" / name).read_bytes()
 
 
+@pytest.mark.filterwarnings("ignore::DeprecationWarning:ray")  # of Ray, about options of its own
 def test_ray_data_reads_what_was_collected(nodes: Nodes, tmp_path: Path) -> None:
     parquet = pytest.importorskip("pyarrow.parquet")
     from piase_gym.collection import collect
