@@ -27,6 +27,9 @@ PORT = 6379
 """The port of a cluster if an address names none."""
 PATIENCE = 5.0
 """Seconds that a host may take to accept a connection."""
+PREFACE = b"PRI * HTTP/2.0\r\n\r\nSM\r\n\r\n" + bytes((0, 0, 0, 4, 0, 0, 0, 0, 0))
+"""How a client of gRPC, which Ray speaks, begins; a server answers with its settings (RFC 9113)."""
+SETTINGS = 4
 RETRIES = 3
 """How often Ray does a job again whose worker or node has died."""
 
@@ -136,7 +139,7 @@ def connect(ray: Any, address: str) -> None:
         host, _, port = address.partition(":")
         address = f"{host}:{port or PORT}"
         try:  # Ray itself would wait for minutes, and end this process
-            socket.create_connection((host, int(port or PORT)), PATIENCE).close()
+            knock(host, int(port or PORT))
         except (OSError, ValueError, OverflowError) as error:
             raise ClusterError(f"there is no Ray cluster at {address}: {error}") from None
     os.environ.setdefault("RAY_USAGE_STATS_ENABLED", "0")
@@ -150,6 +153,20 @@ def connect(ray: Any, address: str) -> None:
     except (Exception, SystemExit) as error:  # such as another version, or a wrong token
         first = " ".join(str(error).split())
         raise ClusterError(f"the Ray cluster at {address!r} cannot be used: {first:.300}") from None
+
+
+def knock(host: str, port: int) -> None:
+    """See that something at an address can be a Ray cluster; a dashboard, for one, cannot.
+
+    Raises:
+        OSError: If nothing is there, or nothing that speaks gRPC.
+    """
+    with socket.create_connection((host, port), PATIENCE) as line:
+        if os.environ.get("RAY_USE_TLS", "0").lower() in ("0", "false"):
+            line.sendall(PREFACE)
+            answer = line.recv(9, socket.MSG_WAITALL)
+            if answer[3:4] != bytes((SETTINGS,)):
+                raise OSError("what answers there is something else")
 
 
 def do_for_driver(

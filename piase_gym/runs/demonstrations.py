@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import contextlib
 import os
 import tempfile
 from collections.abc import Iterator, Mapping, Sequence
@@ -53,7 +54,7 @@ def demonstrate(
             written of one log, by one worker.
         seed: Of the first episode; the others follow as after resets without a seed.
         overwrite: Whether what is there already may be lost.
-        workers: Processes.
+        workers: Processes. Each begins with its imports, so that a short run gains nothing.
         ray: The address of a Ray cluster, which takes the place of processes.
         modules: Modules that workers import first.
         config: Arguments of `piase_gym.parallel_env`.
@@ -69,42 +70,43 @@ def demonstrate(
     """
     if type(episodes) is not int or episodes < 1:
         raise ConfigError(f"episodes is an integer from 1 on, not {episodes!r:.60}")
-    backend = choose_backend(workers, ray, modules=modules)
     env = parallel_env(world, view="vector", **config)  # what is wrong is told before anybody plays
     env.close()
     make_agent(policy)
-    if format not in ("chat", "minari"):
-        if workers > 1 or ray is not None:
-            raise ConfigError(f"format={format!r} is written of one log, by workers=1")
-        with tempfile.TemporaryDirectory() as folder:
-            log = _play(_Part(0, world, config, policy, format, seed, range(episodes)), folder)
-            return export(log, out, format=format, overwrite=overwrite)
-    size = min(MOST, -(-episodes // (4 * backend.slots())))
-    parts = [
-        _Part(
-            number,
-            world,
-            config,
-            policy,
-            format,
-            seed,
-            range(first, first + size)[: episodes - first],
-        )
-        for number, first in enumerate(range(0, episodes, size))
-    ]
-    played = _in_order(parts, backend)
-    if format == "chat":
-        rows = (chat for chats in played for chat in chats)
-        return write_chats(rows, Path(out), overwrite)
-    from piase_gym.runs.minari_export import check_datasets, write_datasets
+    one_log = format not in ("chat", "minari")
+    if one_log and (workers > 1 or ray is not None):
+        raise ConfigError(f"format={format!r} is written of one log, by workers=1")
+    with contextlib.closing(choose_backend(workers, ray, modules=modules)) as backend:
+        if one_log:
+            with tempfile.TemporaryDirectory() as folder:
+                log = _play(_Part(0, world, config, policy, format, seed, range(episodes)), folder)
+                return export(log, out, format=format, overwrite=overwrite)
+        size = min(MOST, -(-episodes // (4 * backend.slots())))
+        parts = [
+            _Part(
+                number,
+                world,
+                config,
+                policy,
+                format,
+                seed,
+                range(first, first + size)[: episodes - first],
+            )
+            for number, first in enumerate(range(0, episodes, size))
+        ]
+        played = _in_order(parts, backend)
+        if format == "chat":
+            rows = (chat for chats in played for chat in chats)
+            return write_chats(rows, Path(out), overwrite)
+        from piase_gym.runs.minari_export import check_datasets, write_datasets
 
-    check_datasets(env.world, os.fspath(out), env.possible_agents, overwrite)
-    found: dict[str, list[Any]] = {}
-    for gathered in played:
-        for agent, buffers in gathered.items():
-            found.setdefault(agent, []).extend(buffers)
-    told = f"Episodes of {policy} in {env.world.name}, from seed {seed}."
-    return write_datasets(env.world, os.fspath(out), found, told, overwrite)
+        check_datasets(env.world, os.fspath(out), env.possible_agents, overwrite)
+        found: dict[str, list[Any]] = {}
+        for gathered in played:
+            for agent, buffers in gathered.items():
+                found.setdefault(agent, []).extend(buffers)
+        told = f"Episodes of {policy} in {env.world.name}, from seed {seed}."
+        return write_datasets(env.world, os.fspath(out), found, told, overwrite)
 
 
 @dataclass(frozen=True)

@@ -5,8 +5,11 @@ Without a cluster only what needs none is tested here.
 
 from __future__ import annotations
 
+import contextlib
 import json
 import os
+import socket
+import threading
 import time
 from pathlib import Path
 from typing import Any
@@ -146,6 +149,42 @@ def test_collected_files_are_those_of_this_machine(nodes: Nodes, tmp_path: Path)
         assert (tmp_path / "here" / name).read_bytes() == (tmp_path / "there" / name).read_bytes()
 
 
+@pytest.mark.filterwarnings("ignore::DeprecationWarning:ray")  # of Ray, about options of its own
+def test_ray_data_reads_what_was_collected(nodes: Nodes, tmp_path: Path) -> None:
+    parquet = pytest.importorskip("pyarrow.parquet")
+    from piase_gym.collection import collect
+    from piase_gym.jobs.ray import connect
+
+    made = collect("piase/GridWorld-Empty-5x5-v1", tmp_path, steps=480, num_envs=8, shards=4)
+    connect(ray, nodes.whole())
+    try:
+        found = ray.data.read_parquet(str(tmp_path)).take_all()
+    finally:
+        ray.shutdown()
+    rows = [
+        row
+        for shard in made["shards"]
+        for name in shard["files"]
+        for row in parquet.read_table(tmp_path / name).to_pylist()
+    ]
+    assert len(rows) == 480
+
+    def told(row: dict[str, Any]) -> str:
+        return repr([row[name] for name in ("env", "seed", "step", "agent", "action", "reward")])
+
+    assert sorted(map(told, found)) == sorted(map(told, rows))
+
+
+def test_demonstrations_are_those_of_this_process(nodes: Nodes, tmp_path: Path) -> None:
+    from piase_gym.runs import demonstrate
+
+    for name, who in (("here", {}), ("there", {"ray": nodes.whole()})):
+        out = tmp_path / f"{name}.jsonl"
+        demonstrate("piase/TextRoom-Quest-Easy-v3", out, episodes=20, policy="oracle", **who)
+    here, there = ((tmp_path / f"{name}.jsonl").read_bytes() for name in ("here", "there"))
+    assert here == there
+
+
 def test_one_director_decides_for_environments_on_all_nodes(nodes: Nodes) -> None:
     from piase_gym.curricula.central import follow, start_director
     from piase_gym.jobs.ray import connect
@@ -196,6 +235,28 @@ def test_no_cluster_is_a_sentence(address: str) -> None:
         RayCluster(address)
     assert time.monotonic() - start < 60.0  # Ray itself takes minutes
     assert values(own.draw, Processes(1), JOBS[:2]) == TRUTH[:2]  # this process lives on
+
+
+@pytest.mark.parametrize("said", [b"HTTP/1.0 400 Bad Request\r\n\r\n", b"SSH-2.0\r\n", b""])
+def test_what_is_no_cluster_is_told_within_seconds(
+    said: bytes, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr("piase_gym.jobs.ray.PATIENCE", 0.5)
+    with socket.create_server(("127.0.0.1", 0)) as server:
+
+        def answer() -> None:
+            line, _ = server.accept()
+            with line, contextlib.suppress(ConnectionError):
+                line.sendall(said)
+                line.recv(1 << 10)
+                line.recv(1)  # until the other side closes
+
+        thread = threading.Thread(target=answer)
+        thread.start()
+        address = f"127.0.0.1:{server.getsockname()[1]}"
+        with pytest.raises(ClusterError, match=f"there is no Ray cluster at {address}"):
+            RayCluster(address)
+        thread.join()
 
 
 def test_no_cluster_here_is_a_sentence() -> None:

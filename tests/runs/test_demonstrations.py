@@ -12,6 +12,7 @@ import pytest
 import piase_gym
 from piase_gym import runs
 from piase_gym.errors import ConfigError, LogWriteError, UnknownNameError
+from piase_gym.jobs import Here
 from piase_gym.runs import demonstrations
 
 
@@ -114,6 +115,31 @@ def test_a_table_of_events_is_written_of_one_log(tmp_path: Path) -> None:
     with pytest.raises(ConfigError, match="format='csv' is written of one log, by workers=1"):
         runs.demonstrate("GridWorld", tmp_path / "a.csv", format="csv", episodes=2, workers=2)
     assert runs.demonstrate("GridWorld", tmp_path / "a.csv", format="csv", episodes=2).exists()
+
+
+def test_workers_are_asked_for_when_all_is_right_and_left_in_any_case(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    class Watched(Here):
+        def close(self) -> None:
+            closed.append(True)
+
+    closed, asked = list[bool](), list[Any]()
+
+    def choose(*who: Any, **_: Any) -> Watched:
+        asked.append(who)
+        return Watched()
+
+    monkeypatch.setattr(demonstrations, "choose_backend", choose)
+    out = tmp_path / "a.jsonl"
+    for wrong in ({"policy": "nobody"}, {"width": 0}, {"format": "csv"}):
+        with pytest.raises((ConfigError, UnknownNameError)):
+            runs.demonstrate("GridWorld", out, episodes=2, ray="auto", **wrong)
+    assert not asked
+    out.write_text("")
+    with pytest.raises(LogWriteError):
+        runs.demonstrate("GridWorld", out, episodes=2, ray="auto")
+    assert (asked, closed) == ([(1, "auto")], [True])
 
 
 def test_what_is_wrong_is_told_before_anybody_plays(tmp_path: Path) -> None:
