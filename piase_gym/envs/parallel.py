@@ -105,7 +105,7 @@ class WorldParallelEnv(WorldEnv, ParallelEnv[str, Any, Any]):
         }
         self._decoder = ActionDecoder(world, actions, strict)
         self._builder = ObservationBuilder(world, style, actions)
-        self._build = self._builder.build
+        self._build = self._builder.chosen()
         self._full, self._tells_masks = style.full, style.tells_masks
         self._masked = self._decoder.masked and style.needs_masks
         self._explains = actions == "text" or style.view != "vector"

@@ -560,13 +560,14 @@ class ArrayWorld(World[C, F]):
             if len(note) > 1 or "milestones" not in note:
                 return super().last_steps()
         self._last = found = []
+        events = self._event_view
         for i, act in enumerate(acts):
             if act is None or isinstance(act, tuple):
                 step = act and self._last_step(i, act, outcomes[i], rewards[i], notes)
             else:
                 outcome = outcomes[i]
                 why = self.why_failed(i) if outcome is Outcome.FAILED else None
-                key: tuple[Any, ...] = act, self._event_view[i], rewards[i], why
+                key: tuple[Any, ...] = act, events[i], rewards[i], why
                 if i in notes:
                     key = *key, *notes[i]["milestones"]
                 step = known.get(key)
