@@ -276,11 +276,11 @@ def _layer(form: Form, code: int, rows: Sequence[bytes], own: int, middle: int) 
     for number, row in enumerate(rows):
         yes, known = _bits(row, code)
         if groups and last == number - 1:
-            first, _, all_yes, all_known = groups[-1]
+            first, final, all_yes, all_known = groups[-1]
             if not (yes ^ all_yes) & known & all_known:
                 last = number
-                if yes:
-                    groups[-1] = [first, number, all_yes | yes, all_known | known]
+                final = number if yes else final
+                groups[-1] = [first, final, all_yes | yes, all_known | known]
                 continue
         if yes:
             groups.append([number, number, yes, known])
