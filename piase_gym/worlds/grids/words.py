@@ -229,7 +229,11 @@ def _scene_text(sight: _Sight, cells: bytes) -> str:
     text = _ahead_text(form, sight.heading, OUTSIDE if sight.ahead is None else cells[sight.ahead])
     data = np.frombuffer(cells, np.uint8)[sight.inside].tobytes().translate(sight.turned)
     rest, things, layers = data.translate(None, _PLAIN), data, []
-    much = [code for code in set(rest) if code < AGENT and rest.count(code) >= MUCH] if len(rest) >= MUCH else ()
+    much = (
+        [code for code in set(rest) if code < AGENT and rest.count(code) >= MUCH]
+        if len(rest) >= MUCH
+        else ()
+    )
     for code in much:
         layers.append(_layer(form, code, _bits(data, _IS[code]), 0, shape))
         things = things.replace(bytes((code,)), _FREE)
