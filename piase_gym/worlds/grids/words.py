@@ -14,7 +14,6 @@ import itertools
 import operator
 import re
 from collections.abc import Sequence
-from dataclasses import dataclass
 from typing import Final, Literal, NamedTuple, Protocol
 
 import numpy as np
@@ -120,16 +119,32 @@ def scene_text(form: Form, cells: bytes, place: Place) -> str:
     Returns:
         The lines, each with a line break before it.
     """
-    return _scene_text(_sight(form, place), cells)
+    ahead, inside, turned, shape, ends = _sight(form, place)
+    text = _ahead_text(form, place.heading, OUTSIDE if ahead is None else cells[ahead])
+    data = np.frombuffer(cells, np.uint8)[inside].tobytes().translate(turned)
+    rest, things, layers = data.translate(None, _PLAIN), data, []
+    kinds = {code for code in rest if code < AGENT} if len(rest) >= MUCH else ()
+    for code in kinds:
+        if rest.count(code) < MUCH:
+            continue
+        layers.append(_layer(form, code, _bits(data, _IS[code]), 0, shape))
+        things = things.replace(bytes((code,)), _FREE)
+    layers.sort()
+    if WALL in data:
+        walls = _bits(data, _IS[WALL])
+        hiding = _hiding(walls, _bits(data, _IS_THING), shape[0]) if rest else 0
+        layers.append(_layer(form, WALL, walls, hiding, shape))
+    if UNSEEN in data:
+        layers.append(_layer(form, UNSEEN, _bits(data, _IS[UNSEEN]), 0, shape))
+    told = _things_text(form, things, shape) if rest else ""
+    told += "".join(map(_TEXT, layers))
+    return f"{text}{told or _NOTHING}{ends}"
 
 
-@dataclass(frozen=True, eq=False)
-class _Sight:
+class _Sight(NamedTuple):
     """What can be seen from a place, in the frame of the text.
 
     Attributes:
-        form: Where cells lie.
-        heading: How the viewer is turned.
         ahead: The number of the cell ahead among those that are shown, if it is.
         inside: The numbers of those inside of the grid, row by row.
         turned: What becomes of each code as the cells are turned.
@@ -137,8 +152,6 @@ class _Sight:
         ends: The sentence about where the grid ends, after a line break.
     """
 
-    form: Form
-    heading: int
     ahead: int | None
     inside: NDArray[np.int64]
     turned: bytes
@@ -146,19 +159,8 @@ class _Sight:
     ends: str
 
 
-@functools.lru_cache(maxsize=16384)
+@functools.lru_cache(maxsize=4096)
 def _sight(form: Form, place: Place) -> _Sight:
-    """Return what can be seen from a place; whatever is too far away makes no difference."""
-    if form.whole_grid:
-        return _sight_from(form, place)
-    most, (x, y, heading, width, height) = len(form.shown[0]), place
-    x, width = min(x, most), min(x, most) + 1 + min(width - 1 - x, most)
-    y, height = min(y, most), min(y, most) + 1 + min(height - 1 - y, most)
-    return _sight_from(form, Place(x, y, heading, width, height))
-
-
-@functools.lru_cache(maxsize=1024)
-def _sight_from(form: Form, place: Place) -> _Sight:
     """Work out what can be seen from a place."""
     view, limits = place.view(form), place.limits(form)
     turn = place.turned(form) - (0 if form.whole_grid else place.heading)
@@ -171,7 +173,7 @@ def _sight_from(form: Form, place: Place) -> _Sight:
         if limit < seen or form.whole_grid
     ]
     ahead, shape = _number_ahead(form, place), (wide, high, far, left)
-    return _Sight(form, place.heading, ahead, inside, _TURNED[-turn % 4], shape, _ends_text(ends))
+    return _Sight(ahead, inside, _TURNED[-turn % 4], shape, _ends_text(ends))
 
 
 @functools.lru_cache(maxsize=64)
@@ -220,33 +222,6 @@ def cell_noun(form: Form, code: int) -> str:
         return form.names[(code - AGENT) >> 2]
     named = {OUTSIDE: "the edge of the grid", FLOOR: "free floor"}.get(code)
     return named or form.nouns.noun(form.cell_names[code])
-
-
-@functools.lru_cache(maxsize=8192)
-def _scene_text(sight: _Sight, cells: bytes) -> str:
-    """Write the next cell, things one by one, then what there is much of, walls and darkness."""
-    form, shape = sight.form, sight.shape
-    text = _ahead_text(form, sight.heading, OUTSIDE if sight.ahead is None else cells[sight.ahead])
-    data = np.frombuffer(cells, np.uint8)[sight.inside].tobytes().translate(sight.turned)
-    rest, things, layers = data.translate(None, _PLAIN), data, []
-    much = (
-        [code for code in set(rest) if code < AGENT and rest.count(code) >= MUCH]
-        if len(rest) >= MUCH
-        else ()
-    )
-    for code in much:
-        layers.append(_layer(form, code, _bits(data, _IS[code]), 0, shape))
-        things = things.replace(bytes((code,)), _FREE)
-    layers.sort()
-    if WALL in data:
-        walls = _bits(data, _IS[WALL])
-        hiding = _hiding(walls, _bits(data, _IS_THING), shape[0]) if rest else 0
-        layers.append(_layer(form, WALL, walls, hiding, shape))
-    if UNSEEN in data:
-        layers.append(_layer(form, UNSEEN, _bits(data, _IS[UNSEEN]), 0, shape))
-    told = _things_text(form, things, shape) if rest else ""
-    told += "".join(map(_TEXT, layers))
-    return f"{text}{told or _NOTHING}{sight.ends}"
 
 
 _PLAIN: Final = bytes((UNSEEN, OUTSIDE, FLOOR, WALL))

@@ -59,9 +59,8 @@ def write_kept(form: CommonsForm, kept: Any, agent: int) -> str:
     if x == NOWHERE:
         text += _away(out)
     else:
-        place = Place(x, y, heading, width, height)
         cells = data[:own] + _FLOOR + data[own + 1 : area]
-        text += _here(place) + scene_text(form, cells, place)
+        text += _seen_of_bytes(form, cells, Place(x, y, heading, width, height))
     text += _deeds_text(form, *deeds) + _told_of_bytes(form, agent, data[form.told :])
     return text if hint is None else f"{text}\nHint: {one_line(hint)}"
 
@@ -69,6 +68,12 @@ def write_kept(form: CommonsForm, kept: Any, agent: int) -> str:
 _TOLD_OF_ONE: Final = struct.Struct("<8B6H").unpack_from
 """Reads what stands between the cells and the hint."""
 _FLOOR = bytes((FLOOR,))
+
+
+@functools.lru_cache(maxsize=8192)
+def _seen_of_bytes(form: CommonsForm, cells: bytes, place: Place) -> str:
+    """Write where an agent is, and what it sees."""
+    return _here(place) + scene_text(form, cells, place)
 
 
 @functools.lru_cache(maxsize=8192)
