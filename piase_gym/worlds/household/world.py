@@ -52,6 +52,7 @@ _ALWAYS = frozenset(
 )
 _NEAR = frozenset(("open", "close", "take", "move", "put"))
 """Verbs of commands that follow from what is near an agent; see `facts.options`."""
+_NOT_LISTED = _ALWAYS | _NEAR
 _GOES_BY = {"move": "put"}
 """Verbs whose other words are those of another verb."""
 
@@ -326,7 +327,7 @@ class Household(TextWorld[HouseholdConfig, HouseholdFacts, HomeState, tuple[Game
             rows = self.rows(agent)
             near = {row.line for row in rows if row.verb in _NEAR}
             could = options(known.places, holding, self.placing)
-            commands = tuple([r.line for r in rows if r.verb not in _ALWAYS | _NEAR])
+            commands = tuple([row.line for row in rows if row.verb not in _NOT_LISTED])
             barred = tuple([name for name, line in could if line not in near])
             others = enumerate(self.agents)
             away = tuple([name for k, name in others if k != agent and not self._present(k)])
