@@ -29,7 +29,8 @@ def manual(config: HouseholdConfig, placing: str, asks: bool) -> Manual:
     listed = _LISTED.format(hands=hands) * config.lists_commands
     rules = [
         "You are in a room with receptacles, such as desk 1, that have objects, such as mug 2, in "
-        "or on them. 'shelf 1,3-5, bed' is short for shelf 1, shelf 3, shelf 4, shelf 5 and bed 1; 'mug' for mug 1. "
+        "or on them. 'shelf 1,3-5, bed' is short for shelf 1, shelf 3, shelf 4, shelf 5 and bed 1; "
+        "'mug' for mug 1. "
         "Go to a receptacle to see what is there; what you have seen is told as it was then. "
         "Unseen are those where you have not been, closed those that you have not looked into: "
         "they must be opened first. Only what is where you "
