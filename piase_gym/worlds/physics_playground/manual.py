@@ -39,7 +39,7 @@ def manual(config: PhysicsPlaygroundConfig) -> Manual:
         'What stands at "1.20, -0.50; 2.10 m, 30 left, -0.20" has its centre at x 1.2, y -0.5, '
         "2.1 m from yours, 30 degrees to the left of where you face, and comes 0.2 m nearer each "
         "second (with a + it leaves). A height (m up) is told of what is not on the floor. "
-        "Angles are whole degrees, so that the places of what is far off are right to a few centimetres only.",
+        "Angles are whole degrees, so that places far off are right to a few centimetres only.",
         _things(config),
         _strides(config),
     ]
