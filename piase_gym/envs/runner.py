@@ -140,10 +140,7 @@ class EpisodeRunner:
             config, self.next_config = self.next_config, None
             self.world.configure(config)
         self._next_seed = None
-        effective = episode_seed(base, episode)
-        self.world.reset(effective)
-        if self.admits is not None:
-            effective, episode = self._draw_until(self.admits, base, episode)
+        effective, episode = self._draw_level(base, episode)
         self._base, self._episode = base, episode
         self.seed, self.steps, self._letters = effective, 0, 0
         self._order = list(range(len(self.world.agents)))
@@ -154,15 +151,16 @@ class EpisodeRunner:
             self.events.post("reset", seed=effective, episode=self._episode)
             self.events.post("begun")  # everybody has heard, and nobody has seen anything yet
 
-    def _draw_until(
-        self, admits: Callable[[World[Any, Any]], bool], base: int, episode: int
-    ) -> tuple[int, int]:
-        """Go on to a level that is admitted; return its effective seed, and its episode."""
+    def _draw_level(self, base: int, episode: int) -> tuple[int, int]:
+        """Reset the world; return the effective seed, and the number of the episode it is of."""
+        if self.admits is None:
+            effective = episode_seed(base, episode)
+            self.world.reset(effective)
+            return effective, episode
         for number in range(episode, episode + MOST_DRAWS):
             effective = episode_seed(base, number)
-            if number > episode:
-                self.world.reset(effective)
-            if admits(self.world):
+            self.world.reset(effective)
+            if self.admits(self.world):
                 return effective, number
         raise GenerationError(
             f"{MOST_DRAWS} draws gave no level that is admitted; {self.world.name} has too few "
