@@ -52,7 +52,6 @@ _ALWAYS = frozenset(
 )
 _NEAR = frozenset(("open", "close", "take", "move", "put"))
 """Verbs of commands that follow from what is near an agent; see `facts.options`."""
-_NOT_LISTED = _ALWAYS | _NEAR
 _GOES_BY = {"move": "put"}
 """Verbs whose other words are those of another verb."""
 
@@ -324,10 +323,12 @@ class Household(TextWorld[HouseholdConfig, HouseholdFacts, HomeState, tuple[Game
         barred: tuple[str, ...] = ()
         away: tuple[str, ...] = ()
         if self.config.lists_commands:
-            rows = self.rows(agent)
-            near = {row.line for row in rows if row.verb in _NEAR}
-            could = options(known.places, holding, self.placing)
-            commands = tuple([row.line for row in rows if row.verb not in _NOT_LISTED])
+            near: list[str] = []
+            listed: list[str] = []
+            for line, _, verb, _, _ in self.rows(agent):
+                if verb not in _ALWAYS:
+                    (near if verb in _NEAR else listed).append(line)
+            commands, could = tuple(listed), options(known.places, holding, self.placing)
             barred = tuple([name for name, line in could if line not in near])
             others = enumerate(self.agents)
             away = tuple([name for k, name in others if k != agent and not self._present(k)])
