@@ -165,9 +165,9 @@ def _saved(results: Results, path: Path) -> Results:
     return results
 
 
-def play_jobs(jobs: Iterable[Job], backend: Backend) -> Iterator[EpisodeRecord]:
+def play_jobs(jobs: Iterable[Job], backend: Backend, more: bool = False) -> Iterator[EpisodeRecord]:
     """Play jobs, and yield their episodes; a job that failed yields episodes with a fault."""
-    for outcome in run_jobs(jobs, play_all, backend, name=str, parts=singly):
+    for outcome in run_jobs(jobs, play_all, backend, name=str, parts=singly, more=more):
         if outcome.error is None:
             yield from outcome.value
         else:
@@ -314,7 +314,10 @@ class _Run:
         limit = None if timeout is None else lambda job: timeout * len(job.seeds)
         backend = choose_backend(workers, ray if others else None, modules=modules, timeout=limit)
         singles = chain.from_iterable(map(singly, waiting))
-        for record in chain(play_jobs(others, backend), play_jobs(singles, Threads(concurrency))):
+        for record in chain(
+            play_jobs(others, backend, more=bool(waiting)),
+            play_jobs(singles, Threads(concurrency)),
+        ):
             self.found[_place(record)] = record
             yield record
 

@@ -229,7 +229,8 @@ def train_all(
             left = {name: own for name, own in rows.items() if name not in problems}
             jobs = _lacking(out, left, attempt, seeds)
             backend = choose_backend(workers, ray if jobs else None)
-            for outcome in run_jobs(jobs, perform, backend, name=str):
+            more = attempt is not PASSES[-1]
+            for outcome in run_jobs(jobs, perform, backend, name=str, more=more):
                 if outcome.error is None:
                     played, files = outcome.value
                     out.take(files)

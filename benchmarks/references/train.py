@@ -14,6 +14,7 @@ import json
 import tempfile
 import zipfile
 from collections.abc import Callable, Mapping, Sequence
+from operator import attrgetter
 from pathlib import Path
 from typing import Any
 
@@ -74,7 +75,8 @@ def train_models(
     problems: dict[str, Problem] = {}
     perform = functools.partial(trained, recipe=dict(recipe))
     backend = choose_backend(workers, ray)
-    for outcome in run_jobs(todo.values(), perform, backend, name=lambda setting: setting.name):
+    name = attrgetter("name")
+    for outcome in run_jobs(todo.values(), perform, backend, name=name, more=True):
         if outcome.error is None:
             told, content = outcome.value
             write_whole(models.path(outcome.job), content)

@@ -68,6 +68,7 @@ def run_jobs(
     *,
     name: Callable[[J], str] = short_name,
     parts: Callable[[J], Sequence[J]] = no_parts,
+    more: bool = False,
 ) -> Iterator[Outcome[J]]:
     """Do jobs, and yield what came of each when it is finished.
 
@@ -82,9 +83,11 @@ def run_jobs(
         name: What a job is called.
         parts: Smaller jobs that a job is divided into when its worker has died, so that only the
             part that killed it is given up.
+        more: Whether other work follows, which Ctrl-C keeps from beginning even if all jobs here
+            are finished.
 
     Raises:
-        StoppedError: After Ctrl-C, if jobs are left, or if it was pressed twice.
+        StoppedError: After Ctrl-C, if jobs are left or `more` follows, or if it was pressed twice.
         ClusterError: If workers cannot do any job, such as those of another version.
 
     Example:
@@ -122,7 +125,7 @@ def run_jobs(
         raise _stopped("stopped at once", done, len(todo) + len(under_way)) from None
     finally:
         backend.close()
-    if todo:
+    if todo or (more and stop.is_set()):
         raise _stopped("stopped", done, len(todo))
 
 

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import contextlib
 import json
 import os
 import resource
@@ -16,7 +17,13 @@ from typing import Any
 
 import pytest
 
-from piase_gym.errors import ConfigError, JobError, MissingExtraError, StorageError
+from piase_gym.errors import (
+    ConfigError,
+    JobError,
+    MissingExtraError,
+    StoppedError,
+    StorageError,
+)
 from piase_gym.jobs import Here, LineFile, Processes, Threads, choose_backend, do_all, run_jobs
 from tests.jobs import jobs_to_do as own
 from tests.jobs.jobs_to_do import Draw
@@ -214,6 +221,18 @@ def test_ctrl_c_lets_the_jobs_under_way_finish(tmp_path: Path) -> None:
     assert again.end() == ""
     assert len(LineFile(again.out).found) == 6
     assert len(list(again.notes.glob("begun-*"))) == 6
+
+
+@pytest.mark.parametrize("more", [False, True])
+def test_ctrl_c_at_the_last_job_keeps_more_work_from_beginning(more: bool) -> None:
+    def press(number: int) -> int:
+        signal.raise_signal(signal.SIGINT)
+        return number
+
+    found = []
+    with pytest.raises(StoppedError, match="1 of 1") if more else contextlib.nullcontext():
+        found += [outcome.value for outcome in run_jobs([7], press, more=more)]
+    assert found == ([] if more else [7])
 
 
 def test_ctrl_c_twice_ends_at_once(tmp_path: Path) -> None:
