@@ -5,6 +5,7 @@
 
 from __future__ import annotations
 
+import re
 from typing import Any, NamedTuple
 
 import piase_gym
@@ -107,6 +108,100 @@ TRANSCRIPTS: dict[str, Episode] = {
     ),
 }
 """Whole episodes, by title."""
+OTHERS = (
+    Episode(
+        "piase/TextRoom-Quest-Medium-v3",
+        {},
+        11,
+        "go south|go south|take silver key|unlock oak door|go north|go north|go west|search "
+        "wardrobe|take iron key|go east|go south|go south|unlock oak door|open oak door|go "
+        "west|go north|take brass key|unlock desk|open desk|take teapot",
+    ),
+    Episode(
+        "piase/TextRoom-Quest-Medium-v3",
+        {},
+        12,
+        "go west|take silver key|unlock desk|unlock wardrobe|open wardrobe|take brass "
+        "key|unlock desk|go east|unlock oak door|open oak door|go east|go east|go west|go "
+        "south|open dresser|go south|take iron key|go north|go north|go west|go west|unlock "
+        "desk|open desk|take lantern",
+    ),
+    Episode(
+        "piase/TextRoom-Quest-Medium-v3",
+        {},
+        13,
+        "open cupboard|take teapot",
+    ),
+    Episode(
+        "piase/TextRoom-Quest-Medium-v3",
+        {},
+        14,
+        "go north|open cupboard|take silver key|go west|go west|search dresser|take iron "
+        "key|go east|go east|go south|unlock desk|unlock oak door|open oak door|go east|take "
+        "brass key|go west|unlock desk|open desk|take umbrella",
+    ),
+    Episode(
+        "piase/TextRoom-Quest-Medium-v3",
+        {},
+        15,
+        "open desk|go east|go south|take silver key|unlock dresser|go west|open cupboard|go "
+        "east|go north|unlock oak door|go west|unlock wardrobe|open wardrobe|take brass "
+        "key|go east|unlock oak door|go south|unlock dresser|open dresser|take iron key|go "
+        "north|unlock oak door|open oak door|go north|take teapot",
+    ),
+    Episode(
+        "piase/GridWorld-DoorKey-8x8-v1",
+        {},
+        11,
+        "move north|move north|interact|move south|move south|move east|interact|move "
+        "east|move east|move east|move east|move east|move south|move south",
+    ),
+    Episode(
+        "piase/TextRoom-Quest-Hard-v3",
+        {},
+        11,
+        "go east|take copper key|unlock desk|unlock oak door|go south|go west|take brass "
+        "key|search cupboard|take silver key|search cabinet|take glass key|go east|go "
+        "north|unlock desk|unlock oak door|open oak door|go east|go north|take golden "
+        "key|unlock pine door|open pine door|go north|go west|open dresser|go west|go east|go"
+        " north|unlock cedar door|open cedar door|go west|take iron key|open drawer|go "
+        "west|go east|go east|go south|go east|go south|go south|go west|unlock desk|open "
+        "desk|take candle",
+    ),
+    Episode(
+        "piase/TextRoom-Quest-Hard-v3",
+        {},
+        12,
+        "go north|go east|open drawer|search trunk|take silver key|unlock locker|go west|go "
+        "south|unlock oak door|open oak door|go south|go east|go north|take brass key|take "
+        "golden key|go south|go south|take copper key|open wardrobe|take iron key|unlock pine"
+        " door|open pine door|go east|unlock cedar door|open cedar door|go north|go "
+        "north|take glass key|go north|go south|go south|go south|go south|open desk|go "
+        "north|go west|go north|go west|go north|go north|go east|unlock locker|open "
+        "locker|take mirror",
+    ),
+    Episode(
+        "piase/TextRoom-LostKey-v3",
+        {},
+        11,
+        "search bookshelf|go north|search grandfather clock|take brass key|go south|unlock "
+        "desk|open desk|read old document|take old document",
+    ),
+    Episode(
+        "piase/PhysicsPlayground-Push-v2",
+        {},
+        11,
+        "go to red box|back 0.1|go to 0.15, 2.25|go to -0.46, 2.48|face zone|push 2|push 2",
+    ),
+    Episode(
+        "piase/Household-Medium-v4",
+        {},
+        11,
+        "go to sidetable 1|go to sidetable 2|go to armchair 1|go to armchair 2|go to shelf "
+        "1|go to shelf 2|go to shelf 3|take book from shelf 3|go to shelf 1|use floorlamp",
+    ),
+)
+"""Episodes of another player, of which the page tells only how many commands they took."""
 
 
 def messages(episode: Episode) -> list[str]:
@@ -135,13 +230,29 @@ def in_words(name: str) -> str:
     )
 
 
-def _beside(episode: Episode) -> str:
-    """Say what the oracle needs, where its commands are steps, too."""
+def _needed(episode: Episode) -> int | None:
+    """Return how many commands the oracle needs, where its commands are steps, too."""
     env = piase_gym.gym_env(episode.world)
     if env.unwrapped.world.capabilities.continuous:
-        return ""
+        return None
     oracle = play_oracle(env, episode.seed)
-    return f"; the oracle, which knows all, needs {oracle.steps}" if oracle else ""
+    return oracle.steps if oracle else None
+
+
+def _beside(episode: Episode) -> str:
+    """Say what the oracle needs."""
+    needed = _needed(episode)
+    return f"; the oracle, which knows all, needs {needed}" if needed else ""
+
+
+def _row(episode: Episode) -> str:
+    """Return the row of an episode in the table of those that are not shown."""
+    _, *rest = messages(episode)
+    count, needed = len(episode.lines.split("|")), _needed(episode)
+    ratio = f"{count / needed:.2f}" if needed else ""
+    reward = re.findall(r"reward (-?[0-9.]*[0-9])", rest[-1])[0]
+    row = (f"`{episode.world}`", episode.seed, count, needed or "", ratio, reward)
+    return f"| {' | '.join(map(str, row))} |"
 
 
 def page() -> str:
@@ -156,4 +267,11 @@ def page() -> str:
         count = len(episode.lines.split("|"))
         head = f"`{episode.world}`, seed {episode.seed}: {count} commands{_beside(episode)}."
         parts += [f"## {title}", head, "```text\n" + "\n\n".join(rest) + "\n```"]
+    table = (
+        "| id | seed | commands | of the oracle | ratio | last reward |",
+        "|---|---|---|---|---|---|",
+        *map(_row, OTHERS),
+    )
+    told = "By another player, every one of them won; the commands are in `docs/transcripts.py`."
+    parts += ["## More of them in short", told, "\n".join(table)]
     return "\n\n".join(parts) + "\n"

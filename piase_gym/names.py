@@ -99,7 +99,7 @@ def look_up(name: object) -> Named:
                 raise UnknownNameError("world, id or scenario", name, known) from None
     from piase_gym import scenarios  # which reads YAML, and is rarely needed
 
-    if not isinstance(name, str | Path | scenarios.Scenario):
+    if not isinstance(name, str | Path | Mapping | scenarios.Scenario | scenarios.ScenarioHead):
         kind = type(name).__name__
         raise ConfigError(f"a world is named by a string or given as a config, not by a {kind}")
     scenario = scenarios.load(name)

@@ -127,7 +127,7 @@ WORLDS = (
 
 VERSIONS = {
     "TextRoom": 3,
-    "Household": 3,
+    "Household": 4,
     "ObjectSearch": 3,
     "SqlQuery": 3,
     "PhysicsPlayground": 2,

@@ -13,16 +13,17 @@ The dump lies beside the tasks, or is named with `dump`; SQL is MySQL's. The dat
 chosen for it, so ``use`` is not needed, but is understood. With `server` a real server runs it.
 
 `evaluate` plays tasks by InterCode's protocol: so many turns, a score after each, the best counts;
-an episode ends when it is 1, or with ``skip``. `replay` plays the log of such an evaluation again.
+an episode ends when it is 1, or with ``skip``. `replay` plays the log of an evaluation again.
 """
 
 from __future__ import annotations
 
 import datetime
 import json
+import re
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from pathlib import Path
-from typing import Any, Final, NamedTuple
+from typing import Any, Final, Literal, NamedTuple
 
 from piase_gym.core.files import write_json
 from piase_gym.core.rng import Stream
@@ -279,7 +280,12 @@ class Summary(NamedTuple):
 
 
 def evaluate(
-    policy: Policy, env: SqlEnv, tasks: Iterable[int] | None = None, turns: int = TURNS
+    policy: Policy,
+    env: SqlEnv,
+    tasks: Iterable[int] | None = None,
+    turns: int = TURNS,
+    *,
+    answer: Literal["best", "submitted"] = "best",
 ) -> dict[str, dict[str, Any]]:
     """Play tasks by InterCode's protocol.
 
@@ -288,6 +294,8 @@ def evaluate(
         env: The tasks.
         tasks: Which of them; by default all.
         turns: How many actions a task has at most.
+        answer: ``best``, or ``submitted``, as in InterCode's evaluation of ReAct: what counts is
+            the result that is submitted, which ends the episode.
 
     Returns:
         An episode for each task, by its number as a text, in the form of InterCode's logs.
@@ -305,11 +313,15 @@ def evaluate(
         for _ in range(turns):
             action = policy(env.query, observation, reward)
             observation, reward, valid = _turn(env, action)
+            submitted = answer == "best" or (action or "").startswith("submit")
+            reward = reward if submitted else 0.0
             for key, value in zip(
                 history, (action or "", str(observation), reward, valid), strict=True
             ):
                 history[key].append(value)
             if reward == 1 or (action or "").lower() == "skip":
+                break
+            if submitted and answer == "submitted":
                 break
         best = max(history["rewards"])
         found[str(index)] = {
@@ -359,14 +371,21 @@ def summarise(episodes: Mapping[str, Mapping[str, Any]]) -> dict[str, Summary]:
                 len(chosen),
                 sum(value == 1 for value in best) / len(chosen),
                 sum(best) / len(chosen),
-                sum(int(e["summary"]["turns_taken"]) for e in chosen) / len(chosen),
+                sum(_turns_taken(e) for e in chosen) / len(chosen),
                 1 - sum(valid) / len(valid) if valid else 0.0,
             )
     return found
 
 
+def _turns_taken(episode: Mapping[str, Any]) -> int:
+    """Return the turns of an episode; logs of plans do not tell them apart."""
+    return int(episode["summary"].get("turns_taken", len(episode["turn_history"]["actions"])))
+
+
 def replay(log: str | Path, env: SqlEnv) -> dict[str, dict[str, Any]]:
     """Play the actions of a log of InterCode again.
+
+    Of a log of ReAct, whose turns have ``thoughts``, what is submitted counts.
 
     Args:
         log: The file, such as ``ic_sql_multiturn_gpt-4_10_turns.json`` of InterCode's results.
@@ -380,20 +399,23 @@ def replay(log: str | Path, env: SqlEnv) -> dict[str, dict[str, Any]]:
     """
     found: dict[str, dict[str, Any]] = {}
     for episode in read_log(log).values():
-        index, actions = int(episode["task_id"]), iter(episode["turn_history"]["actions"])
+        index, turns = int(episode["task_id"]), episode["turn_history"]["actions"]
         if not 0 <= index < len(env.data_loader):
             raise ConfigError(f"{str(log)!r:.200} has a task {index}, which is not in the dataset")
         if env.data_loader.get(index)["query"] != episode["query"]:
             raise ConfigError(f"{str(log)!r:.200}: task {index} has another question")
-        turns = len(episode["turn_history"]["actions"])
+        react = "thoughts" in episode["turn_history"]
+        statements = iter([_statement(str(action), react) for action in turns])
 
         def again(
-            _query: str, _observation: Any, _reward: float | None, left: Any = actions
-        ) -> str:
-            return _unwrapped(str(next(left)))
+            _query: str, _observation: Any, _reward: float | None, left: Any = statements
+        ) -> str | None:
+            statement: str | None = next(left)
+            return statement
 
         if turns:
-            found.update(evaluate(again, env, [index], turns))
+            answer: Literal["best", "submitted"] = "submitted" if react else "best"
+            found.update(evaluate(again, env, [index], len(turns), answer=answer))
     return found
 
 
@@ -407,6 +429,8 @@ def read_log(log: str | Path) -> dict[str, Any]:
         found = json.loads(Path(log).read_text("utf-8"))
     except (OSError, ValueError, RecursionError) as error:
         raise ConfigError(f"cannot read {str(log)!r:.200}: {error}") from None
+    if isinstance(found, dict) and isinstance(found.get("logs"), dict):
+        found = found["logs"]  # those of plans have the arguments of the program beside them
     needed = ("task_id", "query", "turn_history", "summary")
     episodes = found.values() if isinstance(found, dict) else [None]
     if not all(isinstance(e, dict) and all(key in e for key in needed) for e in episodes):
@@ -414,11 +438,14 @@ def read_log(log: str | Path) -> dict[str, Any]:
     return dict(found)
 
 
-def _unwrapped(action: str) -> str:
-    """Return an action as it was run: ReAct's are written ``execute[...]``."""
-    if action.lower().startswith("execute[") and action.rstrip().endswith("]"):
-        return action.rstrip()[8:-1]
-    return action
+_EXECUTE: Final = re.compile(r"execute\[(.*)\]", re.IGNORECASE | re.DOTALL)
+
+
+def _statement(action: str, react: bool) -> str | None:
+    """Return an action as it was run: ReAct's are ``submit`` and the first in ``execute[...]``."""
+    if found := _EXECUTE.match(action.lstrip()):
+        return found[1].partition(";")[0]
+    return None if react and action != "submit" else action
 
 
 __all__ = [

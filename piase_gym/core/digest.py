@@ -6,10 +6,13 @@ Other worlds hash canonical JSON: sorted keys, floats by their shortest exact fo
 
 from __future__ import annotations
 
+import json
 from typing import Any
 
 import orjson
 import xxhash
+
+from piase_gym.core.jsonable import jsonable
 
 
 def digest_bytes(data: bytes | memoryview) -> str:
@@ -24,4 +27,8 @@ def canonical_json(value: Any) -> bytes:
 
 def digest_json(value: Any) -> str:
     """Return the digest of a JSON-able value as 16 hexadecimal digits."""
-    return digest_bytes(canonical_json(value))
+    try:
+        told = canonical_json(value)
+    except TypeError:  # integers of more than 64 bits, as states of generators have them
+        told = json.dumps(value, sort_keys=True, default=jsonable).encode()
+    return digest_bytes(told)

@@ -8,6 +8,7 @@ from enum import Enum
 from typing import Any
 
 import numpy as np
+from numpy.typing import NDArray
 
 _PLAIN = (str, bool, int, float)
 
@@ -23,7 +24,7 @@ def jsonable(value: Any) -> Any:
     if isinstance(value, Enum):
         return jsonable(value.value)
     if isinstance(value, np.ndarray | np.generic):
-        return jsonable(value.tolist())
+        return jsonable(python_value(value))
     for kind in _PLAIN:
         if isinstance(value, kind):
             return kind(value)
@@ -38,3 +39,11 @@ def jsonable(value: Any) -> Any:
     if dataclasses.is_dataclass(value) and not isinstance(value, type):
         return {f.name: jsonable(getattr(value, f.name)) for f in dataclasses.fields(value)}
     return str(value)
+
+
+def python_value(value: NDArray[Any] | np.generic) -> Any:
+    """Return an array as a list, and a number of NumPy as one of Python's, if need be rounded."""
+    found = value.tolist()
+    if isinstance(found, np.longdouble):
+        return float(found)
+    return complex(found) if isinstance(found, np.clongdouble) else found

@@ -66,7 +66,8 @@ class Manual:
             self.rules,
             f"Goal: {goal}" if goal else "",
             f"{HOW_TO_ANSWER} The commands:\n{commands}",
-            f"Rewards: {self.rewards}" + (f"\nMilestones: {names}." if names else ""),
+            f"Rewards: {self.rewards}"
+            + (f"\nMilestones, paid only as the rewards say: {names}." if names else ""),
             f"{end} {OBSERVATIONS}",
             "Example: {}\nAction: {}".format(*self.example) if self.example else "",
         ]

@@ -68,7 +68,7 @@ from piase_gym.core.facts import (
     explain_invalid,
     shared,
 )
-from piase_gym.core.last_step import LastStep
+from piase_gym.core.last_step import LastStep, last_step
 from piase_gym.core.mailbox import Mailbox
 from piase_gym.core.manual import Manual
 from piase_gym.core.objects import Objects, agent_of, in_sight
@@ -600,7 +600,7 @@ class World(ABC, Generic[C, F]):
             cut = f"Your message was cut to its first {most} characters." * (len(said) > most)
             why = f"{why or ''} {cut}".strip()
         reached = tuple(note.get("milestones", ())) if note else ()
-        return LastStep(line, outcome, float(reward), reached, str(why) if why else "")
+        return last_step(line, outcome, float(reward) + 0.0, reached, str(why) if why else "")
 
     def line_of(self, agent: int, act: Command | int) -> str:
         """Return the text of a command, or of that of an index where the table never changes."""

@@ -23,6 +23,8 @@ TEXTS = ("eager", "lazy")
 INFOS = ("full", "mask", "none")
 DTYPES = (None, "float32")
 TextWriter = Callable[[Any, int], str]
+Build = Callable[[Sequence[NDArray[np.int8]], Collection[int]], Mapping[int, Any] | Sequence[Any]]
+"""Builds observations of now; see `ObservationBuilder.build`."""
 
 
 @dataclass(frozen=True)
@@ -290,6 +292,24 @@ class ObservationBuilder:
             return [""] * len(self.world.agents)
         return [last.line if last is not None else "" for last in self.world.last_steps()]
 
+    def chosen(self) -> Build:
+        """Return what builds the observations of this style: `build`, or a shorter way to them."""
+        texts_alone = self.view == "text" and not self.native and self.mask is None
+        return self._texts if texts_alone else self.build
+
+    def _texts(
+        self, masks: Sequence[NDArray[np.int8]], agents: Collection[int]
+    ) -> Mapping[int, str]:
+        """Return the texts of now, by the numbers of agents."""
+        world, write, shown = self.world, self._write, {}
+        kept = world.capture()
+        last = world.last_steps() if world.tells_last_step else ()
+        for i in agents:
+            told = last[i] if last else None
+            text = write(kept[i], i)
+            shown[i] = text if told is None else told.line + text
+        return shown
+
     def build(
         self, masks: Sequence[NDArray[np.int8]], agents: Collection[int]
     ) -> Mapping[int, Any] | Sequence[Any]:
@@ -304,12 +324,7 @@ class ObservationBuilder:
         if self.view == "vector":
             shown = self._vectors()
         elif self.view == "text" and not self.native:
-            kept, write, shown = world.capture(), self._write, {}
-            last = world.last_steps() if world.tells_last_step else ()
-            for i in agents:
-                told = last[i] if last else None
-                text = write(kept[i], i)
-                shown[i] = text if told is None else told.line + text
+            shown = self._texts(masks, agents)
         elif self.native:
             shown = {i: world.native_text(i) for i in agents}
             if self.view == "both":

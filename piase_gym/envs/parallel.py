@@ -105,7 +105,7 @@ class WorldParallelEnv(WorldEnv, ParallelEnv[str, Any, Any]):
         }
         self._decoder = ActionDecoder(world, actions, strict)
         self._builder = ObservationBuilder(world, style, actions)
-        self._build = self._builder.build
+        self._build = self._builder.chosen()
         self._full, self._tells_masks = style.full, style.tells_masks
         self._masked = self._decoder.masked and style.needs_masks
         self._explains = actions == "text" or style.view != "vector"
@@ -196,7 +196,10 @@ class WorldParallelEnv(WorldEnv, ParallelEnv[str, Any, Any]):
         infos: dict[str, dict[str, Any]] = {}
         for name, i in self._live:
             observations[name] = shown[i]
-            infos[name] = self._first_info(masks, i)
+            info: dict[str, Any] = {"seed": runner.seed} if self._full else {}
+            infos[name] = info
+            if masks and self._tells_masks:
+                info["action_mask"] = masks[i]
         return observations, infos
 
     def _first_info(self, masks: Sequence[Any], number: int) -> dict[str, Any]:
@@ -239,14 +242,15 @@ class WorldParallelEnv(WorldEnv, ParallelEnv[str, Any, Any]):
         shown = self._build(masks, self._shown_agents)
         paid, terminated, truncated, outcomes, ended, notes = tick
         live = self._live
+        full, told = self._full, masks and self._tells_masks
         observations: dict[str, Any] = {}
         rewards: dict[str, float] = {}
         infos: dict[str, dict[str, Any]] = {}
         for name, i in live:
             observations[name], rewards[name] = shown[i], paid[i]
-            info: dict[str, Any] = {"outcome": outcomes[i]} if self._full else {}
+            info: dict[str, Any] = {"outcome": outcomes[i]} if full else {}
             infos[name] = info
-            if masks and self._tells_masks:
+            if told:
                 info["action_mask"] = masks[i]
         over, cut = self._nobody.copy(), self._nobody.copy()
         if ended:
@@ -255,7 +259,7 @@ class WorldParallelEnv(WorldEnv, ParallelEnv[str, Any, Any]):
         result = (observations, rewards, over, cut, infos)
         if notes or ended or self._open:
             self._add_rare_infos(tick, result, shown, masks)
-        if self._full and (self._explains or isinstance(acts, list)):  # a tuple: indices only
+        if full and (self._explains or isinstance(acts, list)):  # a tuple: indices only
             last = runner.world.last_steps()
             for name, i in live:
                 if (step := last[i]) is None or not step.reason:
@@ -270,13 +274,14 @@ class WorldParallelEnv(WorldEnv, ParallelEnv[str, Any, Any]):
         self, tick: StepResult, result: ParallelStep, shown: Any, masks: Sequence[Any]
     ) -> None:
         """Add what happens in few steps only: notes, results, who leaves and who enters."""
-        world, infos, before = self.runner.world, result[-1], self.agents
+        _, terminated, truncated, _, ended, notes = tick
+        infos, before = result[-1], self.agents
         for name, i in self._live if self._full else ():
-            if i in tick.notes:
-                infos[name].update(tick.notes[i])
-            if tick.terminated[i] or tick.truncated[i]:
-                infos[name]["result"] = world.result(i)
-        if not (tick.ended or self._open):
+            if i in notes:
+                infos[name].update(notes[i])
+            if terminated[i] or truncated[i]:
+                infos[name]["result"] = self.runner.world.result(i)
+        if not (ended or self._open):
             return
         self.runner.end_step(tick)
         self._update_agents()
@@ -284,7 +289,7 @@ class WorldParallelEnv(WorldEnv, ParallelEnv[str, Any, Any]):
             if name not in before:
                 info = self._first_info(masks, i)
                 if self._full:
-                    info.update(tick.notes.get(i, {}))
+                    info.update(notes.get(i, {}))
                 entries: tuple[Any, ...] = (shown[i], 0.0, False, False, info)
                 parts: tuple[dict[str, Any], ...] = result
                 for part, value in zip(parts, entries, strict=True):

@@ -140,7 +140,10 @@ class EpisodeRunner:
             config, self.next_config = self.next_config, None
             self.world.configure(config)
         self._next_seed = None
-        effective, episode = self._draw_level(base, episode)
+        effective = episode_seed(base, episode)
+        self.world.reset(effective)
+        if self.admits is not None:
+            effective, episode = self._draw_until(self.admits, base, episode)
         self._base, self._episode = base, episode
         self.seed, self.steps, self._letters = effective, 0, 0
         self._order = list(range(len(self.world.agents)))
@@ -151,12 +154,15 @@ class EpisodeRunner:
             self.events.post("reset", seed=effective, episode=self._episode)
             self.events.post("begun")  # everybody has heard, and nobody has seen anything yet
 
-    def _draw_level(self, base: int, episode: int) -> tuple[int, int]:
-        """Reset the world; return the effective seed, and the number of the episode it is of."""
-        for number in range(episode, episode + (1 if self.admits is None else MOST_DRAWS)):
+    def _draw_until(
+        self, admits: Callable[[World[Any, Any]], bool], base: int, episode: int
+    ) -> tuple[int, int]:
+        """Go on to a level that is admitted; return its effective seed, and its episode."""
+        for number in range(episode, episode + MOST_DRAWS):
             effective = episode_seed(base, number)
-            self.world.reset(effective)
-            if self.admits is None or self.admits(self.world):
+            if number > episode:
+                self.world.reset(effective)
+            if admits(self.world):
                 return effective, number
         raise GenerationError(
             f"{MOST_DRAWS} draws gave no level that is admitted; {self.world.name} has too few "
@@ -185,8 +191,10 @@ class EpisodeRunner:
 
     def _find_played(self) -> None:
         """Find out which of the caller's agents are in play."""
-        alive = self.world.alive
-        self.live = [i for i in self.own if alive[i]]
+        alive, self.live = self.world.alive, []
+        for i in self.own:
+            if alive[i]:
+                self.live.append(i)
 
     def play(self, acts: Sequence[Act]) -> StepResult:
         """Let the caller's agents act, and go on until a command of one of them has ended.
@@ -215,6 +223,16 @@ class EpisodeRunner:
         Args:
             acts: An entry for every agent of the world; those of partners are filled in.
         """
+        if self.partners or self.events.wants_steps:
+            return self._step_with_others(acts)
+        self.last_step = tick = self.world.step(acts)
+        self.steps += 1
+        if self.world.mailboxes is not None:
+            self._letters = len(self.world.mailboxes.history)  # nobody will hear of these
+        return tick
+
+    def _step_with_others(self, acts: Sequence[Act]) -> StepResult:
+        """Take one step that partners take part in, or that somebody wants to know of."""
         playing: Sequence[int] = ()
         if self.partners:
             acts = list(acts)

@@ -15,6 +15,8 @@ import numpy as np
 import orjson
 from pydantic import BaseModel
 
+from piase_gym.core.jsonable import python_value
+
 MAX_STRING = 1_000_000
 """Longest string that is written, in characters; of a longer one the end is cut off, and said."""
 MAX_DEPTH = 40
@@ -58,7 +60,7 @@ def plain(value: Any, depth: int = 0) -> Any:
     if isinstance(value, float):
         return float(value) if math.isfinite(value) else None
     if isinstance(value, np.generic):
-        return plain(value.item(), depth)
+        return plain(python_value(value), depth)
     if isinstance(value, bytes | bytearray | memoryview):
         return {"base64": base64.b64encode(bytes(value)).decode()}
     if depth >= MAX_DEPTH:
@@ -100,5 +102,6 @@ def _key(key: Any) -> str:
 def _text(text: str) -> str:
     """Return a string that can be written as UTF-8 and is not huge."""
     if len(text) > MAX_STRING:
-        text = f"{text[:MAX_STRING]}… [{len(text) - MAX_STRING} characters cut]"
+        kept = MAX_STRING - 64  # with the note it is not too long, so that it is not cut again
+        text = f"{text[:kept]}… [{len(text) - kept} characters cut]"
     return str(text).encode("utf-8", "replace").decode()

@@ -6,6 +6,7 @@ Which lines follow from what happens is the matter of `piase_gym.runs.derive`.
 
 from __future__ import annotations
 
+import contextlib
 import time
 import weakref
 from collections.abc import Callable, Iterable, Mapping, Sequence
@@ -14,6 +15,7 @@ from typing import TYPE_CHECKING, Any
 from piase_gym.core.events import Event
 from piase_gym.core.interrupts import whole
 from piase_gym.core.world import StepResult, World
+from piase_gym.errors import UnsupportedError
 from piase_gym.runs.derive import Deriver
 from piase_gym.runs.episode_record import EpisodeRecord
 from piase_gym.runs.expand import AgentEvent
@@ -309,9 +311,14 @@ class EnvRecorder(Recorder):
 
     def final_state(self) -> None:
         """Write the state of now, if it can be had."""
-        told = self.world.capabilities.snapshot
-        if told and self.record is not None and self.record.begun and self.levels.steps:
-            self.put_snapshot(self.record, self.world.snapshot())
+        if self.record is not None and self.record.begun and self.levels.steps:
+            self._put_state(self.record)
+
+    def _put_state(self, record: EpisodeRecord) -> None:
+        """Write a snapshot, unless the world has none, or none now: its environment fails."""
+        if self.world.capabilities.snapshot:
+            with contextlib.suppress(UnsupportedError):
+                self.put_snapshot(record, self.world.snapshot())
 
     # -- events ---------------------------------------------------------------------------
 
@@ -417,9 +424,9 @@ class EnvRecorder(Recorder):
         self.put_step(record, world, acts, tick, letters, digest, changes)
         self._post_entries()
         record.submitted = {}
-        if self.step >= self._due and world.capabilities.snapshot:
+        if self.step >= self._due:
             self._due += self.options.snapshot_every
-            self.put_snapshot(record, world.snapshot())
+            self._put_state(record)
         if self.out.full or (
             tick.ended and not any(agent in record.playing for agent in self.runner.own)
         ):

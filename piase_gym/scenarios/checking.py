@@ -5,8 +5,8 @@ from __future__ import annotations
 import contextlib
 import copy
 import re
-from collections.abc import Iterator, Mapping
-from typing import Any
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+from typing import Any, Final
 
 from pydantic import BaseModel, ValidationError
 
@@ -104,32 +104,89 @@ def _right_part(model: Any, fields: Mapping[str, Any]) -> Any:
     return None
 
 
-def problems_of_rest(spec: Any, document: Document, error: ValidationError) -> list[str]:
-    """Say what is wrong beside what has no sense in itself: all mistakes are told at once.
+_STEP: Final = {"type": "step_reached", "step": 1}
+_HOLDS: Final = {"fact": "step", "at_least": 0}
+_FLAG: Final = {"type": "flag_set", "flag_name": "flag"}
+_WORLD: Final[Mapping[str, Any]] = {
+    **dict.fromkeys("win_conditions lose_conditions when all any none not".split(), _HOLDS),
+    "trigger": _STEP,
+    "response": {"type": "reward", "amount": 0.0},
+    "shaping": {"fact": "step", "weight": 0.0},
+}
+_STORY: Final[Mapping[str, Any]] = {
+    **dict.fromkeys("win_conditions lose_conditions conditions".split(), _FLAG),
+    "trigger": _STEP,
+    "response": {"type": "log_milestone", "milestone_name": "milestone"},
+}
+"""What has sense, for each part of a scenario that may have none: of worlds, and of stories."""
+_ROUNDS = 5
 
-    Entries of lists, and keys, that a validation error is about are left out or replaced.
+
+def rest_of(
+    model: type[ScenarioHead], document: Document, error: ValidationError
+) -> tuple[ScenarioHead, tuple[Key, ...]] | None:
+    """Return a scenario without what has no sense in itself: all mistakes are told at once.
+
+    The smallest parts that a validation error is about are replaced by others or left out.
+
+    Returns:
+        The scenario and the keys of those parts, of which nothing more is to be said; ``None`` if
+        no sense can be made of it.
     """
-    data = copy.deepcopy(document.data)
-    for key, _ in located(error, WorldScenario, document):
-        if key[:1] in (("win_conditions",), ("lose_conditions",)) and len(key) > 1:
-            data[key[0]][key[1]] = {"fact": "step", "at_least": 0}
-        elif key[:1] == ("events",) and len(key) > 1 and isinstance(key[1], int):
-            data["events"][key[1]] = {"when": {"fact": "step", "at_least": 1}, "response": []}
-        elif key[:1] == ("shaping",) and len(key) > 1:
-            data["shaping"][key[1]] = {"fact": "step", "weight": 0.0}
-        elif key and key[0] != "initial_state":
-            data.pop(key[0], None)
-    try:
-        head = WorldScenario.model_validate({"scenario_name": "scenario", **data})
-    except ValidationError:
-        return []
-    given = head.initial_state.agent_setup
-    agents = given if isinstance(given, tuple) else (given,)
-    fields: dict[str, Any] = {**(head.initial_state.model_extra or {}), **head.config}
-    if agents:
-        fields["agents"] = fields.get("agents", len(agents))
-        fields["agent_ids"] = tuple(agent.agent_id for agent in agents)
-    return checked_script(spec, head, agents, fields, document)[1]
+    parts = _WORLD if model is WorldScenario else _STORY
+    data, replaced = copy.deepcopy(document.data), dict[Key, None]()
+    for _ in range(_ROUNDS):
+        for key, _ in located(error, model, document):
+            if not any(key[:n] in replaced for n in range(len(key) + 1)):
+                replaced[_replace(data, key, parts)] = None
+        try:
+            return model.model_validate({"scenario_name": "scenario", **data}), tuple(replaced)
+        except ValidationError as more:
+            error = more
+    return None
+
+
+def about_others(lines: Iterable[str], parts: Sequence[Key]) -> list[str]:
+    """Return the complaints that are not about some parts, what is in them, or their lists."""
+    inside = tuple(_dotted(key) + "." for key in parts)
+    lists = {_dotted(key[:-1]) for key in parts if key and isinstance(key[-1], int)}
+    named = [(line, line.split(": ")[1]) for line in lines]
+    return [
+        line for line, where in named if where not in lists and not f"{where}.".startswith(inside)
+    ]
+
+
+def _dotted(key: Key) -> str:
+    return ".".join(map(str, key))
+
+
+def _replace(data: Any, key: Key, parts: Mapping[str, Any]) -> Key:
+    """Replace the smallest part that a key leads into, or leave it out; return the part's key."""
+    kinds = [part if isinstance(part, str) else key[n - 1] for n, part in enumerate(key)]
+    ends = [
+        n
+        for n, kind in enumerate(kinds, 1)
+        if kind in parts and not isinstance(_at(data, key[:n]), list)
+    ]
+    part = key[: ends[-1]] if ends else key
+    holder = _at(data, part[:-1])
+    if ends and holder is not None:
+        holder[part[-1]] = copy.deepcopy(parts[str(kinds[ends[-1] - 1])])
+    elif isinstance(holder, list):
+        return _replace(data, part[:-1], parts)
+    elif isinstance(holder, dict) and part:
+        holder.pop(part[-1], None)
+    return part
+
+
+def _at(data: Any, key: Key) -> Any:
+    """Return what stands under a key, or ``None``."""
+    for part in key:
+        try:
+            data = data[part]
+        except (LookupError, TypeError):
+            return None
+    return data
 
 
 # -- characters -----------------------------------------------------------------------------------

@@ -19,10 +19,11 @@ from piase_gym.errors import ScenarioError, UnknownNameError, suggest
 from piase_gym.registry import list_worlds, make_config, world_spec
 from piase_gym.scenarios.characters import Character
 from piase_gym.scenarios.checking import (
+    about_others,
     character_problems,
     checked_script,
     config_problems,
-    problems_of_rest,
+    rest_of,
 )
 from piase_gym.scenarios.explaining import explain, find
 from piase_gym.scenarios.reading import Document, Key, complain, read_file, read_text
@@ -248,46 +249,59 @@ def build(document: Document, path: Path) -> Scenario:
     document = _with_world(document)
     spec = _world_of(document)
     model: type[ScenarioHead] = TextRoomScenario if spec.name == STORY else WorldScenario
+    wrong: list[str] = []
+    parts: tuple[Key, ...] = ()
     try:
         head = model.model_validate(document.data)
     except ValidationError as error:
         wrong = list(explain(error, model, document))
-        if model is WorldScenario:
-            wrong += problems_of_rest(spec, document, error)
-        raise ScenarioError("\n".join(dict.fromkeys(wrong))) from None
-    agents = _agents(head)
-    if isinstance(head, TextRoomScenario):
-        story = _story_of(head, (*agents, *map(_seat, head.characters)))
-        found = [*_located(story, document)]
-        if any(fatal for _, fatal in found):
-            raise ScenarioError("\n".join(line for line, fatal in found if fatal))
-        people = character_problems(head, list(story.rooms), document)
-        if people:
-            raise ScenarioError("\n".join(people))
-        fields = _all_fields(head, {"story": story}, document)
-        wrong = config_problems(spec, fields, document)
-    else:
-        assert isinstance(head, WorldScenario)
-        found = []
-        seats = (*agents, *map(_place, head.characters))
-        fields = _all_fields(head, _world_fields(head, seats), document)
-        script, wrong = checked_script(spec, head, agents, fields, document)
-        fields |= {} if script is None else {"script": script}
-        wrong += character_problems(head, None, document, spec, fields)
+        rest = rest_of(model, document, error)
+        if rest is None:
+            raise ScenarioError("\n".join(dict.fromkeys(wrong))) from None
+        head, parts = rest
+    check = _checked_story if isinstance(head, TextRoomScenario) else _checked_world
+    fields, lines, warnings = check(spec, head, document)
+    wrong += about_others(lines, parts)
     if wrong:
         raise ScenarioError("\n".join(dict.fromkeys(wrong)))
-    warnings = tuple(line for line, _ in found)
     assert isinstance(head, TextRoomScenario | WorldScenario)
     if "script" in fields and spec.missing:
         place = document.place(("environment_type",))
         told = f"{place}: environment_type: goals and events are not checked against the world"
-        warnings += (f"{told}: {spec.missing}",)
-    return Scenario(path.stem, str(path), head, spec.name, fields, agents, warnings)
+        warnings = (*warnings, f"{told}: {spec.missing}")
+    return Scenario(path.stem, str(path), head, spec.name, fields, _agents(head), warnings)
 
 
-def _seat(character: Character) -> AgentSetup:
-    """Return the seat of a character of TextRoom."""
-    return AgentSetup(agent_id=character.agent_id, start_room=str(character.start))
+Checked = tuple[dict[str, Any], list[str], tuple[str, ...]]
+"""Fields of a config, what is wrong, and warnings."""
+
+
+def _checked_story(spec: Any, head: Any, document: Document) -> Checked:
+    """Return what follows from a scenario of TextRoom."""
+    rooms = list(head.initial_state.rooms)
+    seats = [_seat(character, rooms) for character in head.characters]
+    story = _story_of(head, (*_agents(head), *seats))
+    found = [*_located(story, document)]
+    wrong = [line for line, fatal in found if fatal]
+    fields, twice = _all_fields(head, {} if wrong else {"story": story}, document)
+    wrong += character_problems(head, rooms, document) + twice
+    return fields, wrong + config_problems(spec, fields, document), tuple(line for line, _ in found)
+
+
+def _checked_world(spec: Any, head: Any, document: Document) -> Checked:
+    """Return what follows from a scenario of any other world."""
+    agents = _agents(head)
+    seats = (*agents, *map(_place, head.characters))
+    fields, twice = _all_fields(head, _world_fields(head, seats), document)
+    script, wrong = checked_script(spec, head, agents, fields, document)
+    fields |= {} if script is None else {"script": script}
+    return fields, twice + wrong + character_problems(head, None, document, spec, fields), ()
+
+
+def _seat(character: Character, rooms: list[str]) -> AgentSetup:
+    """Return the seat of a character of TextRoom; one in no room is told of by itself."""
+    start = str(character.start)
+    return AgentSetup(agent_id=character.agent_id, start_room=start if start in rooms else rooms[0])
 
 
 def _place(character: Character) -> AgentPart:
@@ -374,15 +388,17 @@ def _world_fields(head: WorldScenario, agents: tuple[AgentPart, ...]) -> dict[st
     return fields
 
 
-def _all_fields(head: ScenarioHead, own: dict[str, Any], document: Document) -> dict[str, Any]:
-    """Return all fields of the config: the world's own, `config` and `rewards`."""
-    fields = dict(own)
+def _all_fields(
+    head: ScenarioHead, own: dict[str, Any], document: Document
+) -> tuple[dict[str, Any], list[str]]:
+    """Return all fields of the config (the world's own, `config`, `rewards`), and what is twice."""
+    fields, wrong = dict(own), []
     for name, value in head.config.items():
         if name in fields:
-            key: Key = ("config", name)
             told = f"{name!r} is set by initial_state already; allowed: once"
-            raise complain(document.place(key), key, told)
-        fields[name] = value
+            wrong.append(f"{document.place(('config', name))}: config.{name}: {told}")
+        else:
+            fields[name] = value
     if head.rewards:
         fields["rewards"] = dict(head.rewards)
-    return fields
+    return fields, wrong

@@ -116,6 +116,9 @@ def make_clock(
     }
     for name in (name for name, wrong in strange.items() if wrong):
         raise ConfigError(f"{name} means nothing with time_model={model!r}")
+    if not isinstance(answer_times, Mapping | None):
+        kind = type(answer_times).__name__
+        raise ConfigError(f"answer_times is a mapping of agents to milliseconds, not {kind}")
     if model == "discrete_steps":
         return StepClock(percept)
     if model == "real_time_ms" and answer_times is None:
@@ -158,6 +161,6 @@ def _positive(name: str, value: Any, usual: float) -> float:
     """Return a positive number, or the usual one if none is given."""
     if value is None:
         return usual
-    if isinstance(value, bool) or not isinstance(value, int | float) or not value > 0:
+    if isinstance(value, bool) or not isinstance(value, int | float) or not 0 < value < math.inf:
         raise ConfigError(f"{name} must be a positive number, not {value!r}")
     return value

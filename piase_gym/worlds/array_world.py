@@ -365,9 +365,10 @@ class ArrayWorld(World[C, F]):
         if not notable:
             tick = _new_tick((rewards, self._nobody, self._nobody, named, False, {}))
         else:
-            terminated, truncated = (flags.tolist() for flags in self._ends)
-            ended = any(terminated) or any(truncated)
-            tick = _new_tick((rewards, terminated, truncated, named, ended, self._notes()))
+            ended, cut = self._ends
+            terminated, truncated = ended.tolist(), cut.tolist()
+            over = True in terminated or True in truncated
+            tick = _new_tick((rewards, terminated, truncated, named, over, self._notes()))
         self._last = acts, tick
         return tick
 
@@ -503,8 +504,7 @@ class ArrayWorld(World[C, F]):
         for agent, marks in enumerate(self._mark_view.tolist()):
             new = marks & ~self._marks[agent]
             if new:
-                names = [name for bit, name in enumerate(self.milestones) if new >> bit & 1]
-                notes[agent] = {"milestones": names}
+                notes[agent] = {"milestones": [*_named(self.milestones, new)]}
                 self._marks[agent] = marks
         if self.awaiting_agents:
             for agent in np.flatnonzero(self._events == self.entered).tolist():
@@ -556,19 +556,20 @@ class ArrayWorld(World[C, F]):
         if not isinstance(last, tuple):
             return last
         (acts, (rewards, _, _, outcomes, _, notes)), known = last, self._command_table[2]
-        for note in notes.values():
+        for note in notes.values() if notes else ():
             if len(note) > 1 or "milestones" not in note:
                 return super().last_steps()
         self._last = found = []
+        events = self._event_view
         for i, act in enumerate(acts):
             if act is None or isinstance(act, tuple):
                 step = act and self._last_step(i, act, outcomes[i], rewards[i], notes)
             else:
                 outcome = outcomes[i]
                 why = self.why_failed(i) if outcome is Outcome.FAILED else None
-                key: tuple[Any, ...] = act, self._event_view[i], rewards[i]
-                if why or i in notes:
-                    key += why, *(notes[i]["milestones"] if i in notes else ())
+                key: tuple[Any, ...] = act, events[i], rewards[i], why
+                if i in notes:
+                    key = *key, *notes[i]["milestones"]
                 step = known.get(key)
                 if step is None:
                     step = self._last_step(i, act, outcome, rewards[i], notes)
@@ -645,6 +646,12 @@ class ArrayWorld(World[C, F]):
     def digest_with(found: str, run: ScriptRun | None, env: int = 0) -> str:
         """Return a digest that also stands for what the script does in an environment."""
         return found if run is None else digest_json([found, run.digest(env)])
+
+
+@functools.lru_cache(maxsize=1024)
+def _named(milestones: tuple[str, ...], marks: int) -> tuple[str, ...]:
+    """Return the milestones that some marks stand for."""
+    return tuple([name for bit, name in enumerate(milestones) if marks >> bit & 1])
 
 
 @functools.cache

@@ -212,6 +212,35 @@ def test_a_log_is_played_again(env: SqlEnv, tmp_path: Path) -> None:
             replay(path, env)
 
 
+def test_of_a_log_of_react_what_is_submitted_counts(env: SqlEnv, tmp_path: Path) -> None:
+    right, wrong = f"execute[{GOODS}; SELECT 1]\nObservation 2", "execute[SELECT 5]"
+    told = {"task_id": 0, "query": "Which goods?", "summary": {"max_reward": 0.0}}
+    path = tmp_path / "log.json"
+    for actions, rewards in (
+        ([right, "I think so", "submit"], [0.0, 0.0, 1.0]),
+        ([right, wrong, "submit"], [0.0, 0.0, 0.0]),
+    ):
+        history = {"thoughts": actions, "actions": actions}
+        path.write_text(json.dumps({"0": {**told, "turn_history": history}}))
+        found = replay(path, env)["0"]
+        assert found["turn_history"]["rewards"] == rewards
+        assert found["summary"]["max_reward"] == rewards[-1]
+
+
+def test_logs_of_plans_are_read(env: SqlEnv, tmp_path: Path) -> None:
+    episode = {
+        "task_id": 0,
+        "query": "Which goods?",
+        "turn_history": {"actions": ["SELECT 1", GOODS], "rewards": [0.0, 1.0], "steps": ["", ""]},
+        "summary": {"max_reward": 1.0, "max_reward_idx": 1},
+    }
+    path = tmp_path / "log.json"
+    path.write_text(json.dumps({"meta": {"env": "sql"}, "logs": {"0": episode}}))
+    assert read_log(path) == {"0": episode}
+    assert summarise(read_log(path))["all"][:4] == (1, 1.0, 1.0, 2.0)
+    assert replay(path, env)["0"]["turn_history"]["rewards"] == [0.0, 1.0]
+
+
 @needs_files
 @pytest.mark.skipif(not LOGS.exists(), reason="no logs of InterCode (INTERCODE_LOGS says where)")
 @pytest.mark.parametrize("name", ["gpt-4_1_turns", "text-bison-001_10_turns"])

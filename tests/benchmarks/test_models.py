@@ -132,7 +132,7 @@ def test_the_command_line(tmp_path: Path) -> None:
     key = "sk-of-mine-123456789"
     with ModelServer(first_command, key=key) as server:
         words = ["bench", "llm", "--model", "small", "--base-url", server.base_url, "-n", "1"]
-        words += ["--task", "piase/Household-Easy-v3", "--repeats", "1", "--out", str(tmp_path)]
+        words += ["--task", "piase/Household-Easy-v4", "--repeats", "1", "--out", str(tmp_path)]
         done = piase(*words, "--key-env", "MY_KEY", "--beside", "scripted", MY_KEY=key)
         assert done.returncode == 0, done.stderr
         assert "prompt default-" in done.stdout

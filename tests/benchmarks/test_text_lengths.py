@@ -26,7 +26,7 @@ def test_every_id_is_measured_and_short() -> None:
     each(
         [
             "piase/GridWorld-DoorKey-8x8-v1",
-            "piase/Household-Hard-v3",
+            "piase/Household-Hard-v4",
             "piase/ObjectSearch-Room-v3",
             "piase/SqlQuery-Extra-v3",
             "piase/SocialDilemma-PrisonersDilemma-v1",

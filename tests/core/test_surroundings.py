@@ -106,6 +106,8 @@ class Colour(Enum):
         ((None, True, "x"), [None, True, "x"]),
         (Ball("red", "ball", (1, 2)), {"colour": "red", "kind": "ball", "place": [1, 2]}),
         (1j, "1j"),
+        (np.longdouble(0.5), 0.5),  # whose own ``item`` is a number of NumPy again
+        (np.zeros(2, np.clongdouble), ["0j", "0j"]),
     ],
     ids=repr,
 )

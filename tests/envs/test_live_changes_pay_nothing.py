@@ -87,6 +87,28 @@ def test_a_task_that_a_live_change_completes_is_won_and_nothing_but_that_is_paid
     env.close()
 
 
+@pytest.mark.parametrize(
+    ("changes", "last"),
+    [
+        ({"reward_mode": "order_aware"}, None),  # asked again, it would be worth more
+        ({"answer": "submitted"}, "submit"),  # submitted, it would be paid again
+    ],
+)
+def test_what_an_answer_is_worth_waits_for_the_next_episode(
+    changes: dict[str, Any], last: str | None
+) -> None:
+    config = {"task": 0, "kinds": ("list",), "reward_mode": "original", "answer": "best"}
+    env = piase_gym.parallel_env("SqlQuery", actions="text", **config)
+    env.reset(seed=0)
+    turned = f"SELECT * FROM ({env.world.setting.task.gold}) ORDER BY 1 DESC LIMIT 3"
+    paid = env.step({"agent_0": turned})[1]["agent_0"] - env.config.rewards.step
+    assert 0.0 < paid < 1.0
+    found = env.modify(changes)
+    assert (found.now, found.waiting) == ({}, changes)
+    assert env.step({"agent_0": last or turned})[1] == {"agent_0": env.config.rewards.step}
+    env.close()
+
+
 def test_what_a_script_shapes_by_is_measured_from_where_the_change_has_left_it() -> None:
     shaping = [{"fact": "to_go", "weight": -1.0}, {"fact": "placed", "weight": 5.0}]
     env = crates(scenario={"shaping": shaping})

@@ -6,6 +6,7 @@ Tests that are named after a sentence of the source documents quote it.
 from __future__ import annotations
 
 import json
+import os
 import random
 import re
 import subprocess
@@ -32,8 +33,9 @@ from piase_gym import (
     runs,
     scenarios,
 )
+from piase_gym.core.commands import Command
 from piase_gym.core.documents import is_own, settings_of
-from piase_gym.core.models import Action, Observation
+from piase_gym.core.models import Action, ActionCommand, ActionResult, Observation
 from piase_gym.curricula import DevelopmentalCurriculum
 from piase_gym.envs.parallel import WorldParallelEnv
 from piase_gym.errors import (
@@ -322,6 +324,41 @@ def test_free_text_reaches_the_environment_word_for_word() -> None:
     assert Simulation(Parrot(), "noop", max_steps=3).run().steps == 3
 
 
+def test_choices_reach_the_environment_as_it_has_named_them() -> None:
+    got: list[Any] = []
+
+    class Switches(Lamps):
+        """A board."""
+
+        def step(self, agent_id: str, action: ActionCommand) -> ActionResult:
+            got.append(action.parameters["to"])
+            return ActionResult(status="success")
+
+        def get_action_space(self, agent_id: str | None = None) -> dict[str, Any]:
+            rows = {"speed": [0.5, 1], "lamp": [True, False], "any": ["off", 2, None]}
+            space = {name: {"parameters": {"to": {"enum": row}}} for name, row in rows.items()}
+            return {**space, "flag": {"parameters": {"to": {"type": "boolean"}}}}
+
+    env = piase_gym.as_parallel(Switches())
+    env.reset(seed=0)
+    for index in range(env.action_space("agent_0").n):
+        env.step({"agent_0": index})
+    listed = [0.5, 1, True, False, "off", 2, None, True, False]
+    assert [(type(value), value) for value in got] == [(type(value), value) for value in listed]
+    got.clear()
+    env = piase_gym.as_parallel(Switches(), actions="text")
+    env.reset(seed=0)
+    lines: list[Any] = ["speed 0.5", "lamp false", "any off", "any null", "flag true"]
+    lines += [Command("lamp", {"to": True})]
+    for line in lines:
+        *_, infos = env.step({"agent_0": line})
+        assert infos["agent_0"]["outcome"] == "ok"
+    assert got == [0.5, False, "off", None, True, True]
+    for line in ("lamp maybe", Command("lamp", {"to": 1})):
+        *_, infos = env.step({"agent_0": line})
+        assert infos["agent_0"]["outcome"] == "unparsable"
+
+
 # -- what worlds enter -----------------------------------------------------------------------------
 
 
@@ -476,6 +513,24 @@ def test_a_scenario_names_it(tmp_path: Path) -> None:
     path.write_text(SCENARIO + "world: Lamps\n", "utf-8")
     with pytest.raises(ScenarioError, match=r"tower.yaml:12:1: world: .* give one of them"):
         scenarios.load(path)
+
+
+def test_conditions_of_scenarios_are_about_what_agents_are_shown() -> None:
+    far = {"fact": "number", "of": "place", "at_least": 2}
+    lit = {"fact": "text", "contains": "1 of 3 are lit"}
+    unknown = {"fact": "number", "of": "place.x", "at_most": 99}
+    scenario = {
+        "win_conditions": [{"all": [far, lit]}, unknown],
+        "events": [{"when": far, "response": {"type": "reward", "amount": 7}}],
+    }
+    env = piase_gym.parallel_env("Lamps", scenario=scenario, actions="text")
+    env.reset(seed=0)
+    lines = ("go right", "go right", "light")
+    rewards = [env.step({"agent_0": line})[1]["agent_0"] for line in lines]
+    assert rewards == [0.0, 7.0, 1.0]
+    assert env.world.result(0) == "won"
+    with pytest.raises(ScenarioError, match="no fact 'txt'; did you mean 'text'"):
+        scenarios.load({"world": "Lamps", "win_conditions": [{**lit, "fact": "txt"}]})
 
 
 def test_settings_of_an_abstract_environment_are_loaded() -> None:
@@ -645,15 +700,128 @@ def test_own_environments_that_raise_hang_return_wrong_shapes_or_change_their_sp
         fault = infos["agent_0"]["fault"]
         assert (fault["reason"], ended, cut) == (reason, {"agent_0": False}, {"agent_0": True})
         assert words in fault["message"]
-        assert (rewards["agent_0"], infos["agent_0"]["result"]) == (0.0, "ended")
+        assert (rewards["agent_0"], infos["agent_0"]["result"]) == (0.0, "lost")
         assert shown["agent_0"]["text"] == "You stand on floor 2 of 9."
     env.close()
     assert runs.validate(path).ok
     lines = [json.loads(line)["event_data"] for line in path.read_text("utf-8").splitlines()]
     logged = [line["fault"]["agent_0"]["reason"] for line in lines if "fault" in line]
     assert logged == [reason, reason]
+    assert '"ACHIEVED"' not in path.read_text("utf-8")  # what breaks is no success
     report = runs.replay(path)
     assert (report.ok, report.complete, report.episodes) == (True, True, 2)
+
+
+@pytest.mark.parametrize(
+    ("info", "reward", "result"),
+    [
+        ({"won": False}, 1.0, "lost"),
+        ({"success": True}, -1.0, "won"),
+        ({"result": "drawn"}, 1.0, "drawn"),
+        ({"result": "ended"}, 1.0, "ended"),
+        ({"result": "a pity"}, 1.0, "won"),
+        ({}, 1.0, "won"),
+        ({}, -1.0, "lost"),
+        ({"truncated": True}, 1.0, "lost"),
+    ],
+)
+def test_an_episode_ends_as_the_environment_says_or_else_by_its_last_reward(
+    info: dict[str, Any], reward: float, result: str
+) -> None:
+    class Once(Tower):
+        def step(self, action: Action) -> Any:
+            return self._look(), reward, True, info
+
+    env = piase_gym.as_parallel(Once({}))
+    env.reset(seed=0)
+    assert env.step({"agent_0": 0})[4]["agent_0"]["result"] == result
+
+
+def nested() -> Any:
+    """Return a mapping that holds itself."""
+    found: dict[str, Any] = {}
+    found["self"] = found
+    return found
+
+
+@pytest.mark.parametrize(
+    ("shown", "reason"),
+    [
+        (10**400, "wrong_shape"),  # no number that a vector can have
+        (nested(), "wrong_type"),
+        (1j, "wrong_shape"),
+        (np.longdouble(2), None),
+        (np.complex128(2j), "wrong_shape"),
+    ],
+)
+def test_observations_that_nobody_can_read_end_the_episode_with_a_typed_reason(
+    shown: Any, reason: str | None, tmp_path: Path
+) -> None:
+    class View(Tower):
+        def _look(self) -> Observation:
+            return Observation({"text": "A view.", "floor": shown if self.floor > 1 else 0})
+
+    path = tmp_path / "log.jsonl"
+    env = AvtLogger(View({}), path, level="full")
+    env.reset(seed=0)
+    env.step({"agent_0": 0})
+    *_, cut, infos = env.step({"agent_0": 0})
+    assert cut == {"agent_0": reason is not None}
+    assert infos["agent_0"].get("fault", {}).get("reason") == reason
+    env.close()
+    assert runs.validate(path).ok
+    assert runs.replay(path).verdict == "sound"
+
+
+def test_an_answer_of_a_worker_process_that_cannot_be_read_has_a_typed_reason() -> None:
+    class Letter:
+        def __reduce__(self) -> Any:
+            return int, ("no number",)
+
+    class Sealed(Tower):
+        def step(self, action: Action) -> Any:
+            self._observation.structured["letter"] = Letter()
+            return self._observation, 0.0, False, {}
+
+    env = piase_gym.as_parallel(Sealed({}), timeout=20.0)
+    env.reset(seed=0)
+    *_, infos = env.step({"agent_0": 0})
+    assert infos["agent_0"]["fault"]["reason"] == "wrong_type"
+    assert "the answer cannot be read: ValueError" in infos["agent_0"]["fault"]["message"]
+    env.close()
+
+
+def test_a_log_is_whole_where_a_state_cannot_be_told(tmp_path: Path) -> None:
+    class Mute(Lamps):
+        def get_state(self) -> Any:
+            raise RuntimeError("not now")
+
+    path = tmp_path / "log.jsonl"
+    env = AvtLogger(Mute(), path, snapshot_every=1)
+    env.reset(seed=0)
+    env.step({"agent_0": 0})
+    with pytest.raises(UnsupportedError, match="tells no state: RuntimeError: not now"):
+        env.unwrapped.snapshot()
+    env.close()
+    assert runs.validate(path).ok
+    assert runs.replay(path).verdict == "sound"
+
+
+def test_states_may_have_integers_of_any_size_and_texts_of_any_length(tmp_path: Path) -> None:
+    class Rolls(Lamps):
+        """Has a generator of NumPy in its state, as its integers of 128 bits."""
+
+        def get_state(self) -> Any:
+            return {"dice": np.random.PCG64(7).state, "story": "x" * 2_000_000}
+
+    path = tmp_path / "log.jsonl"
+    env = AvtLogger(Rolls(), path)
+    env.reset(seed=0)
+    first = env.unwrapped.digest()
+    env.step({"agent_0": 0})
+    assert env.unwrapped.digest() != first
+    env.close()
+    assert runs.replay(path).verdict == "sound"
 
 
 def test_a_reset_that_fails_ends_the_episode_with_its_first_step(tmp_path: Path) -> None:
@@ -696,6 +864,47 @@ def test_a_process_is_not_left_behind() -> None:
     while process.poll() is None and time.monotonic() < deadline:
         time.sleep(0.01)
     assert process.poll() is not None
+
+
+@pytest.mark.skipif(not hasattr(os, "fork"), reason="needs processes that fork")
+def test_what_hangs_is_killed_with_what_it_has_started(tmp_path: Path) -> None:
+    class Forks(Tower):
+        """Forks, and both halves hang."""
+
+        def step(self, action: Action) -> Any:
+            child = os.fork()
+            if child:
+                Path(self.config["file"]).write_text(str(child), "utf-8")
+            time.sleep(600)
+
+    path = tmp_path / "child"
+    env = piase_gym.as_parallel(Forks({"file": str(path)}), timeout=1.0)
+    env.reset(seed=0)
+    *_, infos = env.step({"agent_0": 0})  # which does not wait for the child
+    assert infos["agent_0"]["fault"]["reason"] == "hung"
+    env.close()
+    child, deadline = int(path.read_text("utf-8")), time.monotonic() + 10
+    while time.monotonic() < deadline and _runs(child):
+        time.sleep(0.01)
+    assert not _runs(child)
+
+
+def _runs(process: int) -> bool:
+    """Tell whether a process is there and has not ended."""
+    try:
+        return Path(f"/proc/{process}/stat").read_text("utf-8").rpartition(")")[2].split()[0] != "Z"
+    except OSError:
+        return False
+
+
+def test_a_program_may_end_without_closing_its_environments() -> None:
+    code = f"""
+        import piase_gym, {MODULE}
+        env = piase_gym.parallel_env("Tower", timeout=20.0)
+        env.reset(seed=0)
+        """
+    run = subprocess.run([sys.executable, "-c", textwrap.dedent(code)], capture_output=True)
+    assert (run.returncode, run.stderr) == (0, b"")
 
 
 def test_an_unknown_environment_is_named() -> None:

@@ -466,3 +466,12 @@ def test_rewards_of_every_kind_are_written() -> None:
 
     rewards = {"a": float("nan"), "b": -0.0, "c": float("inf"), "d": 0.0}
     assert encode(rewards) == '{"a":null,"b":-0.0,"c":null,"d":0.0}'
+    assert encode({"a": np.longdouble(0.5)}) == '{"a":0.5}'
+
+
+def test_what_was_cut_is_not_cut_again() -> None:
+    from piase_gym.runs.json_values import MAX_STRING, encode
+
+    once = encode({"a": "x" * (MAX_STRING + 5)})
+    assert once.endswith('x… [69 characters cut]"}')
+    assert encode(json.loads(once)) == once

@@ -20,6 +20,7 @@ from piase_gym.wrappers import AvtLogger
 from tests.helpers.needs import need
 from tests.helpers.piaavt import lines, refusal
 from tests.helpers.run_worlds import Seen, note
+from tests.interfaces.own_envs import KINDS
 
 Row = dict[str, Any]
 WORLDS: dict[str, dict[str, Any]] = {
@@ -32,7 +33,13 @@ WORLDS: dict[str, dict[str, Any]] = {
     "SqlQuery": {"agents": 2, "max_steps": 5},
     "WordCraft": {"agents": 2, "depth": 2},
     "ObjectSearch": {"agents": 2, "max_steps": 12},
+    "Lamps": {"agents": 2, "max_steps": 12},
+    "Dice": {"max_steps": 12},
+    "Street": {"agents": 2, "max_steps": 12},
+    "Tower": {"max_steps": 12},
 }
+"""Every world, and an environment of one's own of each kind."""
+assert set(WORLDS) >= {kind.__name__ for kind in KINDS}
 EPISODES = 3
 
 

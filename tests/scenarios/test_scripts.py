@@ -12,7 +12,7 @@ import numpy as np
 import pytest
 
 import piase_gym
-from piase_gym import scenarios
+from piase_gym import registry, scenarios
 from piase_gym.core.commands import Outcome
 from piase_gym.envs.batch import batch_env
 from piase_gym.errors import ConfigError, ScenarioError, SnapshotError
@@ -439,6 +439,26 @@ def test_runs_of_scripts_are_replayed_bit_for_bit(tmp_path: Path) -> None:
     assert '"events":{"north":["mistrust"]' in text.replace(" ", "")
 
 
+def test_a_scenario_is_a_file_a_dict_or_a_python_object_wherever_a_world_is_named(
+    tmp_path: Path,
+) -> None:
+    given = {
+        "environment_type": "GridWorld",
+        "initial_state": {"width": 5, "height": 2, "start_pos": [0, 0], "random_goals": 0},
+        "win_conditions": [{"fact": "step", "at_least": 3}],
+    }
+    path = tmp_path / "three.json"
+    path.write_text(json.dumps({"scenario_name": "three", **given}), "utf-8")
+    model = scenarios.WorldScenario(scenario_name="three", **given)
+    for scenario in (path, str(path), given, model, scenarios.load(path)):
+        summary = piase_gym.Simulation(scenario, seed=0).run()
+        assert (summary.won, summary.steps) == (True, 3)
+        assert piase_gym.parallel_env(scenario).config.width == 5
+    del given["environment_type"]
+    with pytest.raises(ScenarioError, match="environment_type: this key is missing"):
+        piase_gym.Simulation(given)
+
+
 def test_reset_environment_takes_a_scenario() -> None:
     from piase_gym.interfaces import WorldAbstractEnvironment
 
@@ -454,6 +474,46 @@ def test_reset_environment_takes_a_scenario() -> None:
     assert not any(env.world.alive)
     with pytest.raises(ScenarioError, match="has the agents thief"):
         env.reset_environment("the_alarm")
+
+
+WORLDS = [
+    name
+    for name in piase_gym.list_worlds()
+    if name != "TextRoom" and registry.world_spec(name).world.startswith("piase_gym.")
+]
+"""All worlds but the one whose scenarios are stories."""
+
+
+@pytest.mark.parametrize("world", WORLDS)
+def test_every_world_is_won_and_lost_by_conditions_of_a_scenario(
+    world: str, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    more: dict[str, Any] = {}
+    if world == "ScreenSearch":  # on a window that nobody needs to open
+        from piase_gym.worlds.screen_search.windows import Window
+
+        for name in ("find", "press", "check_keys"):
+            monkeypatch.setattr(Window, name, lambda *_: None)
+        monkeypatch.setattr(Window, "see", lambda _: np.zeros((40, 60, 3), np.uint8))
+        more = {"window": "any", "settle": 0.0, "objects": ("chair",)}
+    else:
+        need(world)
+    for end, result in (("win_conditions", "won"), ("lose_conditions", "lost")):
+        scenario = {end: [{"fact": "step", "at_least": 2}], "win_reward": 4, "lose_reward": -4}
+        env = piase_gym.parallel_env(world, scenario=scenario, actions="text", **more)
+        env.reset(seed=0)
+        waits = env.world.write(env.world.noop)
+        quiet = env.step(dict.fromkeys(env.agents, waits))[1]
+        agents = list(env.agents)
+        assert agents == env.possible_agents
+        _, rewards, ended, _, infos = env.step(dict.fromkeys(agents, waits))
+        for name in agents:
+            assert ended[name]
+            assert infos[name]["result"] == result
+            if world != "SocialDilemma":  # where each round is paid
+                gained = 4.0 if result == "won" else -4.0
+                assert rewards[name] == pytest.approx(quiet[name] + gained, abs=0.05)
+        env.close()
 
 
 # -- the scenarios of those who study ethics --------------------------------------------------

@@ -11,10 +11,11 @@ import pytest
 from piase_gym import scenarios
 from piase_gym.errors import ScenarioError
 from piase_gym.worlds.household.config import HouseholdConfig
+from piase_gym.worlds.household.levels import files
 from piase_gym.worlds.household.levels.generator import generate
 from piase_gym.worlds.household.scripting import names_of
 from tests.helpers.needs import need
-from tests.worlds.household.helpers import game_file
+from tests.worlds.household.helpers import PROBLEM, game_file
 
 HEAD = """\
 scenario_name: Wrong
@@ -223,9 +224,36 @@ def test_a_home_that_is_given_is_known_by_its_own_names(tmp_path: Path) -> None:
     assert "'spoon 77' cannot be put here or taken" in telling[0]
 
 
-def test_names_in_a_folder_of_games_are_not_known_before(tmp_path: Path) -> None:
-    for name in ("one", "two"):
-        (tmp_path / name).mkdir()
-        game_file(tmp_path / name)
-    assert names_of(HouseholdConfig(game=str(tmp_path))) is None
-    assert told_of(tmp_path, "Household", {"game": str(tmp_path)}, [("moon 1", "fridge 1")]) == []
+def folder_of_games(place: Path) -> str:
+    """Write two games, of which one has a fridge and the other one a safe."""
+    for name, problem in (("one", PROBLEM), ("two", PROBLEM.replace("Fridge", "Safe"))):
+        (place / name).mkdir(parents=True)
+        game_file(place / name, problem=problem)
+    return str(place)
+
+
+def test_names_in_a_folder_of_games_are_those_of_all_its_games(tmp_path: Path) -> None:
+    folder = folder_of_games(tmp_path / "games")
+    rows = [("apple 1", "fridge 1"), ("apple 1", "safe 1"), ("moon 1", "safe 1"), (None, "oven 1")]
+    told = told_of(tmp_path, "Household", {"game": folder}, rows)
+    assert [line.split(":")[0] for line in told] == [str(FIRST + 2), str(FIRST + 3)]
+    assert "'moon 1' cannot be put here or taken" in told[0]
+    assert "there is no 'oven 1'" in told[1]
+    told = told_of(tmp_path, "Household", {"game": folder, "problem_id": 0}, rows[:2])
+    assert len(told) == 1
+    assert "there is no 'safe 1'" in told[0]
+
+
+def test_a_folder_with_a_damaged_game_is_not_checked(tmp_path: Path) -> None:
+    folder = folder_of_games(tmp_path / "games")
+    (tmp_path / "games" / "two" / "game.tw-pddl").write_text("{", "utf-8")
+    assert told_of(tmp_path, "Household", {"game": folder}, [("moon 1", "fridge 1")]) == []
+
+
+def test_names_in_more_games_than_are_kept_are_not_known_before(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    folder = folder_of_games(tmp_path / "games")
+    monkeypatch.setattr(files, "MOST_KEPT", 1)
+    assert names_of(HouseholdConfig(game=folder)) is None
+    assert told_of(tmp_path, "Household", {"game": folder}, [("moon 1", "fridge 1")]) == []

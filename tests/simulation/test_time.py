@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 import time
 from pathlib import Path
 from typing import Any
@@ -273,6 +274,8 @@ def test_who_is_suspended_does_not_act_and_comes_back() -> None:
         ({"time_model": "event_based", "periods": {"world": 0}}, ConfigError, "of the world"),
         ({"answer_times": {"agent_0": 5}}, ConfigError, "answer_times means nothing"),
         ({"time_model": "real_time", "answer_times": {"eve": 5}}, UnknownNameError, "agent 'eve'"),
+        ({"time_model": "real_time", "answer_times": 5}, ConfigError, "a mapping of agents to"),
+        ({"time_model": "event_based", "periods": math.inf}, ConfigError, "a period must be"),
     ],
 )
 def test_bad_arguments(options: dict[str, Any], error: type[PiaseError], told: str) -> None:

@@ -27,6 +27,7 @@ def test_an_id_keeps_its_secrets(task: str) -> None:
         ("GridWorld", {"agents": 3, "layout": "four_rooms"}),
         ("TextRoom", {"agents": 2, "rooms": 4}),
         ("SocialDilemma", {"game": "harvest"}),
+        ("Household", {"receptacles": 6, "lists_commands": False, "feedback": "explain"}),
         ("SocialDilemma", {}),
     ],
 )

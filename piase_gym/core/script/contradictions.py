@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterable, Iterator, Sequence, Set
 from typing import Any
 
 from piase_gym.core.script import models
@@ -82,17 +82,34 @@ def endless(script: models.Script) -> Iterator[tuple[int, str]]:
         else set()
         for event in script.events
     ]
-    count = len(script.events)
+    for circle in circles(asks, changes):
+        values = {(flag, value) for k in circle for flag, value in changes[k].items()}
+        if any((flag, not value) in values for flag, value in values):
+            names = [script.events[k].name or f"event_{k + 1}" for k in circle]
+            yield circle[0], f"{endless_words(names)}; limit `times`"
+
+
+def endless_words(names: Sequence[str]) -> str:
+    """Say that events set each other off for ever."""
+    return f"endless: {', '.join(names)} set each other off for ever"
+
+
+def circles(asks: Sequence[Set[str]], changes: Sequence[Iterable[str]]) -> Iterator[list[int]]:
+    """Yield the events that set each other off, by number, each circle once.
+
+    Args:
+        asks: The flags that each event waits for.
+        changes: The flags that each event changes.
+    """
+    count = len(asks)
     follows = [[n for n in range(count) if asks[n] & set(changes[k])] for k in range(count)]
     reached = [_reached(start, follows) for start in range(count)]
     told: set[int] = set()
     for start in range(count):
         circle = [k for k in range(count) if k in reached[start] and start in reached[k]]
-        values = {(flag, value) for k in circle for flag, value in changes[k].items()}
-        if start not in told and any((flag, not value) in values for flag, value in values):
+        if circle and start not in told:
             told |= set(circle)
-            names = [script.events[k].name or f"event_{k + 1}" for k in circle]
-            yield start, f"endless: {', '.join(names)} set each other off for ever; limit `times`"
+            yield circle
 
 
 def _reached(start: int, follows: Sequence[Sequence[int]]) -> set[int]:

@@ -112,7 +112,8 @@ def facts_of(
     ]
     row, column = form.own_cell((x, y))
     rows[row][column] = "floor" if form.whole_grid else YOU
-    status, heard, memory = _read_extras(values[form.told :], form, agent)
+    told, memory = form.told + STATUS * form.status, len(values) - form.recall
+    heard = form.channel.read(values[told:memory], agent)
     return GridFacts(
         agent=agent,
         messages=heard.messages,
@@ -123,24 +124,15 @@ def facts_of(
         carrying=NAMES[carry] if carry else None,
         cells=tuple(map(tuple, rows)),
         goal=form.goal_of(ahead, aside),
-        status=status,
+        status=_read_status(values[form.told : told]),
         earlier=heard.earlier,
-        recall=memory,
+        recall=recalled(values[memory:], form),
     )
 
 
-def _read_extras(
-    values: list[int], form: Form, agent: str
-) -> tuple[Status | None, Heard, tuple[Recalled, ...]]:
-    """Read what only wide vectors have: status, messages and what is remembered."""
-    if not form.wide:
-        return None, Heard(()), ()
-    status, memory = None, recalled(values[len(values) - form.recall :], form)
-    values = values[: len(values) - form.recall]
-    if form.status:
-        status = Status(values[0], values[1], ROLES[values[2]], values[3])
-        values = values[STATUS:]
-    return status, form.channel.read(values, agent), memory
+def _read_status(values: Sequence[int]) -> Status | None:
+    """Read what vectors tell of energy, strength, role and food, if they do."""
+    return Status(values[0], values[1], ROLES[values[2]], values[3]) if values else None
 
 
 @dataclass(frozen=True)
@@ -156,21 +148,29 @@ class VectorTeller:
         It is the text of `text_of`, of pieces that are remembered by the bytes they stand for.
         """
         vector, hint = kept if isinstance(kept, tuple) else (kept, None)
-        form = self.form
-        data, area, own = vector.tobytes(), form.area, form.own
-        if own is None:  # the viewer may be anywhere in a grid
-            own = data[area + 3] * form.columns + data[area + 2]
-        width, height, x, y, heading = data[area : area + 5]
-        place = Place(x, y, heading, width, height)
-        text = (
-            _head_of_bytes(form, self.agents[agent], data[area : area + 6])
-            + scene_text(form, data[:own] + FLOOR_CODE + data[own + 1 : area], place)
-            + _goal_of_bytes(form, heading, data[area + 6 : area + 8])
-        )
+        form, name, data = self.form, self.agents[agent], vector.tobytes()
+        text = _seen_of_bytes(form, name, data[: form.area + 8])
         if form.wide:
-            extras = _read_extras(list(data[form.told :]), form, self.agents[agent])
-            text += _extras_text(*extras, form)
+            heard, memory = form.told + STATUS * form.status, len(data) - form.recall
+            text += _status_of_bytes(form, data[form.told : heard])
+            text += recall_text(recalled(data[memory:], form)) if form.recall else ""
+            text += _heard_of_bytes(form, name, data[heard:memory])
         return text if hint is None else f"{text}\nHint: {one_line(hint)}"
+
+
+@functools.lru_cache(maxsize=8192)
+def _seen_of_bytes(form: Form, agent: str, data: bytes) -> str:
+    """Write what all vectors have, but for hints."""
+    area, own = form.area, form.own
+    if own is None:  # the viewer may be anywhere in a grid
+        own = data[area + 3] * form.columns + data[area + 2]
+    width, height, x, y, heading = data[area : area + 5]
+    cells = data[:own] + FLOOR_CODE + data[own + 1 : area]
+    return (
+        _head_of_bytes(form, agent, data[area : area + 6])
+        + scene_text(form, cells, Place(x, y, heading, width, height))
+        + _goal_of_bytes(form, heading, data[area + 6 :])
+    )
 
 
 @functools.lru_cache(maxsize=16384)
@@ -185,6 +185,18 @@ def _head_of_bytes(form: Form, agent: str, scalars: bytes) -> str:
 def _goal_of_bytes(form: Form, heading: int, place: bytes) -> str:
     """Write where the goal is."""
     return _goal(form.goal_of(*place), heading, form)
+
+
+@functools.lru_cache(maxsize=8192)
+def _status_of_bytes(form: Form, status: bytes) -> str:
+    """Write of energy, strength, role and food what is in play."""
+    return _status(_read_status(status), form.config)
+
+
+@functools.lru_cache(maxsize=8192)
+def _heard_of_bytes(form: Form, agent: str, heard: bytes) -> str:
+    """Write what an agent has heard."""
+    return "\n".join(["", *heard_lines(*form.channel.read(heard, agent))])
 
 
 def vector_of(facts: GridFacts, form: Form) -> NDArray[np.uint8]:
@@ -221,21 +233,8 @@ def text_of(facts: GridFacts, form: Form) -> str:
     place = Place(*facts.position, heading, *facts.size)
     text = _head(form, facts.agent, facts.size, facts.position, heading, facts.carrying)
     text += words_of_cells(facts.cells, form, place) + _goal(facts.goal, heading, form)
-    heard = Heard(facts.messages, facts.earlier)
-    text += _extras_text(facts.status, heard, facts.recall, form)
-    return text if facts.hint is None else f"{text}\nHint: {one_line(facts.hint)}"
-
-
-def _extras_text(
-    status: Status | None,
-    heard: Heard,
-    memory: Sequence[Recalled],
-    form: Form,
-) -> str:
-    """Write what only wide vectors have: status, what is remembered, and messages."""
-    text = "" if status is None else _status(status, form.config)
-    text += recall_text(memory)
-    return "\n".join([text, *heard_lines(*heard)])
+    text += _status(facts.status, form.config) + recall_text(facts.recall)
+    return "\n".join([text, *heard_lines(facts.messages, facts.earlier, facts.hint)])
 
 
 def _head(
@@ -275,8 +274,10 @@ def _turned(goal: tuple[int, int], heading: int, form: Form, back: bool = False)
     return (-up, aside) if form.whole_grid and back else (up, aside)
 
 
-def _status(status: Status, config: GridWorldConfig) -> str:
+def _status(status: Status | None, config: GridWorldConfig) -> str:
     """Write of energy, strength, role and food what is in play, each after a line break."""
+    if status is None:
+        return ""
     energy, level, role, food = status
     told = f"\nYou have energy for {energy} more steps." if config.energy or energy else ""
     if role != ROLES[0]:
@@ -337,7 +338,7 @@ def parse(text: str, config: GridWorldConfig) -> GridFacts:
         elif match := _GOAL.fullmatch(line):
             goal = _read_goal(match, line, heading, form)
         elif match := _STATUS.fullmatch(line):
-            status = _read_status(match, line, status)
+            status = _status_told(match, line, status)
         elif match := MOMENT.fullmatch(line):
             memory = [*memory, *in_order(read_moment(match, line, form), line)]
         elif found := form.channel.take(line, header.group(1), heard, _require):
@@ -360,7 +361,7 @@ def parse(text: str, config: GridWorldConfig) -> GridFacts:
     )
 
 
-def _read_status(match: re.Match[str], line: str, status: Status | None) -> Status:
+def _status_told(match: re.Match[str], line: str, status: Status | None) -> Status:
     """Read energy, strength, role or food."""
     if status is None:
         raise TextParseError(f"GridWorld: {line[:80]!r}: this envelope has no status")

@@ -2,13 +2,6 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
-
-
-def ahead_in_window(cells: Sequence[Sequence[str]]) -> str:
-    """Return the name of the cell ahead of who stands in the middle of the nearest row."""
-    return cells[-2][len(cells[0]) // 2] if len(cells) > 1 else ""
-
 
 def in_the_way(name: str) -> str:
     """Say that the cell ahead could not be entered, given its name."""

@@ -10,9 +10,14 @@ and the viewer's place: it is said, and checked when a text is read.
 from __future__ import annotations
 
 import functools
+import itertools
+import operator
 import re
 from collections.abc import Sequence
 from typing import Final, Literal, NamedTuple, Protocol
+
+import numpy as np
+from numpy.typing import NDArray
 
 from piase_gym.worlds.grids.codes import AGENT, AHEAD, FLOOR, OUTSIDE, TURNS, UNSEEN, WALL
 from piase_gym.worlds.grids.nouns import YOU, Nouns, require
@@ -25,6 +30,10 @@ SIDES: Final = {"grid": COMPASS, "agent": ASIDE}
 """The four directions of each frame, clockwise from the top of what is shown."""
 MUCH: Final = 4
 """From so many cells of a kind on they are summed up."""
+
+
+Shape = tuple[int, int, int, int]
+"""Of what is seen: how many cells make a row, the rows, the viewer's row, the viewer's column."""
 
 
 class Form(Protocol):
@@ -99,7 +108,6 @@ def words_of_cells(cells: Sequence[Sequence[str]], form: Form, place: Place) -> 
     return scene_text(form, bytes(names), place)
 
 
-@functools.lru_cache(maxsize=8192)
 def scene_text(form: Form, cells: bytes, place: Place) -> str:
     """Write what is ahead, what is in sight, and where the grid ends.
 
@@ -111,31 +119,80 @@ def scene_text(form: Form, cells: bytes, place: Place) -> str:
     Returns:
         The lines, each with a line break before it.
     """
-    return f"\n{_ahead_text(form, cells, place)}{_cells_text(form, *_seen(form, cells, place))}"
+    ahead, inside, turned, shape, ends = _sight(form, place)
+    text = _ahead_text(form, place.heading, OUTSIDE if ahead is None else cells[ahead])
+    data = np.frombuffer(cells, np.uint8)[inside].tobytes().translate(turned)
+    rest, things, layers = data.translate(None, _PLAIN), data, []
+    kinds = {code for code in rest if code < AGENT} if len(rest) >= MUCH else ()
+    for code in kinds:
+        if rest.count(code) < MUCH:
+            continue
+        layers.append(_layer(form, code, _bits(data, _IS[code]), 0, shape))
+        things = things.replace(bytes((code,)), _FREE)
+    layers.sort()
+    if WALL in data:
+        walls = _bits(data, _IS[WALL])
+        hiding = _hiding(walls, _bits(data, _IS_THING), shape[0]) if rest else 0
+        layers.append(_layer(form, WALL, walls, hiding, shape))
+    if UNSEEN in data:
+        layers.append(_layer(form, UNSEEN, _bits(data, _IS[UNSEEN]), 0, shape))
+    told = _things_text(form, things, shape) if rest else ""
+    told += "".join(map(_TEXT, layers))
+    return f"{text}{told or _NOTHING}{ends}"
 
 
-def _seen(form: Form, cells: bytes, place: Place) -> tuple[bytes, int, int, int, str]:
-    """Return what is seen inside of the grid, in the frame of the text, and where the grid ends.
+class _Sight(NamedTuple):
+    """What can be seen from a place, in the frame of the text.
 
-    That is the cells row by row, how many there are in a row, the row and the column of the viewer,
-    and the sentence about the ends.
+    Attributes:
+        ahead: The number of the cell ahead among those that are shown, if it is.
+        inside: The numbers of those inside of the grid, row by row.
+        turned: What becomes of each code as the cells are turned.
+        shape: Its shape.
+        ends: The sentence about where the grid ends, after a line break.
     """
+
+    ahead: int | None
+    inside: NDArray[np.int64]
+    turned: bytes
+    shape: Shape
+    ends: str
+
+
+@functools.lru_cache(maxsize=4096)
+def _sight(form: Form, place: Place) -> _Sight:
+    """Work out what can be seen from a place."""
     view, limits = place.view(form), place.limits(form)
-    data, wide = _cropped(form, cells)
-    turn = place.turned(form) if form.whole_grid else place.turned(form) - place.heading
-    data, wide = _rotated(data, wide, -turn % 4)
+    turn = place.turned(form) - (0 if form.whole_grid else place.heading)
     far, right, near, left = (max(0, min(pair)) for pair in zip(view, limits, strict=True))
-    top, first = view[0] - far, view[3] - left
-    columns = left + right + 1
-    if columns < wide or top or near < view[2]:
-        starts = range(top * wide + first, (view[0] + near + 1) * wide, wide)
-        data = b"".join([data[start : start + columns] for start in starts])
+    top, first, wide, high = view[0] - far, view[3] - left, left + right + 1, far + near + 1
+    inside = _numbers(form, turn % 4)[top : top + high, first : first + wide].ravel()
     ends = [
         (limit + 1, side)
         for limit, seen, side in zip(limits, view, SIDES[form.frame], strict=True)
         if limit < seen or form.whole_grid
     ]
-    return data, columns, far, left, _ends_text(ends)
+    ahead, shape = _number_ahead(form, place), (wide, high, far, left)
+    return _Sight(ahead, inside, _TURNED[-turn % 4], shape, _ends_text(ends))
+
+
+@functools.lru_cache(maxsize=64)
+def _numbers(form: Form, turn: int) -> NDArray[np.int64]:
+    """Return the numbers of the cells that can show anything under the config, turned."""
+    rows, columns = form.shown
+    numbers = np.arange(form.rows * form.columns).reshape(form.rows, form.columns)
+    shown = numbers[rows.start : rows.stop, columns.start : columns.stop]
+    return np.ascontiguousarray(np.rot90(shown, turn))
+
+
+def _number_ahead(form: Form, place: Place) -> int | None:
+    """Return the number of the cell ahead, if it is shown."""
+    if not form.whole_grid:
+        return (form.rows - 2) * form.columns + form.columns // 2 if form.rows > 1 else None
+    dx, dy = tuple(AHEAD.values())[place.heading]
+    x, y = place.x + dx, place.y + dy
+    inside = 0 <= x < place.width and 0 <= y < place.height
+    return y * form.columns + x if inside else None
 
 
 def _ends_text(ends: list[tuple[int, str]]) -> str:
@@ -146,48 +203,17 @@ def _ends_text(ends: list[tuple[int, str]]) -> str:
     return f"\nThe grid ends {listed([f'{steps} {side}' for steps, side in ends])}."
 
 
-def _cropped(form: Form, cells: bytes) -> tuple[bytes, int]:
-    """Return the cells that can show anything under the config, and how many make a row."""
-    rows, columns = form.shown
-    if len(columns) == form.columns:
-        return cells[rows.start * form.columns : rows.stop * form.columns], form.columns
-    starts = range(rows.start * form.columns, rows.stop * form.columns, form.columns)
-    parts = [cells[start + columns.start : start + columns.stop] for start in starts]
-    return b"".join(parts), len(columns)
-
-
-def _rotated(data: bytes, wide: int, turn: int) -> tuple[bytes, int]:
-    """Turn rows of cells clockwise by quarters, and the headings of agents with them."""
-    if turn == 0:
-        return data, wide
-    data = data.translate(_TURNED[turn])
-    if turn == 2:
-        return data[::-1], wide
-    high = len(data) // wide
-    if turn == 1:
-        last = len(data) - wide
-        return b"".join([data[last + column :: -wide] for column in range(wide)]), high
-    return b"".join([data[column::wide] for column in reversed(range(wide))]), high
-
-
 _TURNED: Final = [
     bytes(range(AGENT)) + bytes((code & ~3) | (code + turn & 3) for code in range(AGENT, 256))
     for turn in range(4)
 ]
-"""What becomes of each code by turning what is shown."""
+"""What becomes of each code by turning what is shown clockwise by quarters."""
 
 
-def _ahead_text(form: Form, cells: bytes, place: Place) -> str:
+@functools.lru_cache(maxsize=1024)
+def _ahead_text(form: Form, heading: int, code: int) -> str:
     """Say what is on the one cell ahead."""
-    code = OUTSIDE
-    if form.whole_grid:
-        dx, dy = tuple(AHEAD.values())[place.heading]
-        x, y = place.x + dx, place.y + dy
-        if 0 <= x < place.width and 0 <= y < place.height:
-            code = cells[y * form.columns + x : y * form.columns + x + 1][0]
-    elif form.rows > 1:
-        code = cells[(form.rows - 2) * form.columns + form.columns // 2]
-    return f"Ahead of you, to the {COMPASS[place.heading]}, is {cell_noun(form, code)}."
+    return f"\nAhead of you, to the {COMPASS[heading]}, is {cell_noun(form, code)}."
 
 
 def cell_noun(form: Form, code: int) -> str:
@@ -198,50 +224,53 @@ def cell_noun(form: Form, code: int) -> str:
     return named or form.nouns.noun(form.cell_names[code])
 
 
-@functools.lru_cache(maxsize=8192)
-def _cells_text(form: Form, data: bytes, wide: int, own: int, middle: int, ends: str) -> str:
-    """Write what is seen: things one by one, then what there is much of, walls and darkness."""
-    rows = [data[start : start + wide] for start in range(0, len(data), wide)]
-    rest = data.translate(None, _PLAIN)
-    much = [code for code in sorted(set(rest)) if code < AGENT and rest.count(code) >= MUCH]
-    text, layers = "", []
-    if len(rest) > sum(map(rest.count, much)):
-        text = f"\nYou see {_things_text(form, data, wide, own, middle, much)}."
-    for code in much:
-        layers.append(_layer(form, code, rows, own, middle))
-    layers.sort()
-    if WALL in data:
-        layers.append(_layer(form, WALL, rows, own, middle))
-    if UNSEEN in data:
-        layers.append(_layer(form, UNSEEN, rows, own, middle))
-    text += "".join([f"\n{line}" for _, line in layers])
-    return f"{text or _NOTHING}{ends}"
-
-
 _PLAIN: Final = bytes((UNSEEN, OUTSIDE, FLOOR, WALL))
+_FREE: Final = bytes((FLOOR,))
 _NOTHING: Final = "\nNothing but free floor is in view."
+_IS: Final = [bytes(b"01"[cell == code] for cell in range(256)) for code in range(AGENT)]
+_IS_THING: Final = bytes(b"01"[cell > WALL] for cell in range(256))
+_THINGS: Final = bytes(cell > WALL for cell in range(256))
 
 
-def _things_text(
-    form: Form, data: bytes, wide: int, own: int, middle: int, much: Sequence[int]
-) -> str:
+def _bits(data: bytes, digits: bytes) -> int:
+    """Return which cells are of a kind, as bits, the first cell's being the lowest."""
+    return int(data[::-1].translate(digits), 2)
+
+
+def _hiding(walls: int, things: int, wide: int) -> int:
+    """Return the things beside walls, or beside such things: they may stand where walls are."""
+    near, found = walls, 0
+    while near := things & ~found & (near << 1 | near >> 1 | near << wide | near >> wide):
+        found |= near
+    return found
+
+
+def _things_text(form: Form, data: bytes, shape: Shape) -> str:
     """Name things with where they are, the nearest first."""
     found = []
-    for at, code in enumerate(data):
-        if code > WALL and code not in much:
-            up, aside = own - at // wide, at % wide - middle
-            found.append((abs(up) + abs(aside), up, aside, code))
-    found.sort(key=lambda thing: thing[0])
-    return "; ".join([_thing_text(form, *thing[1:]) for thing in found])
+    for at in itertools.compress(range(len(data)), data.translate(_THINGS)):
+        found.append(_thing(form, at, data[at], shape))
+    found.sort(key=_STEPS)
+    return f"\nYou see {'; '.join(map(_TEXT, found))}." if found else ""
+
+
+_STEPS, _TEXT = operator.itemgetter(0), operator.itemgetter(1)
 
 
 @functools.lru_cache(maxsize=16384)
-def _thing_text(form: Form, up: int, aside: int, code: int) -> str:
-    """Name a thing and where it is."""
+def _thing(form: Form, at: int, code: int, shape: Shape) -> tuple[int, str]:
+    """Return how far the thing on a cell is, and its name with where it is."""
+    wide, _, own, middle = shape
+    up, aside = own - at // wide, at % wide - middle
+    return abs(up) + abs(aside), f"{_noun(form, code)} {offset_text(up, aside, form)}"
+
+
+def offset_text(up: int, aside: int, form: Form) -> str:
+    """Write where something is from the viewer, in the frame of the text."""
     sides = SIDES[form.frame]
     parts = [f"{abs(up)} {sides[0 if up > 0 else 2]}"] if up else []
     parts += [f"{abs(aside)} {sides[1 if aside > 0 else 3]}"] if aside else []
-    return f"{_noun(form, code)} {', '.join(parts) or 'where you are'}"
+    return ", ".join(parts) or "where you are"
 
 
 def _noun(form: Form, code: int) -> str:
@@ -252,64 +281,56 @@ def _noun(form: Form, code: int) -> str:
     return f"{form.names[(code - AGENT) >> 2]} (facing {facing})"
 
 
-class _Bits(NamedTuple):
-    """The cells of a row that are of a kind, and those that are surely not of another."""
+@functools.lru_cache(maxsize=8192)
+def _layer(form: Form, code: int, cells: int, hiding: int, shape: Shape) -> tuple[int, str]:
+    """Sum up where a kind is; return how near it is, and the line, after a line break.
 
-    yes: int
-    known: int
-
-
-@functools.lru_cache(maxsize=16384)
-def _bits(row: bytes, code: int) -> _Bits:
-    """Return which cells of a row are of a kind. Of walls, things may stand in for them."""
-    yes = known = 0
-    for column, cell in enumerate(row):
-        yes |= (cell == code) << column
-        known |= (code != WALL or cell <= WALL) << column
-    return _Bits(yes, known)
-
-
-def _layer(form: Form, code: int, rows: Sequence[bytes], own: int, middle: int) -> tuple[int, str]:
-    """Sum up where a kind is; return how near it is, and the line."""
-    groups: list[list[int]] = []  # first row, last row, cells of the kind, cells that are known
-    last = -2
-    for number, row in enumerate(rows):
-        yes, known = _bits(row, code)
-        if groups and last == number - 1:
-            first, _, all_yes, all_known = groups[-1]
-            if not (yes ^ all_yes) & known & all_known:
-                last = number
-                if yes:
-                    groups[-1] = [first, number, all_yes | yes, all_known | known]
-                continue
-        if yes:
-            groups.append([number, number, yes, known])
-            last = number
-    for group in groups:
-        group[:2] = own - group[1], own - group[0]
-    groups.sort(key=lambda group: max(0, group[0], -group[1]))
-    wide = len(rows[0])
-    items = [_group_text(form.frame, wide, middle, *group) for group in groups]
-    near = max(0, groups[0][0], -groups[0][1])
-    return near, f"{_heading(form.nouns, form.cell_names[code])}: {'; '.join(items)}."
+    Args:
+        form: Where cells lie.
+        code: The kind.
+        cells: The cells of the kind, as bits.
+        hiding: Those that may count as such, or not.
+        shape: That of what is seen.
+    """
+    wide, high, own, middle = shape
+    full, free = (1 << wide) - 1, ~(cells | hiding)
+    found: list[list[int]] = []  # lowest row, highest row, cells of the kind, cells that are not
+    group: list[int] = []
+    for up in range(own, own - high, -1):
+        yes, no = cells & full, free & full
+        cells, free = cells >> wide, free >> wide
+        if group and not (yes & group[3] | no & group[2]):
+            if yes:
+                group[0] = up
+            group[2] |= yes
+            group[3] |= no
+        elif yes:
+            group = [up, up, yes, no]
+            found.append(group)
+        else:
+            group = []
+    groups = []
+    for group in found:
+        groups.append(_group(form.frame, wide, middle, *group))
+    groups.sort(key=_STEPS)
+    return groups[0][0], f"{_heading(form, code)}{'; '.join(map(_TEXT, groups))}."
 
 
 @functools.lru_cache(maxsize=16384)
-def _group_text(
-    frame: FrameName, wide: int, middle: int, low: int, high: int, yes: int, known: int
-) -> str:
-    """Write where the cells of equal rows are."""
-    sides = SIDES[frame]
+def _group(
+    frame: FrameName, wide: int, middle: int, low: int, high: int, yes: int, no: int
+) -> tuple[int, str]:
+    """Return how many rows away equal rows begin, and where their cells of a kind are."""
+    sides, steps = SIDES[frame], max(0, low, -high)
     rows = "in your row" if low == high == 0 else _span_text(low, high, sides[0], sides[2])
-    full = (1 << wide) - 1
-    if yes | ~known & full == full and yes & (yes - 1):
-        return f"{rows}, all across"
-    signs = "".join("01?"[2 * (not known >> c & 1) if not yes >> c & 1 else 1] for c in range(wide))
+    if not no and yes & (yes - 1):
+        return steps, f"{rows}, all across"
+    signs = "".join(["1" if yes >> c & 1 else "0" if no >> c & 1 else "?" for c in range(wide)])
     runs = [(m.start() - middle, m.end() - 1 - middle) for m in _RUN.finditer(signs)]
     if runs == [(-1, -1), (1, 1)]:
-        return f"{rows}, on both sides"
+        return steps, f"{rows}, on both sides"
     told = ["in line" if run == (0, 0) else _span_text(*run, sides[1], sides[3]) for run in runs]
-    return f"{rows}, {listed(told)}"
+    return steps, f"{rows}, {listed(told)}"
 
 
 _RUN = re.compile("1(?:[1?]*1)?")
@@ -332,15 +353,11 @@ def listed(parts: Sequence[str]) -> str:
     return f"{', '.join(parts[:-1])} and {parts[-1]}" if len(parts) > 1 else parts[0]
 
 
-def _heading(nouns: Nouns, name: str) -> str:
-    """Return the word before the places of a kind."""
-    word = nouns.noun(name, plural=True)
-    return word[0].upper() + word[1:]
-
-
-def offset_text(up: int, aside: int, form: Form) -> str:
-    """Write where something is from the viewer, in the frame of the text."""
-    return _thing_text(form, up, aside, WALL).removeprefix("a wall ")
+@functools.lru_cache(maxsize=1024)
+def _heading(form: Form, code: int) -> str:
+    """Return the word before the places of a kind, on a line of its own."""
+    word = form.nouns.noun(form.cell_names[code], plural=True)
+    return f"\n{word[0].upper()}{word[1:]}: "
 
 
 # -- reading ------------------------------------------------------------------------------
@@ -409,25 +426,23 @@ class SceneReader:
         form, place = self.form, self.place
         view = place.view(form)
         code = form.cell_codes
-        data = bytes(
-            code[found.get((up, aside), "outside")]
-            for up in range(view[0], -view[2] - 1, -1)
-            for aside in range(-view[3], view[1] + 1)
-        )
         turn = place.turned(form) if form.whole_grid else place.turned(form) - place.heading
-        data, wide = _rotated(data, view[1] + view[3] + 1, turn % 4)
+        turned = _TURNED[turn % 4]
+        data = [
+            [
+                turned[code[found.get((up, aside), "outside")]]
+                for aside in range(-view[3], view[1] + 1)
+            ]
+            for up in range(view[0], -view[2] - 1, -1)
+        ]
+        shown = np.rot90(data, -turn)
         rows, columns = form.shown
-        require(
-            form.world,
-            wide == len(columns) and len(data) == wide * len(rows),
-            f"{place.width} columns",
-            "the grid has another size",
-        )
+        fits = shown.shape == (len(rows), len(columns))
+        require(form.world, fits, f"{place.width} columns", "the grid has another size")
         blank = "outside" if form.whole_grid else "unseen"
         cells = [[blank] * form.columns for _ in range(form.rows)]
-        for number, row in enumerate(rows):
-            names = [form.cell_names[c] for c in data[number * wide : (number + 1) * wide]]
-            cells[row][columns.start : columns.stop] = names
+        for row, codes in zip(rows, shown.tolist(), strict=True):
+            cells[row][columns.start : columns.stop] = [form.cell_names[c] for c in codes]
         if not form.whole_grid:
             if form.opaque:
                 _hide_outside(cells, form)
@@ -515,8 +530,8 @@ _SPAN = re.compile(r"(\d+)(?: ([a-z]+))?(?: to (\d+) ([a-z]+))?")
 @functools.lru_cache(maxsize=64)
 def _headings(form: Form) -> dict[str, str]:
     """Return the names of kinds by the words before their places."""
-    names = [name for name in form.cell_names[:AGENT] if name and name != "outside"]
-    return {_heading(form.nouns, name): name for name in names}
+    kinds = enumerate(form.cell_names[:AGENT])
+    return {_heading(form, code)[1:-2]: name for code, name in kinds if name and code != OUTSIDE}
 
 
 @functools.lru_cache(maxsize=64)

@@ -29,12 +29,13 @@ def manual(config: HouseholdConfig, placing: str, asks: bool) -> Manual:
     listed = _LISTED.format(hands=hands) * config.lists_commands
     rules = [
         "You are in a room with receptacles, such as desk 1, that have objects, such as mug 2, in "
-        "or on them. 'shelf 1,3-5, bed' is short for shelf 1, shelf 3, shelf 4, shelf 5 and bed 1. "
+        "or on them. 'shelf 1,3-5, bed' is short for shelf 1, shelf 3, shelf 4, shelf 5 and bed 1; "
+        "'mug' for mug 1. "
         "Go to a receptacle to see what is there; what you have seen is told as it was then. "
         "Unseen are those where you have not been, closed those that you have not looked into: "
         "they must be opened first. Only what is where you "
         f"are can be taken or used. {listed}You carry one object at a "
-        f"time, which is named if there is one; {put} puts it down."
+        f"time; your hands are empty if none is named. {put} puts it down."
     ]
     tools = [
         f"a {tool} {verb}s"

@@ -11,7 +11,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from piase_gym.core.script.observables import Observable, named, row_of
-from piase_gym.errors import GenerationError, suggest
+from piase_gym.errors import ConfigError, GenerationError, suggest
 from piase_gym.worlds.household.config import HouseholdConfig
 from piase_gym.worlds.household.levels import files
 from piase_gym.worlds.household.levels.generator import generate
@@ -77,19 +77,30 @@ class Names(NamedTuple):
 
 
 def names_of(config: Any) -> Names | None:
-    """Return the names that there are under a config, or ``None``: games of a folder differ."""
+    """Return the names that there can be under a config, or ``None`` if they are not known."""
     if config.game is None:
         return _generated(config.home_key(), config.problem_id)
     paths = files.paths_of(config.game, config.split)
-    number = config.problem_id or 0
-    one = len(paths) == 1 or config.problem_id is not None
-    return _named(files.load_game(paths[number]).game) if one else None
+    if config.problem_id is not None:
+        paths = paths[config.problem_id : config.problem_id + 1]
+    if len(paths) > files.MOST_KEPT:
+        return None
+    try:
+        return _named(tuple(files.load_game(path).game for path in paths))
+    except ConfigError:
+        return None  # whoever plays the damaged game is told
 
 
-def _named(game: Game) -> Names:
-    places = game.receptacles
-    rows = zip(game.objects, game.accepts, strict=True)
-    return Names({name: [places[k] for k in sorted(into)] for name, into in rows}, places)
+@functools.lru_cache(maxsize=8)
+def _named(games: tuple[Game, ...]) -> Names:
+    accepts: dict[str, dict[str, None]] = {}
+    every: dict[str, None] = {}
+    for game in games:
+        places = game.receptacles
+        every |= dict.fromkeys(places)
+        for name, into in zip(game.objects, game.accepts, strict=True):
+            accepts.setdefault(name, {}).update(dict.fromkeys(places[k] for k in sorted(into)))
+    return Names(accepts, tuple(every))
 
 
 @functools.lru_cache(maxsize=64)
@@ -98,7 +109,7 @@ def _generated(key: tuple[tuple[str, Any], ...], problem_id: int | None) -> Name
     fields = dict(key)
     if problem_id is not None:
         with contextlib.suppress(GenerationError):  # whoever plays it is told
-            return _named(generate(HouseholdConfig(**fields), problem_id).game)
+            return _named((generate(HouseholdConfig(**fields), problem_id).game,))
     accepts: dict[str, list[str]] = {}
     every: dict[str, None] = {}
     for room in fields["rooms"]:

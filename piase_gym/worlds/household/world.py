@@ -52,6 +52,7 @@ _ALWAYS = frozenset(
 )
 _NEAR = frozenset(("open", "close", "take", "move", "put"))
 """Verbs of commands that follow from what is near an agent; see `facts.options`."""
+_NOT_LISTED = _ALWAYS | _NEAR
 _GOES_BY = {"move": "put"}
 """Verbs whose other words are those of another verb."""
 
@@ -110,10 +111,11 @@ class Household(TextWorld[HouseholdConfig, HouseholdFacts, HomeState, tuple[Game
       the vector; a milestone is paid once.
     - v2: texts are shorter, and open containers say that they are empty.
     - v3: what is near, and follows from the rest, is not listed again; names are written in short.
+    - v4: in generated homes, what lies in a closed receptacle can no longer be used or sliced.
     """
 
     name: ClassVar[str] = "Household"
-    version: ClassVar[int] = 3
+    version: ClassVar[int] = 4
     observables: ClassVar[Mapping[str, Observable]] = scripting.OBSERVABLES
     picture_reveals: ClassVar[bool] = True
     capabilities: ClassVar[Capabilities] = Capabilities(native_text=True, messages=True)
@@ -197,7 +199,7 @@ class Household(TextWorld[HouseholdConfig, HouseholdFacts, HomeState, tuple[Game
 
     @classmethod
     def spawnable_in(cls, config: HouseholdConfig) -> tuple[str, ...] | None:
-        """Return the objects of the home, or those that homes can have; ``None`` for many games."""
+        """Return the objects of the home, or those that homes can have; ``None`` if unknown."""
         known = scripting.names_of(config)
         return None if known is None else tuple(known.accepts)
 
@@ -262,7 +264,9 @@ class Household(TextWorld[HouseholdConfig, HouseholdFacts, HomeState, tuple[Game
             state = self.state_of
             found = []
             if state.status[agent] != "none":
-                found = legal_entries(self.game, state, agent, self.placing, self._asks)
+                found = legal_entries(
+                    self.game, state, agent, self.placing, self._asks, bool(self._paths)
+                )
                 if self._speech[agent]:
                     mine = [r for r in self._speech[agent] if r.two < 0 or self._present(r.two)]
                     found = sorted([*found, *mine])
@@ -323,7 +327,7 @@ class Household(TextWorld[HouseholdConfig, HouseholdFacts, HomeState, tuple[Game
             rows = self.rows(agent)
             near = {row.line for row in rows if row.verb in _NEAR}
             could = options(known.places, holding, self.placing)
-            commands = tuple([r.line for r in rows if r.verb not in _ALWAYS | _NEAR])
+            commands = tuple([row.line for row in rows if row.verb not in _NOT_LISTED])
             barred = tuple([name for name, line in could if line not in near])
             others = enumerate(self.agents)
             away = tuple([name for k, name in others if k != agent and not self._present(k)])

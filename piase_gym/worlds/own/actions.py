@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import itertools
 from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import dataclass
 from typing import Any
 
 from piase_gym.core.commands import Command, Param, Verb
@@ -23,7 +24,19 @@ EXPLORER = (
 """The actions of the explorer document, for environments that name none."""
 _KINDS = {"string": "string", "str": "string", "integer": "integer", "int": "integer"}
 _KINDS |= {"number": "number", "float": "number"}
-BOOLEANS = {"true": True, "false": False}
+_WORDS = {True: "true", False: "false", None: "null"}
+"""How choices that are no words are written; others by their ``str``."""
+
+
+@dataclass(frozen=True)
+class OwnParam(Param):
+    """A parameter whose choices are words for values that no command has, such as true.
+
+    Attributes:
+        values: What the environment gets for each of the choices; empty if it gets the choices.
+    """
+
+    values: tuple[Any, ...] = ()
 
 
 def verbs_of_schema(schema: Any) -> tuple[Verb, ...]:
@@ -58,18 +71,22 @@ def _param(name: str, schema: Any, last: bool, required: Any) -> Param:
     given = str(schema.get("type", "string"))
     choices = tuple(schema.get("choices") or schema.get("enum") or ())
     kind: Any = _KINDS.get(given, "text")
+    values: tuple[Any, ...] = ()
     if given in ("boolean", "bool"):
-        kind, choices = "string", tuple(BOOLEANS)
-    elif choices and all(type(choice) is int for choice in choices):
+        choices = choices or (True, False)
+    if choices and all(type(choice) is int for choice in choices):
         kind = "integer"
+    elif choices and all(type(choice) in (int, float) for choice in choices):
+        kind = "number"
     elif choices:
-        kind, choices = "string", tuple(map(str, choices))
+        kind, values = "string", choices
+        choices = tuple(_word_of(choice) for choice in choices)
     elif kind == "string" and last:
         kind = "text"  # to the end of the line, word for word
     optional = bool(schema.get("optional")) or (
         isinstance(required, list | tuple) and name not in required
     )
-    return Param(
+    return OwnParam(
         name,
         kind=kind,
         choices=choices,
@@ -77,7 +94,13 @@ def _param(name: str, schema: Any, last: bool, required: Any) -> Param:
         description=str(schema.get("description", "")),
         minimum=schema.get("minimum"),
         maximum=schema.get("maximum"),
+        values=() if values == choices else values,
     )
+
+
+def _word_of(choice: Any) -> str:
+    """Return how a choice is written."""
+    return _WORDS[choice] if choice is None or isinstance(choice, bool) else str(choice)
 
 
 def verbs_of_lines(schema: Any) -> tuple[Verb, ...]:
@@ -129,17 +152,31 @@ def noop_of(verbs: Sequence[Verb]) -> Verb | None:
 
 def parameters_of(command: Command, verbs: Sequence[Verb]) -> dict[str, Any]:
     """Return the parameters of a command as the environment takes them."""
-    booleans = {
-        param.name
-        for verb in verbs
-        if verb.name == command.verb
-        for param in verb.params
-        if param.choices == tuple(BOOLEANS)
-    }
-    return {
-        name: BOOLEANS.get(value, value) if name in booleans else value
-        for name, value in command.parameters.items()
-    }
+    found = dict(command.parameters)
+    for param in _worded(command, verbs):
+        found[param.name] = param.values[param.choices.index(found[param.name])]
+    return found
+
+
+def in_words(command: Command, verbs: Sequence[Verb]) -> Command:
+    """Return a command that came as data with its values as commands have them."""
+    if not isinstance(command.parameters, Mapping):
+        return command  # which is told by who checks it
+    found = dict(command.parameters)
+    for param in _worded(command, verbs):
+        given = found[param.name]
+        for value, word in zip(param.values, param.choices, strict=True):
+            if type(given) is type(value) and given == value:
+                found[param.name] = word
+    return Command(command.verb, found)
+
+
+def _worded(command: Command, verbs: Sequence[Verb]) -> Iterator[OwnParam]:
+    """Iterate over the given parameters of a command whose choices are words for values."""
+    for verb in verbs:
+        for param in verb.params if verb.name == command.verb else ():
+            if isinstance(param, OwnParam) and param.values and param.name in command.parameters:
+                yield param
 
 
 def fields_of(value: Any) -> dict[str, Any]:

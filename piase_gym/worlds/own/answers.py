@@ -11,7 +11,7 @@ from typing import Any, NamedTuple
 import numpy as np
 
 from piase_gym.core.arithmetic import sum_in_order
-from piase_gym.core.commands import Outcome, Verb
+from piase_gym.core.commands import Outcome, Result, Verb
 from piase_gym.core.jsonable import jsonable
 from piase_gym.core.mailbox import EVERYONE, Message
 from piase_gym.worlds.own.actions import fields_of
@@ -37,7 +37,7 @@ class Answer(NamedTuple):
         message: What the environment says of it.
         terminated: Whether it says that this ends the agent's episode by the rules.
         truncated: Whether it says that this ends it by a limit.
-        won: Whether it says that this is a win; ``None`` if it says nothing.
+        result: How it says that the episode has ended; ``None`` if it says nothing.
         notes: What else it says, JSON-able.
     """
 
@@ -46,7 +46,7 @@ class Answer(NamedTuple):
     message: str = ""
     terminated: bool = False
     truncated: bool = False
-    won: bool | None = None
+    result: Result | None = None
     notes: Mapping[str, Any] = {}
 
 
@@ -80,12 +80,13 @@ def read_number(what: str, value: Any) -> float:
     return found
 
 
-def said_won(info: Mapping[str, Any]) -> bool | None:
-    """Return whether an environment says that an episode is won, if it says anything."""
+def said_result(info: Mapping[str, Any]) -> Result | None:
+    """Return how an environment says that an episode has ended, if it says anything."""
     for name in ("won", "success"):
         if isinstance(info.get(name), bool | np.bool_):
-            return bool(info[name])
-    return {"won": True, "lost": False}.get(str(info.get("result")))
+            return Result.WON if info[name] else Result.LOST
+    told = str(info.get("result"))
+    return Result(told) if told in list(Result) else None
 
 
 def read_answer(given: Any) -> Answer:
@@ -112,7 +113,7 @@ def read_answer(given: Any) -> Answer:
         str(found.get("message") or found.get("error_details") or ""),
         not truncated and bool(said.get("terminated") or said.get("done")),
         truncated,
-        said_won(said),
+        said_result(said),
         jsonable(dict(details)),
     )
 

@@ -30,7 +30,7 @@ from piase_gym.worlds.own.answers import (
     read_letters,
     read_number,
     read_perception,
-    said_won,
+    said_result,
 )
 from piase_gym.worlds.own.facts import Shown
 from piase_gym.worlds.own.faults import FaultyError, Reason, wrong
@@ -411,7 +411,7 @@ class BaseEnvDriver(Driver):
             str(info.get("error") or info.get("feedback") or ""),
             bool(done) and not truncated,
             truncated,
-            said_won(info),
+            said_result(info),
             jsonable(dict(info)),
         )
 

@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+import sys
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import Any, NamedTuple, NoReturn, Self
 
@@ -115,7 +116,7 @@ class Layout:
         What it lacks counts as zeros; what it has besides is not in the vector.
         """
         for way, shape in self.shapes.items():
-            value = _at(data, way)
+            value = at(data, way)
             if value is None:
                 continue
             found = next((np.shape(v) for w, v in _numbers(data) if w == way), None)
@@ -138,7 +139,7 @@ class Layout:
         parts: list[Any] = []
         for way, shape in self.shapes.items():
             row = np.zeros(int(np.prod(shape)))
-            value = _at(facts.data, way)
+            value = at(facts.data, way)
             if value is not None:
                 given = np.asarray(value, np.float64).ravel()[: row.size]
                 row[: given.size] = given
@@ -162,11 +163,18 @@ def _numbers(data: Mapping[str, Any], way: Way = ()) -> list[tuple[Way, Any]]:
         here = (*way, str(key))
         if isinstance(value, Mapping):
             found += _numbers(value, here)
-        elif isinstance(value, bool | int | float | np.number | np.bool_) or (
+        elif _is_number(value) or (
             isinstance(value, np.ndarray | list | tuple) and _is_numeric(value)
         ):
             found.append((here, value))
     return found
+
+
+def _is_number(value: Any) -> bool:
+    """Tell whether a value is a number that a vector can have."""
+    if isinstance(value, int):
+        return abs(value) <= sys.float_info.max
+    return isinstance(value, float | np.integer | np.floating | np.bool_)
 
 
 def _is_numeric(value: Any) -> bool:
@@ -178,7 +186,7 @@ def _is_numeric(value: Any) -> bool:
     return bool(array.size) and array.dtype.kind in "biuf"
 
 
-def _at(data: Any, way: Way) -> Any:
+def at(data: Any, way: Sequence[str]) -> Any:
     """Return what stands at the end of a way, or ``None``."""
     for key in way:
         if not isinstance(data, Mapping) or key not in data:

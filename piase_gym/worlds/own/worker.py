@@ -10,6 +10,7 @@ import contextlib
 import os
 import pickle
 import queue
+import signal
 import struct
 import subprocess
 import sys
@@ -83,7 +84,11 @@ class RemoteDriver:
         if found is None:
             self.kill()
             raise FaultyError(Reason.DIED, "the process of the environment is gone")
-        answered, value = pickle.loads(found)
+        try:
+            answered, value = pickle.loads(found)
+        except Exception as error:  # what it is made of may raise anything
+            told = f"the answer cannot be read: {type(error).__name__}: {error}"
+            raise FaultyError(Reason.WRONG_TYPE, told) from error
         if not answered:
             raise FaultyError(*Fault(*value))
         return value
@@ -110,13 +115,19 @@ class RemoteDriver:
     def kill(self) -> None:
         """End the process at once."""
         process, self._process = self._process, None
-        if process is not None:
-            process.kill()
-            process.wait()
-            for pipe in (process.stdin, process.stdout):
-                if pipe is not None:
-                    with contextlib.suppress(OSError):
-                        pipe.close()
+        if process is None:
+            return
+        if hasattr(os, "killpg"):  # what it has started itself would keep the pipes open
+            with contextlib.suppress(OSError):
+                os.killpg(process.pid, signal.SIGKILL)
+        process.kill()
+        process.wait()
+        if sys.is_finalizing():
+            return  # the thread that reads holds the pipe, and never wakes up again
+        for pipe in (process.stdin, process.stdout):
+            if pipe is not None:
+                with contextlib.suppress(OSError):
+                    pipe.close()
 
     def close(self) -> None:
         """Let the environment go, and end the process."""

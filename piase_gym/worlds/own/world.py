@@ -2,8 +2,9 @@
 
 from __future__ import annotations
 
+import contextlib
 import copy
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from typing import Any, cast
 
 import numpy as np
@@ -28,6 +29,7 @@ from piase_gym.core.facts import Capabilities, DecodedAction, StepResult, shared
 from piase_gym.core.jsonable import jsonable
 from piase_gym.core.manual import Manual
 from piase_gym.core.objects import Objects
+from piase_gym.core.script.observables import Observable, named, row_of
 from piase_gym.core.surroundings import Surroundings, Thing
 from piase_gym.core.world import World
 from piase_gym.errors import ConfigError, OwnEnvironmentError, SnapshotError, UnsupportedError
@@ -35,12 +37,22 @@ from piase_gym.worlds.own import actions
 from piase_gym.worlds.own.answers import Answer, Turn
 from piase_gym.worlds.own.config import OwnConfig
 from piase_gym.worlds.own.drivers import TELL, drive, drive_new
-from piase_gym.worlds.own.facts import MOST_TEXT, Layout, OwnFacts, Shown, to_text
+from piase_gym.worlds.own.facts import MOST_TEXT, Layout, OwnFacts, Shown, at, to_text
 from piase_gym.worlds.own.faults import Fault, FaultyError, Reason
 from piase_gym.worlds.own.pictures import picture
 from piase_gym.worlds.own.worker import RemoteDriver
 
 PLAYING = "playing"
+
+
+def _texts(world: Any, _states: Any, _of: Any) -> NDArray[Any]:
+    return row_of([world.facts(agent).text for agent in range(len(world.agents))])
+
+
+def _numbers(world: Any, _states: Any, of: str) -> NDArray[Any]:
+    """Return a number that each agent is shown, by its way (``a.b``); NaN where there is none."""
+    shown = [at(world.facts(agent).data, of.split(".")) for agent in range(len(world.agents))]
+    return np.array([[float(v) if isinstance(v, int | float) else np.nan for v in shown]])
 
 
 class OwnWorld(World[OwnConfig, OwnFacts]):
@@ -58,6 +70,16 @@ class OwnWorld(World[OwnConfig, OwnFacts]):
     """
 
     name = "OwnEnvironment"
+    observables = named(
+        Observable(name="text", about="what it is shown, in words", read=_texts, kind="text"),
+        Observable(
+            name="number",
+            about="a number that it is shown",
+            read=_numbers,
+            of="word",
+            subjects=lambda _config: None,  # they are known when an environment is made
+        ),
+    )
     text_length = 2 * MOST_TEXT
     tells_last_step = False  # its words are those of its author
     _driver: Any = None
@@ -118,7 +140,8 @@ class OwnWorld(World[OwnConfig, OwnFacts]):
             table = tuple(Command(actions.LINE, {"text": line}) for line in dict.fromkeys(offered))
         self.commands = table
         self._lines = {self.write(command): command for command in table}
-        self.layout = Layout.of([shown.data for shown in first.shown.values()])
+        with _readable():
+            self.layout = Layout.of([shown.data for shown in first.shown.values()])
         names = {str(name) for shown in first.shown.values() for name in shown.data}
         self.perception_types = {  # type: ignore[misc]  # as above
             "text": "string",
@@ -176,7 +199,7 @@ class OwnWorld(World[OwnConfig, OwnFacts]):
         """Start an episode; where that fails, it ends with the first step."""
         self.steps, self._fault = 0, None
         self._status = [PLAYING] * len(self.agents)
-        self._won: list[bool | None] = [None] * len(self.agents)
+        self._said: list[Result | None] = [None] * len(self.agents)
         self._told: dict[int, str] = {}
         self.order = list(range(len(self.agents)))
         before = self._turn
@@ -210,14 +233,17 @@ class OwnWorld(World[OwnConfig, OwnFacts]):
                 Reason.SPACES_CHANGED,
                 f"its actions were {[v.name for v in self._verbs]}, now they are {names}",
             )
-        for shown in turn.shown.values():
-            self.layout.check(shown.data)
+        read: dict[str, Shown] = {}
+        for name, shown in turn.shown.items():
+            with _readable():
+                self.layout.check(shown.data)
+                read[name] = shown._replace(data=jsonable(shown.data))
             strange = [line for line in shown.available or () if line not in self._lines]
             if strange and not self._free:
                 raise FaultyError(
                     Reason.SPACES_CHANGED, f"{strange[0]!r:.80} is available, but no action of it"
                 )
-        self._turn = turn
+        self._turn = turn._replace(shown=read)
 
     def _fail(self, fault: Fault, shown: Turn | None) -> None:
         """Keep a fault, and show what was shown before it."""
@@ -253,8 +279,8 @@ class OwnWorld(World[OwnConfig, OwnFacts]):
                 notes[i] = _infos(answer.notes)
                 if answer.message:
                     self._told[i] = answer.message
-                if answer.won is not None:
-                    self._won[i] = answer.won
+                if answer.result is not None:
+                    self._said[i] = answer.result
         terminated, truncated = self._ends(playing, rewards)
         if self.config.shared_reward:
             rewards = shared(rewards, playing)
@@ -283,10 +309,8 @@ class OwnWorld(World[OwnConfig, OwnFacts]):
             terminated[i] = shown.terminated
             truncated[i] = not shown.terminated and (shown.truncated or late)
             if shown.terminated or shown.truncated:
-                won = self._won[i]
-                known = {True: Result.WON, False: Result.LOST}.get(won) if won is not None else None
                 good = shown.terminated and rewards[i] > 0
-                self._status[i] = str(known or (Result.WON if good else Result.ENDED))
+                self._status[i] = str(self._said[i] or (Result.WON if good else Result.LOST))
             elif late:
                 self._status[i] = str(Result.LOST)
         return terminated, truncated
@@ -296,12 +320,17 @@ class OwnWorld(World[OwnConfig, OwnFacts]):
     ) -> StepResult:
         """End the episode of everybody in play."""
         for i in playing:
-            self._status[i] = str(Result.ENDED)
+            self._status[i] = str(Result.LOST)
         count = len(self.agents)
         told = f"The environment failed ({fault.reason}): {fault.message}"
         notes = {i: {"fault": fault.as_dict(), "feedback": told} for i in playing}
         flags = [i in playing for i in range(count)]
         return StepResult([0.0] * count, [False] * count, flags, outcomes, bool(playing), notes)
+
+    def finish(self, states: Any, who: NDArray[np.bool_], result: Result) -> None:
+        """End the episode of some agents; the environment is not told."""
+        for agent in np.flatnonzero(who[0]).tolist():
+            self._status[agent] = str(result)
 
     @property
     def alive(self) -> Sequence[bool]:
@@ -309,7 +338,7 @@ class OwnWorld(World[OwnConfig, OwnFacts]):
         return [status == PLAYING for status in self._status]
 
     def result(self, agent: int) -> Result:
-        """Return how it ended: as the environment says, or won if the last reward is positive."""
+        """Return how it ended: as the environment says, else by the sign of the last reward."""
         return Result(self._status[agent])
 
     def set_order(self, order: Sequence[int]) -> None:
@@ -344,7 +373,7 @@ class OwnWorld(World[OwnConfig, OwnFacts]):
             messages=shown.messages,
             hint=self.hints[agent],
             text=shown.text,
-            data=jsonable(shown.data),
+            data=shown.data,
         )
 
     def vector(self, facts: OwnFacts) -> NDArray[np.float32]:
@@ -443,7 +472,7 @@ class OwnWorld(World[OwnConfig, OwnFacts]):
 
     def check(self, agent: int, command: Command) -> Command | InvalidAction:
         """Check a command that came as data."""
-        return check_command(command, self._grammar)
+        return check_command(actions.in_words(command, self._grammar), self._grammar)
 
     def write(self, command: Command) -> str:
         """Return the line of a command."""
@@ -492,6 +521,8 @@ class OwnWorld(World[OwnConfig, OwnFacts]):
                 f"{self.name} has no get_state and set_state, so there are no snapshots of it"
             )
         try:
+            if self._fault is not None:
+                raise FaultyError(*self._fault)
             inside = self._driver.snapshot()
         except FaultyError as error:
             raise UnsupportedError(f"{self.name} tells no state: {error.fault.message}") from None
@@ -499,7 +530,7 @@ class OwnWorld(World[OwnConfig, OwnFacts]):
             "driver": inside,
             "steps": self.steps,
             "status": list(self._status),
-            "won": list(self._won),
+            "said": list(self._said),
             "order": list(self.order),
         }
 
@@ -508,19 +539,22 @@ class OwnWorld(World[OwnConfig, OwnFacts]):
         if not self.capabilities.snapshot:
             raise UnsupportedError(f"{self.name} has no set_state, so it takes up no snapshots")
         status, order, steps = list(state["status"]), list(state["order"]), state["steps"]
-        won = list(state["won"])
+        said = list(state["said"])
         count = len(self.agents)
-        good = len(status) == len(won) == count and sorted(order) == list(range(count))
-        if not good or {*status} - {PLAYING, *Result} or type(steps) is not int:
+        good = len(status) == len(said) == count and sorted(order) == list(range(count))
+        wrong = {*status} - {PLAYING, *Result} or {*said} - {None, *Result}
+        if not good or wrong or type(steps) is not int:
             raise SnapshotError(f"{self.name}: the state does not fit")
-        before = None if self._turn is None else self._driver.snapshot()
+        before = None
         try:
+            before = None if self._turn is None else self._driver.snapshot()
             self._take(self._driver.restore(state["driver"]))
         except FaultyError as error:
             if before is not None:
                 self._driver.restore(before)
             raise SnapshotError(f"{self.name}: {error.fault.message}") from None
-        self.steps, self._status, self._won, self.order = steps, status, won, order
+        self.steps, self._status, self.order = steps, status, order
+        self._said = [None if word is None else Result(word) for word in said]
         self._fault, self._told = None, {}
 
     def state(self) -> NDArray[Any]:
@@ -578,6 +612,18 @@ RESERVED = frozenset(
     "episode final_info final_obs terminal_observation".split()
 )
 """Infos that environments cannot set: others mean something by them."""
+
+
+@contextlib.contextmanager
+def _readable() -> Iterator[None]:
+    """Take what cannot be read of an observation, such as one that holds itself, for a fault."""
+    try:
+        yield
+    except FaultyError:
+        raise
+    except Exception as error:  # what an observation is made of may raise anything
+        told = f"the observation cannot be read: {type(error).__name__}: {error}"
+        raise FaultyError(Reason.WRONG_TYPE, told) from error
 
 
 def _infos(said: Mapping[str, Any]) -> dict[str, Any]:

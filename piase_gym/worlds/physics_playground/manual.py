@@ -38,7 +38,8 @@ def manual(config: PhysicsPlaygroundConfig) -> Manual:
         "90 north, 180 west, 270 south.",
         'What stands at "1.20, -0.50; 2.10 m, 30 left, -0.20" has its centre at x 1.2, y -0.5, '
         "2.1 m from yours, 30 degrees to the left of where you face, and comes 0.2 m nearer each "
-        "second (with a + it leaves). A height (m up) is told of what is not on the floor.",
+        "second (with a + it leaves). A height (m up) is told of what is not on the floor. "
+        "Angles are whole degrees, so that the places of what is far off are right to a few centimetres only.",
         _things(config),
         _strides(config),
     ]
@@ -144,7 +145,7 @@ def _sides(config: PhysicsPlaygroundConfig) -> str:
 
 
 _INTO_ZONE = (
-    "the way of all objects into the zone, with half of your own to the nearest one outside,"
+    "the way of all objects into the zone, plus half of your own way to the nearest one outside,"
 )
 _WAYS = {
     "reach": "your way to the goal",

@@ -309,6 +309,11 @@ class ScreenSearch(World[ScreenSearchConfig, ScreenSearchFacts]):
                 rewards[agent] += self.config.rewards.found * len(new)
                 notes.setdefault(agent, {})["found"] = new
 
+    def finish(self, states: Any, who: NDArray[np.bool_], result: Result) -> None:
+        """End the episode of some agents."""
+        for agent in np.flatnonzero(who[0]).tolist():
+            self.state_of.status[agent] = result.value
+
     @property
     def alive(self) -> Sequence[bool]:
         """Who is in play."""

@@ -141,9 +141,7 @@ class SqlQuery(TextWorld[SqlQueryConfig, SqlQueryFacts, SqlState, Setting]):
     milestones: ClassVar[tuple[str, ...]] = step.MILESTONES
     perception_types: ClassVar[Mapping[str, str]] = text.PERCEPTION_TYPES
     live_fields: ClassVar[tuple[str, ...]] = tuple(
-        (
-            "max_steps shared_reward rewards reward_mode answer seconds message_delay message_loss"
-        ).split()
+        "max_steps shared_reward rewards seconds message_delay message_loss".split()
     )
     difficulty_parameters: ClassVar[tuple[DifficultyParameter, ...]] = DIFFICULTY_PARAMETERS
     max_message: ClassVar[int] = MAX_MESSAGE

@@ -132,7 +132,7 @@ def _worth(config: TextRoomConfig, plot: Plot | None) -> str:
         (table.step, "for each step"),
         (table.milestone, "for each milestone, the first time"),
         (table.failed, "more for what fails"),
-        (table.illegal, "more for what is illegal or cannot be read"),
+        (table.illegal, "more for a command that is illegal or unparsable"),
     )
     late = (
         " To run out of steps counts as lost, and costs nothing more."

@@ -117,6 +117,17 @@ def test_walls_are_summed_up_and_read_back():
     assert changed == ["cells"]
 
 
+def test_no_wall_is_told_where_floor_lies_between_two():
+    """A thing can hide a wall, and so join rows, but nothing is on bare floor."""
+    rows = ("#######", "#.....#", "#.#.k.#", "#.k...#", "#.#.#.#", "#..@..#", "#######")
+    config = GridWorldConfig.plain({"map": "\n".join(rows), "window": 5})
+    world = GridWorld(GridWorldConfig(**config))
+    world.states["heading"][0, 0] = 0
+    world.refresh()
+    facts = world.facts(0)
+    assert parse(world.text(facts), world.config) == facts
+
+
 @pytest.mark.parametrize(
     ("line", "command"),
     [

@@ -31,7 +31,7 @@ def shortest(game: Any) -> int:
     queue, known = deque([(game.start.copy(), 0)]), set()
     while queue:
         state, depth = queue.popleft()
-        for row in legal_entries(game, state, 0, "move", False):
+        for row in legal_entries(game, state, 0, "move", False, True):
             if row.verb in ("look", "inventory", "examine receptacle", "examine object", "close"):
                 continue
             after = state.copy()

@@ -100,6 +100,11 @@ COLUMNS = [
          [(3,), (7,)]),
         ("SELECT IF(Price > 0, 'up', 'down'), IFNULL(Weight, 9) FROM goods",
          [("down", 2.5), ("up", 9)]),
+        ("SELECT DATE_SUB('2020-03-01', INTERVAL 1 DAY), DATE_SUB(NOW(), INTERVAL 2 YEAR)",
+         [("2020-02-29", "2024-01-01")]),
+        ("SELECT SUBSTRING_INDEX('a b c', ' ', 1), SUBSTRING_INDEX('a b c', ' ', -2),"
+         " SUBSTRING_INDEX('a b', ',', 1), SUBSTRING_INDEX('a', '', 1), SUBSTRING_INDEX('a', 'b',"
+         " 'x'), SUBSTRING_INDEX(NULL, ' ', 1)", [("a", "b c", "a b", "", "", None)]),
     ],
 )  # fmt: skip
 def test_mysql_is_understood(shop: Database, sql: str, rows: list[tuple[object, ...]]) -> None:
@@ -137,6 +142,8 @@ def test_mysql_is_understood(shop: Database, sql: str, rows: list[tuple[object, 
         ("SELECT ID FROM makers\nWHER ID = 1", "near 'ID = 1' at line 2"),
         ("SELECT ROT(ID) FROM makers", "FUNCTION Shop.ROT does not exist"),
         ("SELECT ID FROM makers WHERE count(*) > 1", "Invalid use of group function"),
+        ("blocked", "syntax to use near 'blocked' at line 1"),
+        ("SELECT 1 FROM goods\nWHERE 1 > ALL (SELECT 2)", "near 'ALL (SELECT 2)' at line 2"),
         ("SELECT (((", "You have an error in your SQL syntax"),
         ("SELECT '", "You have an error in your SQL syntax"),
         ("", "one statement at a time, not 0"),

@@ -298,12 +298,26 @@ def test_files_are_read_and_never_changed(tmp_path: Path, database: Database) ->
         b"not a database",
         b"SQLite format 3\0" + b"x" * 5000,
         database.image[:5000],
+        database.image[:4096] + b"\xff" * (len(database.image) - 4096),
     ):
         path.write_bytes(spoilt)
-        with pytest.raises(ConfigError, match=r"shop\.sqlite: this is no SQLite database"):
+        with pytest.raises(ConfigError, match=r"shop\.sqlite: this is no SQLite database") as told:
             from_file(path)
+        assert "\n" not in str(told.value)
     with pytest.raises(ConfigError, match="cannot be read"):
         from_file(tmp_path / "missing.db")
+
+
+def test_a_database_with_a_write_ahead_log_is_read_when_all_is_in_it(tmp_path: Path) -> None:
+    path = tmp_path / "shop.sqlite"
+    with contextlib.closing(sqlite3.connect(path)) as connection:
+        connection.execute("PRAGMA journal_mode = WAL")
+        connection.execute("CREATE TABLE t (x)")
+        connection.execute("INSERT INTO t VALUES (5)")
+        connection.commit()
+        with pytest.raises(ConfigError, match=r"changes are still in shop\.sqlite-wal"):
+            from_file(path)
+    assert LocalEngine(from_file(path)).execute("SELECT x FROM t").rows == ((5,),)
 
 
 def test_a_folder_of_sqlite_files_is_a_dataset(tmp_path: Path, database: Database) -> None:
@@ -321,6 +335,9 @@ def test_a_folder_of_sqlite_files_is_a_dataset(tmp_path: Path, database: Databas
     (tmp_path / "shop.sqlite").rename(tmp_path / "other.db")
     (tmp_path / "other.db").write_bytes(database.image)
     with pytest.raises(ConfigError, match="no database 'shop'"):
+        piase_gym.parallel_env("SqlQuery", dataset=str(tmp_path))
+    (tmp_path / "tasks.json").write_text("{}", "utf-8")
+    with pytest.raises(ConfigError, match=r"^SqlQuery: 'tasks\.json' must be a list of tasks"):
         piase_gym.parallel_env("SqlQuery", dataset=str(tmp_path))
 
 

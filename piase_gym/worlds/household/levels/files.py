@@ -16,6 +16,8 @@ from piase_gym.worlds.household.state import Game, compile_problem
 FILE: Final = "game.tw-pddl"
 MOST_BYTES = 20_000_000
 """The largest file that is read."""
+MOST_KEPT: Final = 512
+"""How many games are kept once they were loaded."""
 SPLITS: Final = ("train", "valid_train", "valid_seen", "valid_unseen")
 _TASK = re.compile(r"Your task is to: (.*?)\"\s*\}", re.DOTALL)
 _PUT = re.compile(r"template\s*::\s*\"put \{o\} in/on \{r\}\"")
@@ -44,7 +46,7 @@ def load_game(path: str) -> GameFile:
     return _load(path, stat.st_mtime_ns, stat.st_size)
 
 
-@functools.lru_cache(maxsize=512)
+@functools.lru_cache(maxsize=MOST_KEPT)
 def _load(path: str, _changed: int, _size: int) -> GameFile:
     """Load a game from its file."""
     try:

@@ -12,7 +12,7 @@ _TOOLS = (("clean", "cleanable"), ("heat", "heatable"), ("cool", "coolable"))
 
 
 def legal_entries(
-    game: Game, state: HomeState, agent: int, placing: str, asks: bool
+    game: Game, state: HomeState, agent: int, placing: str, asks: bool, through_lids: bool
 ) -> list[Entry]:
     """Return an agent's commands, sorted by their lines.
 
@@ -22,6 +22,8 @@ def legal_entries(
         agent: Who is to act.
         placing: ``move`` or ``put``.
         asks: Whether there is ``help``.
+        through_lids: Whether what lies in a closed receptacle can be used and sliced from outside,
+            as in ALFWorld's games, whose lists so tell what is in there.
     """
     at, held = state.at[agent], state.holding[agent]
     found = _ways(game, at, asks).copy()
@@ -33,7 +35,7 @@ def legal_entries(
         if openable[r]:
             if not state.opened[r]:
                 make(known(("open", r, -1)) or entry(game, "open", r))
-                for k in contents[r]:
+                for k in contents[r] if through_lids else ():
                     if toggleable[k]:
                         make(entry(game, "use", k))
                 continue
@@ -53,8 +55,10 @@ def legal_entries(
                     if r in game.tools[verb]:
                         make(entry(game, verb, held, r))
         if held in game.knives:
+            lids = () if through_lids else (r for r in game.at[at] if openable[r])
+            hidden = {k for r in lids if not state.opened[r] for k in contents[r]}
             for k, sliceable in enumerate(can["sliceable"]):
-                if sliceable and at in state.spots[k]:
+                if sliceable and at in state.spots[k] and k not in hidden:
                     make(entry(game, "slice", k, held))
     found.sort(key=_LINE)
     return _without_repeats(found) if game.repeats else found

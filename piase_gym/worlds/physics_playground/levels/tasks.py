@@ -41,7 +41,7 @@ class Task:
     ids: Mapping[str, Mapping[str, Any]] = field(default_factory=dict)
 
 
-_ZONE = "the zone, a circle with a radius of {config.zone:g} m"
+_ZONE = "the zone, a circle with a radius of {config.zone:g} m in which its centre has to be"
 
 TASKS: Final = {
     "reach": Task(

@@ -107,6 +107,7 @@ class CommonsForm:
         self.names = config.names(envelope.agents)
         self.length = vector_length(envelope)
         self.area = envelope.window**2
+        self.ahead = self.area - 2 * self.columns + self.columns // 2
         self.told = self.area + SCALARS
         self.channel = ChannelForm(config, envelope)
         self.heard = self.told + TOLD * envelope.agents * envelope.reputation
@@ -132,14 +133,11 @@ def vector_box(envelope: SocialDilemmaEnvelope) -> Box:
 
 
 def facts_of(
-    vector: NDArray[np.uint8], agent: int, form: CommonsForm, hint: str | None, cells: bool = True
+    vector: NDArray[np.uint8], agent: int, form: CommonsForm, hint: str | None
 ) -> CommonsFacts:
-    """Read a vector back; `hint` is given because its code in the vector is lossy.
-
-    Without `cells` the vector is what follows them, and the facts have none.
-    """
+    """Read a vector back; `hint` is given because its code in the vector is lossy."""
     values, area = vector.tolist(), form.area
-    frame, values = (values[:area], values[area:]) if cells else ([], values)
+    frame, values = values[:area], values[area:]
     game, width, height, x, y, heading, out = values[1:8]
     counts = _from_bytes(values[8 : SCALARS - HINT_CODE])
     rows = [
@@ -147,7 +145,7 @@ def facts_of(
         for start in range(0, len(frame), form.columns)
     ]
     away = x == NOWHERE
-    if rows and not away:
+    if not away:
         rows[-1][form.columns // 2] = YOU
     start = form.heard - area
     heard = form.channel.read(values[start:], form.names[agent])
@@ -168,7 +166,7 @@ def facts_of(
         cleaned=counts[3],
         zaps=counts[4],
         zapped=counts[5],
-        reputation=_reputation(values[SCALARS:start], agent, form),
+        reputation=reputation_of(values[SCALARS:start], agent, form),
     )
 
 
@@ -204,7 +202,7 @@ def _to_bytes(values: Sequence[int]) -> list[int]:
     return [byte for value in values for byte in (value & 255, value >> 8)]
 
 
-def _reputation(values: list[int], agent: int, form: CommonsForm) -> tuple[Deeds, ...]:
+def reputation_of(values: Sequence[int], agent: int, form: CommonsForm) -> tuple[Deeds, ...]:
     """Read what the others have done."""
     if not form.config.reputation or not values:
         return ()

@@ -2,9 +2,13 @@
 
 from __future__ import annotations
 
+import functools
 import re
-from typing import Any
+import struct
+from collections.abc import Iterable
+from typing import Any, Final
 
+from piase_gym.core.text_encoding import one_line
 from piase_gym.core.world import HINT_TEXT
 from piase_gym.worlds.channel.symbols import heard_lines
 from piase_gym.worlds.grids.codes import FLOOR, HEADINGS
@@ -16,12 +20,13 @@ from piase_gym.worlds.grids.words import (
     scene_text,
     words_of_cells,
 )
+from piase_gym.worlds.social_dilemma.commons.codes import NOWHERE
 from piase_gym.worlds.social_dilemma.commons.facts import (
     CommonsFacts,
     CommonsForm,
     Deeds,
-    facts_of,
     form_of,
+    reputation_of,
 )
 from piase_gym.worlds.social_dilemma.config import SocialDilemmaConfig
 from piase_gym.worlds.social_dilemma.constants import MAX_ROUNDS, MAX_SIDE, MAX_TIMEOUT
@@ -31,43 +36,93 @@ from piase_gym.worlds.social_dilemma.line_reader import LineReader, times
 
 def text_of(facts: CommonsFacts, form: CommonsForm) -> str:
     """Write the facts as prose, each of them once. Cells that are not mentioned are floor."""
-    scene = ""
-    if facts.position is not None:
-        place = Place(*facts.position, HEADINGS.index(str(facts.heading)), *facts.size)
-        scene = words_of_cells(facts.cells, form, place)
-    return _text(facts, form, scene)
-
-
-def _text(facts: CommonsFacts, form: CommonsForm, scene: str) -> str:
-    """Write the facts, given the lines about what is seen; `facts.cells` is not read."""
-    lines = [
-        f"You are {facts.agent} in a {facts.game} of {facts.size[0]} columns and {facts.size[1]} "
-        f"rows, after {facts.steps} of {times(facts.rounds, 'step')}."
-    ]
+    text = _head(facts.agent, facts.game, *facts.size, facts.steps, facts.rounds)
     if facts.position is None:
-        lines.append(f"You are in time-out for {times(facts.time_out, 'more step')}.")
+        text += _away(facts.time_out)
     else:
-        x, y = facts.position
-        facing = COMPASS[HEADINGS.index(str(facts.heading))]
-        lines.append(f"You are at column {x}, row {y}, facing {facing}.{scene}")
-    lines.append(_deeds_text(facts, form.config))
-    lines += [
-        f"{deeds.agent} has eaten {times(deeds.eaten, 'apple')}, cleaned "
+        place = Place(*facts.position, HEADINGS.index(str(facts.heading)), *facts.size)
+        text += _here(place) + words_of_cells(facts.cells, form, place)
+    text += _deeds_text(form, facts.eaten, facts.cleaned, facts.zaps, facts.zapped)
+    text += _reputation_text(facts.reputation)
+    return "\n".join([text, *heard_lines(facts.messages, facts.earlier, facts.hint)])
+
+
+def write_kept(form: CommonsForm, kept: Any, agent: int) -> str:
+    """Write the text of the moment in which a vector was kept, or a vector and a hint.
+
+    It is the text of `text_of`, of pieces that are remembered by what they stand for.
+    """
+    vector, hint = kept if isinstance(kept, tuple) else (kept, None)
+    data, area, own = vector.tobytes(), form.area, form.area - 1 - form.columns // 2
+    _, game, width, height, x, y, heading, out, steps, rounds, *deeds = _TOLD_OF_ONE(data, area)
+    text = _head(form.names[agent], COMMONS[game], width, height, steps, rounds)
+    if x == NOWHERE:
+        text += _away(out)
+    else:
+        cells = data[:own] + _FLOOR + data[own + 1 : area]
+        text += _seen_of_bytes(form, cells, Place(x, y, heading, width, height))
+    text += _deeds_text(form, *deeds) + _told_of_bytes(form, agent, data[form.told :])
+    return text if hint is None else f"{text}\nHint: {one_line(hint)}"
+
+
+_TOLD_OF_ONE: Final = struct.Struct("<8B6H").unpack_from
+"""Reads what stands between the cells and the hint."""
+_FLOOR = bytes((FLOOR,))
+
+
+@functools.lru_cache(maxsize=8192)
+def _seen_of_bytes(form: CommonsForm, cells: bytes, place: Place) -> str:
+    """Write where an agent is, and what it sees."""
+    return _here(place) + scene_text(form, cells, place)
+
+
+@functools.lru_cache(maxsize=8192)
+def _told_of_bytes(form: CommonsForm, agent: int, told: bytes) -> str:
+    """Write what others have done, and said."""
+    done = form.heard - form.told
+    text = _reputation_text(reputation_of(told[:done], agent, form))
+    heard = form.channel.read(told[done:], form.names[agent])
+    return "\n".join([text, *heard_lines(*heard)])
+
+
+def _head(agent: str, game: str, width: int, height: int, steps: int, rounds: int) -> str:
+    """Write who an agent is, and how far the game is."""
+    return (
+        f"You are {agent} in a {game} of {width} columns and {height} "
+        f"rows, after {steps} of {times(rounds, 'step')}."
+    )
+
+
+def _away(out: int) -> str:
+    """Write how long an agent is away."""
+    return f"\nYou are in time-out for {times(out, 'more step')}."
+
+
+def _here(place: Place) -> str:
+    """Write where an agent is."""
+    return f"\nYou are at column {place.x}, row {place.y}, facing {COMPASS[place.heading]}."
+
+
+@functools.lru_cache(maxsize=8192)
+def _deeds_text(form: CommonsForm, eaten: int, cleaned: int, zaps: int, zapped: int) -> str:
+    """Write what an agent has done so far, and what of it is in play has been done to it."""
+    done = [f"eaten {times(eaten, 'apple')}"]
+    if form.config.game == "cleanup" or cleaned:
+        done.append(f"cleaned {times(cleaned, 'cell')}")
+    if form.config.timeout or zaps or zapped:
+        done.append(f"fired {times(zaps, 'zap')}")
+        done.append(f"been zapped {times(zapped)}")
+    return f"\nSo far you have {listed(done)}."
+
+
+def _reputation_text(others: Iterable[Deeds]) -> str:
+    """Write what each of the others has done."""
+    lines = [
+        f"\n{deeds.agent} has eaten {times(deeds.eaten, 'apple')}, cleaned "
         f"{times(deeds.cleaned, 'cell')} and fired {times(deeds.zaps, 'zap')}."
-        for deeds in facts.reputation
+        for deeds in others
     ]
-    return "\n".join([*lines, *heard_lines(facts.messages, facts.earlier, facts.hint)])
-
-
-def _deeds_text(facts: CommonsFacts, config: SocialDilemmaConfig) -> str:
-    """Write what the agent has done so far, and what of it is in play has been done to it."""
-    done = [f"eaten {times(facts.eaten, 'apple')}"]
-    if config.game == "cleanup" or facts.cleaned:
-        done.append(f"cleaned {times(facts.cleaned, 'cell')}")
-    if config.timeout or facts.zaps or facts.zapped:
-        done.append(f"fired {times(facts.zaps, 'zap')}")
-        done.append(f"been zapped {times(facts.zapped)}")
-    return f"So far you have {listed(done)}."
+    return "".join(lines)
 
 
 _HEAD = re.compile(
@@ -166,21 +221,6 @@ def _read_reputation(reader: LineReader, agent: str) -> tuple[Deeds, ...]:
         reader.require(max(counts) <= _MOST, f"nobody counts beyond {_MOST}")
         found.append(Deeds(due, *counts))
     return tuple(found)
-
-
-def write_kept(form: CommonsForm, kept: Any, agent: int) -> str:
-    """Write the text of the moment in which a vector was kept, or a vector and a hint."""
-    vector, hint = kept if isinstance(kept, tuple) else (kept, None)
-    area, scene = form.area, ""
-    facts = facts_of(vector[area:], agent, form, hint, cells=False)
-    if facts.position is not None:
-        place = Place(*facts.position, HEADINGS.index(str(facts.heading)), *facts.size)
-        data, own = vector[:area].tobytes(), area - 1 - form.columns // 2
-        scene = scene_text(form, data[:own] + _FLOOR + data[own + 1 :], place)
-    return _text(facts, form, scene)
-
-
-_FLOOR = bytes((FLOOR,))
 
 
 def longest_text(form: CommonsForm) -> int:

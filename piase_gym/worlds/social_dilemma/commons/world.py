@@ -24,7 +24,7 @@ from piase_gym.worlds.grids.moves import (
     walking_line,
     with_new_names,
 )
-from piase_gym.worlds.grids.obstacles import ahead_in_window, in_the_way
+from piase_gym.worlds.grids.obstacles import in_the_way
 from piase_gym.worlds.social_dilemma import objects, scripting
 from piase_gym.worlds.social_dilemma.commons import facts, pictures, state, text
 from piase_gym.worlds.social_dilemma.commons.codes import (
@@ -196,7 +196,8 @@ class Commons(SocialDilemma[CommonsFacts]):
         """Say what an agent bumped into, or that it hit or cleaned nothing."""
         event = int(self._events[agent])
         if event == BLOCKED:
-            return in_the_way(ahead_in_window(self.facts(agent).cells))
+            ahead = self._obs_rows[agent][self.form.ahead]
+            return in_the_way(self.form.cell_names[ahead])
         return FAILURES.get(event)
 
     def unknown_to(self, agent: int) -> dict[str, Any]:

@@ -19,6 +19,7 @@ an envelope of A agents and M rounds of memory:
 from __future__ import annotations
 
 import functools
+from collections.abc import Sequence
 from dataclasses import dataclass
 
 import numpy as np
@@ -45,6 +46,8 @@ from piase_gym.worlds.social_dilemma.matrix.state import (
 )
 
 COIN_SIDES = (None, "heads", "tails")
+Chosen = tuple[bool, int]
+"""Of a round: something of the agent's choice, and of how many of the others' it holds."""
 Table = tuple[tuple[float, ...], tuple[float, ...]]
 """Payoffs by own choice (0 cooperate, 1 defect) and number of others that cooperate."""
 
@@ -85,8 +88,8 @@ class MatrixFacts(Facts):
     score: float
     cooperated: int
     others_cooperated: int
-    history: tuple[tuple[bool, int], ...]
-    unread: tuple[tuple[bool, int], ...] = ()
+    history: tuple[Chosen, ...]
+    unread: tuple[Chosen, ...] = ()
     reputation: tuple[tuple[str, int], ...] = ()
     earlier: tuple[Earlier, ...] = ()
     coin: str | None = None
@@ -106,6 +109,7 @@ class MatrixForm:
         self.heard = self.recall + (envelope.agents if envelope.reputation else 0)
         self.channel = ChannelForm(config, envelope)
         self.profiles = config.profiles
+        self.words, self.two, self.rounds = config.words, config.agents == 2, config.known_rounds
 
     def tables(self, agent: int) -> tuple[Table, Table | tuple[()]]:
         """Return the payoffs of an agent and of the other one."""
@@ -164,12 +168,7 @@ def facts_of(
     config, values = form.config, vector.tolist()
     played, talk, _, cooperated, others = map(int, values[HEAD:PAST])
     payoffs, theirs = form.tables(min(agent, config.agents - 1))
-    past = values[PAST : form.paid]
-    pairs = [pair for pair in zip(past[::2], past[1::2], strict=True) if pair[1] >= 0]
-    pairs = pairs[: min(played, config.memory)]
-    history = tuple((mine >= 1, int(rest)) for mine, rest in pairs)
-    unread = tuple((mine % 1 > 0, round(rest % 1 / UNREAD)) for mine, rest in pairs)
-    told = zip(form.names, values[form.recall : form.heard], strict=False)
+    history, unread = history_of(values[PAST : form.paid], min(played, config.memory))
     heard = form.channel.read(values[form.heard : -HINT_CODE], form.names[agent])
     return MatrixFacts(
         agent=form.names[agent],
@@ -190,8 +189,21 @@ def facts_of(
         others_cooperated=others,
         history=history,
         unread=unread,
-        reputation=tuple((n, int(count)) for n, count in told if config.reputation and count >= 0),
+        reputation=reputation_of(values[form.recall : form.heard], form),
     )
+
+
+def history_of(past: Sequence[float], known: int) -> tuple[tuple[Chosen, ...], tuple[Chosen, ...]]:
+    """Read what was chosen in rounds, of which at most so many are known, and what was unread."""
+    pairs = [pair for pair in zip(past[::2], past[1::2], strict=True) if pair[1] >= 0][:known]
+    history = tuple((mine >= 1, int(rest)) for mine, rest in pairs)
+    return history, tuple((mine % 1 > 0, round(rest % 1 / UNREAD)) for mine, rest in pairs)
+
+
+def reputation_of(counts: Sequence[float], form: MatrixForm) -> tuple[tuple[str, int], ...]:
+    """Read how often each of the others has cooperated, if there are reputations."""
+    told = zip(form.names, counts[: form.heard - form.recall], strict=False)
+    return tuple((n, int(count)) for n, count in told if form.config.reputation and count >= 0)
 
 
 def vector_of(facts: MatrixFacts, form: MatrixForm) -> NDArray[np.float32]:

@@ -2,15 +2,29 @@
 
 from __future__ import annotations
 
+import functools
 import re
+from collections.abc import Iterable, Sequence
 from typing import Any
 
+import numpy as np
+
+from piase_gym.core.text_encoding import HINT_CODE, one_line
 from piase_gym.core.world import HINT_TEXT
 from piase_gym.worlds.channel.symbols import heard_lines
 from piase_gym.worlds.social_dilemma.config import SocialDilemmaConfig
 from piase_gym.worlds.social_dilemma.constants import MAX_TALK
 from piase_gym.worlds.social_dilemma.line_reader import LineReader, times
-from piase_gym.worlds.social_dilemma.matrix.facts import MatrixFacts, MatrixForm, facts_of, form_of
+from piase_gym.worlds.social_dilemma.matrix.facts import (
+    COIN_SIDES,
+    Chosen,
+    MatrixFacts,
+    MatrixForm,
+    form_of,
+    history_of,
+    reputation_of,
+)
+from piase_gym.worlds.social_dilemma.matrix.state import HEAD, PAST
 
 _PAIR = tuple((choice, others) for choice in (0, 1) for others in (1, 0))
 """The cases of a game of two: (own choice, whether the other cooperates)."""
@@ -23,36 +37,83 @@ def number(value: float) -> str:
 
 def text_of(facts: MatrixFacts, config: SocialDilemmaConfig) -> str:
     """Write the facts as prose; what never changes, such as payoffs, stands in the prompt."""
-    words, two = config.words, bool(facts.their_payoffs)
-    lines = [
-        f"You are {facts.agent}. Rounds played: {facts.played}"
-        f"{'' if facts.rounds is None else f' of {facts.rounds}'}. "
-        f"Your score: {number(facts.score)}."
-    ]
-    if facts.talk:
-        lines.append(f"Talk now: you choose after {times(facts.talk, 'step')}.")
-    else:
-        lines.append(f"Choose now: {words[0]} or {words[1]}.")
-    if facts.coin:
-        lines.append(f"The coin shows {facts.coin}.")
-    if facts.played:
-        others = "the other" if two else "the others"
-        lines.append(
-            f"You chose {words[0]} {times(facts.cooperated)}, {others} "
-            f"{times(facts.others_cooperated)}."
-        )
-    if facts.history:
-        told = "you and the other" if two else f"you, and how many others chose {words[0]}"
-        rounds = zip(facts.history, facts.unread, strict=True)
-        past = "; ".join(_round(*row, words, two) for row in rounds)
-        lines.append(f"Last rounds, newest first ({told}): {past}.")
-    lines += [f"{name} chose {words[0]} {times(count)}." for name, count in facts.reputation]
-    return "\n".join([*lines, *heard_lines(facts.messages, facts.earlier, facts.hint)])
+    form = form_of(config)
+    text = _head(form, facts.agent, facts.played, facts.score) + _now(form, facts.talk, facts.coin)
+    text += _counts(form, facts.played, facts.cooperated, facts.others_cooperated)
+    text += _past(form, facts.history, facts.unread) + _reputation(form, facts.reputation)
+    return "\n".join([text, *heard_lines(facts.messages, facts.earlier, facts.hint)])
 
 
-def _round(
-    chosen: tuple[bool, int], unread: tuple[bool, int], words: tuple[str, str], two: bool
-) -> str:
+def write_kept(form: MatrixForm, kept: Any, agent: int) -> str:
+    """Write the text of the moment in which (vector, score, hint) were kept.
+
+    It is the text of `text_of`, of pieces that are remembered by what they stand for.
+    """
+    vector, score, hint = kept
+    data, name = vector.tobytes(), form.names[agent]
+    played, talk, _, cooperated, others = map(int, vector[HEAD:PAST].tolist())
+    coin = COIN_SIDES[int(vector[-HINT_CODE - 1])] if form.envelope.coin else None
+    text = _head(form, name, played, score) + _now(form, talk, coin)
+    text += _counts(form, played, cooperated, others)
+    text += _past_of_bytes(form, min(played, form.config.memory), data[4 * PAST : 4 * form.paid])
+    text += _told_of_bytes(form, name, data[4 * form.recall : -4 * HINT_CODE])
+    return text if hint is None else f"{text}\nHint: {one_line(hint)}"
+
+
+@functools.lru_cache(maxsize=8192)
+def _past_of_bytes(form: MatrixForm, known: int, past: bytes) -> str:
+    """Write what was chosen in the last rounds, of which so many are known."""
+    return _past(form, *history_of(np.frombuffer(past, np.float32).tolist(), known))
+
+
+@functools.lru_cache(maxsize=8192)
+def _told_of_bytes(form: MatrixForm, agent: str, data: bytes) -> str:
+    """Write what others have done, and said."""
+    told = np.frombuffer(data, np.float32).tolist()
+    text = _reputation(form, reputation_of(told, form))
+    heard = form.channel.read(told[form.heard - form.recall :], agent)
+    return "\n".join([text, *heard_lines(*heard)])
+
+
+def _head(form: MatrixForm, agent: str, played: int, score: float) -> str:
+    """Write who an agent is, and how far the game is."""
+    rounds = "" if form.rounds is None else f" of {form.rounds}"
+    return f"You are {agent}. Rounds played: {played}{rounds}. Your score: {number(score)}."
+
+
+@functools.lru_cache(maxsize=1024)
+def _now(form: MatrixForm, talk: int, coin: str | None) -> str:
+    """Write what is to be done now."""
+    told = f"Choose now: {form.words[0]} or {form.words[1]}."
+    if talk:
+        told = f"Talk now: you choose after {times(talk, 'step')}."
+    return f"\n{told}\nThe coin shows {coin}." if coin else f"\n{told}"
+
+
+@functools.lru_cache(maxsize=8192)
+def _counts(form: MatrixForm, played: int, cooperated: int, others: int) -> str:
+    """Write how often all have cooperated."""
+    rest = "the other" if form.two else "the others"
+    told = f"{form.words[0]} {times(cooperated)}, {rest} {times(others)}"
+    return f"\nYou chose {told}." if played else ""
+
+
+def _past(form: MatrixForm, history: Sequence[Chosen], unread: Sequence[Chosen]) -> str:
+    """Write what was chosen in the last rounds."""
+    if not history:
+        return ""
+    told = "you and the other" if form.two else f"you, and how many others chose {form.words[0]}"
+    rounds = zip(history, unread, strict=True)
+    past = "; ".join(_round(*row, form.words, form.two) for row in rounds)
+    return f"\nLast rounds, newest first ({told}): {past}."
+
+
+def _reputation(form: MatrixForm, counts: Iterable[tuple[str, int]]) -> str:
+    """Write how often each of the others has cooperated."""
+    return "".join(f"\n{name} chose {form.words[0]} {times(count)}." for name, count in counts)
+
+
+def _round(chosen: Chosen, unread: Chosen, words: tuple[str, str], two: bool) -> str:
     """Tell what was chosen in a round."""
     mine = _choice(chosen[0], unread[0], words)
     if two:
@@ -211,12 +272,6 @@ class _Reader(LineReader):
             self.require(int(match.group(3)) < 2**31, "nobody counts so far")
             found.append((match.group(1), int(match.group(3))))
         return tuple(found)
-
-
-def write_kept(form: MatrixForm, kept: Any, agent: int) -> str:
-    """Write the text of the moment in which (vector, score, hint) were kept."""
-    vector, score, hint = kept
-    return text_of(facts_of(vector, agent, score, form, hint), form.config)
 
 
 def longest_text(form: MatrixForm) -> int:

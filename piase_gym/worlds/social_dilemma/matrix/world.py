@@ -129,7 +129,9 @@ class MatrixGames(SocialDilemma[MatrixFacts]):
         in_words = (line or "").startswith(SPOKEN)
         if line and not in_words and self.states["talk"][0] < self.config.talk:  # a step of talk
             line = f"say {line.rpartition(' saying ')[2] if ' saying ' in line else 'nothing'}"
-        reached = tuple(self._called(name) for name in last.milestones if line)
+        reached = tuple([self._called(name) for name in last.milestones if line])
+        if line == last.command and reached == last.milestones:
+            return last
         return replace(last, command=line, milestones=reached)
 
     def _called(self, milestone: str) -> str:

@@ -152,7 +152,8 @@ def from_file(path: str | pathlib.Path, name: str | None = None) -> Database:
     """Read a SQLite file.
 
     Args:
-        path: The file, which is read as a whole and never changed.
+        path: The file, which is read as a whole and never changed. One with a write-ahead log
+            must hold all that is in it.
         name: What to call the database; by default as the file.
 
     Raises:
@@ -163,6 +164,11 @@ def from_file(path: str | pathlib.Path, name: str | None = None) -> Database:
         if place.stat().st_size > MOST_BYTES:
             raise ConfigError(f"{place}: larger than {MOST_BYTES} bytes")
         image = place.read_bytes()
+        log = place.with_name(f"{place.name}-wal")
+        if image[18:20] == b"\2\2":  # a database in memory cannot have such a log
+            if log.exists() and log.stat().st_size:
+                raise ConfigError(f"{place}: changes are still in {log.name}; close the database")
+            image = image[:18] + b"\1\1" + image[20:]
     except OSError as error:
         raise ConfigError(f"{place}: cannot be read: {error.strerror}") from None
     database = Database(name or place.stem, image)
@@ -173,7 +179,7 @@ def from_file(path: str | pathlib.Path, name: str | None = None) -> Database:
             connection.deserialize(image)
             for (fault,) in connection.execute("PRAGMA quick_check(1)"):
                 if fault != "ok":
-                    raise sqlite3.DatabaseError(fault)
+                    raise sqlite3.DatabaseError(" ".join(fault.split()))
         _ = database.schema
     except sqlite3.Error as error:
         raise ConfigError(f"{place}: this is no SQLite database: {error}") from None

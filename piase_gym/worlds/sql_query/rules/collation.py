@@ -58,11 +58,21 @@ def _matches(pattern: Any, value: Any) -> bool | None:
     return re.search(str(pattern)[:100], str(value)[:1000], re.IGNORECASE) is not None
 
 
+def _part_before(value: Any, mark: Any, count: Any) -> str | None:
+    """Return what of a text is before so many marks, or after so many, counted from its end."""
+    if value is None or mark is None or count is None:
+        return None
+    parts = str(value).split(str(mark)) if str(mark) else []
+    number = count if isinstance(count, int) else 0
+    return str(mark).join(parts[:number] if number >= 0 else parts[number:])
+
+
 _FUNCTIONS: Final[dict[str, tuple[int, Callable[..., Any]]]] = {
     "year": (1, _part(0, 4)),
     "month": (1, _part(5, 7)),
     "day": (1, _part(8, 10)),
     "regexp": (2, _matches),
+    "substring_index": (3, _part_before),
 }
 FUNCTIONS: Final = frozenset(_FUNCTIONS)
 """The names of the functions."""

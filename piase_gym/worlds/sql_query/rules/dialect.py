@@ -99,6 +99,7 @@ _FIRST: Final = re.compile(
 _MISSING: Final = re.compile(
     r"(no such table|no such column|ambiguous column name|no such function): (.+)", re.S
 )
+_UNEXPECTED: Final = re.compile(r'near "(.+)": syntax error', re.S)
 _CLAUSES: Final = {
     "Where": "where clause", "Join": "on clause", "Group": "group statement",
     "Having": "having clause", "Order": "order clause",
@@ -114,9 +115,14 @@ def _syntax_error(sql: str, error: Exception) -> str:
     )
     if not _FIRST.match(sql):
         near, line = sql.lstrip(), 1
+    return _told_near(near, line or 1)
+
+
+def _told_near(near: str, line: int) -> str:
+    """Return what MySQL says of what stands where nothing like it can be."""
     return (
         "You have an error in your SQL syntax; check the manual that corresponds to your MySQL "
-        f"server version for the right syntax to use near '{near:.80}' at line {line or 1}"
+        f"server version for the right syntax to use near '{near:.80}' at line {line}"
     )
 
 
@@ -128,6 +134,9 @@ def told_as_mysql(error: str, sql: str, database: Database) -> str:
         sql: The statement, in MySQL's SQL.
         database: Of the statement.
     """
+    if match := _UNEXPECTED.fullmatch(error):
+        place = max(sql.lower().find(match[1].strip("`").lower()), 0)
+        return _told_near(sql[place:], sql.count("\n", 0, place) + 1)
     match = _MISSING.fullmatch(error)
     if match is None:
         return "Invalid use of group function" if error.startswith("misuse of agg") else error
@@ -306,6 +315,9 @@ def _port() -> Any:
         **base.Generator.TRANSFORMS,
         exp.Left: lambda self, e: self.func("SUBSTR", e.this, "1", e.expression),
         exp.Right: lambda self, e: self.func("SUBSTR", e.this, f"-{self.sql(e.expression)}"),
+        exp.DateSub: lambda self, e: self.sql(
+            exp.DateAdd(this=e.this, expression=exp.Neg(this=e.expression), unit=e.args["unit"])
+        ),
         exp.TsOrDsToDate: lambda self, e: self.sql(e, "this"),
     }
     parts = {

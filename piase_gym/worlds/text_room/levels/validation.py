@@ -9,6 +9,7 @@ from __future__ import annotations
 from collections.abc import Iterable, Iterator
 from typing import Any, NamedTuple
 
+from piase_gym.core.script.contradictions import circles, endless_words
 from piase_gym.errors import suggest
 from piase_gym.worlds.text_room.levels import names
 from piase_gym.worlds.text_room.levels import story_rules as data
@@ -30,6 +31,10 @@ KINDS = {
 """What the fields of conditions, triggers and responses name."""
 STATE_WORDS = ("room", "inventory", "flags", "steps")
 """What an `agent_state_condition` can speak of besides the stats of its agent."""
+
+
+CARRIED = "carried"
+"""Where an object is that an agent carries, whoever that is."""
 
 
 class Problem(NamedTuple):
@@ -76,6 +81,8 @@ class StoryValidator:
         yield from self._locks()
         yield from self._agents()
         yield from self._parts()
+        yield from self._contradictions()
+        yield from self._endless()
         yield from self._endings()
 
     def _unknown(self, kind: str, name: str, path: Path) -> Iterator[Problem]:
@@ -240,6 +247,67 @@ class StoryValidator:
                 yield interaction, base
                 yield from _numbered(interaction.conditions, (*base, "conditions"))
         yield from names.responses(story)
+
+    def _contradictions(self) -> Iterator[Problem]:
+        """What has to hold together can, as far as it is plain to see; nothing wins and loses."""
+        story = self.story
+        together: list[tuple[Any, Path]] = [
+            (event.conditions, (*path, "conditions")) for event, path in names.events(story)
+        ]
+        if story.win_logic == "all":
+            together.append((story.win_conditions, ("win_conditions",)))
+        for name, thing in story.object_details.items():
+            for k, interaction in enumerate(thing.interactions):
+                base: Path = ("object_details", name, "interactions", k)
+                together.append((interaction.conditions, (*base, "conditions")))
+        for conditions, start in together:
+            seen: dict[tuple[str, str], str] = {}
+            for condition, where in _numbered(conditions, start):
+                for about, value in self._claims(condition):
+                    other = seen.setdefault(about, value)
+                    carried = other.startswith(CARRIED) and value.startswith(CARRIED)
+                    if other != value and not (carried and CARRIED in (other, value)):
+                        told = f"contradiction: {about[1]!r} cannot be {other} and {value} at once"
+                        yield Problem(where, told)
+        for k, condition in enumerate(story.lose_conditions):
+            if condition in story.win_conditions:
+                told = "this is a win condition too, so that it says nothing"
+                yield Problem(("lose_conditions", k), told)
+
+    def _endless(self) -> Iterator[Problem]:
+        """Events without conditions do not set each other off for ever."""
+        rows = [(event, path) for event, path in names.events(self.story)]
+        asks = [
+            {event.trigger.flag_name}
+            if event.repeat and not event.conditions and isinstance(event.trigger, data.FlagSet)
+            else set[str]()
+            for event, _ in rows
+        ]
+        flags = [[r for r in event.response if isinstance(r, data.SetFlag)] for event, _ in rows]
+        sets = [[r.flag_name for r in found if r.value] for found in flags]
+        for circle in circles(asks, sets):
+            cleared = {r.flag_name for k in circle for r in flags[k] if not r.value}
+            if all(asks[k] <= cleared for k in circle):
+                named = [rows[k][0].name or f"event_{k + 1}" for k in circle]
+                told = f"{endless_words(named)}, and are cut off; leave out `repeat`"
+                yield Problem(rows[circle[0]][1], told, fatal=False)
+
+    def _claims(self, condition: Any) -> Iterator[tuple[tuple[str, str], str]]:
+        """Yield what a condition says: of which agent or object, and what that is then."""
+        who = getattr(condition, "agent_id", None)
+        if who is None and len(self.agents) == 1:
+            who = self.agents[0]
+        if isinstance(condition, data.AgentInRoom) and who is not None:
+            yield ("agent", who), f"in {condition.room!r}"
+        elif isinstance(condition, data.ItemInRoom):
+            yield ("place", condition.item_name), f"in {condition.room!r}"
+        elif isinstance(condition, data.ItemInInventory):
+            yield ("place", condition.item_name), f"carried by {who!r}" if who else CARRIED
+        elif isinstance(condition, data.ObjectState):
+            if condition.is_open is not None:
+                yield ("lid", condition.object), "open" if condition.is_open else "closed"
+            if condition.locked is not None:
+                yield ("lock", condition.object), "locked" if condition.locked else "unlocked"
 
     def _endings(self) -> Iterator[Problem]:
         """Some way to win must be possible; other conditions that never hold are warnings."""
