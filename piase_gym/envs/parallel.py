@@ -260,12 +260,9 @@ class WorldParallelEnv(WorldEnv, ParallelEnv[str, Any, Any]):
         if notes or ended or self._open:
             self._add_rare_infos(tick, result, shown, masks)
         if full and (self._explains or isinstance(acts, list)):  # a tuple: indices only
-            last = runner.world.last_steps()
             for name, i in live:
-                if (step := last[i]) is None or not step.reason:
-                    continue
                 if self._explains or isinstance(actions[name], Command):
-                    explain_failure(infos[name], step)
+                    explain_failure(infos[name], runner.world.last_steps()[i])
         if self.render_mode == "human":
             self.render()
         return result

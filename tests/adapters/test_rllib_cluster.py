@@ -11,6 +11,8 @@ import re
 import subprocess
 import sys
 import tempfile
+from importlib.resources import files
+from pathlib import Path
 from typing import Any
 
 import pytest
@@ -121,3 +123,18 @@ def answer(nodes: Nodes, code: str, asked: set[str]) -> None:
         errors.seek(0)
         assert program.returncode == 0, errors.read()[-3000:]
     assert done == asked
+
+
+def test_an_example_of_rllibs_own_runs_with_only_the_environment_changed(tmp_path: Path) -> None:
+    folder = files("ray.rllib.examples.multi_agent")
+    code = folder.joinpath("pettingzoo_parameter_sharing.py").read_text("utf-8")
+    imported, made = "from pettingzoo.sisl import waterworld_v4", "waterworld_v4.env()"
+    assert code.count(imported) == code.count(made) == 1
+    ours = 'piase_gym.aec_env("SocialDilemma", view="vector", dtype="float32", rounds=20)'
+    program = tmp_path / "example.py"
+    program.write_text(code.replace(imported, "import piase_gym").replace(made, ours), "utf-8")
+    options = "--num-agents 2 --stop-iters 1 --no-tune --num-env-runners 0".split()
+    command = [sys.executable, "-W", "ignore", str(program), *options]
+    done = subprocess.run(command, capture_output=True, text=True, timeout=900)
+    assert done.returncode == 0, done.stderr[-2000:]
+    assert "iter=0" in done.stdout
