@@ -8,7 +8,7 @@ from typing import Annotated
 import typer
 
 from piase_gym import __version__
-from piase_gym.cli import bench, curriculum, runs, scenarios, train
+from piase_gym.cli import bench, curriculum, curriculum_search, runs, scenarios, train
 from piase_gym.cli.check import check
 from piase_gym.cli.collect import collect
 from piase_gym.cli.console import console, print_error
@@ -55,6 +55,7 @@ bench.register(app)
 scenarios.scenario.command("play")(play)
 app.add_typer(scenarios.scenario, name="scenario")
 app.add_typer(scenarios.scenario, name="scenarios", hidden=True)
+curriculum_search.register(curriculum.curriculum)
 app.add_typer(curriculum.curriculum, name="curriculum")
 
 

@@ -185,6 +185,17 @@ def test_demonstrations_are_those_of_this_process(nodes: Nodes, tmp_path: Path) 
     assert here == there
 
 
+def test_a_search_for_a_curriculum_ends_as_in_this_process(nodes: Nodes, tmp_path: Path) -> None:
+    pytest.importorskip("stable_baselines3")
+    from piase_gym.training.curriculum_search import search
+    from tests.training.test_curriculum_search import jobs, lines
+
+    todo = jobs("scripted", "randomisation")
+    here = search(todo, tmp_path / "here")
+    assert search(todo, tmp_path / "there", RayCluster(nodes.whole())) == here
+    assert lines(tmp_path / "there") == lines(tmp_path / "here")
+
+
 def test_one_director_decides_for_environments_on_all_nodes(nodes: Nodes) -> None:
     from piase_gym.curricula.central import follow, start_director
     from piase_gym.jobs.ray import connect

@@ -18,20 +18,13 @@ from pathlib import Path
 from statistics import fmean
 from typing import Any
 
-import numpy as np
-from numpy.typing import NDArray
-
-import piase_gym
-from piase_gym.benchmarks.evaluation import levels
 from piase_gym.benchmarks.evaluation.evaluate import versions
-from piase_gym.benchmarks.evaluation.protocol import SEEDS as SPLITS
 from piase_gym.benchmarks.studies.evidence import plan
 from piase_gym.benchmarks.studies.evidence.plan import ARMS, TARGETS
 from piase_gym.benchmarks.studies.jobs import add_backend, do_all, errors_told, read_lines
 from piase_gym.core.digest import digest_json
-from piase_gym.envs.single import GymEnv
-from piase_gym.registry import find, load, make_config
-from piase_gym.training.curriculum_env import SlotBatch, controller_of, make_curriculum_env
+from piase_gym.training.curriculum_env import controller_of, make_curriculum_env
+from piase_gym.training.curriculum_evaluation import LastStepEvaluator
 from piase_gym.training.curriculum_settings import APART, import_ppo
 from piase_gym.training.rewards import training_config
 
@@ -73,83 +66,6 @@ class Job:
 # -- one training --------------------------------------------------------------------------------
 
 
-class Examiner:
-    """Plays the target as it is, on levels that training never meets.
-
-    Args:
-        env: The environments of a training.
-        part: The part of the levels: ``dev`` or ``held_out``.
-        count: How many.
-    """
-
-    def __init__(self, env: Any, part: str, count: int) -> None:
-        """Find the levels."""
-        controller = controller_of(env)
-        (agent,) = controller.curricula
-        order = controller.curricula[agent].steps[-1].order
-        config = controller.setup.config({agent: order})
-        spec = find(config.world)[0]
-        if "rewards" in type(config).model_fields:  # those of training are for training alone
-            plain = make_config(spec, controller.curricula[agent].steps[-1].fields).rewards
-            config = config.changed({"rewards": plain.model_dump()})
-        self.config, self.batched = config, not isinstance(env, SlotBatch)
-        world = load(spec.world, spec)(config)
-        try:
-            self.seeds = levels.seeds_in(world, part, SPLITS["new_levels"], count)
-        finally:
-            world.close()
-
-    def examine(self, policy: Any) -> tuple[NDArray[np.bool_], NDArray[np.float64]]:
-        """Return who won, and the returns, in an episode of each level; actions are drawn."""
-        import torch
-
-        generator = torch.Generator().manual_seed(self.seeds[0])
-
-        def choose(shown: NDArray[Any], masks: NDArray[Any]) -> NDArray[np.int64]:
-            hidden, _ = policy.read(torch.as_tensor(shown), None)
-            probs = policy.judge(hidden, torch.as_tensor(masks))[0].probs
-            drawn: NDArray[np.int64] = torch.multinomial(probs, 1, generator=generator).numpy()
-            return drawn[:, 0]
-
-        with torch.no_grad():
-            return self._in_a_batch(choose) if self.batched else self._one_by_one(choose)
-
-    def _in_a_batch(self, choose: Any) -> tuple[NDArray[np.bool_], NDArray[np.float64]]:
-        """Play all levels in one batch."""
-        count = len(self.seeds)
-        env = piase_gym.batch_env(self.config, num_envs=count, autoreset="disabled")
-        shown, infos = env.reset(self.seeds)
-        returns = np.zeros(count)
-        while infos["alive"].any():
-            acts = choose(shown[:, 0], infos["action_mask"][:, 0])
-            shown, rewards, _, _, infos = env.step(acts[:, None])
-            returns += rewards[:, 0]
-        won = [env.single(slot).result(0) == "won" for slot in range(count)]
-        env.close()
-        return np.array(won), returns
-
-    def _one_by_one(self, choose: Any) -> tuple[NDArray[np.bool_], NDArray[np.float64]]:
-        """Play all levels side by side, in an environment each."""
-        envs = [GymEnv(self.config) for _ in self.seeds]
-        views = [env.reset(seed=seed) for env, seed in zip(envs, self.seeds, strict=True)]
-        shown = np.stack([view for view, _ in views])
-        masks = np.stack([info["action_mask"] for _, info in views])
-        won, alive = np.zeros(len(envs), np.bool_), np.ones(len(envs), np.bool_)
-        returns = np.zeros(len(envs))
-        while alive.any():
-            acts = choose(shown, masks)
-            for slot in np.flatnonzero(alive).tolist():
-                view, reward, terminated, truncated, info = envs[slot].step(int(acts[slot]))
-                shown[slot], masks[slot] = view, info["action_mask"]
-                returns[slot] += float(reward)
-                if terminated or truncated:
-                    alive[slot], won[slot] = False, info["result"] == "won"
-                    masks[slot] = 1
-        for env in envs:
-            env.close()
-        return won, returns
-
-
 def perform(job: Job) -> dict[str, Any]:
     """Train and test once; returns a JSON-able line."""
     ppo, target = import_ppo(), TARGETS[job.target]
@@ -165,7 +81,7 @@ def perform(job: Job) -> dict[str, Any]:
     )
     controller = controller_of(env)
     (agent,) = controller.curricula
-    looks = Examiner(env, "dev", job.looks)
+    looks = LastStepEvaluator(env, "dev", job.looks)
     settings = ppo.Settings(**target.learner, total_steps=job.steps)
     started, looked = time.process_time(), 0.0
     trainer = ppo.Trainer(env, settings, APART * job.seed)
@@ -184,7 +100,7 @@ def perform(job: Job) -> dict[str, Any]:
         if steps < (len(curve) + 1) * job.steps / job.marks:
             return
         at = time.process_time()
-        won, returns = looks.examine(trainer.policy)
+        won, returns = looks.evaluate(trainer.policy)
         counts = controller.counts[agent]
         curve.append(
             {
@@ -201,8 +117,8 @@ def perform(job: Job) -> dict[str, Any]:
     trainer.after_rollout = tell_director
     trainer.train(mark)
     trained = time.process_time() - started - looked
-    examiner = Examiner(env, "held_out", job.tests)
-    won, returns = examiner.examine(trainer.policy)
+    tests = LastStepEvaluator(env, "held_out", job.tests)
+    won, returns = tests.evaluate(trainer.policy)
     progress, counts = controller.progress[agent], controller.counts[agent]
     env.close()
     return {
@@ -213,7 +129,7 @@ def perform(job: Job) -> dict[str, Any]:
         "director": type(director).__name__,
         "curriculum": {"name": curriculum.name, "sha256": curriculum.sha256},
         "settings": settings.told(),
-        "levels": digest_json(examiner.seeds),
+        "levels": digest_json(tests.seeds),
         "won": "".join("1" if one else "0" for one in won),
         "returns": [round(float(one), 2) for one in returns],
         "curve": curve,
