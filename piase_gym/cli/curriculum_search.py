@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import json
 from itertools import product
 from pathlib import Path
 from typing import Annotated, Any
@@ -71,7 +70,7 @@ def search(
     from piase_gym.benchmarks.evaluation.tables import interval
     from piase_gym.curricula import load
     from piase_gym.curricula.simulated_learner import world_of
-    from piase_gym.training.curriculum_search import SearchJob
+    from piase_gym.training.curriculum_search import TRAININGS, SearchJob
     from piase_gym.training.curriculum_search import search as find
     from piase_gym.training.curriculum_settings import CurriculumTrainingSettings
 
@@ -97,12 +96,12 @@ def search(
         rows = find(jobs, out, choose(workers, ray, module), progress=progress)
     console.print(
         make_table(
-            ("candidate", "won of the last step, %", "trainings", "came to the end"),
+            ("candidate", "last step won, %", "trainings", "finished"),
             (
                 (row.candidate, interval(row.success, 1, 100.0), str(row.runs), str(row.finished))
                 for row in rows
             ),
-            right=("trainings", "came to the end"),
+            right=("trainings", "finished"),
         )
     )
-    say(f"Every training is a line of {json.dumps(str(out / 'trainings.jsonl'))}.")
+    say(f"Each training is a line of {out / TRAININGS}.")
