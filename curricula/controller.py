@@ -201,8 +201,12 @@ class CurriculumController:
         for agent, curriculum in self.curricula.items():
             if agent in kept:
                 self.manager.resume(kept[agent], curriculum)
-            if agent not in kept or (kept[agent].active and kept[agent].attempt == 0):
-                self.manager.start(agent, curriculum)
+            anew = agent not in kept or (kept[agent].active and kept[agent].attempt == 0)
+            if anew and self.manager.start(agent, curriculum) is None:
+                raise CurriculumError(
+                    f"{agent} can take no step of {curriculum.name!r}: all of them need a "
+                    "developmental stage, and no other step leads to it; let the first need none"
+                )
         return bool(kept)
 
     def _load_windows(self) -> int:

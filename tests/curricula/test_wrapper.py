@@ -8,8 +8,9 @@ import numpy as np
 import pytest
 
 import piase_gym
-from piase_gym import runs
+from piase_gym import curricula, runs
 from piase_gym.core.text_encoding import hash_text
+from piase_gym.curricula.export import plain
 from piase_gym.errors import (
     CurriculumError,
     EnvelopeError,
@@ -382,3 +383,11 @@ def test_the_start_of_one_agent_needs_those_before_it() -> None:
 @pytest.mark.filterwarnings("ignore:reset option 'options':UserWarning")
 def test_it_is_a_proper_parallel_env() -> None:
     parallel_api_test(make(config={"max_steps": 5}), num_cycles=50)
+
+
+def test_a_curriculum_none_of_whose_steps_is_open_is_refused() -> None:
+    closed = plain(curricula.load("door_key"))
+    for one in closed["steps"]:
+        one["developmental_stage_prerequisite"] = "walker"
+    with pytest.raises(CurriculumError, match="agent_0 can take no step of 'Doors and keys': all"):
+        CurriculumWrapper(piase_gym.parallel_env("GridWorld"), curricula.load(closed))
