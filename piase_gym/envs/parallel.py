@@ -195,11 +195,7 @@ class WorldParallelEnv(WorldEnv, ParallelEnv[str, Any, Any]):
         observations: dict[str, Any] = {}
         infos: dict[str, dict[str, Any]] = {}
         for name, i in self._live:
-            observations[name] = shown[i]
-            info: dict[str, Any] = {"seed": runner.seed} if self._full else {}
-            infos[name] = info
-            if masks and self._tells_masks:
-                info["action_mask"] = masks[i]
+            observations[name], infos[name] = shown[i], self._first_info(masks, i)
         return observations, infos
 
     def _first_info(self, masks: Sequence[Any], number: int) -> dict[str, Any]:

@@ -28,8 +28,6 @@ from piase_gym.training.curriculum_settings import CurriculumTrainingSettings
 
 TRAININGS = "trainings.jsonl"
 """The file of a search: a line for each training that is finished."""
-LEVELS = 200
-"""Levels of a test, unless another number is asked for."""
 
 
 @dataclass(frozen=True)
