@@ -8,6 +8,7 @@ docs/wordcraft.md. The file is a recipe book in the original's schema, such as i
 
 from __future__ import annotations
 
+import itertools
 import json
 import tempfile
 import time
@@ -126,15 +127,13 @@ def text_rate(
         steps: How many.
     """
     env = piase_gym.parallel_env("WordCraft", view="text", **config)
-    acts, given = _acts(WordCraftConfig(**config).sizes().given), 0
+    acts = itertools.cycle(_acts(WordCraftConfig(**config).sizes().given))
 
     def run() -> float:
-        nonlocal given
         env.reset(seed=0)
         start = time.process_time()
-        for _ in range(steps):
-            env.step(acts[given % len(acts)])
-            given += 1
+        for act in itertools.islice(acts, steps):
+            env.step(act)
             if env.agents:
                 continue
             ended = time.process_time() if alone else 0.0  # asking the time takes time, too

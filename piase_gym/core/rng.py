@@ -75,13 +75,23 @@ def episode_seed(seed: int, episode: int) -> int:
     Returns:
         A non-negative integer below ``2**63``.
     """
-    return seed if episode == 0 else mix64(_first_of(seed) + episode * GOLDEN) >> 1
+    if episode == 0:
+        return seed
+    block, place = divmod(episode & MASK, _BLOCK)
+    return _episode_seeds(seed, block)[place]
+
+
+_BLOCK = 64
 
 
 @functools.lru_cache(maxsize=1024)
-def _first_of(seed: int) -> int:
-    """Return what all episodes of a seed are counted from; it is asked for at each reset."""
-    return mix64(seed)
+def _episode_seeds(seed: int, block: int) -> list[int]:
+    """Return the seeds of a block of episodes, which together cost little more than one."""
+    episodes: NDArray[np.uint64] = np.arange(_BLOCK, dtype=np.uint64)
+    episodes += np.uint64(block * _BLOCK)
+    mixed = mix64_array(np.uint64(mix64(seed)) + episodes * np.uint64(GOLDEN))
+    seeds: list[int] = (mixed >> np.uint64(1)).tolist()
+    return seeds
 
 
 def fresh_seed() -> int:

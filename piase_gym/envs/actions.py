@@ -9,7 +9,6 @@ from gymnasium import spaces
 from numpy.typing import NDArray
 
 from piase_gym.core.commands import MAX_LINE, Command, InvalidAction
-from piase_gym.core.last_step import LastStep
 from piase_gym.core.text_encoding import CHARSET
 from piase_gym.core.world import Act, World, check_box, check_index
 from piase_gym.errors import ActionError, ConfigError, suggest
@@ -104,8 +103,8 @@ def any_out_of_range(indices: NDArray[Any], count: int) -> bool:
     return bool(indices.astype(np.int64, copy=False).view(np.uint64).max(initial=0) >= count)
 
 
-def explain_failure(info: dict[str, Any], last: LastStep | None) -> None:
+def explain_failure(info: dict[str, Any], reason: str) -> None:
     """Add to an info what was in the way of an action, or what of it was not done."""
     known = info.get("feedback") or ""
-    if last is not None and last.reason and last.reason not in known:
-        info["feedback"] = f"{known} {last.reason}".strip()
+    if reason not in known:
+        info["feedback"] = f"{known} {reason}".strip()

@@ -207,13 +207,13 @@ class WorldParallelEnv(WorldEnv, ParallelEnv[str, Any, Any]):
 
     def _update_agents(self) -> None:
         """Take note of who is in play."""
-        world, numbers = self.runner.world, tuple(self.runner.live)
+        runner = self.runner
+        world, numbers = runner.world, tuple(runner.live)
         plain = self._decoder.kind == "discrete" and world.capabilities.batched
         found = in_play(world.agents, numbers, plain)
         names, self._live, self._nobody, self._values_of, self._spread = found
-        self.agents = list(names)
-        self._open = world.awaiting_agents
-        self._shown_agents = self.runner.own if self._open else numbers
+        self.agents, self._open = [*names], world.awaiting_agents
+        self._shown_agents = runner.own if self._open else numbers
 
     def step(self, actions: Mapping[str, Any]) -> ParallelStep:
         """Let every agent in play act once.
@@ -258,7 +258,9 @@ class WorldParallelEnv(WorldEnv, ParallelEnv[str, Any, Any]):
         if full and (self._explains or isinstance(acts, list)):  # a tuple: indices only
             for name, i in live:
                 if self._explains or isinstance(actions[name], Command):
-                    explain_failure(infos[name], runner.world.last_steps()[i])
+                    last = runner.world.last_steps()[i]
+                    if last is not None and last.reason:
+                        explain_failure(infos[name], last.reason)
         if self.render_mode == "human":
             self.render()
         return result

@@ -83,8 +83,8 @@ class EpisodeRunner:
         self.admits: Callable[[World[Any, Any]], bool] | None = None
         """Tells whether a level that was just drawn may be played; if not, the next is drawn."""
         self._letters = 0
-        self._order: list[int] = []
-        """In which order agents act, as far as it was set."""
+        self._order: list[int] | None = None
+        """In which order agents act, as far as it was set; ``None`` is that of their numbers."""
         self._base: int | None = None
         self._episode = 0
         self._next_seed: int | None = None
@@ -140,10 +140,13 @@ class EpisodeRunner:
             config, self.next_config = self.next_config, None
             self.world.configure(config)
         self._next_seed = None
-        effective, episode = self._draw_level(base, episode)
+        if self.admits is None:
+            effective = episode_seed(base, episode)
+            self.world.reset(effective)
+        else:
+            effective, episode = self._draw_level(base, episode, self.admits)
         self._base, self._episode = base, episode
-        self.seed, self.steps, self._letters = effective, 0, 0
-        self._order = list(range(len(self.world.agents)))
+        self.seed, self.steps, self._letters, self._order = effective, 0, 0, None
         self._find_played()
         for number, agent in self.partners.items():
             agent.reset(stream_key(effective, StreamId.PARTNER + number))
@@ -151,16 +154,18 @@ class EpisodeRunner:
             self.events.post("reset", seed=effective, episode=self._episode)
             self.events.post("begun")  # everybody has heard, and nobody has seen anything yet
 
-    def _draw_level(self, base: int, episode: int) -> tuple[int, int]:
-        """Reset the world; return the effective seed, and the number of the episode it is of."""
-        if self.admits is None:
-            effective = episode_seed(base, episode)
-            self.world.reset(effective)
-            return effective, episode
+    def _draw_level(
+        self, base: int, episode: int, admits: Callable[[World[Any, Any]], bool]
+    ) -> tuple[int, int]:
+        """Reset the world to the first level that is admitted.
+
+        Returns:
+            The effective seed, and the number of the episode it is of.
+        """
         for number in range(episode, episode + MOST_DRAWS):
             effective = episode_seed(base, number)
             self.world.reset(effective)
-            if self.admits(self.world):
+            if admits(self.world):
                 return effective, number
         raise GenerationError(
             f"{MOST_DRAWS} draws gave no level that is admitted; {self.world.name} has too few "
@@ -189,10 +194,11 @@ class EpisodeRunner:
 
     def _find_played(self) -> None:
         """Find out which of the caller's agents are in play."""
-        alive, self.live = self.world.alive, []
+        alive, live = self.world.alive, []
         for i in self.own:
             if alive[i]:
-                self.live.append(i)
+                live.append(i)
+        self.live = live
 
     def play(self, acts: Sequence[Act]) -> StepResult:
         """Let the caller's agents act, and go on until a command of one of them has ended.
@@ -287,7 +293,8 @@ class EpisodeRunner:
     def set_order(self, order: Sequence[int]) -> None:
         """Let agents act in this order until it is changed; see `World.set_order`."""
         self.world.set_order(order)
-        if list(order) != self._order:
+        before = range(len(self.world.agents)) if self._order is None else self._order
+        if list(order) != list(before):
             self._order = list(order)
             self.events.post("order", order=self._order)
 

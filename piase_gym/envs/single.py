@@ -163,7 +163,9 @@ class GymEnv(LimitInSpec, WorldEnv, gymnasium.Env[Any, Any]):
         info.update(tick.notes.get(me, {}))
         texts = self._decoder.kind == "text" or self._style.view != "vector"
         if texts or typed:
-            explain_failure(info, self.runner.world.last_steps()[me])
+            last = self.runner.world.last_steps()[me]
+            if last is not None and last.reason:
+                explain_failure(info, last.reason)
         if tick.terminated[me] or tick.truncated[me]:
             info["result"] = self.runner.world.result(me)
 

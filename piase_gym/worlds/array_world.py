@@ -65,6 +65,7 @@ F = TypeVar("F", bound=Facts)
 
 __all__ = ["ArrayWorld", "Batch", "C", "F", "Modules", "steps_in_batches"]
 
+_FAILED = Outcome.FAILED
 _MISREADS = {
     Outcome.UNPARSABLE: ABSENT - 1,
     Outcome.TOO_LONG: ABSENT - 2,
@@ -339,7 +340,7 @@ class ArrayWorld(World[C, F]):
     def begin(self, seed: int) -> None:
         """Start the episode of an effective seed."""
         self._marks = [0] * len(self.agents)
-        if fault := self._reset_one(self.one, BEGIN, seed):
+        if fault := self.kernels.reset_one(self._one, BEGIN, seed):
             raise GenerationError(self.explain_fault(fault, self.config))
 
     def step(self, acts: Sequence[Act]) -> StepResult:
@@ -566,7 +567,7 @@ class ArrayWorld(World[C, F]):
                 step = act and self._last_step(i, act, outcomes[i], rewards[i], notes)
             else:
                 outcome = outcomes[i]
-                why = self.why_failed(i) if outcome is Outcome.FAILED else None
+                why = self.why_failed(i) if outcome is _FAILED else None
                 key: tuple[Any, ...] = act, events[i], rewards[i], why
                 if i in notes:
                     key = *key, *notes[i]["milestones"]

@@ -207,6 +207,11 @@ def test_episode_seeds_are_allowed_as_seeds(seed: int, episode: int) -> None:
     assert 0 <= episode_seed(seed, episode) <= MAX_SEED
 
 
+@given(SEEDS, st.integers(1, 2**70))
+def test_episode_seeds_are_the_mix_that_is_documented(seed: int, episode: int) -> None:
+    assert episode_seed(seed, episode) == mix64(mix64(seed) + episode * GOLDEN) >> 1
+
+
 def test_episode_seeds_differ() -> None:
     drawn = {episode_seed(seed, n) for seed in range(50) for n in range(1, 200)}
     assert len(drawn) == 50 * 199

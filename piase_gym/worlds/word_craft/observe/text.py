@@ -58,7 +58,7 @@ def write_kept(form: Form, kept: Kept, agent: int) -> str:
     numbers, hint = kept
     if hint is not None or not form.alone:
         return text_of(form.facts(kept, agent))
-    goal, table = numbers[4], numbers[OF_AGENTS + 4 :]
+    goal, (hand, one, other, used, *table) = numbers[4], numbers[OF_AGENTS:]
     last_goal, last_table, text = form.last
     shown = form.shown
     if table != last_table or goal != last_goal:
@@ -68,7 +68,6 @@ def write_kept(form: Form, kept: Kept, agent: int) -> str:
                 line = f"{line}, {k} {shown[thing]}" if line else f"{k} {shown[thing]}"
         text = f"You are {form.agents[0]}. Make this: {shown[goal]}.\nOn the table: {line}.\n"
         form.last = goal, table, text
-    hand, one, other, used = numbers[OF_AGENTS : OF_AGENTS + 4]
     if hand:
         text = f"{text}You hold: {shown[hand]}.\n"
     if one:
