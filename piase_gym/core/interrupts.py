@@ -12,6 +12,7 @@ import signal
 import threading
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
+from threading import get_ident
 from types import FrameType
 
 _MAIN = threading.main_thread().ident
@@ -31,12 +32,12 @@ class Whole:
 
     def __enter__(self) -> None:
         """Enter a block; blocks may lie in each other."""
-        if threading.get_ident() == _MAIN:
+        if get_ident() == _MAIN:
             self._inside += 1
 
     def __exit__(self, *_error: object) -> None:
         """Leave a block, and raise the interrupt that came within the outermost."""
-        if threading.get_ident() == _MAIN:
+        if get_ident() == _MAIN:
             self._inside -= 1
             if self._missed and not self._inside:
                 self._missed = False
@@ -46,14 +47,14 @@ class Whole:
         """Hold back interrupts in blocks until `leave` is called as often as this."""
         self._watching += 1
         usual = signal.getsignal(signal.SIGINT) is signal.default_int_handler
-        if usual and threading.get_ident() == _MAIN:
+        if usual and get_ident() == _MAIN:
             signal.signal(signal.SIGINT, self._heard)
 
     def leave(self) -> None:
         """Let interrupts be raised at once again, as far as this caller is concerned."""
         self._watching -= 1
         ours = signal.getsignal(signal.SIGINT) == self._heard
-        if ours and not self._watching and threading.get_ident() == _MAIN:
+        if ours and not self._watching and get_ident() == _MAIN:
             signal.signal(signal.SIGINT, signal.default_int_handler)
 
     @contextmanager

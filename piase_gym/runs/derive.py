@@ -247,17 +247,18 @@ class Deriver:
             digest: The digest of the state after it.
         """
         names, pick = episode_record.names, episode_record.pick
+        played = pick(acts)
         try:
-            commands = [*map(operator.index, pick(acts))]
+            commands = dict(zip(names, map(operator.index, played)))  # noqa: B905 - at every step
         except TypeError:
-            commands = [act_value(act) for act in pick(acts)]
+            commands = dict(zip(names, map(act_value, played), strict=True))
         terminated = truncated = episode_record.nobody
         if tick.ended:
             terminated = dict(zip(names, map(bool, pick(tick.terminated)), strict=True))
             truncated = dict(zip(names, map(bool, pick(tick.truncated)), strict=True))
         data = {
             "kind": "step",
-            "commands": dict(zip(names, commands)),  # noqa: B905 - at every step; so below
+            "commands": commands,
             "outcomes": _outcomes(names, pick(tick.outcomes)),
             "rewards": dict(zip(names, map(float, pick(tick.rewards)))),  # noqa: B905
             "terminated": terminated,

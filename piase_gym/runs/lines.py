@@ -79,9 +79,9 @@ class Encoder:
         self._run = (
             f'Z","simulation_run_id":{encode(run_id)},"experiment_id":{encode(experiment_id)},'
             f'"event_id":{encode(run_id)[:-1]}:'
-        )
-        self._heads: dict[tuple[str, str, str | None, str | None], str] = {}
-        self._second, self._time = -1, ""
+        ).encode()
+        self._heads: dict[tuple[str, str, str | None, str | None], bytes] = {}
+        self._second, self._time = -1, b""
 
     def line(self, item: Line, number: int) -> bytes:
         """Write one event, as the line with this number."""
@@ -90,20 +90,17 @@ class Encoder:
         head = self._heads.get(key) or self._head(*key)
         second, micro = divmod((ns + self.clock) // 1000, 1_000_000)
         if second != self._second:
-            self._second = second
-            self._time = time.strftime('{"timestamp":"%Y-%m-%dT%H:%M:%S.', time.gmtime(second))
-        frame = (
-            f"{self._time}{micro:06d}{self._run}"
-            f'{number}{head}{step},"episode":{episode},"event_data":'
-        )
-        return frame.encode() + dumps(data) + b"}\n"
+            form = '{"timestamp":"%Y-%m-%dT%H:%M:%S.'
+            self._second, self._time = second, time.strftime(form, time.gmtime(second)).encode()
+        parts = self._time, micro, self._run, number, head, step, episode, dumps(data)
+        return b'%b%06d%b%d%b%d,"episode":%d,"event_data":%b}\n' % parts
 
     def event(self, item: Line, number: int) -> dict[str, Any]:
         """Return the event that is line `number`, as it is read from a log."""
         found: dict[str, Any] = orjson.loads(self.line(item, number))
         return found
 
-    def _head(self, agent: str, event_type: str, component: str | None, level: str | None) -> str:
+    def _head(self, agent: str, event_type: str, component: str | None, level: str | None) -> bytes:
         """Return the part of a line from the agent to the step, and keep it."""
         usual = EVENT_TYPES.get(event_type, _UNKNOWN)
         source = component or component_id(usual.component, self.world, agent)
@@ -112,7 +109,7 @@ class Encoder:
             f'"source_type":"{_source_type(component, usual)}",'
             f'"log_level":{encode(level or usual.log_level)},'
             f'"event_type":{encode(event_type)},"step":'
-        )
+        ).encode()
         return found
 
 
