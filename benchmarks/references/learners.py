@@ -69,6 +69,8 @@ FAST: Mapping[str, Any] = {
 WIDE: Mapping[str, Any] = {"width": 128}
 PAYOFFS = ("SocialDilemma",)
 """Worlds in which nothing is won."""
+BEST_RESPONSE = "best_response:"
+"""How the anchors begin that are best responses to a partner."""
 SLOTS = 1024
 """Agents of all environments together, where a kernel steps them."""
 
@@ -162,6 +164,7 @@ def settings_for(setting: Setting, attempt: Pass, seed: int) -> TrainSettings | 
     """Return how a task is trained in a pass, or ``None`` if it has no budget there.
 
     Tasks to test with (``tasks=test``) are trained on those of the id, which are to train with.
+    What is held against the best response to a partner is trained with that partner.
     """
     spec = task_spec(setting.task)
     steps = attempt.steps.get(spec.world)
@@ -171,6 +174,8 @@ def settings_for(setting: Setting, attempt: Pass, seed: int) -> TrainSettings | 
     if config.get("tasks") == "test":
         config["tasks"] = "train"
     told: dict[str, Any] = {"task": setting.task, "config": config, "steps": steps, "seed": seed}
+    if setting.high.startswith(BEST_RESPONSE):
+        told["partners"] = dict.fromkeys(setting.agents[setting.focal :], setting.partner)
     if attempt.slow:
         looks = {"eval_every": steps // 3, "save_every": steps}
         return TrainSettings(**{**told, **looks, **SLOW, "stop_at": SOLVED, **attempt.options})

@@ -194,7 +194,9 @@ def sb3_vec(
 ) -> AgentVecEnv:
     """Make an SB3 VecEnv of a world, with parameters shared by all of the caller's agents.
 
-    Array worlds are stepped by their kernel, others one environment after the other.
+    Array worlds are stepped by their kernel, others one environment after the other. Where
+    observations tell what is left of a limit (`World.tells_limits`), an episode that it cuts off is
+    no ``TimeLimit.truncated``, so SB3 adds no value to its end.
 
     Args:
         env: A world, an id, a config, a ParallelEnv with ``view="vector"`` to take config and

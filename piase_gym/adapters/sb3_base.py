@@ -198,9 +198,10 @@ class AgentVecEnv(VecEnv):
         last = found.last if found.ended[env] else found.shown
         if not self._playing[slot]:
             last = np.zeros_like(last)
+        bootstrapped = not self.runners[0].world.tells_limits
         row: dict[str, Any] = {
             "terminal_observation": last[env, agent].copy(),
-            "TimeLimit.truncated": bool(found.truncated[env, agent]),
+            "TimeLimit.truncated": bootstrapped and bool(found.truncated[env, agent]),
         }
         if not self._style.full:
             return row

@@ -147,6 +147,12 @@ class World(ABC, Generic[C, F]):
     """No text of this world's facts is longer than this many characters."""
     multiline: ClassVar[bool] = False
     """Whether a command may have several lines, such as SQL."""
+    tells_limits: ClassVar[bool] = False
+    """Whether observations tell what is left of every limit that cuts off episodes.
+
+    To a learner such an end is worth nothing more; the value of what it sees last, which it never
+    learns, is not to be added (Pardo et al. 2018, "Time Limits in Reinforcement Learning").
+    """
     shows_native: bool = False
     """Whether its texts are shown in their native wording now; environments say so."""
     lasting: ClassVar[bool] = False

@@ -15,7 +15,8 @@ What matters here, apart from the usual details of PPO:
 - Illegal actions are masked out.
 - Rewards are scaled for the value function; the task's own are what is reported. What is trained
   with may differ from them (`piase_gym.training.rewards`).
-- A truncated episode is bootstrapped with the value of its last observation.
+- A truncated episode is bootstrapped with the value of its last observation, unless observations
+  tell what is left of the limit: then its end is one (`World.tells_limits`).
 - The tasks are partially observed. A policy without memory plays by chance: a sampled action gets
   out of corners in which the most probable one would go on for ever. `memory` gives it a GRU.
 - A little entropy, not much: where a bump costs more than a pause, too much of it teaches to stay.
@@ -368,7 +369,7 @@ class Trainer:
                 rollout.rewards[t] = self._flat(rewards, learner)
                 rollout.dones[t] = self._flat(over | ended[:, None], learner)
                 cut = self._flat(truncated, learner)
-                if cut.any():
+                if cut.any() and not env.world.tells_limits:
                     shown, seen = self._flat(final, learner), self._of_slots(states, learner)
                     values = learner.foresee(shown[cut], seen[cut], cut)
                     rollout.rewards[t, cut] += settings.gamma * values

@@ -60,6 +60,15 @@ def test_terminal_observations_and_time_limits() -> None:
     assert shown[1][width + 2] == 0  # x at the start of the next episode
 
 
+@pytest.mark.parametrize("world", ["WordCraft", "SqlQuery"])
+def test_where_observations_tell_the_limit_nothing_is_added_to_its_end(world: str) -> None:
+    vec = sb3_vec(world, num_envs=2, max_steps=1)
+    vec.reset()
+    *_, dones, infos = vec.step(np.full(2, vec.action_space.n - 1))
+    assert dones.all()
+    assert [row["TimeLimit.truncated"] for row in infos] == [False, False]
+
+
 @pytest.mark.parametrize("batched", [True, False])
 def test_to_die_is_not_to_win(batched: bool, monkeypatch: pytest.MonkeyPatch) -> None:
     if not batched:

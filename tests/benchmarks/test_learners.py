@@ -137,6 +137,10 @@ def test_every_id_has_a_budget_and_what_is_to_test_with_is_not_trained_on() -> N
         kernel = found[0].algo == "batch_ppo"
         assert len(found) > 1 or not kernel or "SocialDilemma" in name
     assert "WordCraft-NewGoals-v2-tasks-test" in rows
+    against = learners.setting_of(rows["SocialDilemma-PrisonersDilemma-TitForTat-v1"][0])
+    plan = learners.settings_for(against, learners.PASSES[0], 0)
+    assert plan is not None
+    assert plan.partners == {"agent_1": "tit_for_tat"}  # the anchor is the best response to it
     costs = learners.settings_for(learners.setting_of(Row(task=EASY)), learners.PASSES[0], 3)
     assert costs is not None
     assert (costs.training_reward, costs.seed) == ("small_costs", 3)

@@ -157,6 +157,17 @@ def test_episodes_out_of_time_are_bootstrapped_and_won_ones_are_not(ppo: ModuleT
     assert (rewards[1][cut] > 0.99 * 100 - 1.0).all()
 
 
+def test_where_observations_tell_the_limit_its_end_is_worth_nothing_more(ppo: ModuleType) -> None:
+    trainer = ppo.Trainer(
+        "WordCraft", settings(ppo, num_envs=8, num_steps=4, reward_scale=1.0), 0, max_steps=2
+    )
+    rollout = trainer.rollout
+    trainer.act()
+    assert bool(rollout.dones.any())
+    paid = {round(float(reward), 3) for reward in rollout.rewards.flatten()}
+    assert paid <= {-0.1, 0.0, 1.0}  # what the world pays; no value of a last observation
+
+
 def test_illegal_actions_are_never_taken(ppo: ModuleType) -> None:
     trainer = ppo.Trainer("GridWorld", settings(ppo), 0, layout="door_key", width=6, height=6)
     trainer.act()

@@ -14,6 +14,8 @@ import numpy as np
 import pytest
 from gymnasium import spaces
 
+import piase_gym
+from piase_gym.registry import list_worlds
 from tests.worlds.test_golden import NAMES, make
 
 FILE = Path(__file__).with_name("golden_spaces.json")
@@ -45,6 +47,13 @@ def spaces_of(name: str) -> dict[str, Any]:
 @pytest.mark.parametrize("name", NAMES)
 def test_spaces_are_what_they_were(name: str) -> None:
     assert spaces_of(name) == GOLDEN[name]
+
+
+@pytest.mark.parametrize("name", sorted({*list_worlds()} - {"ScreenSearch"}))
+def test_worlds_say_whether_observations_tell_what_is_left_of_the_limit(name: str) -> None:
+    envs = [piase_gym.parallel_env(name, view="vector", max_steps=steps) for steps in (50, 51)]
+    short, long = (next(iter(env.reset(seed=3)[0].values())) for env in envs)
+    assert type(envs[0].world).tells_limits == (not np.array_equal(short, long))
 
 
 if __name__ == "__main__":

@@ -175,6 +175,7 @@ class ObjectSearch(ArrayWorld[ObjectSearchConfig, SearchFacts]):
     name: ClassVar[str] = "ObjectSearch"
     version: ClassVar[int] = 3
     observables: ClassVar[Mapping[str, Observable]] = scripting.OBSERVABLES
+    tells_limits: ClassVar[bool] = True
     milestones: ClassVar[tuple[str, ...]] = MILESTONES
     measures: ClassVar[tuple[str, ...]] = (
         "objects_found",

@@ -138,6 +138,7 @@ class SqlQuery(TextWorld[SqlQueryConfig, SqlQueryFacts, SqlState, Setting]):
     picture_reveals: ClassVar[bool] = True
     capabilities: ClassVar[Capabilities] = Capabilities(native_text=True, messages=True)
     multiline = True
+    tells_limits: ClassVar[bool] = True
     milestones: ClassVar[tuple[str, ...]] = step.MILESTONES
     perception_types: ClassVar[Mapping[str, str]] = text.PERCEPTION_TYPES
     live_fields: ClassVar[tuple[str, ...]] = tuple(

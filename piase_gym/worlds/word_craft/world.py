@@ -152,6 +152,7 @@ class WordCraft(ArrayWorld[WordCraftConfig, WordCraftFacts]):
     version: ClassVar[int] = 2
     observables: ClassVar[Mapping[str, Observable]] = scripting.OBSERVABLES
     picture_reveals: ClassVar[bool] = True
+    tells_limits: ClassVar[bool] = True
     milestones: ClassVar[tuple[str, ...]] = state.MILESTONES
     live_fields: ClassVar[tuple[str, ...]] = tuple(
         "max_steps shared_reward subgoal_rewards evaluation".split()
