@@ -197,6 +197,7 @@ class GridWorld(ArrayWorld[GridWorldConfig, GridFacts]):
     per_agent_fields: ClassVar[Mapping[str, PerAgentField]] = PERSONAL
     observables: ClassVar[Mapping[str, Observable]] = scripting.OBSERVABLES
     spawnable: ClassVar[tuple[str, ...]] = scripting.SPAWNABLE
+    scripting: ClassVar[Any] = scripting
 
     envelope: GridWorldEnvelope
     form: Form
@@ -294,25 +295,10 @@ class GridWorld(ArrayWorld[GridWorldConfig, GridFacts]):
 
     # -- what scripts do ------------------------------------------------------------------
 
-    def spawn(self, states: NDArray[Any], envs: NDArray[np.int64], thing: str, place: Any) -> None:
-        """Put something onto free floor."""
-        scripting.spawn(self.side, states, envs, thing, place)
-
-    def remove(
-        self, states: NDArray[Any], envs: NDArray[np.int64], thing: str | None, place: Any
-    ) -> None:
-        """Turn what stands somewhere, or is of a kind, into floor."""
-        scripting.remove(self.side, states, envs, thing, place)
-
     @classmethod
     def verbs_of(cls, config: GridWorldConfig) -> Sequence[str]:
         """Return the verbs."""
         return [verb.name for verb in grammar_of((), config.frame)]
-
-    @classmethod
-    def place_problem(cls, config: GridWorldConfig, thing: str | None, place: Any) -> str | None:
-        """Say why nothing can appear somewhere."""
-        return scripting.place_problem(config, thing, place)
 
     # -- who enters later -----------------------------------------------------------------
 

@@ -175,6 +175,7 @@ class ObjectSearch(ArrayWorld[ObjectSearchConfig, SearchFacts]):
     name: ClassVar[str] = "ObjectSearch"
     version: ClassVar[int] = 3
     observables: ClassVar[Mapping[str, Observable]] = scripting.OBSERVABLES
+    scripting: ClassVar[Any] = scripting
     milestones: ClassVar[tuple[str, ...]] = MILESTONES
     measures: ClassVar[tuple[str, ...]] = (
         "objects_found",
@@ -221,21 +222,6 @@ class ObjectSearch(ArrayWorld[ObjectSearchConfig, SearchFacts]):
     def spawnable_in(cls, config: ObjectSearchConfig) -> tuple[str, ...]:
         """Return the names of the objects."""
         return config.object_names
-
-    @classmethod
-    def place_problem(cls, config: ObjectSearchConfig, thing: str | None, place: Any) -> str | None:
-        """Say why nothing can lie somewhere."""
-        return scripting.place_problem(config, place)
-
-    def spawn(self, states: NDArray[Any], envs: NDArray[np.int64], thing: str, place: Any) -> None:
-        """Let an object lie somewhere."""
-        scripting.spawn(self, states, envs, thing, place)
-
-    def remove(
-        self, states: NDArray[Any], envs: NDArray[np.int64], thing: str | None, place: Any
-    ) -> None:
-        """Take objects away."""
-        scripting.remove(self, states, envs, thing, place)
 
     @classmethod
     def _kind_by_backend(cls, config: ObjectSearchConfig) -> type[ObjectSearch]:
