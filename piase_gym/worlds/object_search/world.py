@@ -187,7 +187,7 @@ class ObjectSearch(ArrayWorld[ObjectSearchConfig, SearchFacts]):
     picture_reveals: ClassVar[bool] = True
     outcome_of: ClassVar[Sequence[Outcome]] = OUTCOMES
     entered: ClassVar[int] = ENTER
-    modules: ClassVar[Modules] = Modules(state, views, pictures)
+    modules: ClassVar[Modules] = Modules(state, views, pictures, form_of)
     result_of: ClassVar[Sequence[Result]] = RESULTS
     kernels: ClassVar[Kernels] = KERNELS
     capabilities: ClassVar[Capabilities] = Capabilities(batched=True, late_join=True)
@@ -243,7 +243,6 @@ class ObjectSearch(ArrayWorld[ObjectSearchConfig, SearchFacts]):
         # Records whose reports take time have a field more than others.
         self.canonical = state.canonical(config.fixed_sizes())  # type: ignore[misc]
         super().__init__(config)
-        self.form = form_of(self.config)
         self.text_length = text.longest_text(self.form)
         self.awaiting_agents = bool(config.latecomers)
         self.reset(0)
@@ -317,8 +316,6 @@ class ObjectSearch(ArrayWorld[ObjectSearchConfig, SearchFacts]):
     def take_config(self, config: ObjectSearchConfig) -> None:
         """Take another config."""
         super().take_config(config)
-        self.tables[...] = state.new_table(self.config, self.envelope)
-        self.form = form_of(self.config)
         self.awaiting_agents = bool(self.config.latecomers)
 
     # -- knowledge ------------------------------------------------------------------------
@@ -462,14 +459,6 @@ class ObjectSearch(ArrayWorld[ObjectSearchConfig, SearchFacts]):
     def _scene(self) -> pictures.Scene:
         """Describe the state for the painters."""
         return pictures.scene(self.states[0], self.side, self.config, self.agents)
-
-    def ansi(self) -> str:
-        """Draw the place with letters."""
-        return pictures.ansi(self._scene())
-
-    def rgb(self) -> NDArray[np.uint8]:
-        """Draw the place as a picture."""
-        return pictures.rgb(self._scene())
 
 
 def _swapped(word: int, one: int, two: int) -> int:

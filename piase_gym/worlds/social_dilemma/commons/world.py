@@ -19,12 +19,12 @@ from piase_gym.worlds.array_world import Modules
 from piase_gym.worlds.grids.hidden_cells import unseen_floor
 from piase_gym.worlds.grids.moves import (
     MOVES,
+    in_the_way,
     plain_line,
     verbs_of,
     walking_line,
     with_new_names,
 )
-from piase_gym.worlds.grids.obstacles import in_the_way
 from piase_gym.worlds.social_dilemma import objects, scripting
 from piase_gym.worlds.social_dilemma.commons import facts, pictures, state, text
 from piase_gym.worlds.social_dilemma.commons.codes import (
@@ -64,7 +64,7 @@ class Commons(SocialDilemma[CommonsFacts]):
     outcome_of: ClassVar[Sequence[Outcome]] = OUTCOMES
     result_of: ClassVar[Sequence[Result]] = RESULTS
     kernels: ClassVar[Kernels] = KERNELS
-    modules: ClassVar[Modules] = Modules(state, facts, pictures)
+    modules: ClassVar[Modules] = Modules(state, facts, pictures, form_of)
     prose: ClassVar[Any] = text
     observables: ClassVar[Mapping[str, Observable]] = scripting.COMMONS
     spawnable: ClassVar[tuple[str, ...]] = scripting.SPAWNABLE
