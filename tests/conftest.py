@@ -10,6 +10,7 @@ from collections.abc import Iterator
 import pytest
 from hypothesis import HealthCheck, settings
 
+from piase_gym import registry
 from tests.helpers.ray_nodes import Nodes
 from tests.paths import ROOT
 
@@ -46,6 +47,13 @@ def pytest_sessionstart(session: pytest.Session) -> None:
     codes = [job.wait() for job in jobs]
     if any(codes):
         raise pytest.UsageError(f"a world could not be compiled: {WORLDS}")
+
+
+@pytest.fixture
+def spare_registries(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Let a test register things that are gone afterwards."""
+    monkeypatch.setattr(registry, "_worlds", dict(registry._worlds))
+    monkeypatch.setattr(registry, "_tasks", dict(registry._tasks))
 
 
 @pytest.fixture(scope="module")

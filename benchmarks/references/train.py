@@ -87,17 +87,6 @@ def train_models(
     return [problems[name] for name in todo if name in problems]
 
 
-def train_model(setting: Setting, models: ModelFolder, recipe: Mapping[str, Any]) -> dict[str, Any]:
-    """Train the model of one task, and put it into a folder.
-
-    Returns:
-        What `trained` tells.
-    """
-    told, content = trained(setting, recipe)
-    write_whole(models.path(setting), content)
-    return told
-
-
 def trained(setting: Setting, recipe: Mapping[str, Any]) -> tuple[dict[str, Any], bytes]:
     """Train the model of one task.
 

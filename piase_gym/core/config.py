@@ -27,25 +27,14 @@ ALIASES = {"max_cycles": "max_steps", "max_episode_steps": "max_steps"}
 """PettingZoo's and Gymnasium's words for the world's own `max_steps`."""
 
 
-def without_defaults(model: Envelope | WorldConfig, written: dict[str, Any]) -> dict[str, Any]:
-    """Return what was written of a model without its `later` fields that have their defaults."""
-    fields = type(model).model_fields
-    usual = {name: fields[name].default for name in model.later}
-    return {k: value for k, value in written.items() if k not in usual or value != usual[k]}
+class Settings(BaseModel):
+    """Fields that are checked once and never change."""
 
-
-class Envelope(BaseModel):
-    """The largest sizes that the spaces of an environment allow for.
-
-    Every field is an integer that only grows. A config fits if none of its sizes is larger.
-    """
-
-    model_config = ConfigDict(frozen=True, extra="forbid")
+    model_config = ConfigDict(frozen=True, extra="forbid", allow_inf_nan=False)
 
     later: ClassVar[tuple[str, ...]] = ()
-    """Fields that were added later; see `WorldConfig.later`."""
-
-    agents: int = Field(1, ge=1, description="most agents")
+    """Fields that were added later: written out only where they differ from their default, so that
+    logs of old are of the same config."""
 
     @model_serializer(mode="wrap")
     def _without_later(
@@ -53,7 +42,19 @@ class Envelope(BaseModel):
     ) -> dict[str, Any]:
         """Leave out `later` fields at their defaults, unless the context asks for the whole."""
         found: dict[str, Any] = handler(self)
-        return found if info.context == WHOLE else without_defaults(self, found)
+        if info.context == WHOLE:
+            return found
+        usual = {name: type(self).model_fields[name].default for name in self.later}
+        return {k: value for k, value in found.items() if k not in usual or value != usual[k]}
+
+
+class Envelope(Settings):
+    """The largest sizes that the spaces of an environment allow for.
+
+    Every field is an integer that only grows. A config fits if none of its sizes is larger.
+    """
+
+    agents: int = Field(1, ge=1, description="most agents")
 
     def union(self, other: Self) -> Self:
         """Return the smallest envelope that holds both."""
@@ -70,7 +71,7 @@ class Envelope(BaseModel):
 AgentId = Annotated[str, Field(pattern=r"^[A-Za-z0-9][A-Za-z0-9_.-]*$", max_length=40)]
 
 
-class WorldConfig(BaseModel):
+class WorldConfig(Settings):
     """The fields that every world's config has.
 
     Raises:
@@ -78,12 +79,8 @@ class WorldConfig(BaseModel):
             the message names the world, the field and what is allowed.
     """
 
-    model_config = ConfigDict(frozen=True, extra="forbid", allow_inf_nan=False)
-
     world: ClassVar[str]
     later: ClassVar[tuple[str, ...]] = ("script",)
-    """Fields that were added later: written out only where they differ from their default, so that
-    logs of old are of the same config."""
     agent_kind: ClassVar[str] = "agent"
 
     agents: int = Field(1, ge=1, description="how many agents take part")
@@ -100,14 +97,6 @@ class WorldConfig(BaseModel):
         None, description="goals, conditions and events of a scenario; see Scenarios"
     )
     envelope: Envelope | None = Field(None, description="largest sizes; default: its own sizes")
-
-    @model_serializer(mode="wrap")
-    def _without_later(
-        self, handler: SerializerFunctionWrapHandler, info: SerializationInfo
-    ) -> dict[str, Any]:
-        """Leave out `later` fields at their defaults, unless the context asks for the whole."""
-        found: dict[str, Any] = handler(self)
-        return found if info.context == WHOLE else without_defaults(self, found)
 
     def __init__(self, **data: Any) -> None:
         """Check the fields; `max_cycles` and `max_episode_steps` mean `max_steps`."""

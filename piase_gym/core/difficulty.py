@@ -12,6 +12,8 @@ from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
 
+from pydantic import BaseModel
+
 from piase_gym.errors import ConfigError, suggest
 
 BY = "by"
@@ -87,25 +89,40 @@ class Element:
 
 
 def number_parameter(
+    config: type[BaseModel],
     field: str,
-    description: str,
-    low: float,
-    high: float,
+    description: str | None = None,
     *,
+    low: float | None = None,
+    high: float | None = None,
     harder: int = 1,
-    whole: bool = False,
     where: Callable[[Any], bool] = lambda _config: True,
 ) -> DifficultyParameter:
-    """Return a parameter that is a field of the config, there only `where` that means something."""
+    """Return a parameter that is a field of the config, there only `where` that means something.
+
+    Args:
+        config: The class of the config.
+        field: The name of both.
+        description: What it does; by default what the field says.
+        low: Its least value; by default that of the field, as is `high`.
+        high: Its greatest value.
+        harder: 1 if a greater value is harder, -1 if it is easier.
+        where: Whether it means something under a config.
+    """
+    found = config.model_fields[field]
+    limits = {
+        key: getattr(m, key) for m in found.metadata for key in ("ge", "le") if hasattr(m, key)
+    }
+    number = float if found.annotation is float else int
     return DifficultyParameter(
         field,
-        description,
-        low,
-        high,
+        description or str(found.description),
+        number(limits["ge"] if low is None else low),
+        number(limits["le"] if high is None else high),
         lambda config: getattr(config, field) if where(config) else None,
         lambda _config, value: {field: value},
         harder,
-        whole,
+        number is int,
     )
 
 

@@ -139,6 +139,9 @@ class World(ABC, Generic[C, F]):
     """Whether configs may have a script; stories have events of their own."""
     spawnable: ClassVar[tuple[str, ...]] = ()
     """What scripts can let appear."""
+    scripting: ClassVar[Any] = None
+    """Its module of what scripts do to it: `spawn` and `remove` as below with the world as their
+    first argument, and `place_problem`; ``None`` if they can put nothing into it."""
     states: Any = None
     """The records of array worlds."""
     mailboxes: Mailbox | None = None
@@ -489,16 +492,23 @@ class World(ABC, Generic[C, F]):
 
     def spawn(self, states: Any, envs: NDArray[np.int64], thing: str, place: Any) -> None:
         """Let something appear, where there is room for it; elsewhere nothing happens."""
-        raise UnsupportedError(f"nothing can be put into {self.name} by a script")
+        if self.scripting is None:
+            raise UnsupportedError(f"nothing can be put into {self.name} by a script")
+        self.scripting.spawn(self, states, envs, thing, place)
 
     def remove(self, states: Any, envs: NDArray[np.int64], thing: str | None, place: Any) -> None:
         """Let something vanish, if it is there."""
-        raise UnsupportedError(f"nothing can be taken out of {self.name} by a script")
+        if self.scripting is None:
+            raise UnsupportedError(f"nothing can be taken out of {self.name} by a script")
+        self.scripting.remove(self, states, envs, thing, place)
 
     @classmethod
     def place_problem(cls, config: C, thing: str | None, place: Any) -> str | None:
         """Say why a script cannot put a thing (or take anything) there, if that is known before."""
-        return None
+        if cls.scripting is None:
+            return None
+        found: str | None = cls.scripting.place_problem(config, thing, place)
+        return found
 
     def change_settings(self, fields: Mapping[str, Any]) -> None:
         """Let fields of the config differ from what they were at the reset, until the episode ends.

@@ -11,26 +11,16 @@ from typing import TYPE_CHECKING
 from piase_gym.lazy import lazy
 
 if TYPE_CHECKING:
-    from piase_gym.jobs.backend import Answer, Backend
-    from piase_gym.jobs.choose import choose_backend
-    from piase_gym.jobs.journal import LineFile
-    from piase_gym.jobs.local import Here, Processes, Threads
-    from piase_gym.jobs.ray import RayCluster
-    from piase_gym.jobs.run import Outcome, run_jobs
-    from piase_gym.jobs.together import do_all
-
-__all__ = [
-    "Answer",
-    "Backend",
-    "Here",
-    "LineFile",
-    "Outcome",
-    "Processes",
-    "RayCluster",
-    "Threads",
-    "choose_backend",
-    "do_all",
-    "run_jobs",
-]
+    from piase_gym.jobs.backend import Answer as Answer
+    from piase_gym.jobs.backend import Backend as Backend
+    from piase_gym.jobs.journal import LineFile as LineFile
+    from piase_gym.jobs.local import Here as Here
+    from piase_gym.jobs.local import Processes as Processes
+    from piase_gym.jobs.local import Threads as Threads
+    from piase_gym.jobs.local import choose_backend as choose_backend
+    from piase_gym.jobs.ray import RayCluster as RayCluster
+    from piase_gym.jobs.run import Outcome as Outcome
+    from piase_gym.jobs.run import run_jobs as run_jobs
+    from piase_gym.jobs.together import do_all as do_all
 
 __getattr__, __dir__ = lazy(__name__)

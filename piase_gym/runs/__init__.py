@@ -11,72 +11,44 @@ from __future__ import annotations
 from typing import TYPE_CHECKING
 
 from piase_gym.lazy import lazy
-from piase_gym.runs.schema import LEVELS, SCHEMA_VERSION
 
 if TYPE_CHECKING:
-    from piase_gym.runs.branches import Branch
-    from piase_gym.runs.chat_export import preferences
-    from piase_gym.runs.counterfactuals import ForkReport, fork
-    from piase_gym.runs.demonstrations import demonstrate
-    from piase_gym.runs.divergence import Divergence, ReplayReport
-    from piase_gym.runs.exports import export
-    from piase_gym.runs.live_sinks import CallbackSink, LiveSink, SqlSink
-    from piase_gym.runs.metric_definitions import METRICS, MetricSpec, metric_types
-    from piase_gym.runs.metrics import Metrics, PiaAVTInterface
-    from piase_gym.runs.pictures import frames, plot, render
-    from piase_gym.runs.reader import Run, read
-    from piase_gym.runs.recording import declare_curriculum, log, record
-    from piase_gym.runs.replayer import replay
-    from piase_gym.runs.sinks import (
-        ConsoleSink,
-        EventSink,
-        FileSink,
-        LoggerInterface,
-        MemorySink,
-    )
-    from piase_gym.runs.statistics import Stats, stats
-    from piase_gym.runs.validation import ValidationReport, validate
-    from piase_gym.runs.windows import View
-
-
-__all__ = [
-    "LEVELS",
-    "METRICS",
-    "SCHEMA_VERSION",
-    "Branch",
-    "CallbackSink",
-    "ConsoleSink",
-    "Divergence",
-    "EventSink",
-    "FileSink",
-    "ForkReport",
-    "LiveSink",
-    "LoggerInterface",
-    "MemorySink",
-    "MetricSpec",
-    "Metrics",
-    "PiaAVTInterface",
-    "ReplayReport",
-    "Run",
-    "SqlSink",
-    "Stats",
-    "ValidationReport",
-    "View",
-    "declare_curriculum",
-    "demonstrate",
-    "export",
-    "fork",
-    "frames",
-    "log",
-    "metric_types",
-    "plot",
-    "preferences",
-    "read",
-    "record",
-    "render",
-    "replay",
-    "stats",
-    "validate",
-]
+    from piase_gym.runs.branches import Branch as Branch
+    from piase_gym.runs.chat_export import preferences as preferences
+    from piase_gym.runs.counterfactuals import ForkReport as ForkReport
+    from piase_gym.runs.counterfactuals import fork as fork
+    from piase_gym.runs.demonstrations import demonstrate as demonstrate
+    from piase_gym.runs.divergence import Divergence as Divergence
+    from piase_gym.runs.divergence import ReplayReport as ReplayReport
+    from piase_gym.runs.exports import export as export
+    from piase_gym.runs.live_sinks import CallbackSink as CallbackSink
+    from piase_gym.runs.live_sinks import LiveSink as LiveSink
+    from piase_gym.runs.live_sinks import SqlSink as SqlSink
+    from piase_gym.runs.metric_definitions import METRICS as METRICS
+    from piase_gym.runs.metric_definitions import MetricSpec as MetricSpec
+    from piase_gym.runs.metric_definitions import metric_types as metric_types
+    from piase_gym.runs.metrics import Metrics as Metrics
+    from piase_gym.runs.metrics import PiaAVTInterface as PiaAVTInterface
+    from piase_gym.runs.pictures import frames as frames
+    from piase_gym.runs.pictures import plot as plot
+    from piase_gym.runs.pictures import render as render
+    from piase_gym.runs.reader import Run as Run
+    from piase_gym.runs.reader import read as read
+    from piase_gym.runs.recording import declare_curriculum as declare_curriculum
+    from piase_gym.runs.recording import log as log
+    from piase_gym.runs.recording import record as record
+    from piase_gym.runs.replayer import replay as replay
+    from piase_gym.runs.schema import LEVELS as LEVELS
+    from piase_gym.runs.schema import SCHEMA_VERSION as SCHEMA_VERSION
+    from piase_gym.runs.sinks import ConsoleSink as ConsoleSink
+    from piase_gym.runs.sinks import EventSink as EventSink
+    from piase_gym.runs.sinks import FileSink as FileSink
+    from piase_gym.runs.sinks import LoggerInterface as LoggerInterface
+    from piase_gym.runs.sinks import MemorySink as MemorySink
+    from piase_gym.runs.statistics import Stats as Stats
+    from piase_gym.runs.statistics import stats as stats
+    from piase_gym.runs.validation import ValidationReport as ValidationReport
+    from piase_gym.runs.validation import validate as validate
+    from piase_gym.runs.windows import View as View
 
 __getattr__, __dir__ = lazy(__name__)

@@ -95,37 +95,37 @@ class Deriver:
         self.targets.again(slot or 0)
         return EpisodeRecord(self.agents, slot, number, seed, ns, self.step, self.prefix)
 
-    def begun(self, episode_record: EpisodeRecord) -> list[AgentEvent]:
+    def begun(self, record: EpisodeRecord) -> list[AgentEvent]:
         """Open the goals of those in play, in the first step of an episode."""
-        episode_record.begun = True
+        record.begun = True
         found: list[AgentEvent] = []
         if self.wants(SYSTEM, "LEARNING_EPISODE_START"):
             data = {
-                "seed": episode_record.seed,
-                "agents": list(episode_record.names),
-                **episode_record.where,
+                "seed": record.seed,
+                "agents": list(record.names),
+                **record.where,
             }
             found.append((SYSTEM, "LEARNING_EPISODE_START", data))
-        for agent in episode_record.playing:
-            found += self.opened(episode_record, agent)
+        for agent in record.playing:
+            found += self.opened(record, agent)
         return found
 
-    def opened(self, episode_record: EpisodeRecord, agent: int) -> list[AgentEvent]:
+    def opened(self, record: EpisodeRecord, agent: int) -> list[AgentEvent]:
         """Return that an agent has an episode to master."""
-        name, goal = self.agents[agent], episode_record.goal(agent)
-        episode_record.joined[agent] = self.step
+        name, goal = self.agents[agent], record.goal(agent)
+        record.joined[agent] = self.step
         created = {
             "goal_id": goal,
             **({"initial_status": "ACTIVE"} if self.schema > 1 else {}),
             "description": self._description(agent),
             "type": "EXTRINSIC_TASK",
             "initial_priority": PRIORITY,
-            **episode_record.where,
+            **record.where,
         }
-        activated = {"goal_id": goal, "reason": "the episode begins", **episode_record.where}
+        activated = {"goal_id": goal, "reason": "the episode begins", **record.where}
         found: list[AgentEvent] = [(name, "GOAL_CREATED", created)]
         found.append((name, "GOAL_ACTIVATED", activated))
-        return found + self._task(episode_record, name, "GOAL_ACTIVATED", {"goal_id": goal})
+        return found + self._task(record, name, "GOAL_ACTIVATED", {"goal_id": goal})
 
     def _description(self, agent: int) -> str:
         """Return the goal of an agent in words, in the config of now."""
@@ -136,100 +136,92 @@ class Deriver:
                 self._goals[number] = goals(number) or f"take part in {self.world.name}"
         return self._goals[agent]
 
-    def closed_goal(
-        self, episode_record: EpisodeRecord, agent: int, reason: str
-    ) -> list[AgentEvent]:
+    def closed_goal(self, record: EpisodeRecord, agent: int, reason: str) -> list[AgentEvent]:
         """Return how an agent's episode ended.
 
         Args:
-            episode_record: The episode, with the rewards of all steps.
+            record: The episode, with the rewards of all steps.
             agent: The agent's number.
             reason: ``won``, ``lost``, ``drawn``, ``ended``, or why it was broken off.
         """
-        name, joined = self.agents[agent], episode_record.joined.pop(agent)
+        name, joined = self.agents[agent], record.joined.pop(agent)
         state = goal_of_result(reason, self.schema)
-        total, steps = episode_record.total(agent), self.step - joined
+        total, steps = record.total(agent), self.step - joined
         self.tallies[name].add(state, reason, total, steps)
-        episode_record.returns[name], episode_record.lengths[name], episode_record.results[name] = (
-            total,
-            steps,
-            reason,
-        )
+        record.returns[name], record.lengths[name], record.results[name] = total, steps, reason
         change = {
-            "goal_id": episode_record.goal(agent),
+            "goal_id": record.goal(agent),
             "old_state": "ACTIVE",
             "new_state": state,
             "reason": reason,
             "metrics": {"return": total, "steps": steps},
-            **episode_record.where,
+            **record.where,
         }
         # One analysis of the toolkit reads the first name, another the second.
         found: list[AgentEvent] = [(name, "GOAL_STATUS_CHANGED", change)]
         found.append((name, "GOAL_STATE_CHANGED", change))
-        return found + self._task(episode_record, name, "GOAL_STATUS_CHANGED", change)
+        return found + self._task(record, name, "GOAL_STATUS_CHANGED", change)
 
     def _task(
-        self, episode_record: EpisodeRecord, agent: str, event_type: str, data: Mapping[str, Any]
+        self, record: EpisodeRecord, agent: str, event_type: str, data: Mapping[str, Any]
     ) -> list[AgentEvent]:
         """Return the task update that goes with a goal line."""
         if not self.wants(agent, "TASK_STATUS_UPDATE"):
             return []
         found = task_event(agent, event_type, data)
         if found is not None and self.schema > 1:
-            found[2].update(episode_record.where)
+            found[2].update(record.where)
         return [] if found is None else [found]
 
-    def reported(self, episode_record: EpisodeRecord) -> list[AgentEvent]:
+    def reported(self, record: EpisodeRecord) -> list[AgentEvent]:
         """Return the report of an episode that is over."""
         if not self.wants(SYSTEM, "LEARNING_EPISODE_END"):
             return []
         data = {
-            "seed": episode_record.seed,
-            "steps": self.step - episode_record.start,
-            "results": dict(episode_record.results),
-            "returns": dict(episode_record.returns),
-            "lengths": dict(episode_record.lengths),
-            **({"measures": dict(episode_record.measures)} if episode_record.measures else {}),
-            **episode_record.where,
+            "seed": record.seed,
+            "steps": self.step - record.start,
+            "results": dict(record.results),
+            "returns": dict(record.returns),
+            "lengths": dict(record.lengths),
+            **({"measures": dict(record.measures)} if record.measures else {}),
+            **record.where,
         }
         return [(SYSTEM, "LEARNING_EPISODE_END", data)]
 
-    def broken_off(self, episode_record: EpisodeRecord | None, reason: str) -> list[AgentEvent]:
+    def broken_off(self, record: EpisodeRecord | None, reason: str) -> list[AgentEvent]:
         """End an episode that did not come to its own end."""
-        if episode_record is None or not episode_record.joined:  # none is to be broken off
+        if record is None or not record.joined:  # none is to be broken off
             return []
         found: list[AgentEvent] = []
-        for agent in sorted(episode_record.joined):
-            found += self.closed_goal(episode_record, agent, reason)
-        found += self.reported(episode_record)
-        episode_record.seat(())
+        for agent in sorted(record.joined):
+            found += self.closed_goal(record, agent, reason)
+        found += self.reported(record)
+        record.seat(())
         return found
 
-    def seats_changed(
-        self, episode_record: EpisodeRecord, world: World[Any, Any]
-    ) -> list[AgentEvent]:
+    def seats_changed(self, record: EpisodeRecord, world: World[Any, Any]) -> list[AgentEvent]:
         """Close the goals of those who ended, open those of who entered."""
         alive = world.alive
         now = [i for i, playing in enumerate(alive) if playing]
         found: list[AgentEvent] = []
-        for agent in [i for i in episode_record.playing if not alive[i]]:
+        for agent in [i for i in record.playing if not alive[i]]:
             name, measures = self.agents[agent], world.measured(agent)
             if measures:
-                episode_record.measures[name] = dict(measures)
-            found += self.closed_goal(episode_record, agent, episode_record.results[name])
-        for agent in [i for i in now if i not in episode_record.joined]:
-            found += self.opened(episode_record, agent)
+                record.measures[name] = dict(measures)
+            found += self.closed_goal(record, agent, record.results[name])
+        for agent in [i for i in now if i not in record.joined]:
+            found += self.opened(record, agent)
         if not now:
-            found += self.reported(episode_record)
-        if tuple(now) != episode_record.playing:
-            episode_record.seat(now)
+            found += self.reported(record)
+        if tuple(now) != record.playing:
+            record.seat(now)
         return found
 
     # -- steps ----------------------------------------------------------------------------
 
     def step_data(
         self,
-        episode_record: EpisodeRecord,
+        record: EpisodeRecord,
         world: World[Any, Any],
         acts: Sequence[Any],
         tick: StepResult,
@@ -239,20 +231,20 @@ class Deriver:
         """Return the data of a step's line.
 
         Args:
-            episode_record: The episode, of before the step.
+            record: The episode, of before the step.
             world: The world, after it.
             acts: What every agent did.
             tick: What followed.
             letters: The letters sent in it.
             digest: The digest of the state after it.
         """
-        names, pick = episode_record.names, episode_record.pick
+        names, pick = record.names, record.pick
         played = pick(acts)
         try:
             commands = dict(zip(names, map(operator.index, played)))  # noqa: B905 - at every step
         except TypeError:
             commands = dict(zip(names, map(act_value, played), strict=True))
-        terminated = truncated = episode_record.nobody
+        terminated = truncated = record.nobody
         if tick.ended:
             terminated = dict(zip(names, map(bool, pick(tick.terminated)), strict=True))
             truncated = dict(zip(names, map(bool, pick(tick.truncated)), strict=True))
@@ -265,46 +257,46 @@ class Deriver:
             "truncated": truncated,
             "digest": digest,
         }
-        submitted, slot = episode_record.submitted, episode_record.slot
+        submitted, slot = record.submitted, record.slot
         if tick.ended or tick.notes or letters or self.targets or submitted or slot is not None:
-            data |= self.more(episode_record, world, tick, letters)
+            data |= self.more(record, world, tick, letters)
         return data
 
     def more(
         self,
-        episode_record: EpisodeRecord,
+        record: EpisodeRecord,
         world: World[Any, Any],
         tick: StepResult,
         letters: Sequence[Mapping[str, Any]],
     ) -> dict[str, Any]:
         """Return the rarer entries of a step's line."""
-        more: dict[str, Any] = dict(episode_record.where)
+        more: dict[str, Any] = dict(record.where)
         names = self.agents
-        if tick.ended and episode_record.slot is not None:
-            more["results"] = self._results(episode_record, world, tick)
+        if tick.ended and record.slot is not None:
+            more["results"] = self._results(record, world, tick)
         for key in ("milestones", "events", "feedback", "fault") if tick.notes else ():
             found = {names[i]: note[key] for i, note in tick.notes.items() if note.get(key)}
             if found:
                 more[key] = found
-        if tick.ended and episode_record.slot is None:
-            more["results"] = self._results(episode_record, world, tick)
+        if tick.ended and record.slot is None:
+            more["results"] = self._results(record, world, tick)
         if self.targets:
-            arrived = self.targets.reached(world, episode_record.playing, episode_record.slot or 0)
+            arrived = self.targets.reached(world, record.playing, record.slot or 0)
             if arrived:
                 more["targets"] = arrived
         if letters:
             more["messages"] = list(letters)
-        if episode_record.submitted:
-            more["submitted"] = dict(episode_record.submitted)
+        if record.submitted:
+            more["submitted"] = dict(record.submitted)
         return more
 
     def _results(
-        self, episode_record: EpisodeRecord, world: World[Any, Any], tick: StepResult
+        self, record: EpisodeRecord, world: World[Any, Any], tick: StepResult
     ) -> dict[str, str]:
         """Return how the episodes of those ended who end in a step."""
-        ended = [i for i in episode_record.playing if tick.terminated[i] or tick.truncated[i]]
+        ended = [i for i in record.playing if tick.terminated[i] or tick.truncated[i]]
         results = {self.agents[i]: str(world.result(i)) for i in ended}
-        episode_record.results.update(results)
+        record.results.update(results)
         return results
 
     def singles(
@@ -330,34 +322,34 @@ class Deriver:
     # -- everything -----------------------------------------------------------------------
 
     def first_look(
-        self, episode_record: EpisodeRecord, world: World[Any, Any], steps: int
+        self, record: EpisodeRecord, world: World[Any, Any], steps: int
     ) -> list[AgentEvent]:
         """Return what agents perceive as an episode begins; nothing below level ``full``."""
         if not self.seers and not self.tells_objects:
             return []
         if self.schema < 3:
-            return self.old_percepts(episode_record, world, steps)
-        episode_record.observer = Observer(self.seers, self.agents)
-        return _perceived(episode_record.observer.look(world, steps), episode_record.where)
+            return self.old_percepts(record, world, steps)
+        record.observer = Observer(self.seers, self.agents)
+        return _perceived(record.observer.look(world, steps), record.where)
 
-    def full_lines(self, episode_record: EpisodeRecord, told: Told) -> list[AgentEvent]:
+    def full_lines(self, record: EpisodeRecord, told: Told) -> list[AgentEvent]:
         """Return the lines of what has changed, and of what agents perceive then."""
         objects: list[AgentEvent] = []
         if self.tells_objects:
             objects = [
-                (SYSTEM, OBJECT, {"kind": "object", **change, **episode_record.where})
+                (SYSTEM, OBJECT, {"kind": "object", **change, **record.where})
                 for change in told.objects
             ]
-        return objects + _perceived(told.perceptions, episode_record.where)
+        return objects + _perceived(told.perceptions, record.where)
 
     def old_percepts(
-        self, episode_record: EpisodeRecord, world: World[Any, Any], steps: int
+        self, record: EpisodeRecord, world: World[Any, Any], steps: int
     ) -> list[AgentEvent]:
         """Return what agents perceive now, as logs before schema version 3 have it."""
         found: list[AgentEvent] = []
         vectors, texts = world.vectors(), not world.capabilities.batched
-        slot = episode_record.slot
-        for name in (name for name in self.seers if name in episode_record.names):
+        slot = record.slot
+        for name in (name for name in self.seers if name in record.names):
             number = self.agents.index(name)
             percept: dict[str, Any] = {"timestamp": float(steps)}
             percept["sensor_data"] = {"vector": vectors[number]}
@@ -372,14 +364,9 @@ class Deriver:
 
     # -- the end --------------------------------------------------------------------------
 
-    def summary(
-        self, episode_records: Sequence[EpisodeRecord | None], seconds: float
-    ) -> dict[str, Any]:
+    def summary(self, records: Sequence[EpisodeRecord | None], seconds: float) -> dict[str, Any]:
         """Return the summary of the run."""
-        void = sum(
-            episode_record is not None and not episode_record.begun
-            for episode_record in episode_records
-        )
+        void = sum(record is not None and not record.begun for record in records)
         return {
             "steps": self.step,
             "episodes": self.episodes - void,

@@ -100,11 +100,13 @@ class Modules(NamedTuple):
             is impossible in them (`find_problem`).
         views: `facts`: facts as vectors (`vector_of`).
         pictures: What is drawn of a scene (`ansi`, `rgb`).
+        form_of: A function that returns the layout of vectors under a config.
     """
 
     memory: Any
     views: Any
     pictures: Any
+    form_of: Any
 
 
 class ArrayWorld(World[C, F]):
@@ -149,6 +151,7 @@ class ArrayWorld(World[C, F]):
         self.one = self.new_single(config)
         self._obs, self._masks = self._new_outputs(self.one)
         self._marks = [0] * len(self.agents)
+        self.form = self.modules.form_of(self.config)
         self._bind()
 
     def _bind(self) -> None:
@@ -219,15 +222,24 @@ class ArrayWorld(World[C, F]):
         one: NDArray[Any] = self.modules.memory.new_single(config, self.envelope)
         return one
 
+    def new_table(self, config: C) -> NDArray[Any]:
+        """Return what the kernels know of a config, shape (1,)."""
+        table: NDArray[Any] = self.modules.memory.new_table(config, self.envelope)
+        return table
+
+    @abstractmethod
+    def _scene(self) -> Any:
+        """Describe the state for the painters."""
+
     def for_kernels(self, records: NDArray[Any]) -> NDArray[Any]:
         """Return states, or a batch of one, as the type that kernels are compiled for."""
         return readable(records)
 
     def new_batch(self, count: int, configs: Sequence[C]) -> Batch:
         """Return `count` environments with the tables of `configs`."""
-        memory, (agents, length) = self.modules.memory, self._obs.shape
-        tables = stacked([memory.new_table(config, self.envelope) for config in configs])
-        states = np.zeros(count, memory.layout_for(self.envelope))
+        agents, length = self._obs.shape
+        tables = stacked([self.new_table(config) for config in configs])
+        states = np.zeros(count, self.modules.memory.layout_for(self.envelope))
         return Batch(states, tables, (count, agents, length, self.num_actions), self.vector_type)
 
     def result(self, agent: int) -> Result:
@@ -418,6 +430,13 @@ class ArrayWorld(World[C, F]):
         places = who.nonzero()
         states["fate"][places] = self.result_of.index(result, 1)
         states["alive"][places] = 0
+
+    def take_config(self, config: C) -> None:
+        """Take another config."""
+        super().take_config(config)
+        self.tables[...] = self.new_table(self.config)
+        self.form = self.modules.form_of(self.config)
+        self._command_table = self._new_command_table()
 
     def change_settings(self, fields: Mapping[str, Any]) -> None:
         """Take up changed fields of the config; vectors and masks are made anew."""
@@ -642,6 +661,18 @@ class ArrayWorld(World[C, F]):
             bytes_of(states), _drawn_parts(states.dtype, tuple(self.state_fields)), which, found
         )
         return found
+
+    # -- pictures -------------------------------------------------------------------------
+
+    def ansi(self) -> str:
+        """Draw the state with letters."""
+        drawn: str = self.modules.pictures.ansi(self._scene())
+        return drawn
+
+    def rgb(self) -> NDArray[np.uint8]:
+        """Draw the state as a picture."""
+        pixels: NDArray[np.uint8] = self.modules.pictures.rgb(self._scene())
+        return pixels
 
     @staticmethod
     def digest_with(found: str, run: ScriptRun | None, env: int = 0) -> str:

@@ -2,10 +2,11 @@
 
 from __future__ import annotations
 
+import functools
 from collections.abc import Iterator
 from contextlib import contextmanager
 from dataclasses import dataclass
-from typing import Final
+from typing import Any, Final
 
 from PIL import Image, ImageDraw, ImageFont
 
@@ -53,6 +54,12 @@ TINY: Final = 16
 """Below so many pixels a tile has no room for details."""
 
 Point = tuple[float, float]
+
+
+@functools.cache
+def font(size: int) -> Any:
+    """Return Pillow's own font in a size."""
+    return ImageFont.load_default(size)
 
 
 @dataclass(frozen=True)

@@ -43,13 +43,6 @@ WORLDS = tuple(
 TASKS = tuple(task for world in WORLDS for task in registry.list_tasks(world))
 
 
-@pytest.fixture
-def spare_registries(monkeypatch: pytest.MonkeyPatch) -> None:
-    """Let a test register things that are gone afterwards."""
-    monkeypatch.setattr(registry, "_worlds", dict(registry._worlds))
-    monkeypatch.setattr(registry, "_tasks", dict(registry._tasks))
-
-
 def pettingzoo_ids(face: str) -> list[str]:
     """Return our ids in PettingZoo's registry."""
     rows = {"parallel": pettingzoo.parallel_registry, "aec": pettingzoo.aec_registry}[face]

@@ -13,6 +13,15 @@ from tests.paths import SHARED
 CORNER = Path(__file__).parent / "corner.curriculum.json"
 REFERENCE = SHARED / "data" / "curricula" / "simple_grid_curriculum.json"
 UP, DOWN, LEFT, RIGHT, STAY = range(5)
+STAYS = [
+    (1, 1, "REPEAT_STEP"),
+    (1, 2, "REPEAT_STEP"),
+    (1, 3, "PROCEED"),
+    (2, 1, "REPEAT_STEP"),
+    (2, 2, "APPLY_HINT_01"),
+    (2, 3, "FAIL_CURRICULUM"),
+]
+"""Step, attempt and decision of who never moves in CORNER."""
 Replayer = Callable[[Any, str], Any]
 
 

@@ -15,17 +15,9 @@ from piase_gym.adapters import sb3_vec
 from piase_gym.errors import AgentError, ConfigError
 from piase_gym.wrappers import CurriculumWrapper
 from piase_gym.wrappers.keep_agents import KeepAgents
-from tests.curricula.example_curricula import CORNER, RIGHT, STAY, curriculum, step, told
+from tests.curricula.example_curricula import CORNER, RIGHT, STAY, STAYS, curriculum, step, told
 
 ID = "piase_gym:piase/GridWorld-v1"
-STAYS = [
-    (1, 1, "REPEAT_STEP"),
-    (1, 2, "REPEAT_STEP"),
-    (1, 3, "PROCEED"),
-    (2, 1, "REPEAT_STEP"),
-    (2, 2, "APPLY_HINT_01"),
-    (2, 3, "FAIL_CURRICULUM"),
-]
 
 
 def learner(**options: Any) -> Any:

@@ -61,8 +61,6 @@ BAD_ACTIONS: list[Any] = [
 ]
 """Refused by every environment."""
 
-OUR_CODES = "the kernels' codes for absent and invalid action commands pass as indices"
-ARRAY = "TypeError: the array reaches struct.pack"
 BAD_ALONE: list[Any] = [
     None,
     *(ABSENT + code for code in (0, 1, 4, 5, 255)),

@@ -445,14 +445,7 @@ def test_a_curriculum_changes_its_settings(tmp_path: Path) -> None:
     assert direct.unwrapped.config.settings == {"floors": 1}
 
 
-@pytest.fixture
-def registry_of_its_own(monkeypatch: pytest.MonkeyPatch) -> None:
-    """Let registrations end with the test."""
-    monkeypatch.setattr(registry, "_worlds", dict(registry._worlds))
-    monkeypatch.setattr(registry, "_tasks", dict(registry._tasks))
-
-
-@pytest.mark.usefixtures("registry_of_its_own")
+@pytest.mark.usefixtures("spare_registries")
 def test_gymnasium_and_pettingzoo_make_it_by_its_id() -> None:
     name = piase_gym.register_env(Tower, floors=2)
     assert name == "own/Tower-v0"

@@ -17,6 +17,7 @@ from piase_gym.core.commands import Outcome
 from piase_gym.envs.batch import batch_env
 from piase_gym.errors import ConfigError, ScenarioError, SnapshotError
 from tests.helpers.needs import need
+from tests.scenarios.test_mistakes_at_load import told_of
 
 UP, DOWN, LEFT, RIGHT, STAY, INTERACT = range(6)
 OUTCOMES = list(Outcome)
@@ -607,15 +608,6 @@ def test_harvests_are_won_by_those_who_eat(name: str) -> None:
 # -- bad input --------------------------------------------------------------------------------
 
 
-def wrong(tmp_path: Path, text: str) -> list[str]:
-    """Return what is told of a file."""
-    path = tmp_path / "wrong.yaml"
-    path.write_text(text, "utf-8")
-    with pytest.raises(ScenarioError) as caught:
-        scenarios.load(path)
-    return [line.removeprefix(f"{path}:") for line in str(caught.value).splitlines()]
-
-
 MISTAKES = """\
 scenario_name: "Wrong"
 environment_type: "GridWorld"
@@ -651,7 +643,7 @@ events:
 
 
 def test_all_mistakes_are_told_at_once_with_line_and_column(tmp_path: Path) -> None:
-    told = wrong(tmp_path, MISTAKES)
+    told = told_of(tmp_path, MISTAKES)
     expected = {
         "7:3: initial_state.hieght": "did you mean 'height'?",
         "9:7: win_conditions.0.fact": "no fact 'positon'; did you mean 'position'?",
@@ -677,7 +669,7 @@ def mistakes_of(tmp_path: Path, when: list[str]) -> list[str]:
     """Return what is told of events with these conditions; the first one's is in line 4."""
     event = "  - when: {}\n    response: {{ type: set_flag, flag_name: hurt }}\n"
     head = "scenario_name: Wrong\nenvironment_type: GridWorld\nevents:\n"
-    return wrong(tmp_path, head + "".join(event.format(condition) for condition in when))
+    return told_of(tmp_path, head + "".join(event.format(condition) for condition in when))
 
 
 EARLY_AND_LATE = "{ all: [{ fact: step, at_least: 5 }, { fact: step, at_most: 3 }] }"
@@ -704,7 +696,7 @@ def test_agents_are_unknown_only_where_it_is_known_who_there_is(
 ) -> None:
     """A config that is wrong as a whole does not say who there is."""
     message = "{ type: message_to_agent, agent_id: bob, content: Hello. }"
-    told = wrong(
+    told = told_of(
         tmp_path,
         f"scenario_name: Wrong\nenvironment_type: GridWorld\ninitial_state:\n  window: 4\n{setup}"
         f"events:\n  - when: {{ fact: step, at_least: 1 }}\n    response: {message}\n",
@@ -763,7 +755,7 @@ def test_spawns_on_walls_are_told_with_line_and_column_all_at_once(tmp_path: Pat
         "initial_state: { width: 5, height: 5, border: true, walls: [[1, 1]] }\n"
         "events:\n  - when: { fact: step, at_least: 1 }\n    response:\n"
     )
-    told = wrong(tmp_path, text + "".join(spawn.format(*thing) for thing in things))
+    told = told_of(tmp_path, text + "".join(spawn.format(*thing) for thing in things))
     places = [line.partition(": ")[0] for line in told]
     assert places == ["7:48", "8:48", "9:33", "10:48", "11:33"]
     assert "(1, 1) is wall" in told[0]

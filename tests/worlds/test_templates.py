@@ -24,7 +24,6 @@ from tests.helpers.needs import need
 from tests.worlds.test_words import body
 
 COSTS = ("illegal", "subgoal", "step")
-ENERGY = {"start": 90, "per_step": -1}
 STORY: dict[str, Any] = {
     "rooms": {
         "hall": {
@@ -185,7 +184,7 @@ PARTS: dict[str, tuple[str, ...]] = {
     "word_craft": ("manual", "observe/text"),
     "grid_world": (
         *("manual", "facts", "cells", "rules/events", "observe/recall"),
-        *("../grids/words", "../grids/moves", "../grids/obstacles"),
+        *("../grids/words", "../grids/moves"),
     ),
     "social_dilemma": ("manual", "commons/text", "commons/codes", "matrix/text", "matrix/speech"),
     "object_search": (

@@ -63,6 +63,16 @@ def named(*rows: Observable) -> dict[str, Observable]:
     return {row.name: row for row in rows}
 
 
+def of_agents(field: str) -> Read:
+    """Return what reads a field of the records that each agent has."""
+    return lambda world, states, _of: states[field][:, : len(world.agents)]
+
+
+def of_episode(field: str) -> Read:
+    """Return what reads a field of the records that is the same for all agents."""
+    return lambda _world, states, _of: states[field][:, None]
+
+
 def row_of(values: Sequence[Any]) -> NDArray[Any]:
     """Return words, texts or tuples of one environment as an array of objects, shape (1, n)."""
     found = np.empty((1, len(values)), object)

@@ -8,7 +8,6 @@ import numpy as np
 from pydantic import Field, model_validator
 
 from piase_gym.core.config import Envelope, WorldConfig
-from piase_gym.core.mailbox import ChannelRules
 
 MAX_SYMBOLS: Final = 16
 MAX_LENGTH: Final = 4
@@ -99,10 +98,6 @@ class MessageConfig(WorldConfig):
         """Tell whether two places are within `message_range`, in cells on a grid."""
         most = self.message_range
         return most is None or float(np.abs(np.subtract(one, other)).max()) <= most
-
-    def letter_rules(self, longest: int) -> ChannelRules:
-        """Return the rules of a mailbox for messages of so many characters."""
-        return ChannelRules(delay=self.message_delay, max_length=longest, drop=self.message_loss)
 
 
 class ChannelEnvelope(Envelope):

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import functools
 from collections.abc import Mapping
 from typing import Any, Final
 
@@ -17,7 +18,7 @@ from piase_gym.core.difficulty import (
 )
 from piase_gym.errors import ConfigError
 from piase_gym.worlds.grid_world import cells as kinds
-from piase_gym.worlds.grid_world.limits import MAX_GOALS, MAX_MOVERS, MAX_PATCHES
+from piase_gym.worlds.grid_world.config import GridWorldConfig
 
 _OPTIONS: Final = ("count", "position")
 
@@ -101,6 +102,7 @@ def _key(config: Any, said: Mapping[str, Any]) -> Fields:
     return _draw(config, _place(config, said), kinds.KEY)
 
 
+_number: Final = functools.partial(number_parameter, GridWorldConfig)
 DIALS: Final = (
     DifficultyParameter(
         "difficulty",
@@ -110,15 +112,15 @@ DIALS: Final = (
         _difficulty,
         lambda _config, value: {"difficulty": value},
     ),
-    number_parameter("obstacle_density", "share of cells that layout 'obstacles' blocks", 0.0, 0.6),
-    number_parameter("rooms", "most rooms of layout 'multi_room'", 2, 16, whole=True),
-    number_parameter("boxes", "boxes at random places", 0, 32, whole=True),
-    number_parameter("hazards", "hazards at random places", 0, 64, whole=True),
-    number_parameter("movers", "drones at random places", 0, MAX_MOVERS, whole=True),
-    number_parameter("mover_chance", "chance that a drone turns", 0.0, 1.0),
-    number_parameter("fruits", "bushes at random places", 0, MAX_PATCHES, harder=-1, whole=True),
-    number_parameter("random_goals", "goals at random places", 0, MAX_GOALS, harder=-1, whole=True),
-    number_parameter("max_steps", "steps until truncation", 1, 2**31 - 1, harder=-1, whole=True),
+    _number("obstacle_density", "share of cells that layout 'obstacles' blocks"),
+    _number("rooms"),
+    _number("boxes", "boxes at random places"),
+    _number("hazards"),
+    _number("movers"),
+    _number("mover_chance", "chance that a drone turns"),
+    _number("fruits", "bushes at random places", harder=-1),
+    _number("random_goals", "goals at random places", harder=-1),
+    _number("max_steps", harder=-1),
 )
 """What `adjust_difficulty` can turn."""
 

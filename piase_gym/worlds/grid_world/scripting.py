@@ -8,7 +8,7 @@ from typing import Any, Final
 import numpy as np
 from numpy.typing import NDArray
 
-from piase_gym.core.script.observables import Observable, named
+from piase_gym.core.script.observables import Observable, named, of_agents, of_episode
 from piase_gym.worlds.grid_world.cells import (
     BARE,
     BOX,
@@ -31,8 +31,7 @@ from piase_gym.worlds.grid_world.cells import (
 )
 from piase_gym.worlds.grid_world.config import MAX_GOALS, MAX_PATCHES
 from piase_gym.worlds.grid_world.rules.events import ROLES
-from piase_gym.worlds.grids.codes import HEADINGS
-from piase_gym.worlds.grids.places import no_cell
+from piase_gym.worlds.grids.places import HEADING, SAID, cell_observables, grid_of, no_cell
 
 _SHOWN: Final = (
     FLOOR, WALL, GOAL, KEY, LOCKED, CLOSED, OPEN, BOX, SWITCH_OFF, SWITCH_ON, GATE, GATE_OPEN,
@@ -48,20 +47,6 @@ _PIECES: Final = np.zeros(256, np.int32)
 _PIECES[list(FOODS)] = [code - FOOD + 1 for code in FOODS]
 
 
-def _field(name: str) -> Any:
-    """Return what reads a field of every agent."""
-    return lambda world, states, _of: states[name][:, : len(world.agents)]
-
-
-def _cell(world: Any, states: NDArray[Any], of: Any) -> NDArray[Any]:
-    x, y = (int(part) for part in of)
-    return np.asarray(states["cells"][:, y * world.side + x][:, None])
-
-
-def _count(_world: Any, states: NDArray[Any], of: str) -> NDArray[Any]:
-    return np.asarray((states["cells"] == CODES[of]).sum(1)[:, None])
-
-
 def _distance(world: Any, states: NDArray[Any], of: Any) -> NDArray[Any]:
     """Return steps to a cell, or to an agent, if nothing stood in the way."""
     places = world.positions(states).astype(np.int32)
@@ -73,66 +58,39 @@ def _distance(world: Any, states: NDArray[Any], of: Any) -> NDArray[Any]:
     return np.asarray(apart[..., 0] + apart[..., 1])
 
 
-def _grid(config: Any) -> Any:
-    return (0, 0), (config.width - 1, config.height - 1)
-
-
 OBSERVABLES: Final = named(
     Observable(
         name="position",
         about="column and row",
         read=lambda world, states, _of: world.positions(states),
         kind="place",
-        bounds=_grid,
+        bounds=grid_of,
     ),
-    Observable(
-        name="heading",
-        about="where it looks",
-        read=_field("heading"),
-        kind="word",
-        codes={word: code for code, word in enumerate(HEADINGS)},
-    ),
+    HEADING,
     Observable(
         name="held",
         about="what it carries",
-        read=_field("carry"),
+        read=of_agents("carry"),
         kind="word",
         codes={"nothing": 0, "key": KEY},
     ),
-    Observable(name="energy", about="steps until it starves", read=_field("energy")),
-    Observable(name="level", about="its strength", read=_field("level")),
+    Observable(name="energy", about="steps until it starves", read=of_agents("energy")),
+    Observable(name="level", about="its strength", read=of_agents("level")),
     Observable(
         name="role",
         about="its part in a chase",
-        read=_field("role"),
+        read=of_agents("role"),
         kind="word",
         codes={word: code for code, word in enumerate(ROLES)},
     ),
-    Observable(name="said", about="the symbol it said in this step, or 0", read=_field("said")),
+    SAID,
     Observable(
         name="food_left",
         about="pieces of food that are left",
-        read=lambda _world, states, _of: states["num_food"][:, None],
+        read=of_episode("num_food"),
         shared=True,
     ),
-    Observable(
-        name="cell",
-        about="what stands on a cell",
-        read=_cell,
-        kind="word",
-        of="place",
-        shared=True,
-        codes=CODES,
-        bounds=_grid,
-    ),
-    Observable(
-        name="count",
-        about="how many cells are of a kind",
-        read=_count,
-        of="word",
-        shared=True,
-        subjects=lambda _config: tuple(CODES),
-    ),
+    *cell_observables(CODES, "what stands on a cell"),
     Observable(
         name="distance", about="steps to a cell, or to an agent", read=_distance, of="place"
     ),
@@ -149,10 +107,12 @@ def _taken(states: NDArray[Any], envs: NDArray[np.int64], x: int, y: int) -> NDA
     return np.asarray(there.any(1) | drones.any(1))
 
 
-def spawn(side: int, states: NDArray[Any], envs: NDArray[np.int64], thing: str, place: Any) -> None:
+def spawn(
+    world: Any, states: NDArray[Any], envs: NDArray[np.int64], thing: str, place: Any
+) -> None:
     """Put something onto a cell that is free floor; elsewhere nothing happens."""
     x, y = (int(part) for part in place)
-    at, code = y * side + x, CODES[thing]
+    at, code = y * world.side + x, CODES[thing]
     free = (states["cells"][envs, at] == FLOOR) & ~_taken(states, envs, x, y)
     if code == GOAL:
         free &= states["num_goals"][envs] < MAX_GOALS
@@ -173,10 +133,10 @@ def spawn(side: int, states: NDArray[Any], envs: NDArray[np.int64], thing: str, 
 
 
 def remove(
-    side: int, states: NDArray[Any], envs: NDArray[np.int64], thing: str | None, place: Any
+    world: Any, states: NDArray[Any], envs: NDArray[np.int64], thing: str | None, place: Any
 ) -> None:
     """Turn cells into floor: one cell, or all of a kind, or one if it is of a kind."""
-    cells = states["cells"][envs]
+    side, cells = world.side, states["cells"][envs]
     gone = _REMOVABLE[cells] if thing is None else cells == CODES[thing]
     if place is not None:
         x, y = (int(part) for part in place)

@@ -74,8 +74,7 @@ from piase_gym.worlds.grid_world.state import (
 )
 from piase_gym.worlds.grids.codes import AHEAD, on_map
 from piase_gym.worlds.grids.hidden_cells import unseen_floor
-from piase_gym.worlds.grids.moves import plain_line, walking_line, with_new_names
-from piase_gym.worlds.grids.obstacles import in_the_way
+from piase_gym.worlds.grids.moves import in_the_way, plain_line, walking_line, with_new_names
 from piase_gym.worlds.grids.words import cell_noun
 
 _USE = CELLS.array("use")
@@ -182,7 +181,7 @@ class GridWorld(ArrayWorld[GridWorldConfig, GridFacts]):
     optional: ClassVar[Sequence[str]] = BEHIND
     outcome_of: ClassVar[Sequence[Outcome]] = OUTCOMES
     entered: ClassVar[int] = ENTER
-    modules: ClassVar[Modules] = Modules(state, views, pictures)
+    modules: ClassVar[Modules] = Modules(state, views, pictures, form_of)
     result_of: ClassVar[Sequence[Result]] = RESULTS
     kernels: ClassVar[Kernels] = KERNELS
     capabilities: ClassVar[Capabilities] = Capabilities(batched=True, late_join=True)
@@ -197,6 +196,7 @@ class GridWorld(ArrayWorld[GridWorldConfig, GridFacts]):
     per_agent_fields: ClassVar[Mapping[str, PerAgentField]] = PERSONAL
     observables: ClassVar[Mapping[str, Observable]] = scripting.OBSERVABLES
     spawnable: ClassVar[tuple[str, ...]] = scripting.SPAWNABLE
+    scripting: ClassVar[Any] = scripting
 
     envelope: GridWorldEnvelope
     form: Form
@@ -208,7 +208,6 @@ class GridWorld(ArrayWorld[GridWorldConfig, GridFacts]):
             GenerationError: If no level can be made from the config.
         """
         super().__init__(config)
-        self.form = form_of(self.config)
         self.text_length = _longest_text(self.form)
         self.awaiting_agents = bool(config.latecomers)
         self.reset(0)
@@ -294,25 +293,10 @@ class GridWorld(ArrayWorld[GridWorldConfig, GridFacts]):
 
     # -- what scripts do ------------------------------------------------------------------
 
-    def spawn(self, states: NDArray[Any], envs: NDArray[np.int64], thing: str, place: Any) -> None:
-        """Put something onto free floor."""
-        scripting.spawn(self.side, states, envs, thing, place)
-
-    def remove(
-        self, states: NDArray[Any], envs: NDArray[np.int64], thing: str | None, place: Any
-    ) -> None:
-        """Turn what stands somewhere, or is of a kind, into floor."""
-        scripting.remove(self.side, states, envs, thing, place)
-
     @classmethod
     def verbs_of(cls, config: GridWorldConfig) -> Sequence[str]:
         """Return the verbs."""
         return [verb.name for verb in grammar_of((), config.frame)]
-
-    @classmethod
-    def place_problem(cls, config: GridWorldConfig, thing: str | None, place: Any) -> str | None:
-        """Say why nothing can appear somewhere."""
-        return scripting.place_problem(config, thing, place)
 
     # -- who enters later -----------------------------------------------------------------
 
@@ -362,10 +346,7 @@ class GridWorld(ArrayWorld[GridWorldConfig, GridFacts]):
     def take_config(self, config: GridWorldConfig) -> None:
         """Take another config."""
         super().take_config(config)
-        self.tables[...] = state.new_table(self.config, self.envelope)
-        self.form = form_of(self.config)
         self.awaiting_agents = bool(self.config.latecomers)
-        self._command_table = self._new_command_table()
 
     # -- knowledge ------------------------------------------------------------------------
 
@@ -507,14 +488,6 @@ class GridWorld(ArrayWorld[GridWorldConfig, GridFacts]):
             inside = (x >= 0) & (y >= 0) & (x < width) & (y < height)
             lit[y[inside], x[inside]] = True
         return dataclasses.replace(scene, lit=lit)
-
-    def ansi(self) -> str:
-        """Draw the grid with letters."""
-        return pictures.ansi(self._scene())
-
-    def rgb(self) -> NDArray[np.uint8]:
-        """Draw the grid as a picture."""
-        return pictures.rgb(self._scene())
 
 
 def _longest_text(form: Form) -> int:

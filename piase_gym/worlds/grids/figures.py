@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import functools
 from collections.abc import Callable, Iterable
 from dataclasses import dataclass
 from typing import Final
@@ -34,6 +35,8 @@ SHADE: Final = np.array((16, 20, 30), np.uint8)
 LONG_SIDE: Final = 512
 SMALLEST_TILE: Final = 8
 LARGEST_TILE: Final = 64
+ARROWS: Final = "^>v<"
+"""The sign of an agent in letters, by heading."""
 NUMBERED_TILE: Final = 24
 """The smallest tile, in pixels, on which the number of an agent can be read."""
 
@@ -178,6 +181,20 @@ def cell_tile(paint: Callable[[Brush], None], tile: int) -> NDArray[np.uint8]:
     for start, end in (((0, 0), (1, edge)), ((0, 0), (edge, 1))):
         brush.box(start, end, mix(GRID, "#8a8f7a", 0.25))
     return kept(image.reduce(SCALE).convert("RGB"))
+
+
+@functools.lru_cache(maxsize=512)
+def piece_tile(piece: Piece, tile: int, level: int = 0) -> NDArray[np.uint8]:
+    """Return the picture of an agent with empty hands, shape (tile, tile, 4); read-only.
+
+    It is clear around the agent, with a dot for each level that it is up.
+    """
+    image, brush = blank_tile(tile)
+    paint_piece(piece, brush, lambda _code, _brush: None)
+    for i in () if brush.tiny else range(level):
+        brush.disc((0.12 + 0.16 * i, 0.9), 0.07, INK)
+        brush.disc((0.12 + 0.16 * i, 0.9), 0.045, WHITE)
+    return kept(image.reduce(SCALE))
 
 
 def kept(image: Image.Image) -> NDArray[np.uint8]:

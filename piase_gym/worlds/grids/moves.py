@@ -1,4 +1,4 @@
-"""How agents on a grid are told to walk, in either frame of reference, and synonyms of it.
+"""How agents on a grid are told to walk, in either frame of reference, and what is in their way.
 
 In the frame ``grid`` a move names a direction of the compass; in the frame ``agent`` an agent steps
 ahead and turns on the spot. Both have four commands, in places 0 to 3 of the table of commands. In
@@ -136,3 +136,12 @@ def move_in_frame(action: int, frame: FrameName, heading: int) -> int:
     if frame == "grid" or action >= len(_HEADINGS_OF):
         return action
     return _QUARTERS[(_HEADINGS_OF[action] - heading) % 4]
+
+
+def in_the_way(name: str) -> str:
+    """Say that the cell ahead could not be entered, given its name."""
+    if name in ("outside", ""):
+        return "The edge of the grid is in the way."
+    if name == "floor":
+        return "Another agent was in the way, and has moved on."
+    return f"{name.split(' facing ')[0] if ' facing ' in name else f'The {name}'} is in the way."

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import functools
 from collections.abc import Mapping
 from dataclasses import dataclass, field
 from typing import Final
@@ -24,11 +23,6 @@ class Nouns:
 
     mass: Mapping[str, str]
     plurals: Mapping[str, str] = field(default_factory=dict)
-
-    @functools.cached_property
-    def from_mass(self) -> Mapping[str, str]:
-        """The names of nouns without an article."""
-        return {noun: name for name, noun in self.mass.items()}
 
     def noun(self, name: str, plural: bool = False) -> str:
         """Return the noun for a cell, with its article, or its plural."""

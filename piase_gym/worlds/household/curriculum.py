@@ -2,19 +2,17 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
-from dataclasses import replace
+import functools
 from typing import Any, Final
 
 from piase_gym.core.difficulty import DifficultyParameter, number_parameter
-from piase_gym.worlds.household.levels.words import DIFFICULTIES, MOST_OBJECTS, MOST_RECEPTACLES
+from piase_gym.worlds.household.config import HouseholdConfig
+from piase_gym.worlds.household.levels.words import DIFFICULTIES
 
 
-def _generated(field: str, description: str, low: float, high: float) -> DifficultyParameter:
-    """Return a parameter that only generated homes have."""
-    found = number_parameter(field, description, low, high, whole=True)
-    read: Callable[[Any], Any] = found.read
-    return replace(found, read=lambda config: read(config) if config.game is None else None)
+def _is_generated(config: Any) -> bool:
+    """Tell whether homes are generated."""
+    return config.game is None
 
 
 def _level(config: Any) -> float | None:
@@ -29,6 +27,7 @@ def _set_level(config: Any, value: Any) -> dict[str, Any]:
     return {"receptacles": receptacles, "objects": objects, "tasks": tasks}
 
 
+_number: Final = functools.partial(number_parameter, HouseholdConfig)
 DIFFICULTY_PARAMETERS: Final = (
     DifficultyParameter(
         "difficulty",
@@ -39,10 +38,10 @@ DIFFICULTY_PARAMETERS: Final = (
         _set_level,
         whole=True,
     ),
-    _generated("receptacles", "receptacles of a home", 3, MOST_RECEPTACLES),
-    _generated("objects", "objects of a home", 2, MOST_OBJECTS),
-    number_parameter("message_loss", "share of messages that get lost", 0.0, 1.0),
-    number_parameter("message_delay", "steps until a message is heard", 0, 1000, whole=True),
-    number_parameter("max_steps", "steps until truncation", 1, 2**31 - 1, harder=-1, whole=True),
+    _number("receptacles", "receptacles of a home", where=_is_generated),
+    _number("objects", "objects of a home", where=_is_generated),
+    _number("message_loss", "share of messages that get lost"),
+    _number("message_delay"),
+    _number("max_steps", harder=-1),
 )
 """What `adjust_difficulty` can turn."""

@@ -53,7 +53,6 @@ VERBS: Final = (
 UP: Final = VERBS.index("move_up")
 LOOK_LEFT: Final = VERBS.index("look_left")
 LOOK_UP: Final = VERBS.index("look_up")
-TILT_LEFT: Final = VERBS.index("tilt_left")
 STAYING: Final = VERBS.index("stay")
 ACTIONS: Final = len(VERBS)
 

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import functools
 from typing import Any, Final
 
 from piase_gym.core.difficulty import (
@@ -10,8 +11,8 @@ from piase_gym.core.difficulty import (
     count_element,
     number_parameter,
 )
-from piase_gym.worlds.object_search.codes import MAX_LINE, MAX_OBJECTS, MAX_SIDE
-from piase_gym.worlds.object_search.config import MAX_DELAY, MOST_DELAY
+from piase_gym.worlds.object_search.codes import MAX_LINE, MAX_SIDE
+from piase_gym.worlds.object_search.config import MOST_DELAY, ObjectSearchConfig
 
 
 def _in_house(config: Any) -> bool:
@@ -30,6 +31,7 @@ def _size(config: Any) -> float | None:
     return float(max(config.width, config.height)) if config.in_house else float(config.width)
 
 
+_number: Final = functools.partial(number_parameter, ObjectSearchConfig)
 DIFFICULTY_PARAMETERS: Final = (
     DifficultyParameter(
         "size",
@@ -40,35 +42,23 @@ DIFFICULTY_PARAMETERS: Final = (
         _resize,
         whole=True,
     ),
-    number_parameter(
-        "objects",
-        "how many objects there are to find",
-        1,
-        MAX_OBJECTS,
-        whole=True,
-        where=lambda config: config.line is None,
+    _number(
+        "objects", "how many objects there are to find", where=lambda config: config.line is None
     ),
-    number_parameter(
-        "furniture", "share of a house that furniture takes up", 0.0, 0.5, where=_in_house
-    ),
-    number_parameter(
-        "room", "longest side of a room", 3, MAX_SIDE, harder=-1, whole=True, where=_in_house
-    ),
-    number_parameter(
-        "sight", "how many columns far agents see", 1, 6, harder=-1, whole=True, where=_in_house
-    ),
-    number_parameter(
+    _number("furniture", "share of a house that furniture takes up", where=_in_house),
+    _number("room", harder=-1, where=_in_house),
+    _number("sight", harder=-1, where=_in_house),
+    _number(
         "recall",
         "steps between cue and choice",
-        0,
-        MOST_DELAY,
-        whole=True,
+        low=0,
+        high=MOST_DELAY,
         where=lambda config: config.delay is not None,
     ),
-    number_parameter("message_delay", "steps until a report is heard", 0, MAX_DELAY, whole=True),
-    number_parameter("message_loss", "share of reports that get lost", 0.0, 1.0),
-    number_parameter("wandering", "objects that move about", 0, MAX_OBJECTS, whole=True),
-    number_parameter("max_steps", "steps until truncation", 1, 65_535, harder=-1, whole=True),
+    _number("message_delay"),
+    _number("message_loss", "share of reports that get lost"),
+    _number("wandering"),
+    _number("max_steps", harder=-1),
 )
 """What `adjust_difficulty` can turn."""
 assert MAX_LINE >= MAX_SIDE

@@ -7,7 +7,7 @@ from typing import Any, Final
 import numpy as np
 from numpy.typing import NDArray
 
-from piase_gym.core.script.observables import Observable, named
+from piase_gym.core.script.observables import Observable, named, of_agents, of_episode
 from piase_gym.worlds.object_search.codes import HEIGHT, LEVELS
 
 
@@ -37,7 +37,7 @@ def spawn(
         states["shelf"][envs, x] |= bit
         states["goal"][envs] |= bit
         return
-    cell = y * int(world.tables["side"][0]) + x
+    cell = y * world.side + x
     free = (HEIGHT[states["cells"][envs, cell]] < LEVELS) & (states["holds"][envs, cell] == 0)
     states["place"][envs[free], number] = cell
     states["goal"][envs[free]] |= bit
@@ -52,7 +52,7 @@ def remove(
         bit, number = _bit(world, name)
         there = (states["goal"][envs] & bit) != 0
         if where is not None and world.config.in_house:
-            cell = where[1] * int(world.tables["side"][0]) + where[0]
+            cell = where[1] * world.side + where[0]
             there &= states["place"][envs, number] == cell
         elif where is not None:
             there &= (states["shelf"][envs, where[0]] & bit) != 0
@@ -67,7 +67,7 @@ def _bit(world: Any, thing: str) -> tuple[np.uint16, int]:
     return np.uint16(1 << number), number
 
 
-def place_problem(config: Any, place: Any) -> str | None:
+def place_problem(config: Any, _thing: str | None, place: Any) -> str | None:
     """Say why nothing can lie somewhere."""
     size = (config.width, config.height) if config.in_house else (config.width,)
     numbers = place if isinstance(place, list | tuple) else ()
@@ -116,13 +116,13 @@ OBSERVABLES: Final = named(
     Observable(
         name="repeats",
         about="columns looked at by one who was not the first",
-        read=lambda _world, states, _of: states["repeats"][:, None],
+        read=of_episode("repeats"),
         shared=True,
     ),
     Observable(
         name="reports",
         about="its reports",
-        read=lambda world, states, _of: states["reports"][:, : len(world.agents)],
+        read=of_agents("reports"),
     ),
 )
 """What conditions can be about."""

@@ -175,6 +175,7 @@ class ObjectSearch(ArrayWorld[ObjectSearchConfig, SearchFacts]):
     name: ClassVar[str] = "ObjectSearch"
     version: ClassVar[int] = 3
     observables: ClassVar[Mapping[str, Observable]] = scripting.OBSERVABLES
+    scripting: ClassVar[Any] = scripting
     tells_limits: ClassVar[bool] = True
     milestones: ClassVar[tuple[str, ...]] = MILESTONES
     measures: ClassVar[tuple[str, ...]] = (
@@ -187,7 +188,7 @@ class ObjectSearch(ArrayWorld[ObjectSearchConfig, SearchFacts]):
     picture_reveals: ClassVar[bool] = True
     outcome_of: ClassVar[Sequence[Outcome]] = OUTCOMES
     entered: ClassVar[int] = ENTER
-    modules: ClassVar[Modules] = Modules(state, views, pictures)
+    modules: ClassVar[Modules] = Modules(state, views, pictures, form_of)
     result_of: ClassVar[Sequence[Result]] = RESULTS
     kernels: ClassVar[Kernels] = KERNELS
     capabilities: ClassVar[Capabilities] = Capabilities(batched=True, late_join=True)
@@ -224,21 +225,6 @@ class ObjectSearch(ArrayWorld[ObjectSearchConfig, SearchFacts]):
         return config.object_names
 
     @classmethod
-    def place_problem(cls, config: ObjectSearchConfig, thing: str | None, place: Any) -> str | None:
-        """Say why nothing can lie somewhere."""
-        return scripting.place_problem(config, place)
-
-    def spawn(self, states: NDArray[Any], envs: NDArray[np.int64], thing: str, place: Any) -> None:
-        """Let an object lie somewhere."""
-        scripting.spawn(self, states, envs, thing, place)
-
-    def remove(
-        self, states: NDArray[Any], envs: NDArray[np.int64], thing: str | None, place: Any
-    ) -> None:
-        """Take objects away."""
-        scripting.remove(self, states, envs, thing, place)
-
-    @classmethod
     def _kind_by_backend(cls, config: ObjectSearchConfig) -> type[ObjectSearch]:
         """Return the class of a config's backend, whose agents do not speak."""
         if not config.in_pictures:
@@ -258,7 +244,6 @@ class ObjectSearch(ArrayWorld[ObjectSearchConfig, SearchFacts]):
         # Records whose reports take time have a field more than others.
         self.canonical = state.canonical(config.fixed_sizes())  # type: ignore[misc]
         super().__init__(config)
-        self.form = form_of(self.config)
         self.text_length = text.longest_text(self.form)
         self.awaiting_agents = bool(config.latecomers)
         self.reset(0)
@@ -332,8 +317,6 @@ class ObjectSearch(ArrayWorld[ObjectSearchConfig, SearchFacts]):
     def take_config(self, config: ObjectSearchConfig) -> None:
         """Take another config."""
         super().take_config(config)
-        self.tables[...] = state.new_table(self.config, self.envelope)
-        self.form = form_of(self.config)
         self.awaiting_agents = bool(self.config.latecomers)
 
     # -- knowledge ------------------------------------------------------------------------
@@ -477,14 +460,6 @@ class ObjectSearch(ArrayWorld[ObjectSearchConfig, SearchFacts]):
     def _scene(self) -> pictures.Scene:
         """Describe the state for the painters."""
         return pictures.scene(self.states[0], self.side, self.config, self.agents)
-
-    def ansi(self) -> str:
-        """Draw the place with letters."""
-        return pictures.ansi(self._scene())
-
-    def rgb(self) -> NDArray[np.uint8]:
-        """Draw the place as a picture."""
-        return pictures.rgb(self._scene())
 
 
 def _swapped(word: int, one: int, two: int) -> int:

@@ -119,7 +119,6 @@ def read_answer(given: Any) -> Answer:
 
 
 _PERCEPTION = "raw_observations visible_text sensor_data messages visible_entities".split()
-_APART = ("timestamp", "visible_text", "messages", "raw_observations", "sensor_data")
 
 
 def read_perception(given: Any, agent: str) -> Shown:

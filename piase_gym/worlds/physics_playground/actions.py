@@ -6,7 +6,7 @@ import functools
 import math
 import re
 from dataclasses import replace
-from typing import Final, Literal, NamedTuple
+from typing import Final, NamedTuple
 
 from piase_gym.core.commands import Command, Param, Verb
 from piase_gym.worlds.channel.config import ChannelEnvelope
@@ -138,7 +138,6 @@ NOOP, GRIP, RELEASE = PRIMITIVES[0], PRIMITIVES[GRIPS], PRIMITIVES[RELEASES]
 
 _DRIVES = {"forward": (WALK, 0.0), "back": (-WALK, 0.0), "push": (1.0, 0.0)}
 _SPINS = {"left": 1.0, "right": -1.0}
-Hand = Literal["", "grip", "release"]
 
 
 class Drive(NamedTuple):

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import functools
 from collections.abc import Mapping
 from typing import Any, Final
 
@@ -14,6 +15,7 @@ from piase_gym.core.difficulty import (
     number_parameter,
     per_agent_list,
 )
+from piase_gym.worlds.physics_playground.config import PhysicsPlaygroundConfig
 from piase_gym.worlds.physics_playground.levels.items import MAX_SIDE
 
 MOST_SPREAD: Final = 4.0
@@ -52,6 +54,7 @@ def _fixture(field: str) -> Any:
     return add
 
 
+_number: Final = functools.partial(number_parameter, PhysicsPlaygroundConfig)
 DIFFICULTY_PARAMETERS: Final = (
     DifficultyParameter(
         "spread",
@@ -61,15 +64,14 @@ DIFFICULTY_PARAMETERS: Final = (
         _spread,
         _set_spread,
     ),
-    number_parameter(
+    _number(
         "tolerance",
         "how near is there, in task reach",
-        0.05,
-        5.0,
+        low=0.05,
         harder=-1,
         where=lambda config: config.task == "reach",
     ),
-    number_parameter("zone", "radius of the zone", 0.2, 5.0, harder=-1),
+    _number("zone", low=0.2, harder=-1),
     DifficultyParameter(
         "side",
         "the floor, a square with so long sides",
@@ -78,10 +80,10 @@ DIFFICULTY_PARAMETERS: Final = (
         lambda config: float(max(config.size)),
         lambda _config, value: {"size": (value, value)},
     ),
-    number_parameter("friction", "of objects on the floor", 0.0, 2.0),
-    number_parameter("restitution", "how much objects bounce", 0.0, 1.0),
-    number_parameter("gravity", "m/s2", 0.0, 30.0),
-    number_parameter("max_steps", "steps until truncation", 1, 2**31 - 1, harder=-1, whole=True),
+    _number("friction"),
+    _number("restitution"),
+    _number("gravity"),
+    _number("max_steps", harder=-1),
 )
 """What `adjust_difficulty` can turn."""
 

@@ -196,6 +196,7 @@ class PhysicsPlayground(World[PhysicsPlaygroundConfig, PhysicsFacts]):
     per_agent_fields: ClassVar[Mapping[str, PerAgentField]] = PER_AGENT_FIELDS
     capabilities: ClassVar[Capabilities] = Capabilities(continuous=True, messages=True)
     observables: ClassVar[Mapping[str, Observable]] = scripting.OBSERVABLES
+    scripting: ClassVar[Any] = scripting
     milestones: ClassVar[tuple[str, ...]] = words.MILESTONES
     lasting: ClassVar[bool] = True
 
@@ -489,13 +490,6 @@ class PhysicsPlayground(World[PhysicsPlaygroundConfig, PhysicsFacts]):
     def spawnable_in(cls, config: PhysicsPlaygroundConfig) -> tuple[str, ...]:
         """Return the objects of the config; those that are away can appear."""
         return config.thing_names
-
-    @classmethod
-    def place_problem(
-        cls, config: PhysicsPlaygroundConfig, thing: str | None, place: Any
-    ) -> str | None:
-        """Say why an object cannot stand at a place."""
-        return scripting.place_problem(config, thing, place)
 
     def spawn(self, states: Any, envs: NDArray[np.int64], thing: str, place: Any) -> None:
         """Let an object that is away stand somewhere, if there is room for it."""

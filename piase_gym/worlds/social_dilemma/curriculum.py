@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import functools
 from collections.abc import Callable
 from typing import Any, Final
 
@@ -14,7 +15,8 @@ from piase_gym.core.difficulty import (
     count_element,
     number_parameter,
 )
-from piase_gym.worlds.social_dilemma.constants import MAX_MEMORY, MAX_ROUNDS
+from piase_gym.worlds.social_dilemma.config import SocialDilemmaConfig
+from piase_gym.worlds.social_dilemma.constants import MAX_ROUNDS
 from piase_gym.worlds.social_dilemma.games import BIMATRICES, COOPERATE, DEFECT, MATRIX_GAMES
 
 MOST_TEMPTATION: Final = 10.0
@@ -58,6 +60,7 @@ _PUBLIC_GOODS: Final = _in("public_goods")
 _MATRIX: Final = _in(*MATRIX_GAMES)
 
 
+_number: Final = functools.partial(number_parameter, SocialDilemmaConfig)
 DIFFICULTY_PARAMETERS: Final = (
     DifficultyParameter(
         "temptation",
@@ -76,14 +79,12 @@ DIFFICULTY_PARAMETERS: Final = (
         _grow,
         harder=-1,
     ),
-    number_parameter(
-        "waste_chance", "chance a step that waste comes, in a cleanup", 0.0, 1.0, where=_CLEANUP
+    _number("waste_chance", "chance a step that waste comes, in a cleanup", where=_CLEANUP),
+    _number("noise", "chance that a choice turns into the other", where=_MATRIX),
+    _number(
+        "multiplier", "what a contribution grows to", high=10.0, harder=-1, where=_PUBLIC_GOODS
     ),
-    number_parameter("noise", "chance that a choice turns into the other", 0.0, 0.5, where=_MATRIX),
-    number_parameter(
-        "multiplier", "what a contribution grows to", 0.0, 10.0, harder=-1, where=_PUBLIC_GOODS
-    ),
-    number_parameter("cost", "what volunteering costs", 0.0, 10.0, where=_in("volunteers_dilemma")),
+    _number("cost", low=0.0, high=10.0, where=_in("volunteers_dilemma")),
     DifficultyParameter(
         "continuation",
         "chance of another round, under a geometric horizon",
@@ -103,17 +104,11 @@ DIFFICULTY_PARAMETERS: Final = (
         harder=-1,
         whole=True,
     ),
-    number_parameter(
-        "memory", "rounds to look back on", 1, MAX_MEMORY, harder=-1, whole=True, where=_MATRIX
-    ),
-    number_parameter("patches", "of apples", 1, 64, harder=-1, whole=True, where=_in("harvest")),
-    number_parameter(
-        "apple_chance", "chance that an apple grows", 0.0, 1.0, harder=-1, where=_CLEANUP
-    ),
-    number_parameter(
-        "start_waste", "share of the water that is waste at first", 0.0, 1.0, where=_CLEANUP
-    ),
-    number_parameter("max_steps", "steps until truncation", 1, 2**31 - 1, harder=-1, whole=True),
+    _number("memory", "rounds to look back on", harder=-1, where=_MATRIX),
+    _number("patches", "of apples", harder=-1, where=_in("harvest")),
+    _number("apple_chance", "chance that an apple grows", harder=-1, where=_CLEANUP),
+    _number("start_waste", "share of the water that is waste at first", where=_CLEANUP),
+    _number("max_steps", harder=-1),
 )
 """What `adjust_difficulty` can turn."""
 

@@ -7,19 +7,14 @@ from typing import Any, Final
 import numpy as np
 from numpy.typing import NDArray
 
-from piase_gym.core.script.observables import Observable, named
-from piase_gym.worlds.grids.codes import FLOOR, HEADINGS
-from piase_gym.worlds.grids.places import no_cell
+from piase_gym.core.script.observables import Observable, named, of_agents, of_episode
+from piase_gym.worlds.grids.codes import FLOOR
+from piase_gym.worlds.grids.places import HEADING, SAID, cell_observables, grid_of, no_cell
 from piase_gym.worlds.social_dilemma.commons.codes import APPLE, WASTE, WATER
 from piase_gym.worlds.social_dilemma.games import UNIT
 
 CELLS: Final = {"floor": FLOOR, "apple": APPLE, "waste": WASTE, "water": WATER}
 SPAWNABLE: Final = ("apple", "waste")
-
-
-def _field(name: str) -> Any:
-    """Return what reads a field of every agent."""
-    return lambda world, states, _of: states[name][:, : len(world.agents)]
 
 
 def _rate(world: Any, states: NDArray[Any], _of: Any) -> NDArray[Any]:
@@ -38,7 +33,7 @@ MATRIX: Final = named(
     Observable(
         name="round",
         about="rounds that are over",
-        read=lambda _world, states, _of: states["played"][:, None],
+        read=of_episode("played"),
         shared=True,
     ),
     Observable(
@@ -46,7 +41,7 @@ MATRIX: Final = named(
         about="the sum of payoffs",
         read=lambda world, states, _of: states["score"][:, : len(world.agents)] / UNIT,
     ),
-    Observable(name="cooperations", about="rounds of cooperation", read=_field("cooperated")),
+    Observable(name="cooperations", about="rounds of cooperation", read=of_agents("cooperated")),
     Observable(name="cooperation_rate", about="the share of these rounds", read=_rate),
     Observable(
         name="choice",
@@ -55,7 +50,7 @@ MATRIX: Final = named(
         kind="word",
         codes={"none": 0, "cooperate": 1, "defect": 2},
     ),
-    Observable(name="said", about="the symbol it said in this step, or 0", read=_field("said")),
+    SAID,
 )
 """What conditions can be about in a matrix game; payoffs are the common fact `reward`."""
 
@@ -68,58 +63,28 @@ def _positions(world: Any, states: NDArray[Any], _of: Any) -> NDArray[Any]:
     return found
 
 
-def _cell(world: Any, states: NDArray[Any], of: Any) -> NDArray[Any]:
-    x, y = (int(part) for part in of)
-    return np.asarray(states["cells"][:, y * world.side + x][:, None])
-
-
-def _grid(config: Any) -> Any:
-    return (0, 0), (config.width - 1, config.height - 1)
-
-
 COMMONS: Final = named(
     Observable(
-        name="position", about="column and row", read=_positions, kind="place", bounds=_grid
+        name="position", about="column and row", read=_positions, kind="place", bounds=grid_of
     ),
-    Observable(
-        name="heading",
-        about="where it looks",
-        read=_field("heading"),
-        kind="word",
-        codes={word: code for code, word in enumerate(HEADINGS)},
-    ),
-    Observable(name="eaten", about="apples eaten", read=_field("eaten")),
-    Observable(name="cleaned", about="cells of waste cleaned", read=_field("cleaned")),
-    Observable(name="zaps", about="zaps fired", read=_field("zaps")),
-    Observable(name="zapped", about="how often it was hit", read=_field("zapped")),
-    Observable(name="out", about="steps of time-out that are left", read=_field("out")),
-    Observable(name="said", about="the symbol it said in this step, or 0", read=_field("said")),
-    Observable(
-        name="count",
-        about="how many cells are of a kind",
-        read=lambda _world, states, of: (states["cells"] == CELLS[of]).sum(1)[:, None],
-        of="word",
-        shared=True,
-        subjects=lambda _config: tuple(CELLS),
-    ),
-    Observable(
-        name="cell",
-        about="what is on a cell",
-        read=_cell,
-        kind="word",
-        of="place",
-        shared=True,
-        codes=CELLS,
-        bounds=_grid,
-    ),
+    HEADING,
+    Observable(name="eaten", about="apples eaten", read=of_agents("eaten")),
+    Observable(name="cleaned", about="cells of waste cleaned", read=of_agents("cleaned")),
+    Observable(name="zaps", about="zaps fired", read=of_agents("zaps")),
+    Observable(name="zapped", about="how often it was hit", read=of_agents("zapped")),
+    Observable(name="out", about="steps of time-out that are left", read=of_agents("out")),
+    SAID,
+    *cell_observables(CELLS, "what is on a cell")[::-1],
 )
 """What conditions can be about in a commons."""
 
 
-def spawn(side: int, states: NDArray[Any], envs: NDArray[np.int64], thing: str, place: Any) -> None:
+def spawn(
+    world: Any, states: NDArray[Any], envs: NDArray[np.int64], thing: str, place: Any
+) -> None:
     """Let an apple hang where one can grow, or waste float where there is water."""
     x, y = (int(part) for part in place)
-    cells = states["cells"]
+    side, cells = world.side, states["cells"]
     grows = (states["spots"][envs, y] >> np.uint64(x)) & np.uint64(1) != 0
     room = (cells[envs, y * side + x] == FLOOR) & grows
     if thing == "waste":
@@ -129,7 +94,7 @@ def spawn(side: int, states: NDArray[Any], envs: NDArray[np.int64], thing: str, 
 
 
 def remove(
-    side: int, states: NDArray[Any], envs: NDArray[np.int64], thing: str | None, place: Any
+    world: Any, states: NDArray[Any], envs: NDArray[np.int64], thing: str | None, place: Any
 ) -> None:
     """Take apples and waste away: at a place, or everywhere."""
     cells = states["cells"][envs]
@@ -138,7 +103,7 @@ def remove(
             gone = cells == CELLS[name]
             if place is not None:
                 x, y = (int(part) for part in place)
-                gone &= np.arange(cells.shape[1]) == y * side + x
+                gone &= np.arange(cells.shape[1]) == y * world.side + x
             cells[gone] = left
     states["cells"][envs] = cells
 

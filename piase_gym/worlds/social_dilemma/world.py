@@ -4,11 +4,9 @@ from __future__ import annotations
 
 import functools
 import inspect
-from abc import abstractmethod
 from collections.abc import Callable, Mapping, Sequence
 from typing import Any, ClassVar
 
-import numpy as np
 from gymnasium.spaces import Box
 from numpy.typing import NDArray
 
@@ -226,21 +224,13 @@ class SocialDilemma(ArrayWorld[SocialDilemmaConfig, F]):
             GenerationError: If it cannot.
         """
         super().__init__(config)
-        self.form = self.modules.views.form_of(self.config)
         self.text_length = self.prose.longest_text(self.form)
         self.reset(0)
-
-    def take_config(self, config: SocialDilemmaConfig) -> None:
-        """Take another config."""
-        super().take_config(config)
-        self.tables[...] = self.modules.memory.new_table(self.config, self.envelope)
-        self.form = self.modules.views.form_of(self.config)
-        self._command_table = self._new_command_table()
 
     def change_settings(self, fields: Mapping[str, Any]) -> None:
         """Take up changed fields, which vectors tell."""
         super().change_settings(fields)
-        self.form = self.modules.views.form_of(self.config)
+        self.form = self.modules.form_of(self.config)
 
     @property
     def vector_space(self) -> Box:
@@ -251,20 +241,6 @@ class SocialDilemma(ArrayWorld[SocialDilemmaConfig, F]):
     def text_writer(self) -> Callable[[Any, int], str]:
         """Return a writer of texts from what was kept."""
         return functools.partial(self.prose.write_kept, self.form)
-
-    def ansi(self) -> str:
-        """Draw what is played with letters."""
-        drawn: str = self.modules.pictures.ansi(self._scene())
-        return drawn
-
-    def rgb(self) -> NDArray[np.uint8]:
-        """Draw what is played as a picture."""
-        pixels: NDArray[np.uint8] = self.modules.pictures.rgb(self._scene())
-        return pixels
-
-    @abstractmethod
-    def _scene(self) -> Any:
-        """Describe the state for the painters."""
 
     @property
     def _message(self) -> tuple[Param, ...]:

@@ -2,20 +2,17 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
-from dataclasses import replace
+import functools
 from typing import Any, Final
 
 from piase_gym.core.difficulty import DifficultyParameter, number_parameter
-from piase_gym.worlds.sql_query.levels.domains import MOST_COLUMNS, MOST_TABLES
+from piase_gym.worlds.sql_query.config import SqlQueryConfig
 from piase_gym.worlds.sql_query.levels.questions import LEVELS
 
 
-def _generated(field: str, description: str, low: float, high: float) -> DifficultyParameter:
-    """Return a parameter that only generated questions have."""
-    found = number_parameter(field, description, low, high, whole=True)
-    read: Callable[[Any], Any] = found.read
-    return replace(found, read=lambda config: read(config) if config.dataset is None else None)
+def _is_generated(config: Any) -> bool:
+    """Tell whether questions are generated."""
+    return config.dataset is None
 
 
 def _level(config: Any) -> float | None:
@@ -32,6 +29,7 @@ def _set_level(config: Any, value: Any) -> dict[str, Any]:
     return dict(LEVELS[int(value)])
 
 
+_number: Final = functools.partial(number_parameter, SqlQueryConfig)
 DIFFICULTY_PARAMETERS: Final = (
     DifficultyParameter(
         "difficulty",
@@ -42,11 +40,11 @@ DIFFICULTY_PARAMETERS: Final = (
         _set_level,
         whole=True,
     ),
-    _generated("tables", "tables of a database", 1, MOST_TABLES),
-    _generated("columns", "most columns of a table", 4, MOST_COLUMNS),
-    _generated("rows", "rows of the largest table", 8, 200),
-    number_parameter("message_loss", "share of messages that get lost", 0.0, 1.0),
-    number_parameter("message_delay", "steps until a message is heard", 0, 1000, whole=True),
-    number_parameter("max_steps", "turns until truncation", 1, 2**31 - 1, harder=-1, whole=True),
+    _number("tables", "tables of a database", where=_is_generated),
+    _number("columns", "most columns of a table", where=_is_generated),
+    _number("rows", "rows of the largest table", where=_is_generated),
+    _number("message_loss", "share of messages that get lost"),
+    _number("message_delay"),
+    _number("max_steps", harder=-1),
 )
 """What `adjust_difficulty` can turn."""

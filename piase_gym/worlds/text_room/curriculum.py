@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import functools
 from collections.abc import Mapping
 from typing import Any, Final
 
@@ -13,7 +14,7 @@ from piase_gym.core.difficulty import (
     number_parameter,
 )
 from piase_gym.errors import ConfigError
-from piase_gym.worlds.text_room.levels import words
+from piase_gym.worlds.text_room.config import TextRoomConfig
 from piase_gym.worlds.text_room.levels.recall import MOST_DELAY
 
 _THING: Final = ("description", "can_be_taken", "read_text", "contains")
@@ -61,26 +62,21 @@ def _object(config: Any, said: Mapping[str, Any]) -> Fields:
     return {"story": story}
 
 
+_number: Final = functools.partial(number_parameter, TextRoomConfig)
 DIFFICULTY_PARAMETERS: Final = (
-    *(
-        number_parameter(field, description, low, high, whole=True, where=_is_generated)
-        for field, description, low, high in (
-            ("depth", "obstacles on the way of a quest", 0, words.MOST_DEPTH),
-            ("rooms", "rooms of a quest", 1, words.MOST_ROOMS),
-            ("distractors", "objects that nobody needs", 0, words.MOST_DISTRACTORS),
-        )
-    ),
-    number_parameter(
+    _number("depth", "obstacles on the way of a quest", where=_is_generated),
+    _number("rooms", "rooms of a quest", where=_is_generated),
+    _number("distractors", where=_is_generated),
+    _number(
         "recall",
         "steps between cue and choice of a delayed recall",
-        0,
-        MOST_DELAY,
-        whole=True,
+        low=0,
+        high=MOST_DELAY,
         where=lambda config: isinstance(config.recall, int),
     ),
-    number_parameter("message_loss", "share of messages that get lost", 0.0, 1.0),
-    number_parameter("message_delay", "steps until a message is heard", 0, 1000, whole=True),
-    number_parameter("max_steps", "steps until truncation", 1, 2**31 - 1, harder=-1, whole=True),
+    _number("message_loss", "share of messages that get lost"),
+    _number("message_delay"),
+    _number("max_steps", harder=-1),
 )
 """What `adjust_difficulty` can turn."""
 

@@ -2,10 +2,11 @@
 
 from __future__ import annotations
 
+import functools
 from typing import Any, Final
 
 from piase_gym.core.difficulty import DifficultyParameter, number_parameter
-from piase_gym.worlds.word_craft.config import MOST_MIXES
+from piase_gym.worlds.word_craft.config import MOST_MIXES, WordCraftConfig
 from piase_gym.worlds.word_craft.levels.tasks import MOST_DEPTH
 
 
@@ -15,6 +16,7 @@ def _set_depth(config: Any, value: Any) -> dict[str, Any]:
     return {"depth": value, "least_depth": None if least is None else min(least, value)}
 
 
+_number: Final = functools.partial(number_parameter, WordCraftConfig)
 DIFFICULTY_PARAMETERS: Final = (
     DifficultyParameter(
         "depth",
@@ -25,7 +27,7 @@ DIFFICULTY_PARAMETERS: Final = (
         _set_depth,
         whole=True,
     ),
-    number_parameter("distractors", "things on the table that are no use", 0, 100, whole=True),
+    _number("distractors"),
     DifficultyParameter(
         "mixes",
         "pairs that an agent may combine",
@@ -36,6 +38,6 @@ DIFFICULTY_PARAMETERS: Final = (
         harder=-1,
         whole=True,
     ),
-    number_parameter("max_steps", "steps until truncation", 1, 2**31 - 1, harder=-1, whole=True),
+    _number("max_steps", "steps until truncation", harder=-1),
 )
 """What `adjust_difficulty` can turn."""

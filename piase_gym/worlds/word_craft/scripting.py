@@ -7,7 +7,7 @@ from typing import Any, Final
 import numpy as np
 from numpy.typing import NDArray
 
-from piase_gym.core.script.observables import Observable, named
+from piase_gym.core.script.observables import Observable, named, of_agents, of_episode
 
 
 def _things(world: Any, states: NDArray[Any]) -> NDArray[Any]:
@@ -24,10 +24,6 @@ def _has(world: Any, states: NDArray[Any], of: str) -> NDArray[Any]:
     return np.asarray((_things(world, states) == number).any(-1))
 
 
-def _of_agents(name: str) -> Any:
-    return lambda world, states, _of: states[name][:, : len(world.agents)]
-
-
 OBSERVABLES: Final = named(
     Observable(
         name="has",
@@ -41,11 +37,11 @@ OBSERVABLES: Final = named(
         about="how many things lie on its table",
         read=lambda world, states, _of: (_things(world, states) > 0).sum(-1),
     ),
-    Observable(name="mixes", about="how often it has mixed", read=_of_agents("used")),
+    Observable(name="mixes", about="how often it has mixed", read=of_agents("used")),
     Observable(
         name="depth",
         about="how many mixes the task takes",
-        read=lambda _world, states, _of: states["depth"][:, None],
+        read=of_episode("depth"),
         shared=True,
     ),
 )

@@ -18,7 +18,7 @@ from piase_gym.core.objects import Objects
 from piase_gym.core.script.observables import Observable
 from piase_gym.core.surroundings import Surroundings, Thing
 from piase_gym.core.world import Act, Manual, StepResult
-from piase_gym.worlds.array_world import ArrayWorld, Batch
+from piase_gym.worlds.array_world import ArrayWorld, Batch, Modules
 from piase_gym.worlds.batch_arrays import bytes_of, place_of, stacked
 from piase_gym.worlds.word_craft import actions, facts, scripting, state
 from piase_gym.worlds.word_craft.config import WordCraftConfig, WordCraftEnvelope
@@ -172,6 +172,7 @@ class WordCraft(ArrayWorld[WordCraftConfig, WordCraftFacts]):
     result_of: ClassVar[Sequence[Result]] = (Result.ENDED, Result.WON, Result.LOST)
     vector_type: ClassVar[type[Any]] = np.float32
     kernels: ClassVar[Kernels] = KERNELS
+    modules: ClassVar[Modules] = Modules(state, facts, pictures, facts.form_of)
 
     envelope: WordCraftEnvelope
     form: facts.Form
@@ -184,19 +185,12 @@ class WordCraft(ArrayWorld[WordCraftConfig, WordCraftFacts]):
         """
         self._arrays: dict[int, Arrays] = {}
         super().__init__(config)
-        self.form = facts.form_of(self.config)
         self.text_length = text.longest_text(self.envelope)
         self.reset(0)
 
-    def take_config(self, config: WordCraftConfig) -> None:
-        """Take another config."""
-        super().take_config(config)
-        self.tables[...] = self._table(self.config)
-        self.form = facts.form_of(self.config)
-
     # -- memory ---------------------------------------------------------------------------
 
-    def _table(self, config: WordCraftConfig) -> NDArray[Any]:
+    def new_table(self, config: WordCraftConfig) -> NDArray[Any]:
         """Return the table of a config, whose arrays are kept as long as this world."""
         arrays = state.arrays_of(config.pool_key, state.feature_key(config))
         known = [number for number, kept in self._arrays.items() if kept is arrays]
@@ -225,12 +219,12 @@ class WordCraft(ArrayWorld[WordCraftConfig, WordCraftFacts]):
     def new_single(self, config: WordCraftConfig) -> NDArray[Any]:
         """Return the record of a batch of one."""
         one = state.new_single(self.envelope)
-        one["table"] = self._table(config)
+        one["table"] = self.new_table(config)
         return one
 
     def new_batch(self, count: int, configs: Sequence[WordCraftConfig]) -> Batch:
         """Return `count` environments with the tables of `configs`."""
-        tables = stacked([self._table(config) for config in configs])
+        tables = stacked([self.new_table(config) for config in configs])
         length = state.vector_length(self.envelope)
         shape = (count, len(self.agents), length, self.num_actions)
         return WordBatch(
@@ -243,10 +237,6 @@ class WordCraft(ArrayWorld[WordCraftConfig, WordCraftFacts]):
             self._point(batch.tables)
             batch.pointed = True
         return super()._records(batch)
-
-    def state_problem(self, record: Any, table: Any) -> str:
-        """Check sizes, counts and numbers of things."""
-        return state.find_problem(record, table)
 
     def explain_fault(self, fault: int, config: WordCraftConfig) -> str:
         """Say that no task could be drawn."""
@@ -384,10 +374,6 @@ class WordCraft(ArrayWorld[WordCraftConfig, WordCraftFacts]):
         """Return what the agent may know now."""
         return self.form.facts((self._numbers.tolist(), self.hints[agent]), agent)
 
-    def vector(self, facts: WordCraftFacts) -> NDArray[Any]:
-        """Return the vector of the facts."""
-        return _vector_of(facts, self.form)
-
     @staticmethod
     def to_text(facts: WordCraftFacts, config: WordCraftConfig) -> str:
         """Return the prose of the facts."""
@@ -465,16 +451,7 @@ class WordCraft(ArrayWorld[WordCraftConfig, WordCraftFacts]):
         agents, slots = self.agents[:count], self.envelope.slots
         return pictures.Scene(recipes, made, shown, hands, left, agents, slots)
 
-    def ansi(self) -> str:
-        """Draw the table and the tree of the task as text."""
-        return pictures.ansi(self._scene())
 
-    def rgb(self) -> NDArray[np.uint8]:
-        """Draw the table and the tree of the task."""
-        return pictures.rgb(self._scene())
-
-
-_vector_of = facts.vector_of
 _OWN = read_book()
 WordCraft.__doc__ = (
     (WordCraft.__doc__ or "")

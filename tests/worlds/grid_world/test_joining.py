@@ -26,7 +26,7 @@ from piase_gym.worlds.grid_world.world import GridWorld
 from piase_gym.wrappers import AvtLogger
 from tests.probes import library
 from tests.worlds.grid_world.reference_objects import ReferenceGridRules
-from tests.worlds.grid_world.test_objects import compare, random_act, random_config
+from tests.worlds.grid_world.test_objects import compare, random_act, random_config, step_both
 
 CROWD: dict[str, Any] = {
     "agents": 4,
@@ -70,15 +70,9 @@ def test_kernels_equal_the_reference(number: int) -> None:
         while any(world.alive):
             masks, before = world.masks(), list(world.alive)
             acts = [random_act(rng, mask, config.symbols, 0.5) for mask in masks[: config.agents]]
-            tick, expected = world.step(acts), reference.step(acts)
-            case = f"{episode} {reference.t} {acts}"
-            assert list(tick.rewards) == pytest.approx(expected.rewards, abs=1e-12), case
-            assert list(tick.terminated) == expected.terminated, case
-            assert list(tick.truncated) == expected.truncated, case
-            assert [str(outcome) for outcome in tick.outcomes] == expected.outcomes, case
+            tick = step_both(world, reference, acts, episode)
             joined = {a for a, note in tick.notes.items() if note.get("joined")}
             assert joined == {a for a, now in enumerate(world.alive) if now and not before[a]}
-            compare(world, reference, case)
         SEEN.update(reference.events)
 
 

@@ -9,6 +9,7 @@ import numpy as np
 import pytest
 
 from piase_gym.core.commands import InvalidAction, Outcome
+from piase_gym.core.world import StepResult
 from piase_gym.errors import GenerationError
 from piase_gym.worlds.grid_world.config import GridWorldConfig, Rewards
 from piase_gym.worlds.grid_world.world import GridWorld
@@ -105,6 +106,20 @@ def compare(world: GridWorld, reference: ReferenceGridRules, case: str) -> None:
         np.testing.assert_array_equal(masks[a], reference.mask(a), f"{case} {a}")
 
 
+def step_both(
+    world: GridWorld, reference: ReferenceGridRules, acts: list[int | None], episode: int
+) -> StepResult:
+    """Let both take a step, and compare everything that comes of it."""
+    tick, expected = world.step(acts), reference.step(acts)
+    case = f"{episode} {reference.t} {acts}"
+    assert list(tick.rewards) == pytest.approx(expected.rewards, abs=1e-12), case
+    assert list(tick.terminated) == expected.terminated, case
+    assert list(tick.truncated) == expected.truncated, case
+    assert [str(outcome) for outcome in tick.outcomes] == expected.outcomes, case
+    compare(world, reference, case)
+    return tick
+
+
 @pytest.mark.parametrize("number", range(CASES))
 def test_kernels_equal_the_reference(number: int) -> None:
     rng = random.Random(number)
@@ -124,13 +139,7 @@ def test_kernels_equal_the_reference(number: int) -> None:
         while any(world.alive):
             masks, n = world.masks(), config.agents
             acts = [random_act(rng, masks[a], config.symbols, eager) for a in range(n)]
-            tick, expected = world.step(acts), reference.step(acts)
-            case = f"{episode} {reference.t} {acts}"
-            assert list(tick.rewards) == pytest.approx(expected.rewards, abs=1e-12), case
-            assert list(tick.terminated) == expected.terminated, case
-            assert list(tick.truncated) == expected.truncated, case
-            assert [str(outcome) for outcome in tick.outcomes] == expected.outcomes, case
-            compare(world, reference, case)
+            step_both(world, reference, acts, episode)
         SEEN.update(reference.events)
         for player in reference.agents:
             won = player.fate in ("arrived", "cleared", "escaped")

@@ -12,6 +12,7 @@ from piase_gym import testing
 from piase_gym.core.rng import Stream
 from piase_gym.errors import ConfigError, EnvelopeError, GenerationError
 from piase_gym.worlds.social_dilemma.commons.codes import WASTE
+from tests.worlds.social_dilemma.batches import require_same_play
 from tests.worlds.social_dilemma.reference_commons import MOVES, SlowCommons
 
 QUICK = {"regrowth": (0.01, 0.1, 0.2, 0.4)}
@@ -130,26 +131,8 @@ def check_measures(env: Any, slow: SlowCommons) -> None:
 
 @pytest.mark.parametrize("fields", [CASES[1], CASES[5]])
 def test_a_batch_plays_like_single_environments(fields: dict[str, Any]) -> None:
-    count, dice = 4, Stream(9)
-    batch = piase_gym.batch_env("SocialDilemma", num_envs=count, **fields)
-    envs = [piase_gym.parallel_env("SocialDilemma", view="vector", **fields) for _ in range(count)]
-    batch.reset(seed=3)
-    for number, env in enumerate(envs):
-        env.reset(seed=3 + number)
-    for _ in range(150):
-        acts = np.array([[draw(envs[0], dice) for _ in batch.agents] for _ in range(count)])
-        seen, rewards, *_ = batch.step(acts)
-        for number, env in enumerate(envs):
-            if not env.agents:
-                env.reset()
-            else:
-                observations, paid, *_ = env.step(
-                    dict(zip(env.agents, acts[number].tolist(), strict=True))
-                )
-                assert rewards[number].tolist() == list(paid.values())
-                for agent, vector in enumerate(observations.values()):
-                    np.testing.assert_array_equal(seen[number, agent], vector)
-            assert batch.digest(number) == env.digest()
+    dice = Stream(9)
+    require_same_play(fields, 4, 150, lambda env: draw(env, dice))
 
 
 KIT: list[dict[str, Any]] = [

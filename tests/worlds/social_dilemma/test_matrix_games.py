@@ -15,6 +15,7 @@ from piase_gym import testing
 from piase_gym.core.rng import Stream
 from piase_gym.errors import ActionError, ConfigError, EnvelopeError, SnapshotError
 from piase_gym.worlds.social_dilemma.games import BIMATRICES, MATRIX_GAMES, in_32_bits
+from tests.worlds.social_dilemma.batches import require_same_play
 from tests.worlds.social_dilemma.reference_matrix_games import SlowGame
 
 CASES: list[dict[str, Any]] = [
@@ -99,28 +100,8 @@ def test_kernels_play_like_the_reference(fields: dict[str, Any]) -> None:
 
 @pytest.mark.parametrize("fields", CASES[1:8:2])
 def test_a_batch_plays_like_single_environments(fields: dict[str, Any]) -> None:
-    count, dice = 5, Stream(8)
-    batch = piase_gym.batch_env("SocialDilemma", num_envs=count, **fields)
-    envs = [piase_gym.parallel_env("SocialDilemma", view="vector", **fields) for _ in range(count)]
-    batch.reset(seed=3)
-    for number, env in enumerate(envs):
-        env.reset(seed=3 + number)
-    for _ in range(120):
-        shape = (count, len(batch.agents))
-        acts = np.array([dice.integer(batch.action_space.n) for _ in range(math.prod(shape))])
-        acts = acts.reshape(shape)
-        seen, rewards, *_ = batch.step(acts)
-        for number, env in enumerate(envs):
-            if not env.agents:
-                env.reset()
-            else:
-                observations, paid, *_ = env.step(
-                    dict(zip(env.agents, acts[number].tolist(), strict=True))
-                )
-                assert [rewards[number, i] for i in range(shape[1])] == list(paid.values())
-                for i, vector in enumerate(observations.values()):
-                    np.testing.assert_array_equal(seen[number, i], vector)
-            assert batch.digest(number) == env.digest()
+    dice = Stream(8)
+    require_same_play(fields, 5, 120, lambda env: dice.integer(env.world.num_actions))
 
 
 KIT: list[tuple[dict[str, Any], list[str] | None]] = [

@@ -27,7 +27,6 @@ from tests.worlds.text_room.helpers import (
     story,
 )
 
-TIRING = {"start": 9, "per_step": -1}
 LATE = story(
     agent_setup=[
         {

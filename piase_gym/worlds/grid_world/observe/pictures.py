@@ -12,11 +12,8 @@ from numpy.typing import NDArray
 from piase_gym.worlds.grid_world.cells import NAMES, OPAQUE, SYMBOLS
 from piase_gym.worlds.grid_world.observe.tiles import object_tile, piece_tile
 from piase_gym.worlds.grid_world.rules.events import IN_PLAY
-from piase_gym.worlds.grids.figures import NUMBERED_TILE, Piece, default_tile, picture
+from piase_gym.worlds.grids.figures import ARROWS, NUMBERED_TILE, Piece, default_tile, picture
 from piase_gym.worlds.grids.words import COMPASS
-
-ARROWS: Final = "^>v<"
-"""The sign of an agent, by heading."""
 
 UNKNOWN: Final = "?"
 """The sign of an object that has none."""

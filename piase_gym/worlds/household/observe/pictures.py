@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import functools
 import math
 from collections.abc import Sequence
 from typing import Any
@@ -11,7 +10,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from piase_gym.core.text_encoding import escape
-from piase_gym.worlds.drawing import COLOURS, GRID, INK, PAPER, WHITE, mix
+from piase_gym.worlds.drawing import COLOURS, GRID, INK, PAPER, WHITE, font, mix
 from piase_gym.worlds.household.rules.goals import CLEAN, COOL, HOT, SLICED, TOGGLED
 from piase_gym.worlds.household.state import Game, HomeState
 
@@ -20,13 +19,6 @@ WIDTH, LINE, GAP, LEAST = 190, 18, 12, 4
 MOST_LINES = 9
 CLOSED = "#cc8a1e"
 _MARKS = ((CLEAN, "clean"), (HOT, "hot"), (COOL, "cool"), (SLICED, "sliced"), (TOGGLED, "on"))
-
-
-@functools.cache
-def _font(size: int) -> Any:
-    from PIL import ImageFont
-
-    return ImageFont.load_default(size)
 
 
 def _thing(game: Game, state: HomeState, k: int) -> str:
@@ -78,12 +70,12 @@ def rgb(game: Game, state: HomeState, agents: Sequence[str]) -> NDArray[np.uint8
     height = 44 + rows * (high + GAP) + LINE * len(playing) + GAP
     image = Image.new("RGB", (width, height), PAPER)
     pen = ImageDraw.Draw(image)
-    pen.text((GAP, 12), f"{escape(game.goal_text)[:90]}   step {state.t}", INK, _font(16))
+    pen.text((GAP, 12), f"{escape(game.goal_text)[:90]}   step {state.t}", INK, font(16))
     for r, name in enumerate(game.receptacles):
         left = GAP + r % columns * (WIDTH + GAP)
         top = 44 + r // columns * (high + GAP)
         _draw_box(pen, game, state, r, (left, top, left + WIDTH, top + high), inside)
-        pen.text((left + 8, top + 5), name, INK, _font(14))
+        pen.text((left + 8, top + 5), name, INK, font(14))
         for place, k in enumerate(_who(game, state, agents, r)):
             x = left + WIDTH - 16 - 18 * place
             pen.ellipse((x - 7, top + 6, x + 7, top + 20), COLOURS[k % len(COLOURS)])
@@ -92,7 +84,7 @@ def rgb(game: Game, state: HomeState, agents: Sequence[str]) -> NDArray[np.uint8
         y = foot + LINE * line
         pen.ellipse((GAP, y + 1, GAP + 13, y + 14), COLOURS[k % len(COLOURS)])
         told = f"{agents[k]} carries {_carries(game, state, k)}"
-        pen.text((GAP + 20, y), told, INK, _font(13))
+        pen.text((GAP + 20, y), told, INK, font(13))
     return np.array(image, np.uint8)
 
 
@@ -106,11 +98,11 @@ def _draw_box(
     pen.rounded_rectangle(box, 8, GRID if closed else WHITE, edge, 3 if closed else 1)
     left, top = box[0] + 14, box[1] + LINE + 8
     if lid:
-        after = pen.textlength(game.receptacles[r], _font(14))
-        pen.text((box[0] + 16 + after, box[1] + 7), lid, edge, _font(12))
+        after = pen.textlength(game.receptacles[r], font(14))
+        pen.text((box[0] + 16 + after, box[1] + 7), lid, edge, font(12))
     things = [_thing(game, state, k) for k in state.contents[r]]
     if len(things) > lines:
         things = [*things[: lines - 1], f"and {len(things) - lines + 1} more"]
     for line, told in enumerate(things):
         colour = mix(INK, PAPER, 0.45) if closed else INK
-        pen.text((left, top + LINE * line), told[:26], colour, _font(13))
+        pen.text((left, top + LINE * line), told[:26], colour, font(13))

@@ -23,19 +23,18 @@ from piase_gym.worlds.drawing import (
 )
 from piase_gym.worlds.grids.codes import FLOOR, HEADINGS, WALL
 from piase_gym.worlds.grids.figures import (
+    ARROWS,
     NUMBERED_TILE,
     Piece,
     blank_tile,
     cell_tile,
     default_tile,
     kept,
-    paint_piece,
     picture,
+    piece_tile,
 )
 from piase_gym.worlds.object_search.codes import LOW, PITCHES, ROLLS, TABLE, TALL
 from piase_gym.worlds.object_search.config import ObjectSearchConfig
-
-ARROWS: Final = "^>v<"
 
 
 @dataclass(frozen=True)
@@ -164,7 +163,7 @@ def rgb(scene: Scene, tile: int | None = None) -> NDArray[np.uint8]:
     numbered = size >= NUMBERED_TILE
     pieces = [(o.x, o.y, thing_tile(o.found, o.name[:2], size)) for o in scene.objects]
     pieces += [
-        (a.x, a.y, piece_tile(Piece(a.number, a.heading, 0, numbered), a.z, size))
+        (a.x, a.y, piece_tile(Piece(a.number, a.heading, 0, numbered), size, a.z))
         for a in reversed(scene.agents)
     ]
     return picture(scene.cells, pieces, size, column_tile, scene.inspected)
@@ -222,16 +221,4 @@ def thing_tile(found: bool, letters: str, tile: int) -> NDArray[np.uint8]:
     brush.disc((0.5, 0.5), 0.28, GOLD if found else "#d9dde2")
     if tile >= NUMBERED_TILE:
         brush.text((0.5, 0.5), 0.3, letters, INK)
-    return kept(image.reduce(SCALE))
-
-
-@functools.lru_cache(maxsize=512)
-def piece_tile(piece: Piece, level: int, tile: int) -> NDArray[np.uint8]:
-    """Return the picture of an agent, clear around it, with a dot for each level it is up."""
-    image, brush = blank_tile(tile)
-    paint_piece(piece, brush, lambda _code, _brush: None)
-    if not brush.tiny:
-        for i in range(level):
-            brush.disc((0.12 + 0.16 * i, 0.9), 0.07, INK)
-            brush.disc((0.12 + 0.16 * i, 0.9), 0.045, WHITE)
     return kept(image.reduce(SCALE))

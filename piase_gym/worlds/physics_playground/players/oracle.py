@@ -14,9 +14,10 @@ from piase_gym.worlds.physics_playground.actions import GRIP, NOOP, RELEASE, dri
 from piase_gym.worlds.physics_playground.bullet.client import SLOW_GRIP
 from piase_gym.worlds.physics_playground.levels.bodies import hull
 from piase_gym.worlds.physics_playground.levels.items import CRATE, Point
-from piase_gym.worlds.physics_playground.players.steering import go, heading_to, steer
+from piase_gym.worlds.physics_playground.players.steering import go, steer
 from piase_gym.worlds.physics_playground.rules import tasks
 from piase_gym.worlds.physics_playground.rules.grips import hold_distance
+from piase_gym.worlds.physics_playground.rules.strides import heading_to
 from piase_gym.worlds.physics_playground.world import PhysicsPlayground
 
 

@@ -11,8 +11,8 @@ from typing import NamedTuple
 from piase_gym.core.commands import Command
 from piase_gym.worlds.physics_playground.actions import drive_command
 from piase_gym.worlds.physics_playground.config import AGENT_RADIUS, PhysicsPlaygroundConfig
-from piase_gym.worlds.physics_playground.levels.bodies import Pose
 from piase_gym.worlds.physics_playground.levels.items import Point, Ramp, Wall, gap
+from piase_gym.worlds.physics_playground.rules.strides import heading_to
 from piase_gym.worlds.physics_playground.world import PhysicsPlayground
 
 Fixtures = tuple[Wall | Ramp, ...]
@@ -143,13 +143,6 @@ def obstacles(world: PhysicsPlayground, agent: int, ignore: Sequence[int] = ()) 
             x, y, _ = raw[first + other][0]
             found.append(Disc((x, y), AGENT_RADIUS - 0.03))
     return found
-
-
-def heading_to(pose: Pose, place: Sequence[float]) -> tuple[float, float]:
-    """Return the distance of a place, and its bearing in radians."""
-    dx, dy = place[0] - pose.position[0], place[1] - pose.position[1]
-    ahead, left = dx * pose.ahead[0] + dy * pose.ahead[1], dy * pose.ahead[0] - dx * pose.ahead[1]
-    return math.hypot(dx, dy), math.atan2(left, ahead)
 
 
 def steer(bearing: float, speed: float, hand: float = 0.0) -> Command:

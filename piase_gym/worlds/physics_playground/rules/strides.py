@@ -144,7 +144,7 @@ class Driver:
                 ahead = self._speed(left, most, pose, -1.0 if stride.verb == "back" else 1.0)
                 return Drive(ahead, self._hold(stride))
             case "face" if target is not None:
-                return Drive(turn=self._spin(_towards(pose, target[0])[1]))
+                return Drive(turn=self._spin(heading_to(pose, target[0])[1]))
             case "go to" if target is not None:
                 return self._approach(pose, *target)
         return Drive()
@@ -168,7 +168,7 @@ class Driver:
 
     def _approach(self, pose: Pose, place: Point, reach: float) -> Drive:
         """Return the drive that turns to a place, and goes there once it faces it."""
-        away, bearing = _towards(pose, place)
+        away, bearing = heading_to(pose, place)
         facing = max(0.0, 1.0 - abs(bearing) / 0.3)
         ahead = self._speed(max(0.0, away - reach), WALK, pose)
         return Drive(ahead * facing, self._spin(bearing) if away > reach else 0.0)
@@ -200,7 +200,7 @@ class Driver:
             return abs(_to_turn(stride)), FACING
         if target is None:
             return max(0.0, _to_go(stride, pose)), NEAR
-        away, bearing = _towards(pose, target[0])
+        away, bearing = heading_to(pose, target[0])
         if stride.verb == "face":
             return abs(bearing), FACING
         return max(0.0, away - target[1]), NEAR
@@ -224,8 +224,8 @@ def _to_go(stride: Stride, pose: Pose) -> float:
     return float(stride.parameters["metres"]) - sign * done
 
 
-def _towards(pose: Pose, place: Point) -> tuple[float, float]:
-    """Return the distance of a place, and its bearing to the left."""
+def heading_to(pose: Pose, place: Sequence[float]) -> tuple[float, float]:
+    """Return the distance of a place, and its bearing to the left in radians."""
     dx, dy = place[0] - pose.position[0], place[1] - pose.position[1]
     ahead, left = dx * pose.ahead[0] + dy * pose.ahead[1], dy * pose.ahead[0] - dx * pose.ahead[1]
     return math.hypot(dx, dy), math.atan2(left, ahead)

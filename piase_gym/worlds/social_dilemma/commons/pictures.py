@@ -13,20 +13,19 @@ from numpy.typing import NDArray
 from piase_gym.worlds.drawing import SCALE, Brush
 from piase_gym.worlds.grids.codes import AHEAD, FLOOR, HEADINGS
 from piase_gym.worlds.grids.figures import (
+    ARROWS,
     NUMBERED_TILE,
     Piece,
     blank_tile,
     cell_tile,
     default_tile,
     kept,
-    paint_piece,
     picture,
+    piece_tile,
 )
 from piase_gym.worlds.social_dilemma.commons.codes import APPLE, BARE, TABLE, WASTE, WATER
 from piase_gym.worlds.social_dilemma.commons.rules import ZAP_BEAM
 from piase_gym.worlds.social_dilemma.config import SocialDilemmaConfig
-
-ARROWS: Final = "^>v<"
 
 
 @dataclass(frozen=True)
@@ -207,14 +206,6 @@ PAINTERS: Final[dict[int, Callable[[Brush], None]]] = {
 def object_tile(code: int, tile: int) -> NDArray[np.uint8]:
     """Return the picture of a cell, shape (tile, tile, 3); read-only, because it is kept."""
     return cell_tile(PAINTERS[code], tile)
-
-
-@functools.lru_cache(maxsize=512)
-def piece_tile(piece: Piece, tile: int) -> NDArray[np.uint8]:
-    """Return the picture of an agent, shape (tile, tile, 4), clear around it; read-only."""
-    image, brush = blank_tile(tile)
-    paint_piece(piece, brush, lambda _code, _brush: None)
-    return kept(image.reduce(SCALE))
 
 
 @functools.lru_cache(maxsize=64)

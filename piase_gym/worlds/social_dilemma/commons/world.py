@@ -19,12 +19,12 @@ from piase_gym.worlds.array_world import Modules
 from piase_gym.worlds.grids.hidden_cells import unseen_floor
 from piase_gym.worlds.grids.moves import (
     MOVES,
+    in_the_way,
     plain_line,
     verbs_of,
     walking_line,
     with_new_names,
 )
-from piase_gym.worlds.grids.obstacles import in_the_way
 from piase_gym.worlds.social_dilemma import objects, scripting
 from piase_gym.worlds.social_dilemma.commons import facts, pictures, state, text
 from piase_gym.worlds.social_dilemma.commons.codes import (
@@ -64,10 +64,11 @@ class Commons(SocialDilemma[CommonsFacts]):
     outcome_of: ClassVar[Sequence[Outcome]] = OUTCOMES
     result_of: ClassVar[Sequence[Result]] = RESULTS
     kernels: ClassVar[Kernels] = KERNELS
-    modules: ClassVar[Modules] = Modules(state, facts, pictures)
+    modules: ClassVar[Modules] = Modules(state, facts, pictures, form_of)
     prose: ClassVar[Any] = text
     observables: ClassVar[Mapping[str, Observable]] = scripting.COMMONS
     spawnable: ClassVar[tuple[str, ...]] = scripting.SPAWNABLE
+    scripting: ClassVar[Any] = scripting
 
     # -- what can be said and seen --------------------------------------------------------
 
@@ -124,25 +125,6 @@ class Commons(SocialDilemma[CommonsFacts]):
     def state_space(self) -> Box:
         """Every non-string fact of the world as int32; see `state`."""
         return Box(-1, 2**31 - 1, (self.state().size,), np.int32)
-
-    # -- what scripts do ------------------------------------------------------------------
-
-    def spawn(self, states: NDArray[Any], envs: NDArray[np.int64], thing: str, place: Any) -> None:
-        """Let an apple hang, or waste float."""
-        scripting.spawn(self.side, states, envs, thing, place)
-
-    def remove(
-        self, states: NDArray[Any], envs: NDArray[np.int64], thing: str | None, place: Any
-    ) -> None:
-        """Take apples and waste away."""
-        scripting.remove(self.side, states, envs, thing, place)
-
-    @classmethod
-    def place_problem(
-        cls, config: SocialDilemmaConfig, thing: str | None, place: Any
-    ) -> str | None:
-        """Say why nothing can appear somewhere."""
-        return scripting.place_problem(config, thing, place)
 
     # -- kernels --------------------------------------------------------------------------
 

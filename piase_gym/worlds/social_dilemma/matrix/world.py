@@ -51,7 +51,7 @@ class MatrixGames(SocialDilemma[MatrixFacts]):
     stream_ids: ClassVar[Sequence[StreamId]] = (StreamId.DYNAMICS,)
     vector_type: ClassVar[type[Any]] = np.float32
     kernels: ClassVar[Kernels] = KERNELS
-    modules: ClassVar[Modules] = Modules(state, facts, pictures)
+    modules: ClassVar[Modules] = Modules(state, facts, pictures, facts.form_of)
     prose: ClassVar[Any] = text
     observables: ClassVar[Mapping[str, Observable]] = scripting.MATRIX
 

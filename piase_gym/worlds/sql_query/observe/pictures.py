@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import functools
 import textwrap
 from collections.abc import Sequence
 from typing import Any
@@ -11,7 +10,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from piase_gym.core.text_encoding import escape
-from piase_gym.worlds.drawing import COLOURS, GRID, INK, PAPER, WHITE, mix
+from piase_gym.worlds.drawing import COLOURS, GRID, INK, PAPER, WHITE, font, mix
 from piase_gym.worlds.sql_query.levels.dataset import Table
 from piase_gym.worlds.sql_query.observe.text import answer_of
 from piase_gym.worlds.sql_query.rules.engine import Result
@@ -56,13 +55,6 @@ def ansi(
     return "\n".join(lines)
 
 
-@functools.cache
-def _font(size: int) -> Any:
-    from PIL import ImageFont
-
-    return ImageFont.load_default(size)
-
-
 def rgb(
     setting: Setting, state: SqlState, results: Sequence[Result | None], agents: Sequence[str]
 ) -> NDArray[np.uint8]:
@@ -81,8 +73,8 @@ def rgb(
     image = Image.new("RGB", size, PAPER)
     pen = ImageDraw.Draw(image)
     for k, line in enumerate(asked):
-        pen.text((MARGIN, MARGIN + LINE * k), line, INK, _font(16))
-    pen.text((WIDTH - 80, MARGIN), f"turn {state.t}", INK, _font(14))
+        pen.text((MARGIN, MARGIN + LINE * k), line, INK, font(16))
+    pen.text((WIDTH - 80, MARGIN), f"turn {state.t}", INK, font(14))
     for k, table in enumerate(tables):
         left = MARGIN + k % 4 * (BOX + MARGIN)
         _draw_table(pen, table, left, top + k // 4 * (high + MARGIN), high)
@@ -96,7 +88,7 @@ def rgb(
 def _draw_table(pen: Any, table: Table, left: int, top: int, high: int) -> None:
     """Draw one table: its name, and a line for each column."""
     pen.rounded_rectangle((left, top, left + BOX, top + high), 8, WHITE, mix(INK, PAPER, 0.5))
-    pen.text((left + 10, top + 6), escape(table.name)[:24], INK, _font(15))
+    pen.text((left + 10, top + 6), escape(table.name)[:24], INK, font(15))
     links = {link.column: f" > {link.table}" for link in table.references}
     for k, column in enumerate(table.columns):
         if k == MOST_COLUMNS and len(table.columns) > MOST_COLUMNS + 1:
@@ -104,7 +96,7 @@ def _draw_table(pen: Any, table: Table, left: int, top: int, high: int) -> None:
         else:
             told = f"{column.name}{' (key)' if column.key else ''}{links.get(column.name, '')}"
         place = (left + 16, top + LINE * (k + 1) + 10)
-        pen.text(place, escape(told)[:28], mix(INK, PAPER, 0.25), _font(13))
+        pen.text(place, escape(told)[:28], mix(INK, PAPER, 0.25), font(13))
         if k > MOST_COLUMNS - 1:
             break
 
@@ -119,9 +111,9 @@ def _draw_query(
     box = (MARGIN, top, WIDTH - MARGIN, bottom - 2)
     pen.rounded_rectangle(box, 8, GRID if failed else WHITE, mix(INK, PAPER, 0.5))
     pen.ellipse((MARGIN + 10, top + 8, MARGIN + 22, top + 20), colour)
-    pen.text((MARGIN + 30, top + 6), name, INK, _font(13))
+    pen.text((MARGIN + 30, top + 6), name, INK, font(13))
     for k, line in enumerate(textwrap.wrap(escape(" ".join(sql.split())), 104)[:2]):
-        pen.text((MARGIN + 110, top + 6 + LINE * k), line, INK, _font(13))
+        pen.text((MARGIN + 110, top + 6 + LINE * k), line, INK, font(13))
     for k, line in enumerate(_lines(result)):
         place = (MARGIN + 30, top + LINE * (k + 2) + 6)
-        pen.text(place, escape(line)[:110], mix(INK, PAPER, 0.2), _font(13))
+        pen.text(place, escape(line)[:110], mix(INK, PAPER, 0.2), font(13))

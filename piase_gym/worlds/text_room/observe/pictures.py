@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import functools
 from collections.abc import Iterator, Sequence
 from typing import Any, NamedTuple
 
@@ -10,6 +9,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from piase_gym.core.text_encoding import escape
+from piase_gym.worlds.drawing import font
 from piase_gym.worlds.text_room.observe.visibility import insides
 from piase_gym.worlds.text_room.state import Plot, RoomState
 from piase_gym.worlds.texts.wording import spaced
@@ -69,13 +69,6 @@ class Entry(NamedTuple):
     mark: str
     depth: int = 0
     state: tuple[str, Colour] | None = None
-
-
-@functools.cache
-def _font(size: int) -> Any:
-    from PIL import ImageFont
-
-    return ImageFont.load_default(size)
 
 
 def rgb(plot: Plot, state: RoomState, agents: Sequence[str]) -> NDArray[np.uint8]:
@@ -159,7 +152,7 @@ def _draw_room(pen: Any, box: tuple[int, int, int], name: str, entries: Sequence
     fill = HERE if here else ROOM
     pen.rounded_rectangle((x, y, x + WIDTH, y + height), 12, fill=fill, outline=EDGE, width=3)
     title = _fitting(_show(name).capitalize(), TITLE, WIDTH - 2 * PAD)
-    pen.text((x + PAD, y + PAD - 3), title, fill=INK, font=_font(TITLE))
+    pen.text((x + PAD, y + PAD - 3), title, fill=INK, font=font(TITLE))
     for number, entry in enumerate(entries, 1):
         _draw_entry(pen, x + PAD, y + PAD + LINE * number, entry, x + WIDTH - PAD)
 
@@ -170,11 +163,11 @@ def _draw_entry(pen: Any, x: int, y: int, entry: Entry, right: int) -> None:
     _draw_mark(pen, x, y + LINE // 2 - 2, entry.mark, entry.colour)
     if entry.state is not None:
         word, colour = entry.state
-        right -= round(pen.textlength(word, font=_font(SMALL)))
-        pen.text((right, y + 1), word, fill=colour, font=_font(SMALL))
+        right -= round(pen.textlength(word, font=font(SMALL)))
+        pen.text((right, y + 1), word, fill=colour, font=font(SMALL))
     colour = INK if entry.mark != "ring" else PALE
     text = _fitting(entry.text, TEXT, right - x - 30)
-    pen.text((x + 20, y), text, fill=colour, font=_font(TEXT))
+    pen.text((x + 20, y), text, fill=colour, font=font(TEXT))
 
 
 def _draw_mark(pen: Any, x: int, y: int, mark: str, colour: Colour) -> None:
@@ -193,10 +186,10 @@ def _draw_mark(pen: Any, x: int, y: int, mark: str, colour: Colour) -> None:
 
 def _fitting(text: str, size: int, width: int) -> str:
     """Cut off what does not fit into a width."""
-    font = _font(size)
-    if font.getlength(text) <= width:
+    letters = font(size)
+    if letters.getlength(text) <= width:
         return text
-    while text and font.getlength(text + "...") > width:
+    while text and letters.getlength(text + "...") > width:
         text = text[:-1]
     return text + "..."
 
@@ -218,9 +211,9 @@ def _draw_doors(
             lid = _lid(plot, state, door) if door >= 0 else None
             if lid is not None:
                 pen.rounded_rectangle((x - 15, y - 15, x + 15, y + 15), 5, fill=lid[1])
-                pen.text((x, y), "D", fill=ROOM, font=_font(TEXT), anchor="mm")
+                pen.text((x, y), "D", fill=ROOM, font=font(TEXT), anchor="mm")
             elif direction in ("up", "down", "in", "out"):
-                pen.text((x, y), direction, fill=INK, font=_font(SMALL), anchor="mm")
+                pen.text((x, y), direction, fill=INK, font=font(SMALL), anchor="mm")
 
 
 def _leaving(one: tuple[int, int], two: tuple[int, int], height: int) -> tuple[int, int]:
@@ -238,12 +231,12 @@ def _draw_foot(pen: Any, y: int, step: int, carried: Sequence[Entry]) -> None:
     for number, entry in enumerate(carried):
         _draw_entry(pen, GAP, y + LINE * number, entry, 10_000)
     y += LINE * len(carried)
-    pen.text((GAP, y), f"step {step}", fill=INK, font=_font(SMALL))
+    pen.text((GAP, y), f"step {step}", fill=INK, font=font(SMALL))
     x = GAP + 80
     for word, colour, mark in LEGEND:
         _draw_mark(pen, x, y + 9, mark, colour)
-        pen.text((x + 20, y), word, fill=PALE, font=_font(SMALL))
-        x += 34 + round(pen.textlength(word, font=_font(SMALL)))
+        pen.text((x + 20, y), word, fill=PALE, font=font(SMALL))
+        x += 34 + round(pen.textlength(word, font=font(SMALL)))
 
 
 # -- where rooms are ------------------------------------------------------------------------------

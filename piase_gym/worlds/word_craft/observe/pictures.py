@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import functools
 from collections.abc import Collection, Sequence
 from dataclasses import dataclass
 from typing import Any
@@ -11,7 +10,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from piase_gym.core.text_encoding import escape
-from piase_gym.worlds.drawing import COLOURS, GOLD, GRID, INK, PAPER, WHITE, mix
+from piase_gym.worlds.drawing import COLOURS, GOLD, GRID, INK, PAPER, WHITE, font, mix
 
 CARD, HIGH, GAP = 130, 30, 10
 """Pixels: the width and height of a card, and what is between two."""
@@ -75,13 +74,6 @@ def ansi(scene: Scene) -> str:
     return "\n".join(lines)
 
 
-@functools.cache
-def _font(size: int) -> Any:
-    from PIL import ImageFont
-
-    return ImageFont.load_default(size)
-
-
 def rgb(scene: Scene) -> NDArray[np.uint8]:
     """Draw the tables on the left and the tree on the right: green is there, grey is to be made."""
     from PIL import Image, ImageDraw
@@ -97,11 +89,11 @@ def rgb(scene: Scene) -> NDArray[np.uint8]:
     width = left + 2 * GAP + deep * 28 + CARD + GAP
     image = Image.new("RGB", (width, height), PAPER)
     pen = ImageDraw.Draw(image)
-    pen.text((GAP, 12), f"Make: {escape(scene.goal)[:60]}", INK, _font(18))
+    pen.text((GAP, 12), f"Make: {escape(scene.goal)[:60]}", INK, font(18))
     top = head
     for k, table in enumerate(scene.tables):
         whose = f"On the table of {scene.agents[k]}" if len(scene.tables) > 1 else "On the table"
-        pen.text((GAP, top), whose, mix(INK, PAPER, 0.3), _font(13))
+        pen.text((GAP, top), whose, mix(INK, PAPER, 0.3), font(13))
         for slot, thing in enumerate(table[: ACROSS * MOST_ROWS]):
             if thing:
                 x, y = GAP + slot % ACROSS * (CARD + GAP), top + 22 + slot // ACROSS * step
@@ -115,7 +107,7 @@ def rgb(scene: Scene) -> NDArray[np.uint8]:
     ):
         pen.ellipse((GAP, top + 2, GAP + 13, top + 15), COLOURS[k % len(COLOURS)])
         told = f"{name} holds {escape(hand) if hand else 'nothing'}; mixes left: {mixes}"
-        pen.text((GAP + 20, top), told[:70], INK, _font(13))
+        pen.text((GAP + 20, top), told[:70], INK, font(13))
         top += 22
     _tree(pen, rows, left + 2 * GAP, head)
     return np.array(image, np.uint8)
@@ -143,7 +135,7 @@ def _card(pen: Any, at: tuple[int, int], told: str, fill: str, edge: str, thick:
     """Draw a card with a word."""
     x, y = at
     pen.rounded_rectangle((x, y, x + CARD, y + HIGH), 6, fill, edge, thick)
-    font = _font(13)
-    while pen.textlength(told, font) > CARD - 12 and len(told) > 4:
+    letters = font(13)
+    while pen.textlength(told, letters) > CARD - 12 and len(told) > 4:
         told = f"{told[:-3]}.."
-    pen.text((x + 7, y + 7), told, INK, font)
+    pen.text((x + 7, y + 7), told, INK, letters)
