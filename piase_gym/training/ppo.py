@@ -358,7 +358,7 @@ class Trainer:
             self.recent += terminated[over].tolist()
             if self.shaping is not None:
                 left = 1.0 - self.steps / (settings.shaping_until * settings.total_steps)
-                self.shaping.add(rewards, terminated, max(0.0, left))
+                self.shaping.add(rewards, terminated, truncated, max(0.0, left))
             if settings.training_reward == "prosocial":
                 rewards = np.broadcast_to(rewards.mean(1, keepdims=True), rewards.shape).copy()
             rewards *= settings.reward_scale

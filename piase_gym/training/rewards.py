@@ -13,7 +13,7 @@
     The task's own rewards and, for every step, ``gamma * phi(s') - phi(s)``, where ``phi`` is
     minus a weight for every step that is left to go. That changes no policy's rank (Ng, Harada and
     Russell 1999), not even while the weight falls (Devlin and Kudenko 2012); ``phi`` is 0 after the
-    end. The steps are those of the planner's estimate: the way to the nearest goal as if all
+    end, but not where a limit cuts an episode off. The steps are those of the planner's estimate: the way to the nearest goal as if all
     doors were open, by way of a key where a locked door is between. For `GridWorld`.
 ``prosocial``
     The mean of the task's own rewards over the agents that learn, for each of them (Peysakhovich
@@ -166,21 +166,35 @@ class Shaping:
         self.seats = [env.world.agents.index(name) for name in env.agents]
         self.before = self.potentials(1.0)
 
-    def potentials(self, left: float) -> NDArray[np.float64]:
+    def potentials(self, left: float, cut: NDArray[np.bool_] | None = None) -> NDArray[np.float64]:
         """Return the potential of every agent of the caller, (envs, agents).
 
         Args:
             left: What is left of the weight, from 1 to 0.
+            cut: Whose episode a limit has just cut off, (envs, agents).
         """
         states, side = self.env.batch.states, self.env.world.side
         seats = len(self.env.world.agents)
-        parts = [states[name][:, :seats] for name in ("x", "y", "carry", "alive")]
+        x, y, carry, alive = (states[name][:, :seats] for name in ("x", "y", "carry", "alive"))
+        if cut is not None:
+            alive = alive.copy()
+            alive[:, self.seats] |= cut
         steps = np.zeros((len(states), seats))
-        steps_left(np.ascontiguousarray(states["cells"]), side, *parts, steps)
+        steps_left(np.ascontiguousarray(states["cells"]), side, x, y, carry, alive, steps)
         return -self.weight * left * steps[:, self.seats]
 
-    def add(self, rewards: NDArray[np.float64], terminated: NDArray[np.bool_], left: float) -> None:
-        """Add what the last step is worth, with what is left of the weight, to its rewards."""
-        after = self.potentials(left)
+    def add(
+        self,
+        rewards: NDArray[np.float64],
+        terminated: NDArray[np.bool_],
+        truncated: NDArray[np.bool_],
+        left: float,
+    ) -> None:
+        """Add what the last step is worth, with what is left of the weight, to its rewards.
+
+        Where a limit has cut off an episode, what follows is estimated by its value, so that the
+        potential there counts as in the midst of an episode.
+        """
+        after = self.potentials(left, truncated)
         rewards += self.gamma * np.where(terminated, 0.0, after) - self.before
         self.before = after

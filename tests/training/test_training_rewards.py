@@ -90,7 +90,7 @@ def every_transition() -> tuple[Any, Any, Any, Any, Any]:
             _, rewards, terminated, truncated, _ = env.step(np.array([[action]]))
             assert not truncated.any()
             paid, more = float(rewards[0, 0]), rewards.copy()
-            shaping.add(more, terminated, 0.5)
+            shaping.add(more, terminated, truncated, 0.5)
             if not terminated.any() and key() not in numbers:
                 numbers[key()] = len(numbers)
                 queue.append(env.snapshot())
@@ -129,6 +129,25 @@ def test_shaping_changes_no_best_policy() -> None:
     assert (least < 600).all()
     assert np.corrcoef(steps, least)[0, 1] > 0.8
     assert np.allclose(steps[ends.any(1)], 1.0)
+
+
+def test_where_a_limit_cuts_off_the_potential_is_that_of_the_place() -> None:
+    env = piase_gym.batch_env(
+        "GridWorld", num_envs=4, agents=2, width=8, height=8, max_steps=5, autoreset="next_step"
+    )
+    env.reset(3)
+    shaping, gains = Shaping(env, GAMMA, 0.1), np.zeros((4, 2))
+    first = shaping.before
+    for t in range(5):
+        standing = np.full((4, 2), 4)
+        _, rewards, terminated, truncated, _ = env.step(standing)
+        more = rewards.copy()
+        shaping.add(more, terminated, truncated, 1.0)
+        gains += GAMMA**t * (more - rewards)
+    assert truncated.all()
+    assert (first < 0).all()
+    # the sum telescopes: nobody moved, and nothing is given for being cut off far from the goal
+    np.testing.assert_allclose(gains, (GAMMA**5 - 1) * first, atol=1e-12)
 
 
 def test_the_weight_falls_to_nothing() -> None:
