@@ -23,6 +23,11 @@ from piase_gym.benchmarks.references.references import BLIND, References, shippe
 
 FILE, DILEMMAS = "learners.json", "dilemmas.json"
 MODEL = "ppo"
+REWARDS_TOLD = {
+    "small_costs": ", small costs",
+    "own_costs_later": ", small costs at first",
+    "shaped": ", shaped",
+}
 
 
 @dataclass(frozen=True)
@@ -96,7 +101,8 @@ def _of_trainings(
 ) -> Learned:
     """Return what several trainings came to."""
     kind = "fast PPO" if entry["algo"] == "batch_ppo" else "PPO of Stable-Baselines3"
-    more = {"small_costs": ", small costs", "shaped": ", shaped"}.get(entry["reward"], "")
+    more = REWARDS_TOLD.get(entry["reward"], "")
+    more += "".join(f", with {partner}" for partner in {*entry.get("partners", {}).values()})
     more += f", memory of {entry['memory']}" if entry["memory"] else ""
     name = f"{kind}{more}, up to {entry['budget'] / 1e6:g} M steps"
     floor = max((blind[b]["values"] for b in BLIND), key=np.mean)

@@ -288,6 +288,7 @@ def train_one(place: Path, settings: TrainSettings, rows: Sequence[Row]) -> dict
         "algo": settings.algo,
         "reward": settings.training_reward,
         "memory": settings.memory,
+        "partners": settings.partners,
         "budget": settings.steps,
         "steps": result.steps,
         "reason": result.reason,
@@ -404,6 +405,7 @@ def _collected(runs: Sequence[Mapping[str, Any]]) -> dict[str, Any]:
             labels[label][name] = {k: _rounded(v) for k, v in own[0][name].items()}
     return {
         **{key: runs[0][key] for key in same},
+        "partners": runs[0].get("partners", {}),
         "steps": [run["steps"] for run in runs],
         "cpu_seconds": [run["cpu_seconds"] for run in runs],
         "curves": [run["curve"] for run in runs],
