@@ -14,6 +14,7 @@ import json
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from importlib import resources
+from pathlib import Path
 from typing import Any
 
 import numpy as np
@@ -23,6 +24,13 @@ from piase_gym.benchmarks.references.references import BLIND, References, shippe
 
 FILE, DILEMMAS = "learners.json", "dilemmas.json"
 MODEL = "ppo"
+REWARDS_TOLD = {
+    "own": "",
+    "small_costs": ", small costs",
+    "own_costs_later": ", small costs at first",
+    "shaped": ", shaped",
+    "prosocial": ", prosocial",
+}
 
 
 @dataclass(frozen=True)
@@ -65,9 +73,9 @@ def stored_learners() -> Mapping[str, Any]:
     return found
 
 
-def stored_dilemmas() -> Mapping[str, Any]:
+def stored_dilemmas(file: Path | None = None) -> Mapping[str, Any]:
     """Return what is stored of social dilemmas, by the names of models."""
-    file = resources.files("piase_gym.benchmarks.references") / DILEMMAS
+    file = file or Path(str(resources.files("piase_gym.benchmarks.references"))) / DILEMMAS
     found: dict[str, Any] = json.loads(file.read_text("utf-8")) if file.is_file() else {}
     return found
 
@@ -96,7 +104,7 @@ def _of_trainings(
 ) -> Learned:
     """Return what several trainings came to."""
     kind = "fast PPO" if entry["algo"] == "batch_ppo" else "PPO of Stable-Baselines3"
-    more = {"small_costs": ", small costs", "shaped": ", shaped"}.get(entry["reward"], "")
+    more = REWARDS_TOLD[entry["reward"]]
     more += f", memory of {entry['memory']}" if entry["memory"] else ""
     name = f"{kind}{more}, up to {entry['budget'] / 1e6:g} M steps"
     floor = max((blind[b]["values"] for b in BLIND), key=np.mean)
