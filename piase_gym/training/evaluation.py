@@ -9,8 +9,6 @@ from __future__ import annotations
 from collections.abc import Sequence
 from typing import Any
 
-import numpy as np
-
 from piase_gym.agents import Agent, make_agent
 from piase_gym.benchmarks.evaluation.rollout import ask_one, batch_acts, seat_seed
 from piase_gym.core.world import World
@@ -42,13 +40,15 @@ def _in_a_batch(
     draws = [[seat_seed(seed, world.agents.index(name)) for seed in seeds] for name in env.agents]
     agents = [agent] * len(draws)
     shown, infos = env.reset(list(seeds))
-    won, step = np.zeros(infos["alive"].shape, np.bool_), 0
+    step = 0
     while infos["alive"].any():
         acts = batch_acts(agents, shown, infos["action_mask"], draws, step)
-        shown, _, terminated, _, infos = env.step(acts)
-        won |= terminated
+        shown, _, _, _, infos = env.step(acts)
         step += 1
-    return int(won.sum()), won.size
+    seats = [world.agents.index(name) for name in env.agents]
+    ended = map(env.single, range(len(seeds)))  # one world, moved from slot to slot
+    results = [one.result(seat) for one in ended for seat in seats]  # who is out may have lost
+    return results.count("won"), len(results)
 
 
 def _alone(agent: Agent, world: World[Any, Any], partners: dict[str, str], seed: int) -> list[str]:
