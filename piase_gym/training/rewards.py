@@ -13,8 +13,9 @@
     The task's own rewards and, for every step, ``gamma * phi(s') - phi(s)``, where ``phi`` is
     minus a weight for every step that is left to go. That changes no policy's rank (Ng, Harada and
     Russell 1999), not even while the weight falls (Devlin and Kudenko 2012); ``phi`` is 0 after the
-    end, but not where a limit cuts an episode off. The steps are those of the planner's estimate: the way to the nearest goal as if all
-    doors were open, by way of a key where a locked door is between. For `GridWorld`.
+    end, but not where a limit cuts an episode off. The steps are those of the planner's estimate:
+    the way to the nearest goal as if all doors were open, by way of a key where a locked door is
+    between. For `GridWorld`.
 ``prosocial``
     The mean of the task's own rewards over the agents that learn, for each of them (Peysakhovich
     and Lerer 2018). It is another task: what is best for all together, whoever pays for it.
