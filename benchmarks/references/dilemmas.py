@@ -7,21 +7,25 @@ learners`` has left in FOLDER, and adds for every id of SocialDilemma:
 - *strangers*: one seat is played by a run, the others by another one, trained with another seed.
 - *prosocial*: self-play of policies that were trained with the mean of all rewards.
 - *exploitability*: what a best response gets more than the policy in its seat, the others being
-  played by the run in the middle. A best response is trained against it, so it is a lower bound.
+  played by the run in the middle. A best response is trained against it, so it is a lower bound. In
+  games of two, whose seats need not be alike, each seat has one of its own.
 
-What is there already is not done again. ``benchmarks/references/dilemmas.json`` keeps the values of
-episodes; `docs/make_pages.py` writes the table of docs/benchmarks.md from it.
+What is there already is not done again. ``benchmarks/references/dilemmas.json``, or the file that
+``--out`` names, keeps the values of episodes; `docs/make_pages.py` writes the table of
+docs/benchmarks.md from it.
 """
 
 from __future__ import annotations
 
+import argparse
 import json
 import sys
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from pathlib import Path
 from typing import Any
 
 from piase_gym.benchmarks.evaluation.evaluate import evaluate
+from piase_gym.benchmarks.evaluation.protocol import EpisodeRecord
 from piase_gym.benchmarks.evaluation.results import by_run
 from piase_gym.benchmarks.evaluation.suites import Row, Suite
 from piase_gym.benchmarks.references.learned import DILEMMAS, stored_dilemmas
@@ -55,14 +59,20 @@ def measure(folder: Path, name: str, row: Row) -> dict[str, Any] | None:
         for seed in range(SEEDS)
     ]
     agents = setting_of(row).agents
-    others = dict.fromkeys(agents[1:], f"ppo:{middle}")
-    best = _trained(kept / "best-response", plan, partners=others)
+    best = {
+        seat: _trained(
+            kept / f"best-response-{seat}",
+            plan,
+            partners={agent: f"ppo:{middle}" for agent in agents if agent != seat},
+        )
+        for seat in (agents if len(agents) == 2 else agents[:1])
+    }
     found: dict[str, Any] = {
         "task": row.task,
         "budget": plan.steps,
         "self_play": _values(row, places),
         "prosocial": _values(row, prosocial),
-        "best_response": _values(row, [best], middle),
+        "best_response": [_in_their_seats(row, best, middle)],
         "in_its_place": _values(row, [middle], middle),
     }
     if len(places) > 1:
@@ -77,8 +87,22 @@ def _trained(place: Path, plan: TrainSettings, **changes: Any) -> str:
     return str(train_to_end(settings, place).policy)
 
 
+def _in_their_seats(row: Row, best: Mapping[str, str], partner: str) -> list[float]:
+    """Return what is got in each episode by the policy of its seat, or by the one that there is."""
+    records = _played(row, list(best.values()), partner)
+    seats = list(best)
+    own = [r for r in records if len(seats) == 1 or r.focal == (seats[r.run],)]
+    return [round(r.value or 0.0, 3) for r in sorted(own, key=lambda record: record.seed)]
+
+
 def _values(row: Row, policies: Sequence[str], partner: str = "") -> Values:
     """Return the mean return of the seats that policies play, by run and episode."""
+    runs = by_run(_played(row, policies, partner))
+    return [[round(value, 3) for value in run] for run in runs]
+
+
+def _played(row: Row, policies: Sequence[str], partner: str = "") -> list[EpisodeRecord]:
+    """Return the episodes of policies: of all seats, or of one, which moves, beside a partner."""
     seats: dict[str, Any] = {}
     if partner:
         seats = {"focal": 1, "partners": (partner,), "held_out_partners": (partner,)}
@@ -86,8 +110,7 @@ def _values(row: Row, policies: Sequence[str], partner: str = "") -> Values:
     suite = Suite(name="dilemma", rows=(own,))
     options: dict[str, Any] = {"episodes": EPISODES, "split": "held_out", "references": {}}
     results = evaluate({"trained": list(policies)}, suite, **options)
-    runs = by_run(results.of(results.settings[0], "trained"))
-    return [[round(value, 3) for value in run] for run in runs]
+    return list(results.of(results.settings[0], "trained"))
 
 
 def measure_all(folder: Path) -> Iterator[tuple[str, dict[str, Any]]]:
@@ -102,13 +125,24 @@ def measure_all(folder: Path) -> Iterator[tuple[str, dict[str, Any]]]:
         yield name, json.loads(path.read_text("utf-8"))
 
 
-def main() -> None:
+def main(arguments: Sequence[str] | None = None) -> None:
     """Measure what is lacking, and store it."""
-    found = dict(stored_dilemmas())
-    for name, values in measure_all(Path(sys.argv[1])):
+    parser = argparse.ArgumentParser(description=str(__doc__).split("\n")[0])
+    parser.add_argument("folder", type=Path, help="of ``piase bench learners``")
+    usual = Path(__file__).with_name(DILEMMAS)
+    parser.add_argument("--out", type=Path, default=usual, help="the file of results")
+    options = parser.parse_args(arguments)
+    found = dict(stored_dilemmas(options.out))
+    measured = 0
+    for name, values in measure_all(options.folder):
         found[name] = values
-        write_json(Path(__file__).with_name(DILEMMAS), found)
+        write_json(options.out, found)
         sys.stdout.write(f"{name}\n")
+        measured += 1
+    if not measured:
+        parser.error(
+            f"{options.folder} has no trainings of SocialDilemma; see piase bench learners"
+        )
 
 
 if __name__ == "__main__":

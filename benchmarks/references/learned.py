@@ -14,6 +14,7 @@ import json
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from importlib import resources
+from pathlib import Path
 from typing import Any
 
 import numpy as np
@@ -24,9 +25,11 @@ from piase_gym.benchmarks.references.references import BLIND, References, shippe
 FILE, DILEMMAS = "learners.json", "dilemmas.json"
 MODEL = "ppo"
 REWARDS_TOLD = {
+    "own": "",
     "small_costs": ", small costs",
     "own_costs_later": ", small costs at first",
     "shaped": ", shaped",
+    "prosocial": ", prosocial",
 }
 
 
@@ -70,9 +73,9 @@ def stored_learners() -> Mapping[str, Any]:
     return found
 
 
-def stored_dilemmas() -> Mapping[str, Any]:
+def stored_dilemmas(file: Path | None = None) -> Mapping[str, Any]:
     """Return what is stored of social dilemmas, by the names of models."""
-    file = resources.files("piase_gym.benchmarks.references") / DILEMMAS
+    file = file or Path(str(resources.files("piase_gym.benchmarks.references"))) / DILEMMAS
     found: dict[str, Any] = json.loads(file.read_text("utf-8")) if file.is_file() else {}
     return found
 
@@ -101,7 +104,7 @@ def _of_trainings(
 ) -> Learned:
     """Return what several trainings came to."""
     kind = "fast PPO" if entry["algo"] == "batch_ppo" else "PPO of Stable-Baselines3"
-    more = REWARDS_TOLD.get(entry["reward"], "")
+    more = REWARDS_TOLD[entry["reward"]]
     more += "".join(f", with {partner}" for partner in {*entry.get("partners", {}).values()})
     more += f", memory of {entry['memory']}" if entry["memory"] else ""
     name = f"{kind}{more}, up to {entry['budget'] / 1e6:g} M steps"

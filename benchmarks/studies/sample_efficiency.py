@@ -1,8 +1,10 @@
-"""What PPO learns from so many steps: ours, and that of Stable-Baselines3 as it comes.
+"""What PPO learns from so many steps: ours, and those of other libraries as they come.
 
-``python -m piase_gym.benchmarks.studies.sample_efficiency`` trains both on the same id with the
-same budget of agent steps and the task's own rewards, each with several seeds, and plays held-out
-levels with drawn actions. Runs are jobs (``--workers``, ``--ray``), and are added to
+``python -m piase_gym.benchmarks.studies.sample_efficiency`` trains our PPO and those of
+Stable-Baselines3 and CleanRL on the same id with the same budget of agent steps and the task's own
+rewards, each with several seeds, and plays held-out levels with drawn actions. CleanRL is a
+checkout that the variable `CLEANRL` names, whose ``cleanrl/ppo.py`` runs unmodified; without it, it
+is left out. Runs are jobs (``--workers``, ``--ray``), and are added to
 ``benchmarks/studies/measured/sample_efficiency.json`` as they end; what is there already is not run
 again. docs/training.md shows them.
 """
@@ -11,8 +13,10 @@ from __future__ import annotations
 
 import argparse
 import json
+import os
+import subprocess
+import sys
 import tempfile
-import time
 from collections.abc import Callable, Mapping, Sequence
 from itertools import product
 from pathlib import Path
@@ -26,6 +30,7 @@ from piase_gym.benchmarks.evaluation.statistics import mean_interval, share_inte
 from piase_gym.benchmarks.evaluation.tables import markdown
 from piase_gym.benchmarks.studies.jobs import add_backend, errors_told
 from piase_gym.core.files import write_json
+from piase_gym.errors import TrainingError
 from piase_gym.jobs import choose_backend, run_jobs
 from piase_gym.jobs.together import raise_failed
 
@@ -68,20 +73,78 @@ def theirs(seed: int, folder: Path) -> str:
     return f"sb3:{folder / 'model.zip'}"
 
 
-LEARNERS: Mapping[str, Callable[[int, Path], str]] = {
+CHECKOUT = "CLEANRL"
+"""The variable that names a checkout of CleanRL."""
+RUN_CLEANRL = """
+import runpy, sys
+import gymnasium, torch
+import piase_gym
+from piase_gym.benchmarks.evaluation.levels import train_apart
+
+script, task, actor, *options = sys.argv[1:]
+
+def make(**given):
+    env = gymnasium.make(f"piase_gym:{task}", **given)
+    train_apart(env.unwrapped.runner)
+    return env
+
+gymnasium.register("levels-for-training-v0", make)
+sys.argv = [script, "--env-id", "levels-for-training-v0", "--no-cuda", *options]
+torch.save(runpy.run_path(script, run_name="__main__")["agent"].actor, actor)
+"""
+
+
+def cleanrl(seed: int, folder: Path) -> Callable[[Any], int]:
+    """Run CleanRL's ppo.py, unmodified; return what draws the actions of its policy.
+
+    Raises:
+        TrainingError: If it ends otherwise than it should.
+    """
+    import torch
+
+    script, actor = Path(os.environ[CHECKOUT], "cleanrl", "ppo.py"), folder / "actor.pt"
+    options = ["--total-timesteps", str(BUDGET), "--seed", str(seed)]
+    command = [sys.executable, "-c", RUN_CLEANRL, str(script.resolve()), TASK, str(actor), *options]
+    told: Any = {"cwd": folder, "env": {**os.environ, "OMP_NUM_THREADS": "1"}}
+    ran = subprocess.run(command, capture_output=True, text=True, check=False, **told)
+    if ran.returncode:
+        raise TrainingError(f"{script} failed: {ran.stderr.strip()[-200:]}")
+    policy = torch.load(actor, weights_only=False)  # written by the lines above
+    generator = torch.Generator().manual_seed(seed)
+
+    def draw(percept: Any) -> int:
+        with torch.no_grad():
+            logits = policy(torch.as_tensor(percept.vector, dtype=torch.float32))
+        return int(torch.multinomial(logits.softmax(-1), 1, generator=generator))
+
+    return draw
+
+
+LEARNERS: Mapping[str, Callable[[int, Path], Any]] = {
     "fast PPO": ours,
     "PPO of Stable-Baselines3, its own settings": theirs,
+    "PPO of CleanRL, its own settings": cleanrl,
 }
 
 
+def learners() -> list[str]:
+    """Return the learners that are here."""
+    return [
+        name for name, train in LEARNERS.items() if train is not cleanrl or CHECKOUT in os.environ
+    ]
+
+
 def measure(learner: str, seed: int) -> dict[str, Any]:
-    """Train once, and play held-out levels."""
-    start = time.process_time()
+    """Train once, in one thread, and play held-out levels."""
+    import torch
+
+    torch.set_num_threads(1)  # networks are small: more threads only wait for each other
+    start = cpu_seconds()
     with tempfile.TemporaryDirectory() as folder:
-        name = LEARNERS[learner](seed, Path(folder))
-        seconds = round(time.process_time() - start, 1)
+        policy = LEARNERS[learner](seed, Path(folder))
+        seconds = round(cpu_seconds() - start, 1)
         options: dict[str, Any] = {"split": "new_levels", "references": {}}
-        results = evaluate({"trained": name}, TASK, episodes=EPISODES, **options)
+        results = evaluate({"trained": policy}, TASK, episodes=EPISODES, **options)
     records = results.of(TASK, "trained")
     return {
         "learner": learner,
@@ -90,6 +153,12 @@ def measure(learner: str, seed: int) -> dict[str, Any]:
         "won": by_run(records, lambda record: record.won)[0],
         "values": [round(value, 3) for value in by_run(records)[0]],
     }
+
+
+def cpu_seconds() -> float:
+    """Return the CPU-seconds of this process and of those that it has waited for."""
+    used = os.times()
+    return used.user + used.system + used.children_user + used.children_system
 
 
 def stored(path: Path = OUT) -> dict[str, Any]:
@@ -132,7 +201,10 @@ def main(arguments: Sequence[str] | None = None) -> None:
     parser.add_argument("--out", type=Path, default=OUT)
     add_backend(parser)
     options = parser.parse_args(arguments)
-    found, order = stored(options.out), list(product(range(options.seeds), LEARNERS))
+    found, order = stored(options.out), list(product(range(options.seeds), learners()))
+    if left := LEARNERS.keys() - learners():
+        told = f"left out: {', '.join(sorted(left))}; {CHECKOUT} names no checkout"
+        Console().print(told, soft_wrap=True)
     done = {(run["seed"], run["learner"]) for run in found["runs"]}
     todo, errors = [(name, seed) for seed, name in order if (seed, name) not in done], []
     with errors_told(parser):

@@ -20,13 +20,13 @@ from piase_gym import __version__
 from piase_gym.agents.ppo import FORMAT
 from piase_gym.agents.sb3_network import require_finite
 from piase_gym.agents.space_data import write_space
-from piase_gym.benchmarks.evaluation.protocol import split_seeds
 from piase_gym.benchmarks.evaluation.statistics import wilson
 from piase_gym.core.files import write_json, write_whole
 from piase_gym.core.interrupts import on_first_interrupt
 from piase_gym.errors import PolicyError, StorageError, TrainingError
 from piase_gym.training import ppo
 from piase_gym.training.checkpoints import Folder
+from piase_gym.training.evaluation import look_seeds
 from piase_gym.training.networks import Policy
 from piase_gym.training.settings import Progress, TrainResult, TrainSettings, partners_of
 
@@ -49,6 +49,7 @@ class BatchRun:
         self.policy_file, self.checkpoint = folder.path / "policy.pt", folder.path / "checkpoint.pt"
         world = settings.make_world()
         self.partners = partners_of(settings, world.agents)
+        self.seeds = look_seeds(world, settings.eval_episodes)
         own = len(world.agents) - len(self.partners)
         update = settings.num_envs * settings.num_steps
         self.total = -(-settings.steps // (own * update)) * own * update
@@ -126,10 +127,8 @@ class BatchRun:
 
     def _look(self) -> None:
         """Play the dev seeds on the task as it is, and keep the policies if none were better."""
-        seeds = split_seeds("dev", self.settings.eval_episodes)
-        held = range(seeds.start, seeds.stop)
         policies, task = self.trainer.policies, self.settings.task
-        won, returns = ppo.play_returns(policies, task, held, **self.config)
+        won, returns = ppo.play_returns(policies, task, self.seeds, **self.config)
         kept, steps = self.kept, self.steps
         kept["dev"] = float(won.mean())
         line = {"steps": steps, "dev": kept["dev"], "return": round(float(returns.mean()), 4)}
@@ -149,7 +148,7 @@ class BatchRun:
 
     def _finish(self) -> TrainResult:
         """Write down and return what came of it."""
-        kept, seeds = self.kept, split_seeds("dev", self.settings.eval_episodes)
+        kept = self.kept
         interval = wilson(int(kept["won"]), int(kept["played"]))
         result = TrainResult(
             policy=self.policy_file,
@@ -161,7 +160,7 @@ class BatchRun:
             cpu_seconds=round(self.cpu_seconds, 1),
         )
         told = {**asdict(result), "policy": self.policy_file.name}
-        write_json(self.folder.result, {**told, "dev_seeds": [seeds.start, seeds.stop]})
+        write_json(self.folder.result, {**told, "dev_seeds": [self.seeds[0], self.seeds[-1] + 1]})
         return result
 
 

@@ -9,15 +9,30 @@ from __future__ import annotations
 from collections.abc import Sequence
 from typing import Any
 
-import numpy as np
-
 from piase_gym.agents import Agent, make_agent
+from piase_gym.benchmarks.evaluation.levels import is_fixed, seeds_in
+from piase_gym.benchmarks.evaluation.protocol import SEEDS, split_seeds
 from piase_gym.benchmarks.evaluation.rollout import ask_one, batch_acts, seat_seed
 from piase_gym.core.world import World
 from piase_gym.envs.batch import BatchEnv
 from piase_gym.envs.runner import EpisodeRunner
 from piase_gym.registry import world_spec
 from piase_gym.worlds.array_world import ArrayWorld, steps_in_batches
+
+
+def look_seeds(world: World[Any, Any], count: int) -> Sequence[int]:
+    """Return the seeds that training looks at: of levels for trying things out.
+
+    They are the first from the dev seeds on whose levels belong to the part ``dev``, so that what
+    is held out has no part in the choice of a policy. Fixed tasks have the first dev seeds.
+
+    Args:
+        world: Of the config in question; it is reset.
+        count: How many.
+    """
+    if is_fixed(world):
+        return split_seeds("dev", count)
+    return seeds_in(world, "dev", range(SEEDS["dev"].start, SEEDS["held_out"].start), count)
 
 
 def success(
@@ -42,13 +57,15 @@ def _in_a_batch(
     draws = [[seat_seed(seed, world.agents.index(name)) for seed in seeds] for name in env.agents]
     agents = [agent] * len(draws)
     shown, infos = env.reset(list(seeds))
-    won, step = np.zeros(infos["alive"].shape, np.bool_), 0
+    step = 0
     while infos["alive"].any():
         acts = batch_acts(agents, shown, infos["action_mask"], draws, step)
-        shown, _, terminated, _, infos = env.step(acts)
-        won |= terminated
+        shown, _, _, _, infos = env.step(acts)
         step += 1
-    return int(won.sum()), won.size
+    seats = [world.agents.index(name) for name in env.agents]
+    ended = map(env.single, range(len(seeds)))  # one world, moved from slot to slot
+    results = [one.result(seat) for one in ended for seat in seats]  # who is out may have lost
+    return results.count("won"), len(results)
 
 
 def _alone(agent: Agent, world: World[Any, Any], partners: dict[str, str], seed: int) -> list[str]:

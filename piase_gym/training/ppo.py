@@ -46,6 +46,7 @@ from torch import Tensor, nn
 import piase_gym
 from piase_gym.benchmarks.evaluation.levels import train_apart
 from piase_gym.benchmarks.evaluation.statistics import wilson
+from piase_gym.core.commands import RESULTS, Result
 from piase_gym.core.files import write_json
 from piase_gym.errors import ConfigError
 from piase_gym.training.networks import Choice, Policy, make_room
@@ -68,6 +69,9 @@ __all__ = [
     "play_returns",
     "run",
 ]
+
+
+WON = RESULTS.index(Result.WON)
 
 
 def losses(
@@ -355,7 +359,7 @@ class Trainer:
             self.shown, rewards, terminated, truncated, self.infos = env.step(acts)
             states = self._states()
             over = terminated | truncated
-            self.recent += terminated[over].tolist()
+            self.recent += self._won(terminated)[over].tolist()
             if self.shaping is not None:
                 left = 1.0 - self.steps / (settings.shaping_until * settings.total_steps)
                 self.shaping.add(rewards, terminated, truncated, max(0.0, left))
@@ -380,6 +384,11 @@ class Trainer:
             every = torch.ones(len(shown), dtype=torch.bool)
             last = learner.foresee(shown, seen, every)
             learner.rollout.estimate(last, settings.gamma, settings.gae_lambda)
+
+    def _won(self, terminated: NDArray[np.bool_]) -> NDArray[np.bool_]:
+        """Return who won in the last step; where no results are told, who is out of play."""
+        results = self.infos.get("result")
+        return terminated if results is None else np.asarray(results == WON)
 
     def _view(self, learner: Learner, states: Tensor, frozen: NDArray[np.bool_]) -> View:
         """Return what the slots of a policy see now."""

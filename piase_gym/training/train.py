@@ -19,14 +19,13 @@ from typing import Any
 from piase_gym.agents.sb3 import Sb3Agent
 from piase_gym.agents.sb3_archive import CARD
 from piase_gym.agents.sb3_network import Network, require_finite
-from piase_gym.benchmarks.evaluation.protocol import split_seeds
 from piase_gym.benchmarks.evaluation.statistics import wilson
 from piase_gym.core.files import write_json, write_whole
 from piase_gym.core.interrupts import on_first_interrupt
 from piase_gym.errors import MissingExtraError, PolicyError, StorageError, TrainingError
 from piase_gym.training.batch_run import BatchRun
 from piase_gym.training.checkpoints import STATE, Folder, pack, restore_state, state_of
-from piase_gym.training.evaluation import success
+from piase_gym.training.evaluation import look_seeds, success
 from piase_gym.training.models import check_metadata, make_model, make_policy, make_vec, metadata_of
 from piase_gym.training.settings import (
     ALGORITHMS,
@@ -60,6 +59,7 @@ class Run:
         self.settings, self.folder, self.report = settings, folder, report
         self.world = settings.make_world()
         self.partners = partners_of(settings, self.world.agents)
+        self.seeds = look_seeds(self.world, settings.eval_episodes)
         self.vec = make_vec(settings, self.world, self.partners)
         self.twin = make_policy(settings, self.vec)
         self.model = make_model(settings, self.vec)
@@ -158,10 +158,9 @@ class Run:
 
     def _look(self, steps: int) -> None:
         """Play the dev seeds, and keep the policy if none was better."""
-        seeds = split_seeds("dev", self.settings.eval_episodes)
         self.twin.load_state_dict(self.model.policy.state_dict())
         agent = Sb3Agent(Network(self.twin, "the policy"))
-        won, played = success(agent, self.world, self.partners, seeds)
+        won, played = success(agent, self.world, self.partners, self.seeds)
         self.dev = won / played
         line = {"steps": steps, "dev": self.dev, "cpu_seconds": round(self.cpu_seconds, 1)}
         self.folder.note(line, after=self.looked_at)
@@ -192,7 +191,6 @@ class Run:
     def _finish(self) -> TrainResult:
         """Write down and return what came of it."""
         interval = wilson(self.won, self.played)
-        seeds = split_seeds("dev", self.settings.eval_episodes)
         result = TrainResult(
             policy=self.folder.policy,
             steps=self.saved_at,
@@ -203,7 +201,7 @@ class Run:
             cpu_seconds=round(self.cpu_seconds, 1),
         )
         told = {**asdict(result), "policy": self.folder.policy.name, "card": self.card}
-        told |= {"dev_seeds": [seeds.start, seeds.stop]}
+        told |= {"dev_seeds": [self.seeds[0], self.seeds[-1] + 1]}
         write_json(self.folder.result, told)
         return result
 

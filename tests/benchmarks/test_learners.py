@@ -55,6 +55,13 @@ def test_a_task_is_open_where_the_best_learner_is_at_random_level() -> None:
     assert (row.edge.estimate, row.random_success) == (0.5, 0.5)  # type: ignore[union-attr]
 
 
+def test_every_reward_of_training_is_told_apart() -> None:
+    from piase_gym.training.rewards import REWARDS
+
+    assert set(learned.REWARDS_TOLD) == set(REWARDS)
+    assert len(set(learned.REWARDS_TOLD.values())) == len(REWARDS)
+
+
 def test_a_better_learner_closes_a_task(monkeypatch: pytest.MonkeyPatch) -> None:
     def policy(values: list[float]) -> dict[str, Any]:
         return {"values": values, "mean": float(np.mean(values)), "training": {}}
@@ -352,3 +359,38 @@ def test_a_best_response_exploits_who_always_gives_in(
     assert np.mean(found["strangers"]) == np.mean(found["in_its_place"]) == both
     assert np.mean(found["best_response"]) > both + 1.0
     assert {len(found[kind]) for kind in ("self_play", "strangers")} == {2}
+
+
+def test_each_seat_of_a_game_of_two_has_its_best_response(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    from piase_gym.benchmarks.references import dilemmas
+
+    tiny = {"num_envs": 64, "num_steps": 16, "minibatch": 256, "width": 16, "eval_episodes": 2}
+    attempt = learners.Pass("short", {"SocialDilemma": 40_000}, tiny, unsolved_only=False)
+    for module in (learners, dilemmas):
+        monkeypatch.setattr(module, "PASSES", (attempt,))
+    monkeypatch.setattr(learners, "EPISODES", 4)
+    monkeypatch.setattr(dilemmas, "EPISODES", 6)
+    monkeypatch.setattr(dilemmas, "SEEDS", 1)
+    with pytest.raises(SystemExit):
+        dilemmas.main([str(tmp_path)])
+    assert "has no trainings of SocialDilemma" in capsys.readouterr().err
+    rows = learners.tasks(["piase/SocialDilemma-MatchingPennies-v1"])
+    assert learners.train_all(tmp_path / "runs", rows, seeds=1) == []
+    (name,) = rows
+    [run] = learners.runs_of(tmp_path / "runs", name, "short")
+    path = Path(run["folder"]) / run["policy"]
+    state = torch.load(path, weights_only=True)
+    state["policies"][0]["actor.weight"].zero_()
+    state["policies"][0]["actor.bias"][:] = torch.tensor([20.0, 0.0])  # heads, always
+    torch.save(state, path)
+    out = tmp_path / "found.json"
+    dilemmas.main([str(tmp_path / "runs"), "--out", str(out)])
+    found = json.loads(out.read_text("utf-8"))[name]
+    # who matches shows heads, who does not shows tails: in both seats all rounds can be won
+    ((*best,), (*own,)) = found["best_response"], found["in_its_place"]
+    rounds = max(own[0])
+    assert sorted(own[0]) == [-rounds] * 3 + [rounds] * 3
+    assert min(best[0]) > 0.5 * rounds
+    assert "strangers" not in found  # of one run there are none

@@ -12,10 +12,10 @@ import pytest
 
 from piase_gym.benchmarks.studies import sample_efficiency
 from piase_gym.benchmarks.studies.jobs import errors_told
-from piase_gym.errors import ConfigError, StoppedError
+from piase_gym.errors import ConfigError, StoppedError, TrainingError
 
 RUN = {"won": [1.0, 0.0], "values": [1.0], "cpu_seconds": 1.0}
-FIRST, SECOND = sample_efficiency.LEARNERS
+FIRST, SECOND, THIRD = sample_efficiency.LEARNERS
 
 
 @pytest.mark.parametrize(
@@ -42,10 +42,13 @@ def test_runs_are_kept_as_they_end_and_not_done_again(
         return {"learner": learner, "seed": seed, **RUN}
 
     monkeypatch.setattr(sample_efficiency, "measure", measure)
+    monkeypatch.delenv(sample_efficiency.CHECKOUT, raising=False)
     with pytest.raises(SystemExit) as ended:
         sample_efficiency.main(["--out", str(out), "--seeds", "2"])
     assert ended.value.code == 2
-    assert "seed 0: ZeroDivisionError: lost my way" in capsys.readouterr().err
+    said = capsys.readouterr()
+    assert "seed 0: ZeroDivisionError: lost my way" in said.err
+    assert f"left out: {THIRD}; CLEANRL names no checkout" in said.out
     assert len(asked) == 4  # one that fails does not keep the others from ending
     sample_efficiency.main(["--out", str(out), "--seeds", "2"])
     assert asked[4:] == [(SECOND, 0)]
@@ -53,6 +56,53 @@ def test_runs_are_kept_as_they_end_and_not_done_again(
     assert [(run["seed"], run["learner"]) for run in runs] == sorted(
         (seed, learner) for seed in range(2) for learner in (FIRST, SECOND)
     )
+
+
+CLEANRL = """
+import argparse
+import gymnasium
+import torch
+
+parser = argparse.ArgumentParser()
+for name in ("--env-id", "--total-timesteps", "--seed"):
+    parser.add_argument(name)
+parser.add_argument("--no-cuda", action="store_true")
+options = parser.parse_args()
+assert options.total_timesteps == "64", options
+if __name__ == "__main__":
+    env = gymnasium.make(options.env_id)
+    env.reset(seed=int(options.seed))
+    assert env.unwrapped.runner.admits is not None  # levels for training alone
+
+    class Agent(torch.nn.Module):
+        def __init__(self):
+            super().__init__()
+            self.actor = torch.nn.Linear(env.observation_space.shape[0], int(env.action_space.n))
+            torch.nn.init.zeros_(self.actor.weight)
+            self.actor.bias.data = torch.tensor([90.0] + [0.0] * 5)  # north, always
+
+    agent = Agent()
+"""
+"""What stands where CleanRL has its PPO; it takes the same arguments, and leaves the same name."""
+
+
+def test_cleanrls_script_runs_as_it_is_where_a_checkout_is_named(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    pytest.importorskip("torch")
+    (tmp_path / "cleanrl").mkdir()
+    script = tmp_path / "cleanrl" / "ppo.py"
+    script.write_text(CLEANRL)
+    monkeypatch.setenv(sample_efficiency.CHECKOUT, str(tmp_path))
+    monkeypatch.setattr(sample_efficiency, "BUDGET", 64)
+    monkeypatch.setattr(sample_efficiency, "EPISODES", 3)
+    assert sample_efficiency.learners() == [FIRST, SECOND, THIRD]
+    found = sample_efficiency.measure(THIRD, 0)
+    assert found["won"] == [0.0] * 3
+    assert found["cpu_seconds"] > 0.5  # of the process that trained
+    script.write_text("raise SystemExit('no tyro here')")
+    with pytest.raises(TrainingError, match="no tyro here"):
+        sample_efficiency.measure(THIRD, 0)
 
 
 def commands() -> list[Callable[..., None]]:
