@@ -60,10 +60,6 @@ class ActionError(PiaseError, ValueError):
 class AgentError(PiaseError, LookupError):
     """An agent that is not part of the environment, or that is no longer in play."""
 
-    def __str__(self) -> str:
-        """Return the plain message (LookupError would quote it)."""
-        return str(self.args[0]) if self.args else ""
-
 
 class ResetNeededError(PiaseError, RuntimeError):
     """A step, or a question about the state, before `reset` or after the episode's end."""
@@ -87,10 +83,6 @@ class RunError(PiaseError, ValueError):
 
 class LogWriteError(PiaseError, OSError):
     """A log that cannot be opened or written: it exists, is being written, or the disk is full."""
-
-    def __str__(self) -> str:
-        """Return the plain message."""
-        return str(self.args[0]) if self.args else ""
 
 
 class TextParseError(PiaseError, ValueError):

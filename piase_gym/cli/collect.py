@@ -13,7 +13,6 @@ from piase_gym.cli.options import (
     Ray,
     Settings,
     WorldName,
-    import_modules,
     read_settings,
     split_pair,
 )
@@ -45,7 +44,6 @@ def collect(
     """Write episodes of any policies as files for analysis; the same command goes on."""
     from piase_gym.collection import collect
 
-    import_modules(module)
     wrong = "{!r} is no player; write agent=policy, as in agent_1=oracle"
     with StepBar("shards", shards, unit="shards") as bar:
 

@@ -10,7 +10,7 @@ import typer
 
 from piase_gym.cli.console import StepBar, console, make_table, print_error, say
 from piase_gym.cli.curriculum import World, complete_curricula, complete_directors, read_director
-from piase_gym.cli.options import Modules, Ray, Settings, import_modules, read_settings
+from piase_gym.cli.options import Modules, Ray, Settings, read_settings
 from piase_gym.cli.train import choose, read_seeds
 
 
@@ -74,7 +74,6 @@ def search(
     from piase_gym.training.curriculum_search import search as find
     from piase_gym.training.curriculum_settings import CurriculumTrainingSettings
 
-    import_modules(module)
     given: dict[str, Any] = {"steps": steps, "num_envs": num_envs, "num_steps": num_steps}
     given |= {"world": world, "whole": True}
     if config:

@@ -15,7 +15,6 @@ from piase_gym.cli.options import (
     Ray,
     Settings,
     WorldName,
-    import_modules,
     read_settings,
     read_value,
     split_pair,
@@ -76,7 +75,6 @@ def train(
     from piase_gym.training.checkpoints import Folder
     from piase_gym.training.settings import TrainSettings, check_run_folder, read_settings_of
 
-    import_modules(module)
     given: dict[str, Any] = {"algo": algo, "steps": steps, "seed": seed, "stop_at": stop_at}
     given = {key: value for key, value in given.items() if value is not None}
     given |= read_options(option, TrainSettings, given)

@@ -1,28 +1,40 @@
-"""JSON Schemas of models that also take shorter forms, so that editors take them too.
+"""Models of files that users write: they never change, and take shorter forms of some fields.
 
 A model says in `LISTED` which of its lists may be given as one entry, and in `SHORT` what may
-stand for the whole of it; its validators read these forms.
+stand for the whole of it, so that its JSON Schema and editors take these forms; its validators
+read them.
 """
 
 from __future__ import annotations
 
 from collections.abc import Mapping
-from typing import Any, ClassVar
+from typing import Any, ClassVar, Self
 
-from pydantic import BaseModel, GetJsonSchemaHandler
+from pydantic import BaseModel, ConfigDict, GetJsonSchemaHandler, field_validator
 from pydantic_core import CoreSchema
 
 
 class Lenient(BaseModel):
-    """A model whose JSON Schema has its shorter forms.
+    """A model that never changes, and whose JSON Schema has its shorter forms.
 
     Attributes:
         LISTED: Fields that are lists, of which a single entry will do.
         SHORT: The JSON Schema of what may stand for the whole model, if anything may.
     """
 
+    model_config = ConfigDict(frozen=True, extra="forbid", allow_inf_nan=False)
+
     LISTED: ClassVar[tuple[str, ...]] = ()
     SHORT: ClassVar[Mapping[str, Any] | None] = None
+
+    def __deepcopy__(self, memo: dict[int, Any] | None = None) -> Self:
+        """Return itself: copies of a world share it."""
+        return self
+
+    @field_validator("response", "shaping", "goals", mode="before", check_fields=False)
+    @classmethod
+    def _list(cls, value: Any) -> Any:
+        return as_list(value)
 
     @classmethod
     def __get_pydantic_json_schema__(
@@ -43,3 +55,8 @@ class Lenient(BaseModel):
             whole.clear()
             whole.update({"anyOf": [dict(cls.SHORT), inner]})
         return found
+
+
+def as_list(value: Any) -> Any:
+    """Read one entry as a list of one."""
+    return [value] if isinstance(value, Mapping | Lenient) else value

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterator
 from typing import Annotated, Any
 
-from pydantic import ConfigDict, Field
+from pydantic import Field
 
 from piase_gym.core.config import AgentId
 from piase_gym.core.script.checks import Problem
@@ -17,20 +17,14 @@ Words = Annotated[str, Field(min_length=1, max_length=200)]
 START = "start"
 
 
-class Part(Lenient):
-    """Common settings."""
-
-    model_config = ConfigDict(frozen=True, extra="forbid", allow_inf_nan=False)
-
-
-class Stop(Part):
+class Stop(Lenient):
     """A part of a routine: go somewhere, and stay a while."""
 
     place: Place = Field(description="a room, or (x, y)")
     stay: int = Field(1, ge=0, le=100_000, description="steps there")
 
 
-class Need(Part):
+class Need(Lenient):
     """Something that grows until the character sees to it, whatever its routine says."""
 
     start: float = Field(0.0, ge=0, description="how much of it there is at first")
@@ -40,7 +34,7 @@ class Need(Part):
     relief: float = Field(5.0, gt=0, description="by how much it falls in a step there")
 
 
-class Answer(Part):
+class Answer(Lenient):
     """A way from one node of a dialogue to another."""
 
     hears: str | int | None = Field(
@@ -49,14 +43,14 @@ class Answer(Part):
     to: str = Field(description="the node that follows")
 
 
-class Node(Part):
+class Node(Lenient):
     """What a character says, and how it goes on."""
 
     says: Words = Field(description="its words")
     answers: tuple[Answer, ...] = Field((), description="the first that fits is taken")
 
 
-class Character(Part):
+class Character(Lenient):
     """Somebody who is played by the scenario itself.
 
     Its routine is repeated for ever. It greets who comes near, once, with the node `start`, and

@@ -39,13 +39,7 @@ OneOrMore = Annotated[
 """An entry, or a list of them."""
 
 
-class Part(Lenient):
-    """Common settings of the parts of a scenario."""
-
-    model_config = ConfigDict(frozen=True, extra="forbid", allow_inf_nan=False)
-
-
-class ScenarioHead(Part):
+class ScenarioHead(Lenient):
     """What every scenario file has."""
 
     scenario_name: str = Field(min_length=1, max_length=200, description="its title")
@@ -93,7 +87,7 @@ class ScenarioHead(Part):
         return " ".join(value.split()) if isinstance(value, str) else value
 
 
-class TextRoomState(Part):
+class TextRoomState(Lenient):
     """The start of a text adventure."""
 
     rooms: dict[Name, Room] = Field(min_length=1, description="name -> room")
@@ -117,7 +111,7 @@ class TextRoomScenario(ScenarioHead):
     events: tuple[Event, ...] = Field((), description="triggers and responses")
 
 
-class AgentPart(Part):
+class AgentPart(Lenient):
     """One agent of a world that is not TextRoom."""
 
     agent_id: AgentId = Field(description="its name")
@@ -136,7 +130,7 @@ class AgentPart(Part):
     prompt_reference: str | None = Field(None, description="a prompt file for the agent")
 
 
-class WorldState(Part):
+class WorldState(Lenient):
     """The start of any other world: agents, and the fields of its config."""
 
     model_config = ConfigDict(frozen=True, extra="allow", allow_inf_nan=False)
@@ -144,14 +138,14 @@ class WorldState(Part):
     agent_setup: OneOrMore[AgentPart] = Field((), description="one agent or a list")
 
 
-class GoalReached(Part):
+class GoalReached(Lenient):
     """An agent reaches what its world calls winning."""
 
     type: Literal["goal_reached"]
     agent_id: AgentId | None = Field(None, description="who; default each agent")
 
 
-class WorldEvent(Part):
+class WorldEvent(Lenient):
     """A condition, or a step, and what follows from it."""
 
     LISTED: ClassVar[tuple[str, ...]] = ("response",)
@@ -165,11 +159,6 @@ class WorldEvent(Part):
     count: int = Field(1, ge=1, description="only every so many-th time, counted for each agent")
     times: models.Times = Field("once", description="once, every, or at most so often")
     response: tuple[models.Response, ...] = Field(description="one response or a list of them")
-
-    @field_validator("response", mode="before")
-    @classmethod
-    def _listed(cls, value: Any) -> Any:
-        return [value] if isinstance(value, dict) else value
 
     @model_validator(mode="after")
     def _check(self) -> Self:
@@ -224,11 +213,6 @@ class WorldScenario(ScenarioHead):
     lose_reward: float = Field(0.0, description="for those who lose by these conditions")
     shaping: tuple[models.Shaping, ...] = Field((), description="rewards on the way")
     events: tuple[WorldEvent, ...] = Field((), max_length=100, description="what happens when")
-
-    @field_validator("shaping", mode="before")
-    @classmethod
-    def _listed(cls, value: Any) -> Any:
-        return [value] if isinstance(value, dict) else value
 
 
 def json_schema() -> dict[str, Any]:

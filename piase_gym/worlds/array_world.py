@@ -151,7 +151,7 @@ class ArrayWorld(World[C, F]):
         self.one = self.new_single(config)
         self._obs, self._masks = self._new_outputs(self.one)
         self._marks = [0] * len(self.agents)
-        self.form = self.modules.form_of(self.config)
+        self._read_config()
         self._bind()
 
     def _bind(self) -> None:
@@ -435,8 +435,13 @@ class ArrayWorld(World[C, F]):
         """Take another config."""
         super().take_config(config)
         self.tables[...] = self.new_table(self.config)
-        self.form = self.modules.form_of(self.config)
+        self._read_config()
         self._command_table = self._new_command_table()
+
+    def _read_config(self) -> None:
+        """Keep what follows from the config alone."""
+        self.form = self.modules.form_of(self.config)
+        self.awaiting_agents = self.capabilities.late_join and bool(self.config.latecomers)
 
     def change_settings(self, fields: Mapping[str, Any]) -> None:
         """Take up changed fields of the config; vectors and masks are made anew."""

@@ -9,7 +9,7 @@ from __future__ import annotations
 from collections.abc import Iterator, Mapping
 from typing import Annotated, Any, ClassVar, Literal, Self
 
-from pydantic import ConfigDict, Discriminator, Field, Tag, field_validator, model_validator
+from pydantic import Discriminator, Field, Tag, model_validator
 
 from piase_gym.core.shorthand import Lenient
 
@@ -24,18 +24,7 @@ Times = Literal["once", "every"] | Annotated[int, Field(ge=1)]
 
 
 class Rule(Lenient):
-    """Common settings of the parts of a script; they never change, and copies share them."""
-
-    model_config = ConfigDict(frozen=True, extra="forbid", allow_inf_nan=False)
-
-    def __deepcopy__(self, memo: dict[int, Any] | None = None) -> Self:
-        """Return itself."""
-        return self
-
-    @field_validator("response", "shaping", "goals", mode="before", check_fields=False)
-    @classmethod
-    def _list(cls, value: Any) -> Any:
-        return [value] if isinstance(value, Mapping | Rule) else value
+    """Common base of the parts of a script."""
 
 
 # -- conditions -----------------------------------------------------------------------------------

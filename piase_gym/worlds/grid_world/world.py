@@ -209,7 +209,6 @@ class GridWorld(ArrayWorld[GridWorldConfig, GridFacts]):
         """
         super().__init__(config)
         self.text_length = _longest_text(self.form)
-        self.awaiting_agents = bool(config.latecomers)
         self.reset(0)
 
     @classmethod
@@ -342,11 +341,6 @@ class GridWorld(ArrayWorld[GridWorldConfig, GridFacts]):
         super().check_config(config)
         if fault := self.make_level(self.new_single(config), 0):
             raise GenerationError(fault_sentence(fault, config))
-
-    def take_config(self, config: GridWorldConfig) -> None:
-        """Take another config."""
-        super().take_config(config)
-        self.awaiting_agents = bool(self.config.latecomers)
 
     # -- knowledge ------------------------------------------------------------------------
 

@@ -245,7 +245,6 @@ class ObjectSearch(ArrayWorld[ObjectSearchConfig, SearchFacts]):
         self.canonical = state.canonical(config.fixed_sizes())  # type: ignore[misc]
         super().__init__(config)
         self.text_length = text.longest_text(self.form)
-        self.awaiting_agents = bool(config.latecomers)
         self.reset(0)
 
     @property
@@ -313,11 +312,6 @@ class ObjectSearch(ArrayWorld[ObjectSearchConfig, SearchFacts]):
         super().check_config(config)
         if fault := self.make_level(self.new_single(config), 0):
             raise GenerationError(fault_sentence(fault, config))
-
-    def take_config(self, config: ObjectSearchConfig) -> None:
-        """Take another config."""
-        super().take_config(config)
-        self.awaiting_agents = bool(self.config.latecomers)
 
     # -- knowledge ------------------------------------------------------------------------
 

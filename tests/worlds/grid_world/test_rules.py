@@ -135,6 +135,18 @@ SWAPS = {
 }
 
 
+def changes_one_fact(facts: GridFacts, edited: str, config: GridWorldConfig) -> bool:
+    """Check that an edited text changes one fact at most; tell whether it does."""
+    try:
+        other = parse(edited, config)
+    except TextParseError:
+        return False  # the edit made a sentence that means nothing, and that is said
+    names = facts.__dataclass_fields__
+    changed = [name for name in names if getattr(facts, name) != getattr(other, name)]
+    assert len(changed) <= 1, (edited, changed)
+    return bool(changed)
+
+
 @pytest.mark.parametrize("observe", ["window", "grid"])
 def test_an_edited_number_changes_one_fact(observe: str) -> None:
     config = GridWorldConfig(
@@ -148,17 +160,7 @@ def test_an_edited_number_changes_one_fact(observe: str) -> None:
                 continue  # part of a name
             for number in (int(match.group()) + 1, max(0, int(match.group()) - 1)):
                 edited = text[: match.start()] + str(number) + text[match.end() :]
-                try:
-                    other = parse(edited, world.config)
-                except TextParseError:
-                    continue  # the edit made a sentence that means nothing, and that is said
-                changed = [
-                    name
-                    for name in facts.__dataclass_fields__
-                    if getattr(facts, name) != getattr(other, name)
-                ]
-                assert len(changed) <= 1, (text, edited, changed)
-                edits += bool(changed)
+                edits += changes_one_fact(facts, edited, world.config)
     assert edits > 200
 
 
@@ -172,17 +174,7 @@ def test_an_edited_noun_changes_one_fact() -> None:
         ):
             new = SWAPS.get(match.group(), "wall")
             edited = text[: match.start()] + new + text[match.end() :]
-            try:
-                other = parse(edited, world.config)
-            except TextParseError:
-                continue
-            changed = [
-                name
-                for name in facts.__dataclass_fields__
-                if getattr(facts, name) != getattr(other, name)
-            ]
-            assert len(changed) <= 1, (text, edited, changed)
-            edits += bool(changed)
+            edits += changes_one_fact(facts, edited, world.config)
     assert edits > 100
 
 

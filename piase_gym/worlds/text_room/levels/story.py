@@ -12,6 +12,7 @@ from typing import Annotated, Any, ClassVar, Literal, Self
 from pydantic import Field, field_validator, model_validator
 
 from piase_gym.core.config import AgentId
+from piase_gym.core.shorthand import as_list
 from piase_gym.worlds.text_room.levels.story_rules import (
     Condition,
     Direction,
@@ -21,7 +22,6 @@ from piase_gym.worlds.text_room.levels.story_rules import (
     Name,
     Part,
     Prose,
-    as_list,
 )
 
 
@@ -149,3 +149,8 @@ class Story(Part):
         "together", description="whether a win or loss is everybody's or each agent's own"
     )
     events: tuple[Event, ...] = Field((), description="triggers and responses")
+
+    @field_validator("agent_setup", mode="before")
+    @classmethod
+    def _cast(cls, value: Any) -> Any:
+        return as_list(value)

@@ -2,9 +2,9 @@
 
 from __future__ import annotations
 
-from typing import Annotated, Any, ClassVar, Literal, Self, get_args
+from typing import Annotated, ClassVar, Literal, Self, get_args
 
-from pydantic import ConfigDict, Field, field_validator, model_validator
+from pydantic import Field, field_validator, model_validator
 
 from piase_gym.core.config import AgentId
 from piase_gym.core.shorthand import Lenient
@@ -54,27 +54,11 @@ Agents = AgentId | Literal["all"] | None
 class Part(Lenient):
     """Common settings of the parts of a story. One entry of a list in `LISTED` may stand alone."""
 
-    model_config = ConfigDict(frozen=True, extra="forbid", allow_inf_nan=False)
-
-    def __deepcopy__(self, memo: dict[int, Any] | None = None) -> Self:
-        """Return itself: a story never changes, and copies of a world share it."""
-        return self
-
-    @field_validator("response", "agent_setup", mode="before", check_fields=False)
-    @classmethod
-    def _list(cls, value: Any) -> Any:
-        return as_list(value)
-
     @field_validator("description", "read_text", "content", mode="before", check_fields=False)
     @classmethod
     def _join(cls, text: object) -> object:
         """Join the lines of a description."""
         return " ".join(text.split()) if isinstance(text, str) else text
-
-
-def as_list(value: Any) -> Any:
-    """Read one entry as a list of one."""
-    return [value] if isinstance(value, dict | Part) else value
 
 
 class ItemInInventory(Part):
