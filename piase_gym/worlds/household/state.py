@@ -198,7 +198,9 @@ def compile_problem(problem: Problem, goal_text: str) -> Game:
     """
     facts, types = problem.facts, problem.types
     known = {word for rows in facts.values() for row in rows for word in row}
-    ids = {kind: sorted(w for w in known if types[w] == kind) for kind in set(types.values())}
+    ids: dict[str, list[str]] = {}
+    for word in sorted(known):
+        ids.setdefault(types[word], []).append(word)
     objects, receptacles = ids.get("object", []), ids.get("receptacle", [])
     locations, agents = ids.get("location", []), ids.get("agent", [])
     if not agents or not facts["atlocation"]:
@@ -218,7 +220,10 @@ def compile_problem(problem: Problem, goal_text: str) -> Game:
     for k, place in enumerate(places):
         if place >= 0:
             at[place].append(k)
-    kinds = {k: {row[1] for row in facts["receptacletype"] if row[0] == k} for k in receptacles}
+    kinds: dict[str, set[str]] = {k: set() for k in receptacles}
+    for receptacle, kind in facts["receptacletype"]:
+        if receptacle in kinds:
+            kinds[receptacle].add(kind)
     return Game(
         goal_text=goal_text,
         goal=compile_goal(problem.goal, domain),
@@ -283,10 +288,12 @@ def _accepts(
 ) -> tuple[frozenset[int], ...]:
     """Return which receptacles each object can be put into."""
     takers: dict[str, set[int]] = {}
+    places: dict[str, set[int]] = {}
+    for k, found in kinds.items():
+        for kind in found:
+            places.setdefault(kind, set()).add(number[k])
     for place, thing in facts["cancontain"]:
-        takers.setdefault(thing, set()).update(
-            number[k] for k, found in kinds.items() if place in found
-        )
+        takers.setdefault(thing, set()).update(places.get(place, ()))
     rows: list[set[int]] = [set() for _ in range(count)]
     for thing, kind in facts["objecttype"]:
         rows[number[thing]] |= takers.get(kind, set())

@@ -40,18 +40,17 @@ from piase_gym.worlds.household.observe import knowledge, pictures, text, twin, 
 from piase_gym.worlds.household.observe.knowledge import Knowledge, Known
 from piase_gym.worlds.household.rules import step
 from piase_gym.worlds.household.rules.commands import introduction
-from piase_gym.worlds.household.rules.legality import legal_entries
+from piase_gym.worlds.household.rules.legality import in_order, near_entries
 from piase_gym.worlds.household.rules.reasons import why_illegal
 from piase_gym.worlds.household.state import Entry, Game, HomeState, check_sizes, new_state
 from piase_gym.worlds.texts.synonyms import fitting
 from piase_gym.worlds.texts.world import TextWorld
 
 _LOOK = Command("look")
-_ALWAYS = frozenset(
-    ("go", "look", "inventory", "help", "examine receptacle", "examine object", "say", "tell")
-)
-_NEAR = frozenset(("open", "close", "take", "move", "put"))
+_FOLLOWING = frozenset(("open", "close", "take", "move", "put"))
 """Verbs of commands that follow from what is near an agent; see `facts.options`."""
+_TOLD = _FOLLOWING | {"examine receptacle", "examine object"}
+"""The same, and what can always be done with what is near."""
 _GOES_BY = {"move": "put"}
 """Verbs whose other words are those of another verb."""
 
@@ -248,28 +247,29 @@ class Household(TextWorld[HouseholdConfig, HouseholdFacts, HomeState, tuple[Game
 
     def __getstate__(self) -> dict[str, Any]:
         """Copy and pickle without the lists of commands, whose objects belong to the game."""
-        return {**self.__dict__, "_legal": [None] * len(self.agents)}
+        agents = len(self.agents)
+        return {**self.__dict__, "_legal": [None] * agents, "_near": [[]] * agents}
 
     def _know_anew(self) -> None:
         """Take up what the state says that agents know."""
         slots = range(len(self.agents))
         self._knowledge = [Knowledge(self.game, self.state_of, agent) for agent in slots]
         self._legal: list[list[Entry] | None] = [None] * len(self.agents)
+        self._near: list[list[Entry]] = [[]] * len(self.agents)
 
     def rows(self, agent: int) -> list[Entry]:
         """Return the commands of an agent now, sorted by their lines; after the end, too."""
         found = self._legal[agent]
         if found is None:
-            state = self.state_of
-            found = []
+            game, state = self.game, self.state_of
+            found = near = []
             if state.status[agent] != "none":
-                found = legal_entries(
-                    self.game, state, agent, self.placing, self._asks, bool(self._paths)
-                )
+                near = near_entries(game, state, agent, self.placing, bool(self._paths))
+                found = in_order(game, state.at[agent], self._asks, near)
                 if self._speech[agent]:
                     mine = [r for r in self._speech[agent] if r.two < 0 or self._present(r.two)]
                     found = sorted([*found, *mine])
-            self._legal[agent] = found
+            self._legal[agent], self._near[agent] = found, near
         return found
 
     def _present(self, agent: int) -> bool:
@@ -318,28 +318,26 @@ class Household(TextWorld[HouseholdConfig, HouseholdFacts, HomeState, tuple[Game
     def known(self, agent: int) -> Known:
         """Return what an agent knows now."""
         state, known = self.state_of, self._knowledge[agent]
-        holding = knowledge.held_by(self.game, state, agent)
+        holding, several = knowledge.held_by(self.game, state, agent), len(self.agents) > 1
         commands: tuple[str, ...] | None = None
         barred: tuple[str, ...] = ()
         away: tuple[str, ...] = ()
         if self.config.lists_commands:
-            near: list[str] = []
-            listed: list[str] = []
-            for line, _, verb, _, _ in self.rows(agent):
-                if verb not in _ALWAYS:
-                    (near if verb in _NEAR else listed).append(line)
-            commands, could = tuple(listed), options(known.places, holding, self.placing)
-            barred = tuple([name for name, line in could if line not in near])
-            others = enumerate(self.agents)
-            away = tuple([name for k, name in others if k != agent and not self._present(k)])
+            self.rows(agent)
+            near = self._near[agent]
+            told = {row.line for row in near if row.verb not in _TOLD}
+            following = [row.line for row in near if row.verb in _FOLLOWING]
+            commands, could = tuple(sorted(told)), options(known.here, holding, self.placing)
+            barred = tuple([name for name, line in could if line not in following])
+            away = self._away(agent) if several else ()
         return Known(
             self.agents[agent],
             self.agents,
             self.game.goal_text,
             tuple(known.places),
-            tuple(known.shown),
+            tuple(known.written),
             holding,
-            self._others(agent) if len(self.agents) > 1 else (),
+            self._others(agent) if several else (),
             away,
             tuple(self.mailboxes.delivered[self.agents[agent]]),
             commands,
@@ -353,6 +351,11 @@ class Household(TextWorld[HouseholdConfig, HouseholdFacts, HomeState, tuple[Game
         at, status = self.state_of.at, self.state_of.status
         here = [k for k, place in enumerate(at) if place == at[agent] and k != agent]
         return tuple([self.agents[k] for k in here if status[k] == "playing"])
+
+    def _away(self, agent: int) -> tuple[str, ...]:
+        """Return the others that have no part in it now."""
+        others = enumerate(self.agents)
+        return tuple([name for k, name in others if k != agent and not self._present(k)])
 
     def vector(self, facts: HouseholdFacts) -> NDArray[np.float32]:
         """Return the vector of the facts."""

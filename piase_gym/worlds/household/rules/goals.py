@@ -251,11 +251,9 @@ def _choices(
     for part in parts:
         variable_free = [word for word in part[1:] if isinstance(word, str) and word[:1] == "?"]
         if part[0] in PREDICATES and variable_free == [name] and _is_fixed(part[0]):
-            found = [
-                value
-                for value in found
-                if tuple(value if word == name else word for word in part) in domain.fixed
-            ]
+            at = part.index(name)
+            before, after = part[:at], part[at + 1 :]
+            found = [value for value in found if (*before, value, *after) in domain.fixed]
     return found
 
 
