@@ -58,6 +58,8 @@ from piase_gym.worlds.physics_playground.state import PlayState
 
 STUCK = 5
 """Who drives and comes ahead by fewer centimetres a second is held up by what it touches."""
+MOST_LINES = 1024
+"""So many lines of commands are kept."""
 RESULTS = {"won": Result.WON, "lost": Result.LOST, "ended": Result.ENDED}
 
 
@@ -210,6 +212,8 @@ class PhysicsPlayground(World[PhysicsPlaygroundConfig, PhysicsFacts]):
         """The command of each agent that lasts for several steps, under way or just ended."""
         self._sim: Simulation | None = None
         self._channel = Stream(0, StreamId.CHANNEL)
+        self._lines: dict[int, tuple[Command | int, str]] = {}
+        """The lines of commands by their `id`; a command that is kept here keeps its own."""
         self.play: PlayState
         self.arena: Arena
 
@@ -249,7 +253,16 @@ class PhysicsPlayground(World[PhysicsPlaygroundConfig, PhysicsFacts]):
     @property
     def grammar(self) -> tuple[Verb, ...]:
         """The primitives, ``drive``, and ``say`` if the envelope has room for messages."""
+        return self._verbs
+
+    @functools.cached_property
+    def _verbs(self) -> tuple[Verb, ...]:
         return actions.grammar_of(self.envelope, self.agents)
+
+    @functools.cached_property
+    def _tables(self) -> Mapping[str, tuple[Command, ...]]:
+        """What the indices can stand for."""
+        return {name: actions.table_of(name, self.envelope, self.agents) for name in actions.TABLES}
 
     @property
     def num_actions(self) -> int:
@@ -259,7 +272,7 @@ class PhysicsPlayground(World[PhysicsPlaygroundConfig, PhysicsFacts]):
     @property
     def _table(self) -> tuple[Command, ...]:
         """What the indices stand for."""
-        return actions.table_of(self.config.indices, self.envelope, self.agents)
+        return self._tables[self.config.indices]
 
     @property
     def noop(self) -> Command:
@@ -350,10 +363,10 @@ class PhysicsPlayground(World[PhysicsPlaygroundConfig, PhysicsFacts]):
         if config.speech or config.symbols:
             self.mailboxes.deliver(self._channel)
         tick = self.referee.judge(step)
-        rewards = charged(
-            tick.rewards, self._spoke, playing, config.message_cost, config.shared_reward
-        )
-        tick = tick._replace(rewards=rewards)
+        if self._spoke and config.message_cost:
+            cost, shared = config.message_cost, config.shared_reward
+            rewards = charged(tick.rewards, self._spoke, playing, cost, shared)
+            tick = tick._replace(rewards=rewards)
         for agent, lasting in enumerate(self.strides):
             if lasting is not None:
                 lasting.reward += tick.rewards[agent]
@@ -451,7 +464,13 @@ class PhysicsPlayground(World[PhysicsPlaygroundConfig, PhysicsFacts]):
 
     def line_of(self, agent: int, act: Command | int) -> str:
         """Return the line of a command for people: with two decimals at most."""
-        return re.sub(r"(\.\d\d)\d+", r"\1", super().line_of(agent, act))
+        kept = self._lines.get(id(act))
+        if kept is None:
+            if len(self._lines) >= MOST_LINES:
+                self._lines.clear()
+            line = re.sub(r"(\.\d\d)\d+", r"\1", super().line_of(agent, act))
+            kept = self._lines[id(act)] = act, line
+        return kept[1]
 
     def last_steps(self) -> Sequence[LastStep | None]:
         """Tell of a stride as a whole: its rewards and milestones add up."""
@@ -586,7 +605,7 @@ class PhysicsPlayground(World[PhysicsPlaygroundConfig, PhysicsFacts]):
 
     def text_writer(self) -> Callable[[Any, int], str]:
         """Return a function that writes texts from what `capture` kept."""
-        return functools.partial(text.write_kept, self.config)
+        return functools.partial(text.write_kept, self.config, views.layout_of(self.config))
 
     def perceived(self, facts: PhysicsFacts) -> Mapping[str, Any]:
         """Return the objects and agents that are sensed, with where they are in metres."""

@@ -36,7 +36,11 @@ from piase_gym.worlds.texts.wording import counted
 
 def text_of(facts: PhysicsFacts, config: PhysicsPlaygroundConfig) -> str:
     """Write the facts as prose, each once; places follow from distances and bearings."""
-    form = layout_of(config)
+    return _text_of(facts, config, layout_of(config))
+
+
+def _text_of(facts: PhysicsFacts, config: PhysicsPlaygroundConfig, form: Layout) -> str:
+    """Write the same of a config whose layout is known: to look it up costs as much as a text."""
     x, y, z = facts.position
     body = "" if z == RESTING[config.body] else f", {_m(z)} m up"
     lines = [
@@ -336,8 +340,7 @@ class Kept(NamedTuple):
     earlier: tuple[Earlier, ...] = ()
 
 
-def write_kept(config: PhysicsPlaygroundConfig, kept: Kept, _agent: int) -> str:
+def write_kept(config: PhysicsPlaygroundConfig, form: Layout, kept: Kept, _agent: int) -> str:
     """Write the text of an agent's row."""
     row = kept.table[kept.seat].tolist()
-    form = layout_of(config)
-    return text_of(facts_of(row, form, kept.messages, kept.hint, kept.earlier), config)
+    return _text_of(facts_of(row, form, kept.messages, kept.hint, kept.earlier), config, form)
