@@ -282,10 +282,10 @@ class World(ABC, Generic[C, F]):
         """
         alive = self.alive
         plans = [self.decode(i, act) if alive[i] else None for i, act in enumerate(acts)]
-        invalid = [i for i, plan in enumerate(plans) if isinstance(plan, InvalidAction)]
-        understood = plans[:] if invalid else plans
-        for i in invalid:
-            understood[i] = self._understood(i, acts[i], plans[i])
+        understood: Sequence[Act] = plans
+        invalid = InvalidAction in map(type, plans)
+        if invalid:
+            understood = list(map(self._understood, range(len(plans)), acts, plans))
         tick = self.advance(plans)
         if invalid:
             tick = explain_invalid(tick, plans)

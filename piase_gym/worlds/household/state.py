@@ -212,7 +212,7 @@ def compile_problem(problem: Problem, goal_text: str) -> Game:
     number = {word: k for rows in (objects, receptacles, locations) for k, word in enumerate(rows)}
     agent = sorted(agents)[0]
     number.update(dict.fromkeys(agents, 0))
-    fixed = frozenset((name, *row) for name, rows in facts.items() for row in rows)
+    fixed = {name: frozenset(rows) for name, rows in facts.items()}
     members = {kind: rows for kind, rows in ids.items() if kind != "agent"}
     domain = Domain(number, types, fixed, {**dict.fromkeys(types.values(), ()), **members})
     places = _places(facts["receptacleatlocation"], number, len(receptacles))
@@ -233,9 +233,9 @@ def compile_problem(problem: Problem, goal_text: str) -> Game:
         types=tuple(names[k].split(" ")[0] for k in objects),
         places_of=tuple(places),
         at=tuple(map(tuple, at)),
-        openable=tuple(("openable", k) in fixed for k in receptacles),
+        openable=tuple([(k,) in fixed["openable"] for k in receptacles]),
         accepts=_accepts(facts, number, len(objects), kinds),
-        can={name: tuple((name, k) in fixed for k in objects) for name in _ABILITIES},
+        can={name: tuple([(k,) in fixed[name] for k in objects]) for name in _ABILITIES},
         tools={
             verb: frozenset(number[k] for k in receptacles if kind in kinds[k])
             for verb, kind in _TOOLS.items()

@@ -49,8 +49,10 @@ from piase_gym.worlds.texts.world import TextWorld
 _LOOK = Command("look")
 _FOLLOWING = frozenset(("open", "close", "take", "move", "put"))
 """Verbs of commands that follow from what is near an agent; see `facts.options`."""
-_TOLD = _FOLLOWING | {"examine receptacle", "examine object"}
-"""The same, and what can always be done with what is near."""
+_ALWAYS = frozenset(("examine receptacle", "examine object"))
+"""What can always be done with what is near."""
+_SURE = frozenset(("go", "look", "inventory", "help", "examine receptacle", "examine object"))
+"""What no other agent can be in the way of."""
 _GOES_BY = {"move": "put"}
 """Verbs whose other words are those of another verb."""
 
@@ -298,7 +300,7 @@ class Household(TextWorld[HouseholdConfig, HouseholdFacts, HomeState, tuple[Game
         if row is None:
             line = super().write(command)
             row = self._row_of(line)
-        if row is not None and len(self.agents) > 1:
+        if row is not None and len(self.agents) > 1 and row.verb not in _SURE:
             self._legal[agent] = None  # others may have acted since
             if row not in self.rows(agent):
                 return None
@@ -325,8 +327,12 @@ class Household(TextWorld[HouseholdConfig, HouseholdFacts, HomeState, tuple[Game
         if self.config.lists_commands:
             self.rows(agent)
             near = self._near[agent]
-            told = {row.line for row in near if row.verb not in _TOLD}
-            following = [row.line for row in near if row.verb in _FOLLOWING]
+            following, told = set(), set()
+            for line, _, verb, _, _ in near:
+                if verb in _FOLLOWING:
+                    following.add(line)
+                elif verb not in _ALWAYS:
+                    told.add(line)
             commands, could = tuple(sorted(told)), options(known.here, holding, self.placing)
             barred = tuple([name for name, line in could if line not in following])
             away = self._away(agent) if several else ()
@@ -335,7 +341,7 @@ class Household(TextWorld[HouseholdConfig, HouseholdFacts, HomeState, tuple[Game
             self.agents,
             self.game.goal_text,
             tuple(known.places),
-            tuple(known.written),
+            known.written(),
             holding,
             self._others(agent) if several else (),
             away,

@@ -345,8 +345,7 @@ class PhysicsPlayground(World[PhysicsPlaygroundConfig, PhysicsFacts]):
 
     def advance(self, plans: Sequence[DecodedAction]) -> StepResult:
         """Let everybody drive, grip and speak, run Bullet for one step, and see what came of it."""
-        step = Step(list(self.alive), [Outcome.OK] * len(self.agents))
-        playing = [agent for agent, plays in enumerate(self.alive) if plays]
+        step = Step([*self.alive], [Outcome.OK] * len(self.agents))
         self._spoke: list[int] = []
         drives = self._drives(plans, step)
         self.play.t += 1
@@ -365,6 +364,7 @@ class PhysicsPlayground(World[PhysicsPlaygroundConfig, PhysicsFacts]):
         tick = self.referee.judge(step)
         if self._spoke and config.message_cost:
             cost, shared = config.message_cost, config.shared_reward
+            playing = [agent for agent, plays in enumerate(step.playing) if plays]
             rewards = charged(tick.rewards, self._spoke, playing, cost, shared)
             tick = tick._replace(rewards=rewards)
         for agent, lasting in enumerate(self.strides):
@@ -379,7 +379,8 @@ class PhysicsPlayground(World[PhysicsPlaygroundConfig, PhysicsFacts]):
         for agent in self.play.order:
             plan, before = plans[agent], self.strides[agent]
             stride = self._stride_of(agent, plan)
-            if isinstance(plan, Command) and (stride is None or stride is not before):
+            goes_on = stride is not None and stride is before
+            if isinstance(plan, Command) and plan.parameters and not goes_on:
                 self._speak(agent, plan)  # who goes on with a stride has said it already
             if isinstance(plan, InvalidAction):
                 step.outcomes[agent] = plan.outcome
@@ -474,12 +475,12 @@ class PhysicsPlayground(World[PhysicsPlaygroundConfig, PhysicsFacts]):
 
     def last_steps(self) -> Sequence[LastStep | None]:
         """Tell of a stride as a whole: its rewards and milestones add up."""
-        if isinstance(self._last, tuple):
-            told = zip(super().last_steps(), self.strides, strict=True)
-            self._last = [
-                last and stride.added_up(last) if stride else last for last, stride in told
-            ]
-        return super().last_steps()
+        fresh, found = isinstance(self._last, tuple), super().last_steps()
+        if fresh and any(self.strides):
+            told = zip(found, self.strides, strict=True)
+            found = [last and stride.added_up(last) if stride else last for last, stride in told]
+            self._last = found
+        return found
 
     def _explode(self, step: Step) -> StepResult:
         """End an episode whose numbers have become nonsense; things stay where they last were."""

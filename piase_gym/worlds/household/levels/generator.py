@@ -231,7 +231,9 @@ def _problem(
 @functools.lru_cache(maxsize=1024)
 def _containing(kind: str) -> tuple[tuple[str, str], ...]:
     """Return the types of what can have an object in it, each with the object's type."""
-    return tuple([(f"{place.lower()}type", f"{kind.lower()}type") for place in OBJECTS[kind].places])
+    return tuple(
+        [(f"{place.lower()}type", f"{kind.lower()}type") for place in OBJECTS[kind].places]
+    )
 
 
 _ABILITY = {

@@ -76,7 +76,6 @@ class Knowledge:
 
     Attributes:
         places: What the facts say of each receptacle that is somewhere, in their order.
-        written: How that is written, kind by kind.
     """
 
     def __init__(self, game: Game, state: HomeState, agent: int) -> None:
@@ -87,26 +86,29 @@ class Knowledge:
         self._order = {r: k for k, r in enumerate(there)}
         self.places: list[Place] = [Place("", False, "", None)] * len(there)
         self._shown: list[Shown] = [(0, "")] * len(there)
-        for r in there:
-            self._take(state, r, r in game.at[self.at])
         kinds = [kind_of(game.receptacles[r]) for r in there]
         starts = [k for k, kind in enumerate(kinds) if k == 0 or kind != kinds[k - 1]]
         self._kinds = list(map(slice, starts, [*starts[1:], len(there)]))
         self._kind_at = [n for n, kind in enumerate(self._kinds) for _ in there[kind]]
-        self.written = [written_of(tuple(self._shown[kind])) for kind in self._kinds]
+        self._written: list[Written] = [()] * len(self._kinds)
+        self._changed: set[int] = set()
+        for r in there:
+            self._write(state, r, r in game.at[self.at])
 
     @property
     def here(self) -> list[Place]:
         """What the facts say of the receptacles where the agent stands, in their order."""
         return [self.places[k] for k in sorted([self._order[r] for r in self.game.at[self.at]])]
 
-    def _write(self, state: HomeState, r: int, here: bool) -> None:
-        """Write what is known of a receptacle, and with it its kind."""
-        n = self._kind_at[self._take(state, r, here)]
-        self.written[n] = written_of(tuple(self._shown[self._kinds[n]]))
+    def written(self) -> tuple[Written, ...]:
+        """Return how `places` are written, kind by kind; what has not changed is kept."""
+        for n in self._changed:
+            self._written[n] = written_of(tuple(self._shown[self._kinds[n]]))
+        self._changed.clear()
+        return tuple(self._written)
 
-    def _take(self, state: HomeState, r: int, here: bool) -> int:
-        """Take note of what is known of a receptacle, and return its place."""
+    def _write(self, state: HomeState, r: int, here: bool) -> None:
+        """Write what is known of a receptacle."""
         game = self.game
         key = (r, here, state.seen[self.agent][r])
         found = game.views.get(key)
@@ -119,7 +121,7 @@ class Knowledge:
             found = game.views[key] = place, shown_of(place)
         k = self._order[r]
         self.places[k], self._shown[k] = found
-        return k
+        self._changed.add(self._kind_at[k])
 
     def look(self, state: HomeState) -> None:
         """See what there is where the agent stands now."""

@@ -29,7 +29,9 @@ free_line = functools.lru_cache(maxsize=4096)(one_line)
 
 def text_of(facts: HouseholdFacts, config: HouseholdConfig) -> str:
     """Write the facts as prose, each of them once; that the hands are empty is not told."""
-    kinds = [tuple(group) for _, group in groupby(facts.places, key=lambda place: kind_of(place.name))]
+    kinds = [
+        tuple(group) for _, group in groupby(facts.places, key=lambda place: kind_of(place.name))
+    ]
     written = [written_of(tuple(map(shown_of, kind))) for kind in kinds]
     return text_with(facts, written, names_in(config))
 
