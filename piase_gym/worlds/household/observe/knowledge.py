@@ -98,7 +98,10 @@ class Knowledge:
     @property
     def here(self) -> list[Place]:
         """What the facts say of the receptacles where the agent stands, in their order."""
-        return [self.places[k] for k in sorted([self._order[r] for r in self.game.at[self.at]])]
+        here = self.game.at[self.at]
+        if len(here) == 1:
+            return [self.places[self._order[here[0]]]]
+        return [self.places[k] for k in sorted([self._order[r] for r in here])]
 
     def written(self) -> tuple[Written, ...]:
         """Return how `places` are written, kind by kind; what has not changed is kept."""

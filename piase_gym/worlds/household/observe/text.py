@@ -53,14 +53,17 @@ def text_with(facts: Any, places: Iterable[Written], names: tuple[str, ...]) -> 
     head = f"You are {facts.agent}. " if len(names) > 1 else ""
     lines.append(f"{head}Task: {free_line(facts.goal)}")
     lines += _known_lines(places)
-    lines += [f"You carry {_held(item)}." for item in facts.holding]
+    for item in facts.holding:
+        lines.append(f"You carry {_held(item)}.")
     if facts.barred:
         barred = _in_short(facts.barred)
         what = f"{_PUT} {barred}" if facts.holding else f"take {barred}"
         lines.append(f"You cannot {what}.")
-    lines += [f"{name} is here." for name in facts.others]
-    lines += [f"{name} is away." for name in facts.away]
-    lines += [letter_line(letter) for letter in facts.messages]
+    if len(names) > 1:
+        lines += [f"{name} is here." for name in facts.others]
+        lines += [f"{name} is away." for name in facts.away]
+    if facts.messages:
+        lines += map(letter_line, facts.messages)
     if facts.commands:
         lines.append(f"You can also: {'; '.join(facts.commands)}.")
     if facts.hint is not None:
