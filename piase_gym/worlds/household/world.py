@@ -142,6 +142,8 @@ class Household(TextWorld[HouseholdConfig, HouseholdFacts, HomeState, tuple[Game
         self._speech = [
             actions.speech(self.agents, k) if several else [] for k in range(len(self.agents))
         ]
+        said = [row for rows in self._speech for row in rows]
+        self._said = {(verb, *values.values()): line for line, (verb, values), *_ in said}
         size = self._num_actions = self.envelope.actions
         self._masks = np.tri(size + 1, size, -1, np.int8)
         self._take(self.config)
@@ -504,6 +506,9 @@ class Household(TextWorld[HouseholdConfig, HouseholdFacts, HomeState, tuple[Game
     def write(self, command: Command) -> str:
         """Return the line of a command."""
         row = self.game.by_command.get(id(command))
+        if row is None and command.verb in ("say", "tell"):
+            said = self._said.get((command.verb, *command.parameters.values()))
+            return super().write(command) if said is None else said
         return super().write(command) if row is None else row.line
 
     @property
