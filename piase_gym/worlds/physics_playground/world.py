@@ -60,6 +60,7 @@ STUCK = 5
 """Who drives and comes ahead by fewer centimetres a second is held up by what it touches."""
 MOST_LINES = 1024
 """So many lines of commands are kept."""
+_AT_REST = actions.Drive(), False
 RESULTS = {"won": Result.WON, "lost": Result.LOST, "ended": Result.ENDED}
 
 
@@ -239,7 +240,7 @@ class PhysicsPlayground(World[PhysicsPlaygroundConfig, PhysicsFacts]):
     def _letters(self, agent: int) -> tuple[Message, ...]:
         """Return what an agent is told now; of symbols only the last of each sender."""
         letters = self.mailboxes.delivered[self.agents[agent]]
-        if self.config.speech:
+        if self.config.speech or not letters:
             return tuple(letters)
         last = {letter.sender: letter for letter in letters}
         return tuple(last[name] for name in self.agents if name in last)
@@ -644,13 +645,15 @@ class PhysicsPlayground(World[PhysicsPlaygroundConfig, PhysicsFacts]):
 
     def why_failed(self, agent: int) -> str | None:
         """Say why a hand found nothing, what keeps an agent from moving, or how a stride went."""
-        drive, failed = self._drove.get(agent, (actions.Drive(), False))
+        drive, failed = self._drove.get(agent, _AT_REST)
         if failed and self.play.holds[agent] is not None:
             return "Your gripper holds something already."
         if failed:
             return "There is nothing within reach to grip, and nothing in the gripper to release."
         stride, said = self.strides[agent], []
-        stuck = drive.ahead and abs(self.rows[agent][4]) < STUCK
+        stuck = drive.ahead and abs(self.rows[agent, 4]) < STUCK
+        if not (stride or stuck):
+            return None
         if stride.end == "blocked" if stride else stuck:
             said = [naming.in_the_way(self.facts(agent), self.agents)]
         if stride is not None:
