@@ -167,8 +167,10 @@ def write_command(command: Command, grammar: Sequence[Verb]) -> str:
     Raises:
         ActionError: If the grammar has no such verb.
     """
-    verb = next((item for item in grammar if item.name == command.verb), None)
-    if verb is None:
+    for verb in grammar:
+        if verb.name == command.verb:
+            break
+    else:
         hint = suggest(command.verb, [item.name for item in grammar])
         raise ActionError(f"unknown verb {command.verb!r}; {hint}")
     words = [verb.name]

@@ -291,8 +291,13 @@ class World(ABC, Generic[C, F]):
         """
         alive = self.alive
         plans = [self.decode(i, act) if alive[i] else None for i, act in enumerate(acts)]
-        understood = list(map(self._understood, range(len(plans)), acts, plans))
-        tick = explain_invalid(self.advance(plans), plans)
+        understood: Sequence[Act] = plans
+        invalid = InvalidAction in map(type, plans)
+        if invalid:
+            understood = list(map(self._understood, range(len(plans)), acts, plans))
+        tick = self.advance(plans)
+        if invalid:
+            tick = explain_invalid(tick, plans)
         if self.script is not None:
             tick = play_script(self, self.script, tick, alive, plans)
         self._last = understood, tick
@@ -603,19 +608,20 @@ class World(ABC, Generic[C, F]):
         notes: Mapping[int, Mapping[str, Any]],
     ) -> LastStep:
         """Return what an agent's command did in a step that has just been done."""
-        invalid = isinstance(act, InvalidAction)
         line = "" if isinstance(act, InvalidAction) else self.line_of(agent, act)
-        note: Mapping[str, Any] = notes.get(agent, {}) if notes else {}
-        why = "" if self.says_why else note.get("feedback")
-        if not (why or invalid or self.says_why):
-            illegal = outcome is Outcome.ILLEGAL
-            why = f"You cannot {line} now." if illegal else self.why_failed(agent)
+        note = notes.get(agent) if notes else None
+        why: Any = None
+        if not self.says_why:
+            why = note.get("feedback") if note else None
+            if not (why or isinstance(act, InvalidAction)):
+                illegal = outcome is Outcome.ILLEGAL
+                why = f"You cannot {line} now." if illegal else self.why_failed(agent)
         said = act.parameters.get("message") if isinstance(act, Command) else None
-        if self.mailboxes is not None and outcome is Outcome.OK and isinstance(said, str):
+        if isinstance(said, str) and self.mailboxes is not None and outcome is Outcome.OK:
             most = self.mailboxes.rules.max_length
             cut = f"Your message was cut to its first {most} characters." * (len(said) > most)
             why = f"{why or ''} {cut}".strip()
-        reached = tuple(note.get("milestones", ())) if note else ()
+        reached = tuple(note["milestones"]) if note and "milestones" in note else ()
         return last_step(line, outcome, float(reward) + 0.0, reached, str(why) if why else "")
 
     def line_of(self, agent: int, act: Command | int) -> str:

@@ -213,11 +213,12 @@ class EpisodeRunner:
         if self.stepwise or not self.world.lasting:
             return tick
         while not tick.ended and self.live:
-            further = no_acts(self.world)
-            for number in self.live:
-                further[number] = self.world.under_way(number)
-            if any(further[number] is None for number in self.live):
+            going = {number: self.world.under_way(number) for number in self.live}
+            if None in going.values():
                 break
+            further = no_acts(self.world)
+            for number, command in going.items():
+                further[number] = command
             tick = join_steps(tick, self.step(further))
         return tick
 

@@ -131,15 +131,14 @@ def entry(game: Game, verb: str, one: int = NOTHING, two: int = NOTHING) -> Entr
 
 def _new_entry(game: Game, verb: str, one: int, two: int) -> Entry:
     """Make a command of a home."""
-    form = _FORMS[verb]
-    names: list[str] = []
+    form, parameters = _FORMS[verb], {}
     if one != NOTHING:
-        names.append((game.receptacles if verb in _OF_RECEPTACLES else game.objects)[one])
+        things = game.receptacles if verb in _OF_RECEPTACLES else game.objects
+        parameters[form.one] = things[one]
     if two != NOTHING:
-        names.append((game.objects if verb == "slice" else game.receptacles)[two])
-    parameters = dict(zip((form.one, form.two), names, strict=False))
-    command = Command(verb.split(" ")[0], parameters)
-    return Entry(form.line.format(*names), command, verb, one, two)
+        parameters[form.two] = (game.objects if verb == "slice" else game.receptacles)[two]
+    line = form.line.format(*parameters.values())
+    return Entry(line, Command(verb.partition(" ")[0], parameters), verb, one, two)
 
 
 def speech(agents: tuple[str, ...], speaker: int) -> list[Entry]:

@@ -198,7 +198,9 @@ def compile_problem(problem: Problem, goal_text: str) -> Game:
     """
     facts, types = problem.facts, problem.types
     known = {word for rows in facts.values() for row in rows for word in row}
-    ids = {kind: sorted(w for w in known if types[w] == kind) for kind in set(types.values())}
+    ids: dict[str, list[str]] = {}
+    for word in sorted(known):
+        ids.setdefault(types[word], []).append(word)
     objects, receptacles = ids.get("object", []), ids.get("receptacle", [])
     locations, agents = ids.get("location", []), ids.get("agent", [])
     if not agents or not facts["atlocation"]:
@@ -210,7 +212,7 @@ def compile_problem(problem: Problem, goal_text: str) -> Game:
     number = {word: k for rows in (objects, receptacles, locations) for k, word in enumerate(rows)}
     agent = sorted(agents)[0]
     number.update(dict.fromkeys(agents, 0))
-    fixed = frozenset((name, *row) for name, rows in facts.items() for row in rows)
+    fixed = {name: frozenset(rows) for name, rows in facts.items()}
     members = {kind: rows for kind, rows in ids.items() if kind != "agent"}
     domain = Domain(number, types, fixed, {**dict.fromkeys(types.values(), ()), **members})
     places = _places(facts["receptacleatlocation"], number, len(receptacles))
@@ -218,7 +220,10 @@ def compile_problem(problem: Problem, goal_text: str) -> Game:
     for k, place in enumerate(places):
         if place >= 0:
             at[place].append(k)
-    kinds = {k: {row[1] for row in facts["receptacletype"] if row[0] == k} for k in receptacles}
+    kinds: dict[str, set[str]] = {k: set() for k in receptacles}
+    for receptacle, kind in facts["receptacletype"]:
+        if receptacle in kinds:
+            kinds[receptacle].add(kind)
     return Game(
         goal_text=goal_text,
         goal=compile_goal(problem.goal, domain),
@@ -228,9 +233,9 @@ def compile_problem(problem: Problem, goal_text: str) -> Game:
         types=tuple(names[k].split(" ")[0] for k in objects),
         places_of=tuple(places),
         at=tuple(map(tuple, at)),
-        openable=tuple(("openable", k) in fixed for k in receptacles),
+        openable=tuple([(k,) in fixed["openable"] for k in receptacles]),
         accepts=_accepts(facts, number, len(objects), kinds),
-        can={name: tuple((name, k) in fixed for k in objects) for name in _ABILITIES},
+        can={name: tuple([(k,) in fixed[name] for k in objects]) for name in _ABILITIES},
         tools={
             verb: frozenset(number[k] for k in receptacles if kind in kinds[k])
             for verb, kind in _TOOLS.items()
@@ -283,10 +288,12 @@ def _accepts(
 ) -> tuple[frozenset[int], ...]:
     """Return which receptacles each object can be put into."""
     takers: dict[str, set[int]] = {}
+    places: dict[str, set[int]] = {}
+    for k, found in kinds.items():
+        for kind in found:
+            places.setdefault(kind, set()).add(number[k])
     for place, thing in facts["cancontain"]:
-        takers.setdefault(thing, set()).update(
-            number[k] for k, found in kinds.items() if place in found
-        )
+        takers.setdefault(thing, set()).update(places.get(place, ()))
     rows: list[set[int]] = [set() for _ in range(count)]
     for thing, kind in facts["objecttype"]:
         rows[number[thing]] |= takers.get(kind, set())

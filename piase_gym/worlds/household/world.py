@@ -40,18 +40,19 @@ from piase_gym.worlds.household.observe import knowledge, pictures, text, twin, 
 from piase_gym.worlds.household.observe.knowledge import Knowledge, Known
 from piase_gym.worlds.household.rules import step
 from piase_gym.worlds.household.rules.commands import introduction
-from piase_gym.worlds.household.rules.legality import legal_entries
+from piase_gym.worlds.household.rules.legality import in_order, near_entries
 from piase_gym.worlds.household.rules.reasons import why_illegal
 from piase_gym.worlds.household.state import Entry, Game, HomeState, check_sizes, new_state
 from piase_gym.worlds.texts.synonyms import fitting
 from piase_gym.worlds.texts.world import TextWorld
 
 _LOOK = Command("look")
-_ALWAYS = frozenset(
-    ("go", "look", "inventory", "help", "examine receptacle", "examine object", "say", "tell")
-)
-_NEAR = frozenset(("open", "close", "take", "move", "put"))
+_FOLLOWING = frozenset(("open", "close", "take", "move", "put"))
 """Verbs of commands that follow from what is near an agent; see `facts.options`."""
+_ALWAYS = frozenset(("examine receptacle", "examine object"))
+"""What can always be done with what is near."""
+_SURE = frozenset(("go", "look", "inventory", "help", "examine receptacle", "examine object"))
+"""What no other agent can be in the way of."""
 _GOES_BY = {"move": "put"}
 """Verbs whose other words are those of another verb."""
 
@@ -141,6 +142,8 @@ class Household(TextWorld[HouseholdConfig, HouseholdFacts, HomeState, tuple[Game
         self._speech = [
             actions.speech(self.agents, k) if several else [] for k in range(len(self.agents))
         ]
+        said = [row for rows in self._speech for row in rows]
+        self._said = {(verb, *values.values()): line for line, (verb, values), *_ in said}
         size = self._num_actions = self.envelope.actions
         self._masks = np.tri(size + 1, size, -1, np.int8)
         self._take(self.config)
@@ -248,28 +251,29 @@ class Household(TextWorld[HouseholdConfig, HouseholdFacts, HomeState, tuple[Game
 
     def __getstate__(self) -> dict[str, Any]:
         """Copy and pickle without the lists of commands, whose objects belong to the game."""
-        return {**self.__dict__, "_legal": [None] * len(self.agents)}
+        agents = len(self.agents)
+        return {**self.__dict__, "_legal": [None] * agents, "_near": [[]] * agents}
 
     def _know_anew(self) -> None:
         """Take up what the state says that agents know."""
         slots = range(len(self.agents))
         self._knowledge = [Knowledge(self.game, self.state_of, agent) for agent in slots]
         self._legal: list[list[Entry] | None] = [None] * len(self.agents)
+        self._near: list[list[Entry]] = [[]] * len(self.agents)
 
     def rows(self, agent: int) -> list[Entry]:
         """Return the commands of an agent now, sorted by their lines; after the end, too."""
         found = self._legal[agent]
         if found is None:
-            state = self.state_of
-            found = []
+            game, state = self.game, self.state_of
+            found = near = []
             if state.status[agent] != "none":
-                found = legal_entries(
-                    self.game, state, agent, self.placing, self._asks, bool(self._paths)
-                )
+                near = near_entries(game, state, agent, self.placing, bool(self._paths))
+                found = in_order(game, state.at[agent], self._asks, near)
                 if self._speech[agent]:
                     mine = [r for r in self._speech[agent] if r.two < 0 or self._present(r.two)]
                     found = sorted([*found, *mine])
-            self._legal[agent] = found
+            self._legal[agent], self._near[agent] = found, near
         return found
 
     def _present(self, agent: int) -> bool:
@@ -298,7 +302,7 @@ class Household(TextWorld[HouseholdConfig, HouseholdFacts, HomeState, tuple[Game
         if row is None:
             line = super().write(command)
             row = self._row_of(line)
-        if row is not None and len(self.agents) > 1:
+        if row is not None and len(self.agents) > 1 and row.verb not in _SURE:
             self._legal[agent] = None  # others may have acted since
             if row not in self.rows(agent):
                 return None
@@ -318,28 +322,30 @@ class Household(TextWorld[HouseholdConfig, HouseholdFacts, HomeState, tuple[Game
     def known(self, agent: int) -> Known:
         """Return what an agent knows now."""
         state, known = self.state_of, self._knowledge[agent]
-        holding = knowledge.held_by(self.game, state, agent)
+        holding, several = knowledge.held_by(self.game, state, agent), len(self.agents) > 1
         commands: tuple[str, ...] | None = None
         barred: tuple[str, ...] = ()
         away: tuple[str, ...] = ()
         if self.config.lists_commands:
-            near: list[str] = []
-            listed: list[str] = []
-            for line, _, verb, _, _ in self.rows(agent):
-                if verb not in _ALWAYS:
-                    (near if verb in _NEAR else listed).append(line)
-            commands, could = tuple(listed), options(known.places, holding, self.placing)
-            barred = tuple([name for name, line in could if line not in near])
-            others = enumerate(self.agents)
-            away = tuple([name for k, name in others if k != agent and not self._present(k)])
+            self.rows(agent)
+            near = self._near[agent]
+            following, told = set(), set()
+            for line, _, verb, _, _ in near:
+                if verb in _FOLLOWING:
+                    following.add(line)
+                elif verb not in _ALWAYS:
+                    told.add(line)
+            commands, could = tuple(sorted(told)), options(known.here, holding, self.placing)
+            barred = tuple([name for name, line in could if line not in following])
+            away = self._away(agent) if several else ()
         return Known(
             self.agents[agent],
             self.agents,
             self.game.goal_text,
             tuple(known.places),
-            tuple(known.shown),
+            known.written(),
             holding,
-            self._others(agent) if len(self.agents) > 1 else (),
+            self._others(agent) if several else (),
             away,
             tuple(self.mailboxes.delivered[self.agents[agent]]),
             commands,
@@ -353,6 +359,11 @@ class Household(TextWorld[HouseholdConfig, HouseholdFacts, HomeState, tuple[Game
         at, status = self.state_of.at, self.state_of.status
         here = [k for k, place in enumerate(at) if place == at[agent] and k != agent]
         return tuple([self.agents[k] for k in here if status[k] == "playing"])
+
+    def _away(self, agent: int) -> tuple[str, ...]:
+        """Return the others that have no part in it now."""
+        others = enumerate(self.agents)
+        return tuple([name for k, name in others if k != agent and not self._present(k)])
 
     def vector(self, facts: HouseholdFacts) -> NDArray[np.float32]:
         """Return the vector of the facts."""
@@ -495,6 +506,9 @@ class Household(TextWorld[HouseholdConfig, HouseholdFacts, HomeState, tuple[Game
     def write(self, command: Command) -> str:
         """Return the line of a command."""
         row = self.game.by_command.get(id(command))
+        if row is None and command.verb in ("say", "tell"):
+            said = self._said.get((command.verb, *command.parameters.values()))
+            return super().write(command) if said is None else said
         return super().write(command) if row is None else row.line
 
     @property

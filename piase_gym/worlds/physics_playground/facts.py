@@ -16,6 +16,7 @@ import functools
 import math
 from collections.abc import Sequence
 from dataclasses import dataclass
+from typing import Any
 
 import numpy as np
 from gymnasium.spaces import Box
@@ -276,6 +277,17 @@ def facts_of(
     earlier: tuple[Earlier, ...] = (),
 ) -> PhysicsFacts:
     """Read a row (a list of integers) back into facts."""
+    return PhysicsFacts(**fields_of(row, form, messages, hint, earlier))
+
+
+def fields_of(
+    row: Sequence[int],
+    form: Layout,
+    messages: tuple[Message, ...],
+    hint: str | None,
+    earlier: tuple[Earlier, ...],
+) -> dict[str, Any]:
+    """Read the fields of facts from a row."""
     objects = []
     for slot in range(form.sizes.nearest):
         number, kind, distance, bearing, height, drift, place = row[
@@ -290,23 +302,23 @@ def facts_of(
         if present == 1:
             others.append(Sighting(name, distance, bearing, height, drift, PLACES[0]))
         agent = name if present == 2 else agent
-    return PhysicsFacts(
-        agent=agent,
-        messages=messages,
-        hint=hint,
-        earlier=earlier,
-        position=(row[0], row[1], row[2]),
-        heading=row[3],
-        velocity=(row[4], row[5]),
-        turning=row[6],
-        holding=object_name(row[7], row[8]) if row[7] else None,
-        touching=_touching(row, form),
-        goal=(row[10], row[11]) if row[9] else None,
-        placed=(row[12], row[13]),
-        objects=tuple(objects),
-        others=tuple(others),
-        lidar=tuple(row[form.lidar : form.lidar + form.rays]),
-    )
+    return {
+        "agent": agent,
+        "messages": messages,
+        "hint": hint,
+        "earlier": earlier,
+        "position": (row[0], row[1], row[2]),
+        "heading": row[3],
+        "velocity": (row[4], row[5]),
+        "turning": row[6],
+        "holding": object_name(row[7], row[8]) if row[7] else None,
+        "touching": _touching(row, form) if any(row[form.touch :]) else (),
+        "goal": (row[10], row[11]) if row[9] else None,
+        "placed": (row[12], row[13]),
+        "objects": tuple(objects),
+        "others": tuple(others),
+        "lidar": tuple(row[form.lidar : form.lidar + form.rays]),
+    }
 
 
 def _touching(row: Sequence[int], form: Layout) -> tuple[str, ...]:

@@ -58,6 +58,9 @@ from piase_gym.worlds.physics_playground.state import PlayState
 
 STUCK = 5
 """Who drives and comes ahead by fewer centimetres a second is held up by what it touches."""
+MOST_LINES = 1024
+"""So many lines of commands are kept."""
+_AT_REST = actions.Drive(), False
 RESULTS = {"won": Result.WON, "lost": Result.LOST, "ended": Result.ENDED}
 
 
@@ -211,6 +214,8 @@ class PhysicsPlayground(World[PhysicsPlaygroundConfig, PhysicsFacts]):
         """The command of each agent that lasts for several steps, under way or just ended."""
         self._sim: Simulation | None = None
         self._channel = Stream(0, StreamId.CHANNEL)
+        self._lines: dict[int, tuple[Command | int, str]] = {}
+        """The lines of commands by their `id`; a command that is kept here keeps its own."""
         self.play: PlayState
         self.arena: Arena
 
@@ -236,7 +241,7 @@ class PhysicsPlayground(World[PhysicsPlaygroundConfig, PhysicsFacts]):
     def _letters(self, agent: int) -> tuple[Message, ...]:
         """Return what an agent is told now; of symbols only the last of each sender."""
         letters = self.mailboxes.delivered[self.agents[agent]]
-        if self.config.speech:
+        if self.config.speech or not letters:
             return tuple(letters)
         last = {letter.sender: letter for letter in letters}
         return tuple(last[name] for name in self.agents if name in last)
@@ -250,7 +255,16 @@ class PhysicsPlayground(World[PhysicsPlaygroundConfig, PhysicsFacts]):
     @property
     def grammar(self) -> tuple[Verb, ...]:
         """The primitives, ``drive``, and ``say`` if the envelope has room for messages."""
+        return self._verbs
+
+    @functools.cached_property
+    def _verbs(self) -> tuple[Verb, ...]:
         return actions.grammar_of(self.envelope, self.agents)
+
+    @functools.cached_property
+    def _tables(self) -> Mapping[str, tuple[Command, ...]]:
+        """What the indices can stand for."""
+        return {name: actions.table_of(name, self.envelope, self.agents) for name in actions.TABLES}
 
     @property
     def num_actions(self) -> int:
@@ -260,7 +274,7 @@ class PhysicsPlayground(World[PhysicsPlaygroundConfig, PhysicsFacts]):
     @property
     def _table(self) -> tuple[Command, ...]:
         """What the indices stand for."""
-        return actions.table_of(self.config.indices, self.envelope, self.agents)
+        return self._tables[self.config.indices]
 
     @property
     def noop(self) -> Command:
@@ -333,8 +347,7 @@ class PhysicsPlayground(World[PhysicsPlaygroundConfig, PhysicsFacts]):
 
     def advance(self, plans: Sequence[DecodedAction]) -> StepResult:
         """Let everybody drive, grip and speak, run Bullet for one step, and see what came of it."""
-        step = Step(list(self.alive), [Outcome.OK] * len(self.agents))
-        playing = [agent for agent, plays in enumerate(self.alive) if plays]
+        step = Step([*self.alive], [Outcome.OK] * len(self.agents))
         self._spoke: list[int] = []
         drives = self._drives(plans, step)
         self.play.t += 1
@@ -351,10 +364,11 @@ class PhysicsPlayground(World[PhysicsPlaygroundConfig, PhysicsFacts]):
         if config.speech or config.symbols:
             self.mailboxes.deliver(self._channel)
         tick = self.referee.judge(step)
-        rewards = charged(
-            tick.rewards, self._spoke, playing, config.message_cost, config.shared_reward
-        )
-        tick = tick._replace(rewards=rewards)
+        if self._spoke and config.message_cost:
+            cost, shared = config.message_cost, config.shared_reward
+            playing = [agent for agent, plays in enumerate(step.playing) if plays]
+            rewards = charged(tick.rewards, self._spoke, playing, cost, shared)
+            tick = tick._replace(rewards=rewards)
         for agent, lasting in enumerate(self.strides):
             if lasting is not None:
                 lasting.reward += tick.rewards[agent]
@@ -367,7 +381,8 @@ class PhysicsPlayground(World[PhysicsPlaygroundConfig, PhysicsFacts]):
         for agent in self.play.order:
             plan, before = plans[agent], self.strides[agent]
             stride = self._stride_of(agent, plan)
-            if isinstance(plan, Command) and (stride is None or stride is not before):
+            goes_on = stride is not None and stride is before
+            if isinstance(plan, Command) and plan.parameters and not goes_on:
                 self._speak(agent, plan)  # who goes on with a stride has said it already
             if isinstance(plan, InvalidAction):
                 step.outcomes[agent] = plan.outcome
@@ -452,16 +467,22 @@ class PhysicsPlayground(World[PhysicsPlaygroundConfig, PhysicsFacts]):
 
     def line_of(self, agent: int, act: Command | int) -> str:
         """Return the line of a command for people: with two decimals at most."""
-        return re.sub(r"(\.\d\d)\d+", r"\1", super().line_of(agent, act))
+        kept = self._lines.get(id(act))
+        if kept is None:
+            if len(self._lines) >= MOST_LINES:
+                self._lines.clear()
+            line = re.sub(r"(\.\d\d)\d+", r"\1", super().line_of(agent, act))
+            kept = self._lines[id(act)] = act, line
+        return kept[1]
 
     def last_steps(self) -> Sequence[LastStep | None]:
         """Tell of a stride as a whole: its rewards and milestones add up."""
-        if isinstance(self._last, tuple):
-            told = zip(super().last_steps(), self.strides, strict=True)
-            self._last = [
-                last and stride.added_up(last) if stride else last for last, stride in told
-            ]
-        return super().last_steps()
+        fresh, found = isinstance(self._last, tuple), super().last_steps()
+        if fresh and any(self.strides):
+            told = zip(found, self.strides, strict=True)
+            found = [last and stride.added_up(last) if stride else last for last, stride in told]
+            self._last = found
+        return found
 
     def _explode(self, step: Step) -> StepResult:
         """End an episode whose numbers have become nonsense; things stay where they last were."""
@@ -580,7 +601,7 @@ class PhysicsPlayground(World[PhysicsPlaygroundConfig, PhysicsFacts]):
 
     def text_writer(self) -> Callable[[Any, int], str]:
         """Return a function that writes texts from what `capture` kept."""
-        return functools.partial(text.write_kept, self.config)
+        return functools.partial(text.write_kept, self.config, views.layout_of(self.config))
 
     def perceived(self, facts: PhysicsFacts) -> Mapping[str, Any]:
         """Return the objects and agents that are sensed, with where they are in metres."""
@@ -618,13 +639,15 @@ class PhysicsPlayground(World[PhysicsPlaygroundConfig, PhysicsFacts]):
 
     def why_failed(self, agent: int) -> str | None:
         """Say why a hand found nothing, what keeps an agent from moving, or how a stride went."""
-        drive, failed = self._drove.get(agent, (actions.Drive(), False))
+        drive, failed = self._drove.get(agent, _AT_REST)
         if failed and self.play.holds[agent] is not None:
             return "Your gripper holds something already."
         if failed:
             return "There is nothing within reach to grip, and nothing in the gripper to release."
         stride, said = self.strides[agent], []
-        stuck = drive.ahead and abs(self.rows[agent][4]) < STUCK
+        stuck = drive.ahead and abs(self.rows[agent, 4]) < STUCK
+        if not (stride or stuck):
+            return None
         if stride.end == "blocked" if stride else stuck:
             said = [naming.in_the_way(self.facts(agent), self.agents)]
         if stride is not None:

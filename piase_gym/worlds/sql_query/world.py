@@ -375,9 +375,10 @@ class SqlQuery(TextWorld[SqlQueryConfig, SqlQueryFacts, SqlState, Setting]):
 
     def line_of(self, agent: int, act: Command | int) -> str:
         """Return the text of a command; that of a query is told with its result."""
-        line = super().line_of(agent, act)
         found = act if isinstance(act, Command) else self.command(agent, act)
-        return "query" if isinstance(found, Command) and found.verb == "query" else line
+        if isinstance(found, Command) and found.verb == "query":
+            return "query"
+        return super().line_of(agent, act)
 
     def legal(self, agent: int, command: Command) -> bool:
         """Tell whether a command is legal now; anything can be asked and said."""

@@ -25,6 +25,7 @@ _NEWS = re.compile(r"News for ([\w.-]+): (.*)")
 # -- text -------------------------------------------------------------------------------------
 
 
+@functools.lru_cache(maxsize=1024)
 def letter_line(letter: Message) -> str:
     """Write a letter on one line; what events tell is news."""
     if letter.sender == SYSTEM:

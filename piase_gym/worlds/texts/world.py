@@ -120,10 +120,11 @@ class TextWorld(World[C, F], Generic[C, F, S, G]):
             playing: Who was in play.
         """
         config, names = self.config, self.agents
-        said = [letter["sender"] for letter in self.mailboxes.history[sent:]]
-        if not config.message_cost or not said:
+        said = self.mailboxes.history[sent:]
+        if not said or not config.message_cost:
             return tick
-        speakers = [names.index(sender) for sender in said if sender in names]
+        senders = [letter["sender"] for letter in said]
+        speakers = [names.index(sender) for sender in senders if sender in names]
         there = [agent for agent, plays in enumerate(playing) if plays]
         cost, shared = config.message_cost, config.shared_reward
         rewards = charged(tick.rewards, speakers, there, cost, shared)

@@ -79,6 +79,32 @@ def test_what_is_possible_is_listed_or_follows_from_what_is_near(agents: int) ->
     assert bars > 0
 
 
+def test_what_was_written_before_is_the_text_of_the_facts() -> None:
+    env = piase_gym.parallel_env("Household", agents=2, receptacles=14, view="text")
+    world, dice = env.runner.world, Stream(3)
+    for seed in range(4):
+        env.reset(seed=seed)
+        while env.agents:
+            for name in env.agents:
+                known = world.known(env.runner.number(name))
+                assert known.text() == text_of(known.facts(), world.config)
+            lines = {name: env.admissible_commands(name) for name in env.agents}
+            env.step({name: dice.integer(len(row)) for name, row in lines.items()})
+
+
+def test_others_are_in_the_way_of_what_they_take_and_of_nothing_else(tmp_path: Path) -> None:
+    env = piase_gym.parallel_env("Household", game=game_file(tmp_path), agents=2, actions="text")
+    env.reset(seed=0)
+    env.step(dict.fromkeys(env.agents, "go to desk 1"))
+    first = {"agent_0": "take mug 1 from desk 1"}
+    for line, outcome in (("take mug 1 from desk 1", "failed"), ("examine desk 1", "ok")):
+        infos = env.step({**first, "agent_1": line})[-1]
+        assert infos["agent_1"]["outcome"] == outcome
+        first = {"agent_0": "move mug 1 to desk 1"}
+    infos = env.step({"agent_0": "take mug 2 from desk 1", "agent_1": "go to fridge 1"})[-1]
+    assert infos["agent_1"]["outcome"] == "ok"
+
+
 def test_what_cannot_be_taken_or_put_down_is_told(tmp_path: Path) -> None:
     env = piase_gym.parallel_env("Household", game=game_file(tmp_path), view="text", actions="text")
     env.reset(seed=0)

@@ -117,11 +117,12 @@ def _room_has(room: RoomName, task: TaskName) -> bool:
     return task not in _TOOL or getattr(RECEPTACLES[_TOOL[task][1]], room) > 0
 
 
-def _spots(room: RoomName, name: str) -> list[str]:
+@functools.lru_cache(maxsize=1024)
+def _spots(room: RoomName, name: str) -> tuple[str, ...]:
     """Return where an object is found in a kind of room."""
     if name not in ROOM_OBJECTS[room]:
-        return []
-    return [place for place in OBJECTS[name].places if getattr(RECEPTACLES[place], room)]
+        return ()
+    return tuple([place for place in OBJECTS[name].places if getattr(RECEPTACLES[place], room)])
 
 
 def _furnish(config: HouseholdConfig, task: Task, dice: Stream) -> Game | None:
@@ -142,9 +143,8 @@ def _furnish(config: HouseholdConfig, task: Task, dice: Stream) -> Game | None:
     where: list[int] = []
 
     def place(name: str, banned: Sequence[str] = ()) -> None:
-        spots = [
-            k for k, kind in enumerate(kinds) if kind in OBJECTS[name].places and kind not in banned
-        ]
+        allowed = {*OBJECTS[name].places}.difference(banned)
+        spots = [k for k, kind in enumerate(kinds) if kind in allowed]
         if spots:
             names.append((name, f"{name}_bar_{len(names):02d}".lower()))
             where.append(spots[dice.integer(len(spots))])
@@ -222,11 +222,18 @@ def _problem(
             if letter in _ABILITY:
                 facts[_ABILITY[letter]].append((thing,))
     for kind in {kind for kind, _ in names}:
-        rows = [(f"{place.lower()}type", f"{kind.lower()}type") for place in OBJECTS[kind].places]
-        facts["cancontain"] += [row for row in rows if row[0] in types]
+        facts["cancontain"] += [row for row in _containing(kind) if row[0] in types]
     for kind in (task.target, task.place):
         types.setdefault(f"{kind.lower()}type", "otype")
     return Problem(types, facts, _goal(task))
+
+
+@functools.lru_cache(maxsize=1024)
+def _containing(kind: str) -> tuple[tuple[str, str], ...]:
+    """Return the types of what can have an object in it, each with the object's type."""
+    return tuple(
+        [(f"{place.lower()}type", f"{kind.lower()}type") for place in OBJECTS[kind].places]
+    )
 
 
 _ABILITY = {

@@ -12,9 +12,12 @@ from piase_gym.worlds.household.facts import STATES, Held, HouseholdFacts, Place
 from piase_gym.worlds.household.observe.text import (
     LOOKS,
     Shown,
+    Written,
     counting_order,
+    kind_of,
     shown_of,
     text_with,
+    written_of,
 )
 from piase_gym.worlds.household.rules.goals import CLEAN, COOL, HOT, SLICED
 from piase_gym.worlds.household.state import CLOSED, NOTHING, OPEN, PLAIN, Game, HomeState
@@ -32,7 +35,7 @@ class Known(NamedTuple):
     names: tuple[str, ...]
     goal: str
     places: tuple[Place, ...]
-    shown: tuple[Shown, ...]
+    written: tuple[Written, ...]
     holding: tuple[Held, ...]
     others: tuple[str, ...]
     away: tuple[str, ...]
@@ -60,7 +63,7 @@ class Known(NamedTuple):
 
     def text(self) -> str:
         """Return the prose of the facts."""
-        return text_with(self, self.shown, self.names)
+        return text_with(self, self.written, self.names)
 
 
 class Knowledge:
@@ -73,7 +76,6 @@ class Knowledge:
 
     Attributes:
         places: What the facts say of each receptacle that is somewhere, in their order.
-        shown: How that is written.
     """
 
     def __init__(self, game: Game, state: HomeState, agent: int) -> None:
@@ -83,9 +85,30 @@ class Knowledge:
         there.sort(key=lambda r: counting_order(game.receptacles[r]))
         self._order = {r: k for k, r in enumerate(there)}
         self.places: list[Place] = [Place("", False, "", None)] * len(there)
-        self.shown: list[Shown] = [(0, "")] * len(there)
+        self._shown: list[Shown] = [(0, "")] * len(there)
+        kinds = [kind_of(game.receptacles[r]) for r in there]
+        starts = [k for k, kind in enumerate(kinds) if k == 0 or kind != kinds[k - 1]]
+        self._kinds = list(map(slice, starts, [*starts[1:], len(there)]))
+        self._kind_at = [n for n, kind in enumerate(self._kinds) for _ in there[kind]]
+        self._written: list[Written] = [()] * len(self._kinds)
+        self._changed: set[int] = set()
         for r in there:
             self._write(state, r, r in game.at[self.at])
+
+    @property
+    def here(self) -> list[Place]:
+        """What the facts say of the receptacles where the agent stands, in their order."""
+        here = self.game.at[self.at]
+        if len(here) == 1:
+            return [self.places[self._order[here[0]]]]
+        return [self.places[k] for k in sorted([self._order[r] for r in here])]
+
+    def written(self) -> tuple[Written, ...]:
+        """Return how `places` are written, kind by kind; what has not changed is kept."""
+        for n in self._changed:
+            self._written[n] = written_of(tuple(self._shown[self._kinds[n]]))
+        self._changed.clear()
+        return tuple(self._written)
 
     def _write(self, state: HomeState, r: int, here: bool) -> None:
         """Write what is known of a receptacle."""
@@ -100,7 +123,8 @@ class Knowledge:
             place = Place(game.receptacles[r], here, STATES[lid], things)
             found = game.views[key] = place, shown_of(place)
         k = self._order[r]
-        self.places[k], self.shown[k] = found
+        self.places[k], self._shown[k] = found
+        self._changed.add(self._kind_at[k])
 
     def look(self, state: HomeState) -> None:
         """See what there is where the agent stands now."""

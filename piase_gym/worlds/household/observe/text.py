@@ -4,9 +4,10 @@ from __future__ import annotations
 
 import functools
 import re
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Iterable, Sequence
 from dataclasses import replace
-from itertools import groupby
+from itertools import chain, groupby
+from operator import itemgetter
 from typing import Any
 
 from piase_gym.core.mailbox import Message
@@ -28,7 +29,11 @@ free_line = functools.lru_cache(maxsize=4096)(one_line)
 
 def text_of(facts: HouseholdFacts, config: HouseholdConfig) -> str:
     """Write the facts as prose, each of them once; that the hands are empty is not told."""
-    return text_with(facts, map(shown_of, facts.places), names_in(config))
+    kinds = [
+        tuple(group) for _, group in groupby(facts.places, key=lambda place: kind_of(place.name))
+    ]
+    written = [written_of(tuple(map(shown_of, kind))) for kind in kinds]
+    return text_with(facts, written, names_in(config))
 
 
 def names_in(config: HouseholdConfig) -> tuple[str, ...]:
@@ -36,26 +41,29 @@ def names_in(config: HouseholdConfig) -> tuple[str, ...]:
     return config.names(config.fixed_envelope().agents)
 
 
-def text_with(facts: Any, places: Iterable[Shown], names: tuple[str, ...]) -> str:
+def text_with(facts: Any, places: Iterable[Written], names: tuple[str, ...]) -> str:
     """Write the same of anything with the fields of facts, of places that were written already.
 
     Args:
         facts: What has their fields.
-        places: The places, written.
+        places: The places, written kind by kind.
         names: The names of all agents; one that is alone reads its name in the prompt only.
     """
     lines = [] if facts.feedback is None else [f"Result: {free_line(facts.feedback)}"]
     head = f"You are {facts.agent}. " if len(names) > 1 else ""
     lines.append(f"{head}Task: {free_line(facts.goal)}")
     lines += _known_lines(places)
-    lines += [f"You carry {_held(item)}." for item in facts.holding]
+    for item in facts.holding:
+        lines.append(f"You carry {_held(item)}.")
     if facts.barred:
         barred = _in_short(facts.barred)
         what = f"{_PUT} {barred}" if facts.holding else f"take {barred}"
         lines.append(f"You cannot {what}.")
-    lines += [f"{name} is here." for name in facts.others]
-    lines += [f"{name} is away." for name in facts.away]
-    lines += [letter_line(letter) for letter in facts.messages]
+    if len(names) > 1:
+        lines += [f"{name} is here." for name in facts.others]
+        lines += [f"{name} is away." for name in facts.away]
+    if facts.messages:
+        lines += map(letter_line, facts.messages)
     if facts.commands:
         lines.append(f"You can also: {'; '.join(facts.commands)}.")
     if facts.hint is not None:
@@ -65,6 +73,8 @@ def text_with(facts: Any, places: Iterable[Shown], names: tuple[str, ...]) -> st
 
 Shown = tuple[int, str]
 """A receptacle as it is written: the place in `_PARTS` of the line that tells of it, and how."""
+Written = tuple[Shown, ...]
+"""The receptacles of one kind; those of which the same is said are in one entry, in short."""
 _ALIKE = {
     ("plain", False): "Empty",
     ("open", False): "Open and empty",
@@ -77,6 +87,7 @@ _ALIKE = {
 }
 """What is said in one line of all receptacles of a state whose contents are unknown, or not."""
 _PARTS = {("here", False): 0, ("seen", False): 1} | {key: k for k, key in enumerate(_ALIKE, 2)}
+_SAID = ("", "", *_ALIKE.values())
 
 
 def shown_of(place: Place) -> Shown:
@@ -91,17 +102,31 @@ def shown_of(place: Place) -> Shown:
     return _PARTS[state, things is None], name
 
 
-def _known_lines(places: Iterable[Shown]) -> list[str]:
+@functools.lru_cache(maxsize=4096)
+def written_of(kind: tuple[Shown, ...]) -> Written:
+    """Write the receptacles of one kind, in their order."""
+    if len(kind) == 1:
+        ((part, shown),) = kind
+        return kind if part < 2 else ((part, _in_short((shown,))),)
+    alone = [row for row in kind if row[0] < 2]
+    parts = sorted({part for part, _ in kind if part >= 2})
+    alike = [(part, tuple([name for at, name in kind if at == part])) for part in parts]
+    return (*alone, *((part, _in_short(names)) for part, names in alike))
+
+
+def _known_lines(places: Iterable[Written]) -> list[str]:
     """Write what is known of receptacles, each of which is named once."""
-    parts: list[list[str]] = [[] for _ in _PARTS]
-    for part, shown in places:
-        parts[part].append(shown)
-    lines = parts[0]
-    if parts[1]:
-        lines.append(f"Seen {'; '.join(parts[1])}.")
-    for names, shown in zip(parts[2:], _ALIKE.values(), strict=True):
-        if names:
-            lines.append(f"{shown}: {_in_short(tuple(names))}.")
+    parts: dict[int, list[str]] = {}
+    for part, shown in chain.from_iterable(places):
+        if part in parts:
+            parts[part].append(shown)
+        else:
+            parts[part] = [shown]
+    lines, seen = parts.pop(0, []), parts.pop(1, ())
+    if seen:
+        lines.append(f"Seen {'; '.join(seen)}.")
+    for part in sorted(parts):
+        lines.append(f"{_SAID[part]}: {', '.join(parts[part])}.")
     return lines
 
 
@@ -109,37 +134,47 @@ _LIDS = {"plain": "", "closed": " (closed)", "open": " (open)", "unseen": " (uns
 _KINDS_OF = {shown: key for key, shown in _ALIKE.items()}
 
 
-@functools.lru_cache(maxsize=65536)
+@functools.lru_cache(maxsize=4096)
 def _in_short(names: tuple[str, ...]) -> str:
     """Write names in short: ``cabinet 1,3-5, fridge`` are cabinets 1, 3, 4 and 5, and fridge 1."""
     shown: list[str] = []
-    for kind, group in groupby(names, key=_kind_of):
-        if not kind:
-            shown += [f"'{name}'" for name in group]
-            continue
-        numbers = [int(name.rpartition(" ")[2]) for name in group]
-        shown.append(kind if numbers == [1] else f"{kind} {','.join(_runs(numbers))}")
+    for kind, group in groupby(map(_parted, names), key=itemgetter(0)):
+        if kind:
+            shown.append(_counted(kind, tuple([number for _, number in group])))
+        else:
+            shown += [f"'{name}'" for _, name in group]
     return ", ".join(shown)
 
 
-def _kind_of(name: str) -> str:
+def kind_of(name: str) -> str:
     """Return a name without its number; nothing if it is not made of the two."""
+    return _parted(name)[0]
+
+
+@functools.lru_cache(maxsize=4096)
+def _parted(name: str) -> tuple[str, Any]:
+    """Return a name's kind and number, or if it is not made of the two, nothing and the name."""
     match = _NUMBERED.fullmatch(name)
-    return match[1] if match else ""
+    return (match[1], int(match[2])) if match else ("", name)
 
 
-def _runs(numbers: Sequence[int]) -> Iterator[str]:
-    """Yield numbers, of which those that count up follow each other as a range."""
+@functools.lru_cache(maxsize=4096)
+def _counted(kind: str, numbers: tuple[int, ...]) -> str:
+    """Write the numbers of things of one kind; those that count up follow each other as a range."""
+    if numbers == (1,):
+        return kind
+    runs: list[str] = []
     first = last = numbers[0]
     for number in (*numbers[1:], -1):
         if number != last + 1:
-            yield f"{first}" if first == last else f"{first}-{last}"
+            runs.append(f"{first}" if first == last else f"{first}-{last}")
             first = number
         last = number
+    return f"{kind} {','.join(runs)}"
 
 
 _NUMBER = re.compile(r"0|[1-9]\d{0,3}")
-_NUMBERED = re.compile(rf"([^\W\d][^\s,;:'()]*) (?:{_NUMBER.pattern})")
+_NUMBERED = re.compile(rf"([^\W\d][^\s,;:'()]*) ({_NUMBER.pattern})")
 
 
 def _held(held: Held) -> str:
@@ -237,6 +272,7 @@ def _read_places(lines: LineReader) -> tuple[Place, ...]:
     return tuple(found[name] for name in sorted(found, key=counting_order))
 
 
+@functools.lru_cache(maxsize=4096)
 def counting_order(name: str) -> tuple[str, int, str]:
     """Return the key by which receptacles stand in facts: ``shelf 2`` before ``shelf 10``."""
     kind, _, number = name.partition(" ")
@@ -253,7 +289,7 @@ def _at_length(shown: str, lines: LineReader) -> list[str]:
     for part in shown.split(", "):
         kind, _, numbers = part.partition(" ")
         quoted = len(part) > 2 and part[0] == part[-1] == "'"
-        known = quoted or bool(_kind_of(f"{kind} 1"))
+        known = quoted or bool(kind_of(f"{kind} 1"))
         lines.require(known, "names are 'shelf 1,3-5, bed'")
         if quoted:
             names.append(part[1:-1])

@@ -107,13 +107,13 @@ class Domain(NamedTuple):
     Attributes:
         numbers: Objects, receptacles, locations by id -> number.
         types: The type of each id.
-        fixed: What holds for good: (predicate, ids).
+        fixed: What holds for good: predicate -> ids.
         members: Ids by type.
     """
 
     numbers: Mapping[str, int]
     types: Mapping[str, str]
-    fixed: frozenset[tuple[str, ...]]
+    fixed: Mapping[str, frozenset[tuple[str, ...]]]
     members: Mapping[str, Sequence[str]]
 
 
@@ -179,7 +179,8 @@ def _compile_atom(formula: Formula, domain: Domain, scope: Mapping[str, str]) ->
     if name in _CHANGING:
         holds = _CHANGING[name]
         return lambda state, env: holds(state, [_number(a, env, domain) for a in arguments])
-    return lambda _state, env: (name, *(env.get(a, a) for a in arguments)) in domain.fixed
+    rows = domain.fixed.get(name, frozenset())
+    return lambda _state, env: tuple([env.get(a, a) for a in arguments]) in rows
 
 
 def _number(word: str, env: Mapping[str, Any], domain: Domain) -> int:
@@ -251,11 +252,9 @@ def _choices(
     for part in parts:
         variable_free = [word for word in part[1:] if isinstance(word, str) and word[:1] == "?"]
         if part[0] in PREDICATES and variable_free == [name] and _is_fixed(part[0]):
-            found = [
-                value
-                for value in found
-                if tuple(value if word == name else word for word in part) in domain.fixed
-            ]
+            rows, at = domain.fixed.get(part[0], ()), part.index(name)
+            before, after = part[1:at], part[at + 1 :]
+            found = [value for value in found if (*before, value, *after) in rows]
     return found
 
 

@@ -14,19 +14,36 @@ _TOOLS = (("clean", "cleanable"), ("heat", "heatable"), ("cool", "coolable"))
 def legal_entries(
     game: Game, state: HomeState, agent: int, placing: str, asks: bool, through_lids: bool
 ) -> list[Entry]:
-    """Return an agent's commands, sorted by their lines.
+    """Return an agent's commands, sorted by their lines; see `near_entries`.
+
+    Args:
+        asks: Whether there is ``help``.
+    """
+    near = near_entries(game, state, agent, placing, through_lids)
+    return in_order(game, state.at[agent], asks, near)
+
+
+def in_order(game: Game, at: int, asks: bool, near: list[Entry]) -> list[Entry]:
+    """Return the commands that the location alone decides, and these, sorted by their lines."""
+    found = sorted([*_ways(game, at, asks), *near], key=_LINE)
+    return _without_repeats(found) if game.repeats else found
+
+
+def near_entries(
+    game: Game, state: HomeState, agent: int, placing: str, through_lids: bool
+) -> list[Entry]:
+    """Return those of an agent's commands that what is near decides, in no order.
 
     Args:
         game: The home.
         state: Its state.
         agent: Who is to act.
         placing: ``move`` or ``put``.
-        asks: Whether there is ``help``.
         through_lids: Whether what lies in a closed receptacle can be used and sliced from outside,
             as in ALFWorld's games, whose lists so tell what is in there.
     """
     at, held = state.at[agent], state.holding[agent]
-    found = _ways(game, at, asks).copy()
+    found: list[Entry] = []
     make, known = found.append, game.entries.get
     can, openable, contents = game.can, game.openable, state.contents
     pickupable, toggleable = can["pickupable"], can["toggleable"]
@@ -60,8 +77,7 @@ def legal_entries(
             for k, sliceable in enumerate(can["sliceable"]):
                 if sliceable and at in state.spots[k] and k not in hidden:
                     make(entry(game, "slice", k, held))
-    found.sort(key=_LINE)
-    return _without_repeats(found) if game.repeats else found
+    return found
 
 
 def _ways(game: Game, at: int, asks: bool) -> list[Entry]:

@@ -10,6 +10,7 @@ import functools
 import math
 import re
 from collections.abc import Sequence
+from types import SimpleNamespace
 from typing import Any, NamedTuple
 
 import numpy as np
@@ -25,7 +26,7 @@ from piase_gym.worlds.physics_playground.facts import (
     Layout,
     PhysicsFacts,
     Sighting,
-    facts_of,
+    fields_of,
     layout_of,
     touch_place,
 )
@@ -36,13 +37,17 @@ from piase_gym.worlds.texts.wording import counted
 
 def text_of(facts: PhysicsFacts, config: PhysicsPlaygroundConfig) -> str:
     """Write the facts as prose, each once; places follow from distances and bearings."""
-    form = layout_of(config)
-    x, y, z = facts.position
+    return _text_of(facts, config, layout_of(config))
+
+
+def _text_of(facts: Any, config: PhysicsPlaygroundConfig, form: Layout) -> str:
+    """Write the same of anything with the fields of facts, under a config with this layout."""
+    (x, y, z), (ahead, left) = facts.position, facts.velocity
     body = "" if z == RESTING[config.body] else f", {_m(z)} m up"
     lines = [
         f"You are {facts.agent} at {_m(x)}, {_m(y)}{body}, "
         f"facing {counted(facts.heading % 360, 'degree')}"
-        f"{_motion(*facts.velocity, facts.turning)}.",
+        f"{_motion(ahead, left, facts.turning)}.",
     ]
     if facts.holding or facts.touching:
         hands = [f"hold the {facts.holding}"] if facts.holding else []
@@ -336,8 +341,8 @@ class Kept(NamedTuple):
     earlier: tuple[Earlier, ...] = ()
 
 
-def write_kept(config: PhysicsPlaygroundConfig, kept: Kept, _agent: int) -> str:
+def write_kept(config: PhysicsPlaygroundConfig, form: Layout, kept: Kept, _agent: int) -> str:
     """Write the text of an agent's row."""
     row = kept.table[kept.seat].tolist()
-    form = layout_of(config)
-    return text_of(facts_of(row, form, kept.messages, kept.hint, kept.earlier), config)
+    fields = fields_of(row, form, kept.messages, kept.hint, kept.earlier)
+    return _text_of(SimpleNamespace(**fields), config, form)

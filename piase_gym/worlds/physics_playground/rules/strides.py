@@ -104,8 +104,10 @@ def read_strides(value: Any, agents: int, grammar: Sequence[Verb] = GRAMMAR) -> 
 
 def lasts(command: Command) -> bool:
     """Tell whether a command is a stride: whether it has an amount, or goes by a thing."""
-    names = ("metres", "degrees", "seconds", "what")
-    return any(name in command.parameters for name in names)
+    return not _LASTING.isdisjoint(command.parameters)
+
+
+_LASTING = frozenset(("metres", "degrees", "seconds", "what"))
 
 
 def begin(command: Command, pose: Pose) -> Stride:
