@@ -31,11 +31,11 @@ SIGHT: Final = record(
     [
         ("heading", "<i4"),
         ("ahead", "<i4"),  # the number of the cell ahead among those that are shown, or -1
-        ("own", "<i4"),  # that of the viewer's cell
+        ("own", "<i4"),  # that of the viewer's cell, which is in `own_row` and `own_column`
         ("right", "<i4"),  # added to go to the next column of the text, and to the next row
         ("down", "<i4"),
-        ("wide", "<i4"),
-        ("high", "<i4"),
+        ("high", "<i4"),  # how many rows there are
+        ("wide", "<i4"),  # and columns
         ("own_row", "<i4"),
         ("own_column", "<i4"),
         ("turn", "<i4"),  # quarters by which what is shown was turned, clockwise
@@ -43,12 +43,13 @@ SIGHT: Final = record(
     ]
 )
 """What can be seen from a place, in the frame of the text, its rows from the top."""
-NO, MAYBE, YES = range(3)
+MAYBE, YES, NO, NEVER = range(4)
+"""Whether a column is of a kind in some rows; bits, so that ``YES | NO`` is `NEVER`."""
 
 
 def most_mentions(cells: int) -> int:
     """Return how many numbers there can be for so many cells."""
-    return 3 * cells + 8  # rows, columns and a share of heading and full stop, if each is alone
+    return 3 * cells + 8  # each has rows, columns, and a share of a heading and a full stop
 
 
 @inline
@@ -116,7 +117,7 @@ def _group_rows(x, seen, kind, groups, signs):
         seen: The cells.
         kind: What is looked for.
         groups: The lowest and the highest row of each, counted from the viewer's, is written here.
-        signs: What is known of their columns.
+        signs: What is known of the columns of each.
 
     Returns:
         How many groups there are.
@@ -125,22 +126,17 @@ def _group_rows(x, seen, kind, groups, signs):
     for row in range(x.high):
         found, fits = False, going_on
         for column in range(x.wide):
-            sign = _sign(seen[row, column], kind)
+            signs[count, column] = sign = _sign(seen[row, column], kind)
             found |= sign == YES
-            if going_on and sign != MAYBE and signs[count - 1, column] == YES + NO - sign:
-                fits = False
+            fits = fits and sign | signs[count - 1, column] != NEVER
         if fits:
+            signs[count - 1] |= signs[count]
             if found:
                 groups[count - 1, 0] = x.own_row - row
         elif found:
             groups[count] = x.own_row - row
-            signs[count] = MAYBE
             count += 1
         going_on = fits or found
-        for column in range(x.wide if going_on else 0):
-            sign = _sign(seen[row, column], kind)
-            if sign != MAYBE:
-                signs[count - 1, column] = sign
     return count
 
 

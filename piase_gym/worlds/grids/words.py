@@ -153,14 +153,12 @@ def _sight(form: Form, place: Place) -> _Sight:
         for limit, seen, side in zip(limits, view, SIDES[form.frame], strict=True)
         if limit < seen or form.whole_grid
     ]
-    sight = np.zeros(1, SIGHT)
-    sight["heading"], sight["ahead"] = place.heading, _number_ahead(form, place)
-    sight["high"], sight["wide"] = inside.shape
-    sight["own_row"], sight["own_column"], sight["own"] = far, left, inside[far, left]
-    sight["down"], sight["right"] = np.array(inside.strides) // inside.itemsize
-    sight["turn"], sight["things"] = -turn % 4, _things(form)
-    size, most = form.rows * form.columns, most_mentions(inside.size)
-    return _Sight(readable(sight), size, most, _words(form), _ends_text(ends))
+    down, right = (step // inside.itemsize for step in inside.strides)
+    ahead, things = _number_ahead(form, place), _things(form)
+    told = (place.heading, ahead, inside[far, left], right, down, *inside.shape, far, left)
+    sight = np.array([(*told, -turn % 4, things)], SIGHT)
+    size, most, words = form.rows * form.columns, most_mentions(inside.size), _words(form)
+    return _Sight(readable(sight), size, most, words.__getitem__, _ends_text(ends))
 
 
 @functools.lru_cache(maxsize=64)
@@ -244,9 +242,9 @@ class _Words(dict[int, str]):
 
 
 @functools.lru_cache(maxsize=64)
-def _words(form: Form) -> Callable[[int], str]:
-    """Return what finds the words of mentions."""
-    return _Words(form).__getitem__
+def _words(form: Form) -> _Words:
+    """Return the words of mentions of a form."""
+    return _Words(form)
 
 
 def cell_noun(form: Form, code: int) -> str:
