@@ -20,36 +20,31 @@ from piase_gym.worlds.grids.codes import AGENT, FLOOR, OUTSIDE, UNSEEN, WALL
 
 MUCH: Final = 4
 """From so many cells of a kind on they are summed up."""
-IS_AHEAD, NOTHING, THING, KIND, ROWS, ACROSS, BOTH_SIDES, COLUMNS, STOP = range(9)
+IS_AHEAD, NOTHING, THING, KIND, ROWS, ACROSS, BOTH_SIDES, COLUMNS, END, STOP = range(10)
 """What is mentioned. Of the two numbers that go with it, a thing has how far it is up and aside,
-rows have the lowest and the highest, columns the first and the last."""
-NO_LEAD, FIRST_THING, NEXT, THEN, LAST = range(5)
+rows have the lowest and the highest, columns the first and the last, an end has the steps to it
+and the side."""
+NO_LEAD, FIRST_THING, NEXT, THEN, LAST, FIRST_END = range(6)
 """What stands before it."""
 CENTRE: Final = 128
 """Added to numbers that may be negative."""
-SIGHT: Final = record(
+SHOWN: Final = record(
     [
-        ("heading", "<i4"),
-        ("ahead", "<i4"),  # the number of the cell ahead among those that are shown, or -1
-        ("own", "<i4"),  # that of the viewer's cell, which is in `own_row` and `own_column`
-        ("right", "<i4"),  # added to go to the next column of the text, and to the next row
-        ("down", "<i4"),
-        ("high", "<i4"),  # how many rows there are
-        ("wide", "<i4"),  # and columns
-        ("own_row", "<i4"),
-        ("own_column", "<i4"),
-        ("turn", "<i4"),  # quarters by which what is shown was turned, clockwise
+        ("rows", "<i4"),
+        ("columns", "<i4"),
+        ("window", "<i4"),  # its side, in the middle of the last rows; 0 if a whole grid is shown
+        ("turned", "u1"),  # whether texts are turned to the viewer's heading
         ("things", "u1", AGENT),  # their kinds, in the order of the words for them, and zeros
     ]
 )
-"""What can be seen from a place, in the frame of the text, its rows from the top."""
+"""How cells are shown: what a kernel knows of a form."""
 MAYBE, YES, NO, NEVER = range(4)
 """Whether a column is of a kind in some rows; bits, so that ``YES | NO`` is `NEVER`."""
 
 
 def most_mentions(cells: int) -> int:
     """Return how many numbers there can be for so many cells."""
-    return 3 * cells + 8  # each has rows, columns, and a share of a heading and a full stop
+    return 3 * cells + 16  # each has rows, columns, and a share of a heading and a full stop
 
 
 @inline
@@ -61,43 +56,29 @@ def _mention(out, n, lead, what, code, one, two):
 
 
 @helper
-def _cells_in_sight(x, cells, seen):
-    """Copy the cells as the text has them: those inside of the grid, agents turned too."""
-    for row in range(x.high):
-        for column in range(x.wide):
-            down, right = row - x.own_row, column - x.own_column
-            code = np.int64(cells[x.own + down * x.down + right * x.right])
-            if code >= AGENT:
-                code = code & ~3 | code + x.turn & 3
-            seen[row, column] = code
-    seen[x.own_row, x.own_column] = FLOOR  # of their own cells texts say nothing
-
-
-@helper
-def _count(seen, x, counts, nearest):
+def _count(seen, own_row, counts, nearest):
     """Count the cells of each kind, and how many rows away its nearest one is."""
-    nearest[:] = x.high
-    for row in range(x.high):
-        for column in range(x.wide):
-            code = seen[row, column]
+    nearest[:] = len(seen)
+    for row in range(len(seen)):
+        for code in seen[row]:
             if code < AGENT:
                 counts[code] += 1
-                nearest[code] = min(nearest[code], abs(x.own_row - row))
+                nearest[code] = min(nearest[code], abs(own_row - row))
 
 
 @helper
-def _mention_things(x, seen, counts, out, n):
+def _mention_things(seen, own_row, own_column, counts, out, n):
     """Mention things one by one: the nearest first, those as near by rows and columns."""
-    lead = FIRST_THING
-    for steps in range(x.high + x.wide):
-        for row in range(max(0, x.own_row - steps), min(x.high, x.own_row + steps + 1)):
-            up = x.own_row - row
-            aside = steps - abs(up)
-            for column in range(x.own_column - aside, x.own_column + aside + 1, max(1, 2 * aside)):
-                if 0 <= column < x.wide:
+    lead, (high, wide) = FIRST_THING, seen.shape
+    for steps in range(high + wide):
+        for row in range(max(0, own_row - steps), min(high, own_row + steps + 1)):
+            aside = steps - abs(own_row - row)
+            for column in range(own_column - aside, own_column + aside + 1, max(1, 2 * aside)):
+                if 0 <= column < wide:
                     code = seen[row, column]
                     if code > WALL and (code >= AGENT or counts[code] < MUCH):
-                        n = _mention(out, n, lead, THING, code, up, column - x.own_column)
+                        up, right = own_row - row, column - own_column
+                        n = _mention(out, n, lead, THING, code, up, right)
                         lead = NEXT
     return n if lead == FIRST_THING else _mention(out, n, NO_LEAD, STOP, 0, 0, 0)
 
@@ -109,32 +90,32 @@ def _sign(code, kind):
 
 
 @helper
-def _group_rows(x, seen, kind, groups, signs):
+def _group_rows(seen, own_row, kind, groups, signs):
     """Put neighbouring rows together of which no two differ in a cell that is known.
 
     Args:
-        x: See `SIGHT`.
         seen: The cells.
+        own_row: The viewer's row.
         kind: What is looked for.
-        groups: The lowest and the highest row of each, counted from the viewer's, is written here.
+        groups: The lowest and the highest row of each, counted from that, is written here.
         signs: What is known of the columns of each.
 
     Returns:
         How many groups there are.
     """
     count, going_on = 0, False
-    for row in range(x.high):
+    for row in range(len(seen)):
         found, fits = False, going_on
-        for column in range(x.wide):
+        for column in range(seen.shape[1]):
             signs[count, column] = sign = _sign(seen[row, column], kind)
             found |= sign == YES
             fits = fits and sign | signs[count - 1, column] != NEVER
         if fits:
             signs[count - 1] |= signs[count]
             if found:
-                groups[count - 1, 0] = x.own_row - row
+                groups[count - 1, 0] = own_row - row
         elif found:
-            groups[count] = x.own_row - row
+            groups[count] = own_row - row
             count += 1
         going_on = fits or found
     return count
@@ -176,47 +157,95 @@ def _mention_columns(signs, middle, out, n):
 
 
 @helper
-def _mention_kind(x, seen, kind, groups, signs, out, n):
+def _mention_kind(seen, own_row, own_column, kind, groups, signs, out, n):
     """Mention where a kind is, the nearest rows first."""
     n, lead = _mention(out, n, NO_LEAD, KIND, kind, 0, 0), NO_LEAD
-    count = _group_rows(x, seen, kind, groups, signs)
-    for steps in range(x.high):
+    count = _group_rows(seen, own_row, kind, groups, signs)
+    for steps in range(len(seen)):
         for group in range(count):
             low, high = groups[group]
             if max(0, low, -high) == steps:
                 n = _mention(out, n, lead, ROWS, 0, low, high)
-                n = _mention_columns(signs[group], x.own_column, out, n)
+                n = _mention_columns(signs[group], own_column, out, n)
                 lead = NEXT
     return _mention(out, n, NO_LEAD, STOP, 0, 0, 0)
 
 
+@helper
+def _mention_ends(limits, reach, whole, out, n):
+    """Mention where the grid ends, the nearest end first: in sight, or of a whole grid."""
+    count, told = 0, 0
+    for side in range(4):
+        count += whole or limits[side] < reach[side]
+    for steps in range(limits.max() + 1):
+        for side in range(4):
+            if limits[side] == steps and (whole or steps < reach[side]):
+                lead = FIRST_END if told == 0 else THEN if told < count - 1 else LAST
+                n = _mention(out, n, lead, END, 0, steps + 1, side)
+                told += 1
+    return _mention(out, n, NO_LEAD, STOP, 0, 0, 0) if count else n
+
+
 @kernel
-def find_mentions(cells, sights, out):
-    """Write what is to be said of a scene: what is ahead, things, and kinds by rows.
+def find_mentions(cells, forms, out, x, y, heading, width, height):
+    """Write what is to be said of a scene: what is ahead, things, kinds by rows, and ends.
+
+    The text has four sides, clockwise from its top; so have the cells as they are shown, and the
+    grid, from the north.
 
     Args:
-        cells: The codes of all cells that are shown, and whatever is behind them; read-only.
-        sights: A `SIGHT`, shape (1,).
+        cells: The codes of all cells that are shown, read-only; those of a window whatever the
+            place is, those of a whole grid as large as it or larger.
+        forms: A `SHOWN`, shape (1,).
         out: The numbers are written here, int64, shape (`most_mentions`,).
+        x: The viewer's column.
+        y: Its row.
+        heading: Its heading.
+        width: Columns of the grid.
+        height: Rows of the grid.
 
     Returns:
         How many there are.
     """
-    x = sights[0]
-    seen, signs = np.empty((2, x.high, x.wide), np.uint8)
-    groups = np.empty((x.high, 2), np.int64)
+    form = forms[0]
+    whole, window, columns = form.window == 0, np.int64(form.window), np.int64(form.columns)
+    turn = heading if form.turned else 0  # from the text to the grid
+    tilt = turn if whole else turn - heading  # from the text to the cells
+    limits, reach = np.empty((2, 4), np.int64)
+    for side in range(4):
+        limits[side] = (y, width - 1 - x, height - 1 - y, x)[(side + turn) & 3]
+        reach[side] = (window - 1, window // 2, 0, window // 2)[(side + tilt) & 3]
+        if whole:
+            reach[side] = limits[side]
+    far, right, near, left = np.maximum(np.minimum(limits, reach), 0)
+    seen, signs = np.empty((2, far + near + 1, left + right + 1), np.uint8)
+    own = y * columns + x if whole else (np.int64(form.rows) - 1) * columns + columns // 2
+    steps = (-columns, 1, columns, -1)
+    for row in range(far + near + 1):
+        for column in range(left + right + 1):
+            up, aside = far - row, column - left
+            code = np.int64(cells[own + up * steps[tilt & 3] + aside * steps[(tilt + 1) & 3]])
+            if code >= AGENT:
+                code = code & ~3 | (code - tilt) & 3
+            seen[row, column] = code
+    seen[far, left] = FLOOR  # of their own cells texts say nothing
+    ahead = (heading - turn) & 3
+    code = np.int64(OUTSIDE)
+    if limits[ahead] > 0 or not whole:
+        code = np.int64(cells[own + steps[(ahead + tilt) & 3]])
+    n = start = _mention(out, 0, NO_LEAD, IS_AHEAD, code, heading, 0)
+    groups = np.empty((len(seen), 2), np.int64)
     counts, nearest = np.zeros((2, AGENT), np.int64)
-    _cells_in_sight(x, cells, seen)
-    _count(seen, x, counts, nearest)
-    code = OUTSIDE if x.ahead < 0 else np.int64(cells[x.ahead])
-    n = start = _mention(out, 0, NO_LEAD, IS_AHEAD, code, x.heading, 0)
-    n = _mention_things(x, seen, counts, out, n)
+    _count(seen, far, counts, nearest)
+    n = _mention_things(seen, far, left, counts, out, n)
     if counts[WALL + 1 :].max() >= MUCH:
-        for rows in range(x.high):
-            for kind in x.things:
+        for rows in range(len(seen)):
+            for kind in form.things:
                 if kind > 0 and counts[kind] >= MUCH and nearest[kind] == rows:
-                    n = _mention_kind(x, seen, kind, groups, signs, out, n)
+                    n = _mention_kind(seen, far, left, kind, groups, signs, out, n)
     for kind in (WALL, UNSEEN):
         if counts[kind]:
-            n = _mention_kind(x, seen, kind, groups, signs, out, n)
-    return n if n > start else _mention(out, n, NO_LEAD, NOTHING, 0, 0, 0)
+            n = _mention_kind(seen, far, left, kind, groups, signs, out, n)
+    if n == start:
+        n = _mention(out, n, NO_LEAD, NOTHING, 0, 0, 0)
+    return _mention_ends(limits, reach, whole, out, n)

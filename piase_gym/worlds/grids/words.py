@@ -11,16 +11,15 @@ from __future__ import annotations
 
 import functools
 import re
-from collections.abc import Callable, Sequence
-from typing import Any, Final, Literal, NamedTuple, Protocol
+from collections.abc import Sequence
+from typing import Final, Literal, NamedTuple, Protocol
 
 import numpy as np
-from numpy.typing import NDArray
 
 from piase_gym.compiled import readable
 from piase_gym.worlds.grids import mentions
-from piase_gym.worlds.grids.codes import AGENT, AHEAD, FLOOR, OUTSIDE, TURNS, WALL
-from piase_gym.worlds.grids.mentions import CENTRE, SIGHT, find_mentions, most_mentions
+from piase_gym.worlds.grids.codes import AGENT, FLOOR, OUTSIDE, TURNS, WALL
+from piase_gym.worlds.grids.mentions import CENTRE, SHOWN, find_mentions, most_mentions
 from piase_gym.worlds.grids.nouns import YOU, Nouns, require
 
 FrameName = Literal["grid", "agent"]
@@ -99,7 +98,15 @@ class Place(NamedTuple):
 
 
 def words_of_cells(cells: Sequence[Sequence[str]], form: Form, place: Place) -> str:
-    """Write what facts say of cells; see `scene_text`."""
+    """Write what facts say of cells; see `scene_text`.
+
+    Raises:
+        IndexError: If the viewer is not on the grid, or the grid is larger than what is shown.
+    """
+    x, y, _, width, height = place
+    inside = 0 <= x < width <= form.columns and 0 <= y < height <= form.rows
+    if form.whole_grid and not inside:  # kernels do not look where they read
+        raise IndexError(f"{place} is not within {form.columns} columns and {form.rows} rows")
     codes = form.cell_codes
     names = [FLOOR if name == YOU else codes[name] for row in cells for name in row]
     return scene_text(form, bytes(names), place)
@@ -116,90 +123,14 @@ def scene_text(form: Form, cells: bytes, place: Place) -> str:
     Returns:
         The lines, each with a line break before it.
     """
-    sight, size, most, words, ends = _sight(form, place)
-    found = np.empty(most, np.int64)
-    count = find_mentions(np.frombuffer(cells, np.uint8, size), sight, found)
-    return "".join(map(words, found[:count].tolist())) + ends
-
-
-class _Sight(NamedTuple):
-    """What can be seen from a place, in the frame of the text.
-
-    Attributes:
-        record: What the kernel knows of it, a `SIGHT`.
-        size: How many cells are shown, inside of the grid or not.
-        most: How many mentions there can be.
-        words: Returns the words of a mention.
-        ends: The sentence about where the grid ends, after a line break.
-    """
-
-    record: NDArray[Any]
-    size: int
-    most: int
-    words: Callable[[int], str]
-    ends: str
-
-
-@functools.lru_cache(maxsize=4096)
-def _sight(form: Form, place: Place) -> _Sight:
-    """Work out what can be seen from a place."""
-    view, limits = place.view(form), place.limits(form)
-    turn = place.turned(form) - (0 if form.whole_grid else place.heading)
-    far, right, near, left = (max(0, min(pair)) for pair in zip(view, limits, strict=True))
-    top, first = view[0] - far, view[3] - left
-    inside = _numbers(form, turn % 4)[top : top + far + near + 1, first : first + left + right + 1]
-    ends = [
-        (limit + 1, side)
-        for limit, seen, side in zip(limits, view, SIDES[form.frame], strict=True)
-        if limit < seen or form.whole_grid
-    ]
-    down, right = (step // inside.itemsize for step in inside.strides)
-    ahead, things = _number_ahead(form, place), _things(form)
-    told = (place.heading, ahead, inside[far, left], right, down, *inside.shape, far, left)
-    sight = np.array([(*told, -turn % 4, things)], SIGHT)
-    size, most, words = form.rows * form.columns, most_mentions(inside.size), _words(form)
-    return _Sight(readable(sight), size, most, words.__getitem__, _ends_text(ends))
-
-
-@functools.lru_cache(maxsize=64)
-def _numbers(form: Form, turn: int) -> NDArray[np.int64]:
-    """Return the numbers of the cells that can show anything under the config, turned.
-
-    They lie in memory in their order, so that strides say how they go on.
-    """
-    rows, columns = form.shown
-    numbers = np.arange(form.rows * form.columns).reshape(form.rows, form.columns)
-    return np.rot90(numbers[rows.start : rows.stop, columns.start : columns.stop], turn)
-
-
-@functools.lru_cache(maxsize=64)
-def _things(form: Form) -> list[int]:
-    """Return the codes of all kinds of things, in the order of their headings, and zeros."""
-    things = [code for code in range(WALL + 1, AGENT) if form.cell_names[code]]
-    things.sort(key=lambda code: _heading(form, code))
-    return things + [0] * (AGENT - len(things))
-
-
-def _number_ahead(form: Form, place: Place) -> int:
-    """Return the number of the cell ahead, or -1 if it is not shown."""
-    if not form.whole_grid:
-        return (form.rows - 2) * form.columns + form.columns // 2 if form.rows > 1 else -1
-    dx, dy = tuple(AHEAD.values())[place.heading]
-    x, y = place.x + dx, place.y + dy
-    inside = 0 <= x < place.width and 0 <= y < place.height
-    return y * form.columns + x if inside else -1
-
-
-def _ends_text(ends: list[tuple[int, str]]) -> str:
-    """Say where the first cells beyond the grid are, the nearest first."""
-    if not ends:
-        return ""
-    ends.sort(key=lambda end: end[0])
-    return f"\nThe grid ends {listed([f'{steps} {side}' for steps, side in ends])}."
+    words = _words(form)
+    found = np.empty(words.most, np.int64)
+    count = find_mentions(np.frombuffer(cells, np.uint8, words.size), words.shown, found, *place)
+    return "".join(map(words.__getitem__, found[:count].tolist()))
 
 
 _NOTHING: Final = "Nothing but free floor is in view."
-_LEADS: Final = ("", "\nYou see ", "; ", ", ", " and ")
+_LEADS: Final = ("", "\nYou see ", "; ", ", ", " and ", "\nThe grid ends ")
 """What parts mentions from those before, by the constants of `mentions`."""
 
 
@@ -208,6 +139,11 @@ class _Words(dict[int, str]):
 
     def __init__(self, form: Form) -> None:
         self.form = form
+        self.size = form.rows * form.columns
+        self.most = most_mentions(self.size)
+        window = 0 if form.whole_grid else len(form.shown[0])
+        told = form.rows, form.columns, window, form.frame == "agent", _things(form)
+        self.shown = readable(np.array([told], SHOWN))
 
     def __missing__(self, number: int) -> str:
         """Find the words of a number that was not met yet."""
@@ -238,7 +174,16 @@ class _Words(dict[int, str]):
                 return "on both sides"
             case mentions.COLUMNS:
                 return "in line" if one == two == 0 else _span_text(one, two, *sides[1::2])
+            case mentions.END:
+                return f"{one} {sides[two]}"
         return "."
+
+
+def _things(form: Form) -> list[int]:
+    """Return the codes of all kinds of things, in the order of their headings, and zeros."""
+    things = [code for code in range(WALL + 1, AGENT) if form.cell_names[code]]
+    things.sort(key=lambda code: _heading(form, code))
+    return things + [0] * (AGENT - len(things))
 
 
 @functools.lru_cache(maxsize=64)

@@ -13,7 +13,7 @@ from piase_gym.worlds.grid_world.config import GridWorldConfig
 from piase_gym.worlds.grid_world.form import Form, form_of
 from piase_gym.worlds.grids import words
 from piase_gym.worlds.grids.mentions import find_mentions, most_mentions
-from piase_gym.worlds.grids.words import Place, scene_text
+from piase_gym.worlds.grids.words import Place, scene_text, words_of_cells
 
 SIGNS = {
     ".": "floor",
@@ -107,9 +107,9 @@ def test_there_is_room_for_every_mention(pattern: str) -> None:
         codes = bytes(
             CODES[SIGNS[sign]] for y, row in enumerate(rows) for sign in row[y % 2 :][:width]
         )
-        sight = words._sight(found, Place(0, 0, 0, width, height)).record
+        shown, place = words._words(found).shown, Place(0, 0, 0, width, height)
         out = np.zeros(9 * len(codes) + 99, np.int64)
-        count = find_mentions(np.frombuffer(codes, np.uint8), sight, out)
+        count = find_mentions(np.frombuffer(codes, np.uint8), shown, out, *place)
         assert 0 < count <= most_mentions(len(codes))
         assert not out[count:].any()
 
@@ -118,8 +118,10 @@ def test_no_cell_is_read_that_is_not_there() -> None:
     found = form(3, 3)
     with pytest.raises(ValueError, match="buffer"):
         scene_text(found, bytes(8), Place(0, 0, 0, 3, 3))
-    with pytest.raises(IndexError):
-        scene_text(found, bytes(9), Place(0, 3, 0, 3, 4))
+    floor = [["floor"] * 3] * 3
+    for place in (Place(0, 3, 0, 3, 4), Place(3, 0, 0, 4, 3), Place(0, -1, 0, 3, 3)):
+        with pytest.raises(IndexError, match="is not within 3 columns and 3 rows"):
+            words_of_cells(floor, found, place)
 
 
 def test_new_scenes_are_told_in_words_that_are_known() -> None:
