@@ -56,14 +56,43 @@ def _mention(out, n, lead, what, code, one, two):
 
 
 @helper
+def _look(cells, own, up, right, tilt, own_row, own_column, seen):
+    """Copy the cells in sight as the text has them, agents turned too.
+
+    Args:
+        cells: All cells that are shown.
+        own: Which of them is the viewer's.
+        up: How many cells further the next row of the text is.
+        right: How many cells further its next column is.
+        tilt: Quarter turns from the text to the cells.
+        own_row: The viewer's row in the text.
+        own_column: Its column.
+        seen: The codes are written here.
+    """
+    for row in range(len(seen)):
+        for column in range(seen.shape[1]):
+            place = own + (own_row - row) * up + (column - own_column) * right
+            code = np.int64(cells[place])
+            seen[row, column] = code & ~3 | (code - tilt) & 3 if code >= AGENT else code
+    seen[own_row, own_column] = FLOOR  # of their own cells texts say nothing
+
+
+@helper
 def _count(seen, own_row, counts, nearest):
-    """Count the cells of each kind, and how many rows away its nearest one is."""
-    nearest[:] = len(seen)
+    """Count the cells of each kind, and how many rows away its nearest one is.
+
+    Returns:
+        How many there are of the kind of thing of which there are most.
+    """
+    most = 0
     for row in range(len(seen)):
         for code in seen[row]:
             if code < AGENT:
+                away = abs(own_row - row)
+                nearest[code] = min(nearest[code], away) if counts[code] else away
                 counts[code] += 1
-                nearest[code] = min(nearest[code], abs(own_row - row))
+                most = max(most, counts[code]) if code > WALL else most
+    return most
 
 
 @helper
@@ -111,7 +140,8 @@ def _group_rows(seen, own_row, kind, groups, signs):
             found |= sign == YES
             fits = fits and sign | signs[count - 1, column] != NEVER
         if fits:
-            signs[count - 1] |= signs[count]
+            for column in range(seen.shape[1]):
+                signs[count - 1, column] |= signs[count, column]
             if found:
                 groups[count - 1, 0] = own_row - row
         elif found:
@@ -177,7 +207,7 @@ def _mention_ends(limits, reach, whole, out, n):
     count, told = 0, 0
     for side in range(4):
         count += whole or limits[side] < reach[side]
-    for steps in range(limits.max() + 1):
+    for steps in range(max(limits[0], limits[1], limits[2], limits[3]) + 1):
         for side in range(4):
             if limits[side] == steps and (whole or steps < reach[side]):
                 lead = FIRST_END if told == 0 else THEN if told < count - 1 else LAST
@@ -211,24 +241,18 @@ def find_mentions(cells, forms, out, x, y, heading, width, height):
     whole, window, columns = form.window == 0, np.int64(form.window), np.int64(form.columns)
     turn = heading if form.turned else 0  # from the text to the grid
     tilt = turn if whole else turn - heading  # from the text to the cells
-    limits, reach = np.empty((2, 4), np.int64)
+    limits, reach, seen_to = np.empty((3, 4), np.int64)
     for side in range(4):
         limits[side] = (y, width - 1 - x, height - 1 - y, x)[(side + turn) & 3]
         reach[side] = (window - 1, window // 2, 0, window // 2)[(side + tilt) & 3]
         if whole:
             reach[side] = limits[side]
-    far, right, near, left = np.maximum(np.minimum(limits, reach), 0)
+        seen_to[side] = max(0, min(limits[side], reach[side]))
+    far, right, near, left = seen_to
     seen, signs = np.empty((2, far + near + 1, left + right + 1), np.uint8)
     own = y * columns + x if whole else (np.int64(form.rows) - 1) * columns + columns // 2
     steps = (-columns, 1, columns, -1)
-    for row in range(far + near + 1):
-        for column in range(left + right + 1):
-            up, aside = far - row, column - left
-            code = np.int64(cells[own + up * steps[tilt & 3] + aside * steps[(tilt + 1) & 3]])
-            if code >= AGENT:
-                code = code & ~3 | (code - tilt) & 3
-            seen[row, column] = code
-    seen[far, left] = FLOOR  # of their own cells texts say nothing
+    _look(cells, own, steps[tilt & 3], steps[(tilt + 1) & 3], tilt, far, left, seen)
     ahead = (heading - turn) & 3
     code = np.int64(OUTSIDE)
     if limits[ahead] > 0 or not whole:
@@ -236,9 +260,9 @@ def find_mentions(cells, forms, out, x, y, heading, width, height):
     n = start = _mention(out, 0, NO_LEAD, IS_AHEAD, code, heading, 0)
     groups = np.empty((len(seen), 2), np.int64)
     counts, nearest = np.zeros((2, AGENT), np.int64)
-    _count(seen, far, counts, nearest)
+    most = _count(seen, far, counts, nearest)
     n = _mention_things(seen, far, left, counts, out, n)
-    if counts[WALL + 1 :].max() >= MUCH:
+    if most >= MUCH:
         for rows in range(len(seen)):
             for kind in form.things:
                 if kind > 0 and counts[kind] >= MUCH and nearest[kind] == rows:
