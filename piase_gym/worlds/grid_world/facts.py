@@ -49,7 +49,6 @@ from piase_gym.worlds.grids.words import (
     words_of_cells,
 )
 
-FLOOR_CODE = bytes([CODES["floor"]])
 Offset = tuple[int, int]
 
 
@@ -161,14 +160,11 @@ class VectorTeller:
 @functools.lru_cache(maxsize=8192)
 def _seen_of_bytes(form: Form, agent: str, data: bytes) -> str:
     """Write what all vectors have, but for hints."""
-    area, own = form.area, form.own
-    if own is None:  # the viewer may be anywhere in a grid
-        own = data[area + 3] * form.columns + data[area + 2]
+    area = form.area
     width, height, x, y, heading = data[area : area + 5]
-    cells = data[:own] + FLOOR_CODE + data[own + 1 : area]
     return (
         _head_of_bytes(form, agent, data[area : area + 6])
-        + scene_text(form, cells, Place(x, y, heading, width, height))
+        + scene_text(form, data, Place(x, y, heading, width, height))
         + _goal_of_bytes(form, heading, data[area + 6 :])
     )
 

@@ -30,7 +30,6 @@ class Form:
         self.whole_grid = config.observe == "grid"
         self.rows, self.columns = frame_shape(config, envelope)
         self.area = self.rows * self.columns
-        self.own = None if self.whole_grid else self.area - 1 - self.columns + 1 + self.columns // 2
         self.names = config.names(envelope.agents)
         self.length = vector_length(envelope, self.rows, self.columns)
         self.status = bool(envelope.status)

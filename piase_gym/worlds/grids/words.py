@@ -10,16 +10,16 @@ and the viewer's place: it is said, and checked when a text is read.
 from __future__ import annotations
 
 import functools
-import itertools
-import operator
 import re
 from collections.abc import Sequence
 from typing import Final, Literal, NamedTuple, Protocol
 
 import numpy as np
-from numpy.typing import NDArray
 
-from piase_gym.worlds.grids.codes import AGENT, AHEAD, FLOOR, OUTSIDE, TURNS, UNSEEN, WALL
+from piase_gym.compiled import readable
+from piase_gym.worlds.grids import mentions
+from piase_gym.worlds.grids.codes import AGENT, FLOOR, OUTSIDE, TURNS, WALL
+from piase_gym.worlds.grids.mentions import CENTRE, SHOWN, find_mentions, most_mentions
 from piase_gym.worlds.grids.nouns import YOU, Nouns, require
 
 FrameName = Literal["grid", "agent"]
@@ -28,12 +28,8 @@ COMPASS: Final = ("north", "east", "south", "west")
 ASIDE: Final = ("ahead", "right", "behind", "left")
 SIDES: Final = {"grid": COMPASS, "agent": ASIDE}
 """The four directions of each frame, clockwise from the top of what is shown."""
-MUCH: Final = 4
-"""From so many cells of a kind on they are summed up."""
-
-
-Shape = tuple[int, int, int, int]
-"""Of what is seen: how many cells make a row, the rows, the viewer's row, the viewer's column."""
+MOST_WORDS: Final = 16384
+"""Most mentions of a form whose words are remembered."""
 
 
 class Form(Protocol):
@@ -102,7 +98,15 @@ class Place(NamedTuple):
 
 
 def words_of_cells(cells: Sequence[Sequence[str]], form: Form, place: Place) -> str:
-    """Write what facts say of cells; see `scene_text`."""
+    """Write what facts say of cells; see `scene_text`.
+
+    Raises:
+        IndexError: If the viewer is not on the grid, or the grid is larger than what is shown.
+    """
+    x, y, _, width, height = place
+    inside = 0 <= x < width <= form.columns and 0 <= y < height <= form.rows
+    if form.whole_grid and not inside:  # kernels do not look where they read
+        raise IndexError(f"{place} is not within {form.columns} columns and {form.rows} rows")
     codes = form.cell_codes
     names = [FLOOR if name == YOU else codes[name] for row in cells for name in row]
     return scene_text(form, bytes(names), place)
@@ -113,107 +117,79 @@ def scene_text(form: Form, cells: bytes, place: Place) -> str:
 
     Args:
         form: Where cells lie.
-        cells: The codes of all cells that are shown, the viewer's own being floor.
-        place: Where the viewer is.
+        cells: The codes of all cells that are shown, row by row; what follows is not looked at.
+        place: Where the viewer is; of the cell there nothing is said.
 
     Returns:
         The lines, each with a line break before it.
     """
-    ahead, inside, turned, shape, ends = _sight(form, place)
-    text = _ahead_text(form, place.heading, OUTSIDE if ahead is None else cells[ahead])
-    data = np.frombuffer(cells, np.uint8)[inside].tobytes().translate(turned)
-    rest, things, layers = data.translate(None, _PLAIN), data, []
-    kinds = {code for code in rest if code < AGENT} if len(rest) >= MUCH else ()
-    for code in kinds:
-        if rest.count(code) < MUCH:
-            continue
-        layers.append(_layer(form, code, _bits(data, _IS[code]), 0, shape))
-        things = things.replace(bytes((code,)), _FREE)
-    layers.sort()
-    if WALL in data:
-        walls = _bits(data, _IS[WALL])
-        hiding = _hiding(walls, _bits(data, _IS_THING), shape[0]) if rest else 0
-        layers.append(_layer(form, WALL, walls, hiding, shape))
-    if UNSEEN in data:
-        layers.append(_layer(form, UNSEEN, _bits(data, _IS[UNSEEN]), 0, shape))
-    told = _things_text(form, things, shape) if rest else ""
-    told += "".join(map(_TEXT, layers))
-    return f"{text}{told or _NOTHING}{ends}"
+    words = _words(form)
+    found = np.empty(words.most, np.int64)
+    count = find_mentions(np.frombuffer(cells, np.uint8, words.size), words.shown, found, *place)
+    return "".join(map(words.__getitem__, found[:count].tolist()))
 
 
-class _Sight(NamedTuple):
-    """What can be seen from a place, in the frame of the text.
-
-    Attributes:
-        ahead: The number of the cell ahead among those that are shown, if it is.
-        inside: The numbers of those inside of the grid, row by row.
-        turned: What becomes of each code as the cells are turned.
-        shape: Its shape.
-        ends: The sentence about where the grid ends, after a line break.
-    """
-
-    ahead: int | None
-    inside: NDArray[np.int64]
-    turned: bytes
-    shape: Shape
-    ends: str
+_NOTHING: Final = "Nothing but free floor is in view."
+_LEADS: Final = ("", "\nYou see ", "; ", ", ", " and ", "\nThe grid ends ")
+"""What parts mentions from those before, by the constants of `mentions`."""
 
 
-@functools.lru_cache(maxsize=4096)
-def _sight(form: Form, place: Place) -> _Sight:
-    """Work out what can be seen from a place."""
-    view, limits = place.view(form), place.limits(form)
-    turn = place.turned(form) - (0 if form.whole_grid else place.heading)
-    far, right, near, left = (max(0, min(pair)) for pair in zip(view, limits, strict=True))
-    top, first, wide, high = view[0] - far, view[3] - left, left + right + 1, far + near + 1
-    inside = _numbers(form, turn % 4)[top : top + high, first : first + wide].ravel()
-    ends = [
-        (limit + 1, side)
-        for limit, seen, side in zip(limits, view, SIDES[form.frame], strict=True)
-        if limit < seen or form.whole_grid
-    ]
-    ahead, shape = _number_ahead(form, place), (wide, high, far, left)
-    return _Sight(ahead, inside, _TURNED[-turn % 4], shape, _ends_text(ends))
+class _Words(dict[int, str]):
+    """The words of mentions, of one form, and what parts them from those before."""
+
+    def __init__(self, form: Form) -> None:
+        self.form = form
+        self.size = form.rows * form.columns
+        self.most = most_mentions(self.size)
+        window = 0 if form.whole_grid else len(form.shown[0])
+        told = form.rows, form.columns, window, form.frame == "agent", _things(form)
+        self.shown = readable(np.array([told], SHOWN))
+
+    def __missing__(self, number: int) -> str:
+        """Find the words of a number that was not met yet."""
+        if len(self) >= MOST_WORDS:
+            self.clear()
+        lead, what, code, *pair = number.to_bytes(5, "big")
+        words = _LEADS[lead] + self._found(what, code, pair[0] - CENTRE, pair[1] - CENTRE)
+        return self.setdefault(number, words)
+
+    def _found(self, what: int, code: int, one: int, two: int) -> str:
+        """Return the words of what is mentioned; see `mentions`."""
+        form = self.form
+        sides = SIDES[form.frame]
+        match what:
+            case mentions.IS_AHEAD:
+                return f"\nAhead of you, to the {COMPASS[one]}, is {cell_noun(form, code)}."
+            case mentions.NOTHING:
+                return f"\n{_NOTHING}"
+            case mentions.THING:
+                return f"{_noun(form, code)} {offset_text(one, two, form)}"
+            case mentions.KIND:
+                return _heading(form, code)
+            case mentions.ROWS:
+                return "in your row" if one == two == 0 else _span_text(one, two, *sides[::2])
+            case mentions.ACROSS:
+                return "all across"
+            case mentions.BOTH_SIDES:
+                return "on both sides"
+            case mentions.COLUMNS:
+                return "in line" if one == two == 0 else _span_text(one, two, *sides[1::2])
+            case mentions.END:
+                return f"{one} {sides[two]}"
+        return "."
+
+
+def _things(form: Form) -> list[int]:
+    """Return the codes of all kinds of things, in the order of their headings, and zeros."""
+    things = [code for code in range(WALL + 1, AGENT) if form.cell_names[code]]
+    things.sort(key=lambda code: _heading(form, code))
+    return things + [0] * (AGENT - len(things))
 
 
 @functools.lru_cache(maxsize=64)
-def _numbers(form: Form, turn: int) -> NDArray[np.int64]:
-    """Return the numbers of the cells that can show anything under the config, turned."""
-    rows, columns = form.shown
-    numbers = np.arange(form.rows * form.columns).reshape(form.rows, form.columns)
-    shown = numbers[rows.start : rows.stop, columns.start : columns.stop]
-    return np.ascontiguousarray(np.rot90(shown, turn))
-
-
-def _number_ahead(form: Form, place: Place) -> int | None:
-    """Return the number of the cell ahead, if it is shown."""
-    if not form.whole_grid:
-        return (form.rows - 2) * form.columns + form.columns // 2 if form.rows > 1 else None
-    dx, dy = tuple(AHEAD.values())[place.heading]
-    x, y = place.x + dx, place.y + dy
-    inside = 0 <= x < place.width and 0 <= y < place.height
-    return y * form.columns + x if inside else None
-
-
-def _ends_text(ends: list[tuple[int, str]]) -> str:
-    """Say where the first cells beyond the grid are, the nearest first."""
-    if not ends:
-        return ""
-    ends.sort(key=lambda end: end[0])
-    return f"\nThe grid ends {listed([f'{steps} {side}' for steps, side in ends])}."
-
-
-_TURNED: Final = [
-    bytes(range(AGENT)) + bytes((code & ~3) | (code + turn & 3) for code in range(AGENT, 256))
-    for turn in range(4)
-]
-"""What becomes of each code by turning what is shown clockwise by quarters."""
-
-
-@functools.lru_cache(maxsize=1024)
-def _ahead_text(form: Form, heading: int, code: int) -> str:
-    """Say what is on the one cell ahead."""
-    return f"\nAhead of you, to the {COMPASS[heading]}, is {cell_noun(form, code)}."
+def _words(form: Form) -> _Words:
+    """Return the words of mentions of a form."""
+    return _Words(form)
 
 
 def cell_noun(form: Form, code: int) -> str:
@@ -222,47 +198,6 @@ def cell_noun(form: Form, code: int) -> str:
         return form.names[(code - AGENT) >> 2]
     named = {OUTSIDE: "the edge of the grid", FLOOR: "free floor"}.get(code)
     return named or form.nouns.noun(form.cell_names[code])
-
-
-_PLAIN: Final = bytes((UNSEEN, OUTSIDE, FLOOR, WALL))
-_FREE: Final = bytes((FLOOR,))
-_NOTHING: Final = "\nNothing but free floor is in view."
-_IS: Final = [bytes(b"01"[cell == code] for cell in range(256)) for code in range(AGENT)]
-_IS_THING: Final = bytes(b"01"[cell > WALL] for cell in range(256))
-_THINGS: Final = bytes(cell > WALL for cell in range(256))
-
-
-def _bits(data: bytes, digits: bytes) -> int:
-    """Return which cells are of a kind, as bits, the first cell's being the lowest."""
-    return int(data[::-1].translate(digits), 2)
-
-
-def _hiding(walls: int, things: int, wide: int) -> int:
-    """Return the things beside walls, or beside such things: they may stand where walls are."""
-    near, found = walls, 0
-    while near := things & ~found & (near << 1 | near >> 1 | near << wide | near >> wide):
-        found |= near
-    return found
-
-
-def _things_text(form: Form, data: bytes, shape: Shape) -> str:
-    """Name things with where they are, the nearest first."""
-    found = []
-    for at in itertools.compress(range(len(data)), data.translate(_THINGS)):
-        found.append(_thing(form, at, data[at], shape))
-    found.sort(key=_STEPS)
-    return f"\nYou see {'; '.join(map(_TEXT, found))}." if found else ""
-
-
-_STEPS, _TEXT = operator.itemgetter(0), operator.itemgetter(1)
-
-
-@functools.lru_cache(maxsize=16384)
-def _thing(form: Form, at: int, code: int, shape: Shape) -> tuple[int, str]:
-    """Return how far the thing on a cell is, and its name with where it is."""
-    wide, _, own, middle = shape
-    up, aside = own - at // wide, at % wide - middle
-    return abs(up) + abs(aside), f"{_noun(form, code)} {offset_text(up, aside, form)}"
 
 
 def offset_text(up: int, aside: int, form: Form) -> str:
@@ -279,62 +214,6 @@ def _noun(form: Form, code: int) -> str:
         return form.nouns.noun(form.cell_names[code])
     facing = (COMPASS if form.frame == "grid" else TURNS)[code & 3]
     return f"{form.names[(code - AGENT) >> 2]} (facing {facing})"
-
-
-@functools.lru_cache(maxsize=8192)
-def _layer(form: Form, code: int, cells: int, hiding: int, shape: Shape) -> tuple[int, str]:
-    """Sum up where a kind is; return how near it is, and the line, after a line break.
-
-    Args:
-        form: Where cells lie.
-        code: The kind.
-        cells: The cells of the kind, as bits.
-        hiding: Those that may count as such, or not.
-        shape: That of what is seen.
-    """
-    wide, high, own, middle = shape
-    full, free = (1 << wide) - 1, ~(cells | hiding)
-    found: list[list[int]] = []  # lowest row, highest row, cells of the kind, cells that are not
-    group: list[int] = []
-    for up in range(own, own - high, -1):
-        yes, no = cells & full, free & full
-        cells, free = cells >> wide, free >> wide
-        if group and not (yes & group[3] | no & group[2]):
-            if yes:
-                group[0] = up
-            group[2] |= yes
-            group[3] |= no
-        elif yes:
-            group = [up, up, yes, no]
-            found.append(group)
-        else:
-            group = []
-    groups = []
-    for group in found:
-        groups.append(_group(form.frame, wide, middle, *group))
-    groups.sort(key=_STEPS)
-    return groups[0][0], f"{_heading(form, code)}{'; '.join(map(_TEXT, groups))}."
-
-
-@functools.lru_cache(maxsize=16384)
-def _group(
-    frame: FrameName, wide: int, middle: int, low: int, high: int, yes: int, no: int
-) -> tuple[int, str]:
-    """Return how many rows away equal rows begin, and where their cells of a kind are."""
-    sides, steps = SIDES[frame], max(0, low, -high)
-    rows = "in your row" if low == high == 0 else _span_text(low, high, sides[0], sides[2])
-    if not no and yes & (yes - 1):
-        return steps, f"{rows}, all across"
-    signs = "".join(["1" if yes >> c & 1 else "0" if no >> c & 1 else "?" for c in range(wide)])
-    runs = [(m.start() - middle, m.end() - 1 - middle) for m in _RUN.finditer(signs)]
-    if runs == [(-1, -1), (1, 1)]:
-        return steps, f"{rows}, on both sides"
-    told = ["in line" if run == (0, 0) else _span_text(*run, sides[1], sides[3]) for run in runs]
-    return steps, f"{rows}, {listed(told)}"
-
-
-_RUN = re.compile("1(?:[1?]*1)?")
-"""Cells of a kind, with what may stand in for it between them."""
 
 
 def _span_text(low: int, high: int, positive: str, negative: str) -> str:
@@ -384,7 +263,7 @@ class SceneReader:
 
     def take(self, line: str) -> bool:
         """Note what a line says; tell whether it is one of a scene."""
-        if line.startswith(("Ahead of you, to the ", "The grid ends ")) or line == _NOTHING[1:]:
+        if line.startswith(("Ahead of you, to the ", "The grid ends ")) or line == _NOTHING:
             self._seen.append(line)
         elif match := _SEEN.fullmatch(line):
             for item in match.group(1).split("; "):
@@ -427,10 +306,9 @@ class SceneReader:
         view = place.view(form)
         code = form.cell_codes
         turn = place.turned(form) if form.whole_grid else place.turned(form) - place.heading
-        turned = _TURNED[turn % 4]
         data = [
             [
-                turned[code[found.get((up, aside), "outside")]]
+                _turned(code[found.get((up, aside), "outside")], turn)
                 for aside in range(-view[3], view[1] + 1)
             ]
             for up in range(view[0], -view[2] - 1, -1)
@@ -518,6 +396,11 @@ class SceneReader:
         """Return the step to a side."""
         require(self.form.world, word in self.sides, line, f"sides are {', '.join(self.sides)}")
         return self.sides[word]
+
+
+def _turned(code: int, turn: int) -> int:
+    """Return what becomes of a code by turning what is shown clockwise by quarters."""
+    return code & ~3 | code + turn & 3 if code >= AGENT else code
 
 
 _SEEN = re.compile(r"You see (.+)\.")

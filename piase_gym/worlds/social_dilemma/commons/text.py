@@ -11,7 +11,7 @@ from typing import Any, Final
 from piase_gym.core.text_encoding import one_line
 from piase_gym.core.world import HINT_TEXT
 from piase_gym.worlds.channel.symbols import heard_lines
-from piase_gym.worlds.grids.codes import FLOOR, HEADINGS
+from piase_gym.worlds.grids.codes import HEADINGS
 from piase_gym.worlds.grids.words import (
     COMPASS,
     Place,
@@ -53,21 +53,19 @@ def write_kept(form: CommonsForm, kept: Any, agent: int) -> str:
     It is the text of `text_of`, of pieces that are remembered by what they stand for.
     """
     vector, hint = kept if isinstance(kept, tuple) else (kept, None)
-    data, area, own = vector.tobytes(), form.area, form.area - 1 - form.columns // 2
+    data, area = vector.tobytes(), form.area
     _, game, width, height, x, y, heading, out, steps, rounds, *deeds = _TOLD_OF_ONE(data, area)
     text = _head(form.names[agent], COMMONS[game], width, height, steps, rounds)
     if x == NOWHERE:
         text += _away(out)
     else:
-        cells = data[:own] + _FLOOR + data[own + 1 : area]
-        text += _seen_of_bytes(form, cells, Place(x, y, heading, width, height))
+        text += _seen_of_bytes(form, data[:area], Place(x, y, heading, width, height))
     text += _deeds_text(form, *deeds) + _told_of_bytes(form, agent, data[form.told :])
     return text if hint is None else f"{text}\nHint: {one_line(hint)}"
 
 
 _TOLD_OF_ONE: Final = struct.Struct("<8B6H").unpack_from
 """Reads what stands between the cells and the hint."""
-_FLOOR = bytes((FLOOR,))
 
 
 @functools.lru_cache(maxsize=8192)
