@@ -28,7 +28,7 @@ COMPASS: Final = ("north", "east", "south", "west")
 ASIDE: Final = ("ahead", "right", "behind", "left")
 SIDES: Final = {"grid": COMPASS, "agent": ASIDE}
 """The four directions of each frame, clockwise from the top of what is shown."""
-MOST_WORDS: Final = 16384
+MOST_WORDS: Final = 8192
 """Most mentions of a form whose words are remembered."""
 
 
