@@ -352,7 +352,7 @@ class ArrayWorld(World[C, F]):
     def begin(self, seed: int) -> None:
         """Start the episode of an effective seed."""
         self._marks = [0] * len(self.agents)
-        if fault := self.kernels.reset_one(self._one, BEGIN, seed):
+        if fault := self._reset_one(self.one, BEGIN, seed):
             raise GenerationError(self.explain_fault(fault, self.config))
 
     def step(self, acts: Sequence[Act]) -> StepResult:
