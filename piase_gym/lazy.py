@@ -31,7 +31,7 @@ def lazy(package: str) -> tuple[Callable[[str], Any], Callable[[], list[str]]]:
     def find(name: str) -> Any:
         """Import a name when it is first asked for; the list of them is `__all__`."""
         if name == "__all__":
-            return list(places())
+            return sorted(places())
         if name.startswith("__") or name not in places():
             raise AttributeError(f"module {package!r} has no attribute {name!r}")
         return getattr(importlib.import_module(places()[name]), name)

@@ -436,7 +436,6 @@ class ArrayWorld(World[C, F]):
         super().take_config(config)
         self.tables[...] = self.new_table(self.config)
         self._read_config()
-        self._command_table = self._new_command_table()
 
     def _read_config(self) -> None:
         """Keep what follows from the config alone."""

@@ -342,6 +342,11 @@ class GridWorld(ArrayWorld[GridWorldConfig, GridFacts]):
         if fault := self.make_level(self.new_single(config), 0):
             raise GenerationError(fault_sentence(fault, config))
 
+    def take_config(self, config: GridWorldConfig) -> None:
+        """Take another config, in which commands may be called otherwise."""
+        super().take_config(config)
+        self._command_table = self._new_command_table()
+
     # -- knowledge ------------------------------------------------------------------------
 
     def text_writer(self) -> Callable[[Any, int], str]:

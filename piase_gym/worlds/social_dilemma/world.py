@@ -227,6 +227,11 @@ class SocialDilemma(ArrayWorld[SocialDilemmaConfig, F]):
         self.text_length = self.prose.longest_text(self.form)
         self.reset(0)
 
+    def take_config(self, config: SocialDilemmaConfig) -> None:
+        """Take another config, in which commands may be called otherwise."""
+        super().take_config(config)
+        self._command_table = self._new_command_table()
+
     def change_settings(self, fields: Mapping[str, Any]) -> None:
         """Take up changed fields, which vectors tell."""
         super().change_settings(fields)
