@@ -284,9 +284,11 @@ class Household(TextWorld[HouseholdConfig, HouseholdFacts, HomeState, tuple[Game
         turn = step.Turn(
             self.config, self.game, self.state_of, self._entry, self._speak, self.placing == "move"
         )
-        sent, playing = len(self.mailboxes.history), self.alive
+        sent, costs = len(self.mailboxes.history), self.config.message_cost
+        playing = self.alive if costs else ()
         result = step.advance(turn, plans)
-        result = self.less_messages(result, sent, playing)
+        if costs:
+            result = self.less_messages(result, sent, playing)
         self.mailboxes.deliver(self.streams[StreamId.CHANNEL])
         for agent, known in enumerate(self._knowledge):
             if self.state_of.status[agent] != "none":

@@ -14,6 +14,7 @@ from piase_gym.core.rng import Stream
 from piase_gym.worlds.household.config import HouseholdConfig
 from piase_gym.worlds.household.facts import HouseholdFacts, Place, lids, options
 from piase_gym.worlds.household.observe.text import parse, text_of
+from piase_gym.worlds.household.world import Household
 from tests.worlds.household.helpers import game_file
 
 ALWAYS = ("go to ", "examine ", "look", "inventory", "help", "say ", "tell ")
@@ -81,7 +82,8 @@ def test_what_is_possible_is_listed_or_follows_from_what_is_near(agents: int) ->
 
 def test_what_was_written_before_is_the_text_of_the_facts() -> None:
     env = piase_gym.parallel_env("Household", agents=2, receptacles=14, view="text")
-    world, dice = env.runner.world, Stream(3)
+    dice, world = Stream(3), env.runner.world
+    assert isinstance(world, Household)
     for seed in range(4):
         env.reset(seed=seed)
         while env.agents:
