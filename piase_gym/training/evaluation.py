@@ -13,6 +13,7 @@ from piase_gym.agents import Agent, make_agent
 from piase_gym.benchmarks.evaluation.levels import is_fixed, seeds_in
 from piase_gym.benchmarks.evaluation.protocol import SEEDS, split_seeds
 from piase_gym.benchmarks.evaluation.rollout import ask_one, batch_acts, seat_seed
+from piase_gym.core.commands import Result
 from piase_gym.core.world import World
 from piase_gym.envs.batch import BatchEnv
 from piase_gym.envs.runner import EpisodeRunner
@@ -65,7 +66,7 @@ def _in_a_batch(
     seats = [world.agents.index(name) for name in env.agents]
     ended = map(env.single, range(len(seeds)))  # one world, moved from slot to slot
     results = [one.result(seat) for one in ended for seat in seats]  # who is out may have lost
-    return results.count("won"), len(results)
+    return results.count(Result.WON), len(results)
 
 
 def _alone(agent: Agent, world: World[Any, Any], partners: dict[str, str], seed: int) -> list[str]:
