@@ -15,6 +15,7 @@ pytest.importorskip("stable_baselines3")
 
 from piase_gym.training import ppo  # noqa: E402
 from piase_gym.training.batch_run import load_policies  # noqa: E402
+from piase_gym.training.evaluation import look_seeds  # noqa: E402
 from piase_gym.training.train import TrainSettings, train  # noqa: E402
 
 
@@ -56,12 +57,14 @@ def test_a_broken_run_ends_with_the_parameters_of_an_unbroken_one(tmp_path: Path
 
 
 def test_a_file_is_read_with_plain_torch_and_plays(tmp_path: Path) -> None:
-    result = train(settings(), tmp_path / "run")
+    result = train(settings(seed=1), tmp_path / "run")
+    assert result.best_steps > 0
     stored = torch.load(result.policy, weights_only=True)
     assert len(stored["policies"]) == 2
     policies = load_policies(result.policy)
     config = settings().config
-    dev = ppo.play(policies, "GridWorld", range(1_000_000, 1_000_020), **config)
+    seeds = look_seeds(settings().make_world(), 20)
+    dev = ppo.play(policies, "GridWorld", seeds, **config)
     assert dev.mean() == result.dev
     for role, policy in enumerate(policies):
         for name, value in policy.state_dict().items():
