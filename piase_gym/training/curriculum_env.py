@@ -13,6 +13,7 @@ from numpy.typing import NDArray
 import piase_gym
 from piase_gym.agents import make_agent
 from piase_gym.benchmarks.evaluation.levels import keep_to, train_apart
+from piase_gym.core.world import World
 from piase_gym.curricula import ProgressStore
 from piase_gym.curricula.schema import DevelopmentalCurriculum
 from piase_gym.curricula.simulated_learner import agent_of, base_fields, world_of
@@ -27,16 +28,18 @@ class SlotBatch:
     Args:
         env: The slots; masks of actions are taken from ``infos["action_mask"]``.
         agent: Name of the learner.
+        world: A world like theirs.
 
     Attributes:
         env: The slots.
+        world: A world like theirs.
         agents: The learner alone.
         num_envs: How many slots.
         observation_space: The space of one vector.
         action_space: The space of one action.
     """
 
-    def __init__(self, env: Any, agent: str) -> None:
+    def __init__(self, env: Any, agent: str, world: World[Any, Any]) -> None:
         """Take the slots.
 
         Raises:
@@ -49,7 +52,7 @@ class SlotBatch:
                 f"{env.single_action_space}; train it with Stable-Baselines3, through "
                 "piase_gym.wrappers.CurriculumWrapper"
             )
-        self.env, self.agents, self.num_envs = env, (agent,), env.num_envs
+        self.env, self.agents, self.num_envs, self.world = env, (agent,), env.num_envs, world
         self.observation_space: Any = env.single_observation_space
         self.action_space: Any = env.single_action_space
         self._free = np.ones((env.num_envs, 1, int(self.action_space.n)), np.int8)
@@ -141,9 +144,10 @@ def make_curriculum_env(
         slots = ParallelCurricula(
             name, curriculum, slots=num_envs, workers=0, **options, **seats, **fields
         )
-        for runner in slots.controller.workers.runners:
+        runners = slots.controller.workers.runners
+        for runner in runners:
             keep(runner)
-        return SlotBatch(slots, slots.controller.agent)
+        return SlotBatch(slots, slots.controller.agent, runners[0].world)
     batch = piase_gym.batch_env(
         name,
         num_envs=num_envs,

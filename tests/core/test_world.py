@@ -40,6 +40,8 @@ def test_what_is_not_said_is_this() -> None:
         "states": None,
         "text_length": 2000,
         "multiline": False,
+        "scripting": None,
+        "tells_limits": False,
         "shows_native": False,
         "lasting": False,
         "says_why": False,

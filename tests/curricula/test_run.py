@@ -570,7 +570,8 @@ def test_slots_between_two_episodes_count_for_nothing() -> None:
     from piase_gym.curricula.parallel import ParallelCurricula
     from piase_gym.training.curriculum_env import SlotBatch
 
-    env = SlotBatch(ParallelCurricula("GridWorld", plan, slots=2, workers=0), "agent_0")
+    slots = ParallelCurricula("GridWorld", plan, slots=2, workers=0)
+    env = SlotBatch(slots, "agent_0", slots.controller.workers.runners[0].world)
     _, infos = env.reset(seed=0)
     alive = []
     for _ in range(7):

@@ -177,6 +177,14 @@ class Evidence:
         return sum(mine[seed]["outcome"] == "failed" for seed in self.complete(target))
 
     @property
+    def hard_enough(self) -> int:
+        """On how many targets `target_only` came above the least share in the calibration."""
+        return sum(
+            fmean(self.tried[target][steps]) > plan.SMALLEST
+            for target, steps in self.budgets.items()
+        )
+
+    @property
     def hours(self) -> float:
         """CPU-hours of all trainings that are there."""
         return sum(sum(line["cpu_seconds"].values()) for line in self.lines) / 3600

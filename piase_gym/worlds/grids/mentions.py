@@ -207,7 +207,7 @@ def _mention_ends(limits, reach, whole, out, n):
     count, told = 0, 0
     for side in range(4):
         count += whole or limits[side] < reach[side]
-    for steps in range(max(limits[0], limits[1], limits[2], limits[3]) + 1):
+    for steps in range(-1, max(limits[0], limits[1], limits[2], limits[3]) + 1):  # of 0 x 0: -1
         for side in range(4):
             if limits[side] == steps and (whole or steps < reach[side]):
                 lead = FIRST_END if told == 0 else THEN if told < count - 1 else LAST

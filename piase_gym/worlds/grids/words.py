@@ -104,8 +104,8 @@ def words_of_cells(cells: Sequence[Sequence[str]], form: Form, place: Place) -> 
         IndexError: If the viewer is not on the grid, or the grid is larger than what is shown.
     """
     x, y, _, width, height = place
-    inside = 0 <= x < width <= form.columns and 0 <= y < height <= form.rows
-    if form.whole_grid and not inside:  # kernels do not look where they read
+    inside = 0 <= x < max(1, width) <= form.columns and 0 <= y < max(1, height) <= form.rows
+    if form.whole_grid and not inside:  # kernels do not look where they read; who is out sees 0 x 0
         raise IndexError(f"{place} is not within {form.columns} columns and {form.rows} rows")
     codes = form.cell_codes
     names = [FLOOR if name == YOU else codes[name] for row in cells for name in row]
