@@ -9,7 +9,7 @@ from __future__ import annotations
 import functools
 import re
 from collections.abc import Callable
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from typing import Any
 
 from piase_gym.core.commands import Outcome
@@ -45,29 +45,39 @@ class LastStep:
     milestones: tuple[str, ...] = ()
     reason: str = ""
 
-    @functools.cached_property
-    def line(self) -> str:
-        r"""The line, with its line break.
+    line: str = field(init=False, repr=False, compare=False)
+    """The line, with its line break; it is written when it is first asked for."""
 
-        Example:
-            >>> LastStep("move up", "failed", -1.0, (), "A wall is in the way.").line
-            'Last step: move up; failed; reward -1. A wall is in the way.\n'
-        """
-        nothing = NOTHING_DONE if self.outcome == Outcome.ILLEGAL else NO_COMMAND
-        told = _cut(self.command, MAX_COMMAND) or nothing
-        line = f"Last step: {told}; {self.outcome}; reward {round(self.reward, 3) or self.reward:g}"
-        if self.milestones:
-            names = _cut(", ".join(self.milestones).replace("_", " "), MAX_COMMAND)
-            line += f"; milestone{'s' * (len(self.milestones) > 1)}: {names}"
-        if not self.reason:
-            return line + ".\n"
-        reason = _cut(self.reason, MAX_REASON)
-        return f"{line}. {reason}{'' if reason.endswith(_ENDS) else '.'}\n"
+    def __getattr__(self, name: str) -> str:
+        """Write the line. A `cached_property` takes a lock up to Python 3.11, at every step."""
+        if name != "line":
+            raise AttributeError(name)
+        self.line = written = _line_of(self)
+        return written
 
     @property
     def row(self) -> list[Any]:
         """The same as data, for snapshots."""
         return [self.command, str(self.outcome), self.reward, list(self.milestones), self.reason]
+
+
+def _line_of(last: LastStep) -> str:
+    r"""Write a line.
+
+    Example:
+        >>> LastStep("move up", "failed", -1.0, (), "A wall is in the way.").line
+        'Last step: move up; failed; reward -1. A wall is in the way.\n'
+    """
+    nothing = NOTHING_DONE if last.outcome == Outcome.ILLEGAL else NO_COMMAND
+    told = _cut(last.command, MAX_COMMAND) or nothing
+    line = f"Last step: {told}; {last.outcome}; reward {round(last.reward, 3) or last.reward:g}"
+    if last.milestones:
+        names = _cut(", ".join(last.milestones).replace("_", " "), MAX_COMMAND)
+        line += f"; milestone{'s' * (len(last.milestones) > 1)}: {names}"
+    if not last.reason:
+        return line + ".\n"
+    reason = _cut(last.reason, MAX_REASON)
+    return f"{line}. {reason}{'' if reason.endswith(_ENDS) else '.'}\n"
 
 
 last_step: Callable[..., LastStep] = functools.lru_cache(maxsize=1024)(LastStep)
