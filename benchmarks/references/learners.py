@@ -21,6 +21,8 @@ from pathlib import Path
 from statistics import median
 from typing import Any
 
+import numpy as np
+
 from piase_gym.benchmarks.evaluation.evaluate import evaluate
 from piase_gym.benchmarks.evaluation.levels import stored_counts
 from piase_gym.benchmarks.evaluation.results import by_run
@@ -164,17 +166,20 @@ def settings_for(setting: Setting, attempt: Pass, seed: int) -> TrainSettings | 
     """Return how a task is trained in a pass, or ``None`` if it has no budget there.
 
     Tasks to test with (``tasks=test``) are trained on those of the id, which are to train with.
-    What is held against the best response to a partner is trained with that partner.
+    What is held against the best response to a partner is trained with that partner, unless the
+    game is another one from the other seat, which the policy plays too.
     """
     spec = task_spec(setting.task)
     steps = attempt.steps.get(spec.world)
-    if steps is None or steps_in_batches(make_world(setting)) == attempt.slow:
+    world = make_world(setting)
+    if steps is None or steps_in_batches(world) == attempt.slow:
         return None
     config = dict(setting.config)
     if config.get("tasks") == "test":
         config["tasks"] = "train"
     told: dict[str, Any] = {"task": setting.task, "config": config, "steps": steps, "seed": seed}
-    if setting.high.startswith(BEST_RESPONSE):
+    seats: Sequence[Any] = world.config.profiles if setting.high.startswith(BEST_RESPONSE) else ()
+    if len(seats) and np.array_equal(seats[0], seats[1]):
         told["partners"] = dict.fromkeys(setting.agents[setting.focal :], setting.partner)
     if attempt.slow:
         looks = {"eval_every": steps // 3, "save_every": steps}

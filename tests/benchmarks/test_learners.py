@@ -148,6 +148,10 @@ def test_every_id_has_a_budget_and_what_is_to_test_with_is_not_trained_on() -> N
     plan = learners.settings_for(against, learners.PASSES[0], 0)
     assert plan is not None
     assert plan.partners == {"agent_1": "tit_for_tat"}  # the anchor is the best response to it
+    pennies = learners.setting_of(rows["SocialDilemma-MatchingPennies-v1"][0])
+    plan = learners.settings_for(pennies, learners.PASSES[0], 0)
+    assert plan is not None
+    assert plan.partners == {}  # its two seats are not alike
     costs = learners.settings_for(learners.setting_of(Row(task=EASY)), learners.PASSES[0], 3)
     assert costs is not None
     assert (costs.training_reward, costs.seed) == ("small_costs", 3)
