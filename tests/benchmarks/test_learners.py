@@ -335,12 +335,10 @@ def test_models_that_ship_are_small() -> None:
 # -- dilemmas ------------------------------------------------------------------------------
 
 
-def test_a_best_response_exploits_who_always_gives_in(
-    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
+def measure_little(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Let trainings of dilemmas, and what is played after them, take seconds."""
     from piase_gym.benchmarks.references import dilemmas
 
-    task = "piase/SocialDilemma-Chicken-v1"
     tiny = {"num_envs": 64, "num_steps": 16, "minibatch": 256, "width": 16, "eval_episodes": 2}
     attempt = learners.Pass("short", {"SocialDilemma": 40_000}, tiny, unsolved_only=False)
     for module in (learners, dilemmas):
@@ -348,7 +346,15 @@ def test_a_best_response_exploits_who_always_gives_in(
     monkeypatch.setattr(learners, "EPISODES", 4)
     monkeypatch.setattr(dilemmas, "EPISODES", 6)
     monkeypatch.setattr(dilemmas, "SEEDS", 1)
-    (name,) = rows = learners.tasks([task])
+
+
+def test_a_best_response_exploits_who_always_gives_in(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    from piase_gym.benchmarks.references import dilemmas
+
+    measure_little(monkeypatch)
+    (name,) = rows = learners.tasks(["piase/SocialDilemma-Chicken-v1"])
     assert learners.train_all(tmp_path, rows, seeds=2) == []
     for run in learners.runs_of(tmp_path, name, "short"):  # now they always swerve, whatever comes
         path = Path(run["folder"]) / run["policy"]
@@ -370,13 +376,7 @@ def test_each_seat_of_a_game_of_two_has_its_best_response(
 ) -> None:
     from piase_gym.benchmarks.references import dilemmas
 
-    tiny = {"num_envs": 64, "num_steps": 16, "minibatch": 256, "width": 16, "eval_episodes": 2}
-    attempt = learners.Pass("short", {"SocialDilemma": 40_000}, tiny, unsolved_only=False)
-    for module in (learners, dilemmas):
-        monkeypatch.setattr(module, "PASSES", (attempt,))
-    monkeypatch.setattr(learners, "EPISODES", 4)
-    monkeypatch.setattr(dilemmas, "EPISODES", 6)
-    monkeypatch.setattr(dilemmas, "SEEDS", 1)
+    measure_little(monkeypatch)
     with pytest.raises(SystemExit):
         dilemmas.main([str(tmp_path)])
     assert "has no trainings of SocialDilemma" in capsys.readouterr().err
