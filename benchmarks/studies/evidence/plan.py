@@ -18,7 +18,7 @@ from piase_gym.curricula.directors import Director, make_director
 from piase_gym.curricula.loader import loads
 from piase_gym.curricula.schema import DevelopmentalCurriculum
 
-PLAN: Final = 2
+PLAN: Final = 3
 """Version of the plan; lines of another one are not counted."""
 SEEDS: Final = range(10)
 """The seeds of the trainings."""
@@ -48,9 +48,9 @@ class Target:
 
     name: str
     settings: Mapping[str, tuple[float, float]]
-    budgets: Sequence[int] = (1_000_000, 2_000_000, 4_000_000, 8_000_000)
+    budgets: Sequence[int] = (250_000, 500_000, 1_000_000, 2_000_000, 4_000_000, 8_000_000)
     learner: Mapping[str, int] = field(
-        default_factory=lambda: {"num_envs": 256, "num_steps": 128, "minibatch": 4096, "epochs": 2}
+        default_factory=lambda: {"num_envs": 256, "num_steps": 32, "minibatch": 1024, "epochs": 2}
     )
     rewards: str = "small_costs"
 
@@ -69,7 +69,7 @@ TARGETS: Final[Mapping[str, Target]] = {
         Target(
             "text_quest",
             {"rooms": (2, 6), "depth": (0, 3), "distractors": (0, 4)},
-            (300_000, 600_000),
+            (150_000, 300_000, 600_000),
             SLOW,
         ),
     )
