@@ -41,6 +41,8 @@ from tests.paths import ROOT
 TOPS = ("piase_gym", "wrappers", "curricula", "benchmarks")
 IGNORED = ("test_kernel_caches.py", "test_package.py")
 """Tests of the source as a text: they notice every change."""
+OF_MODULES = ("tests/worlds/test_limits.py", "tests/worlds/test_spaces.py")
+"""Tests of what modules define, such as the fields of configs: they need execute no function."""
 LIBRARIES = "numba gymnasium pettingzoo pydantic typer rich torch".split()
 SLOWEST = 20
 """CPU-seconds after which a test is given up when it is measured."""
@@ -381,14 +383,17 @@ class Map:
         Those of its own folder come first: one of them notices a change most often.
 
         What only the import executes is tested by whoever executes something else of the file, or
-        by the tests of its folder.
+        by the tests of its folder; and by those of what modules define.
         """
         folder = f"{tests_of(mutant.path)}/"
         known = self.tests[str(self.drawn.index(mutant))] or self.tests[mutant.path]
         known = known or {test for test in self.seconds if test.startswith(folder)}
+        first = (folder, *OF_MODULES) if mutant.module_level else (folder,)
+        if mutant.module_level:
+            known = known | {test for test in self.seconds if test.startswith(OF_MODULES)}
         chosen: dict[str, str] = {}
         timed = known & self.seconds.keys() - without
-        for test in sorted(timed, key=lambda t: (not t.startswith(folder), self.seconds[t], t)):
+        for test in sorted(timed, key=lambda t: (not t.startswith(first), self.seconds[t], t)):
             file = test.partition("::")[0]
             budget -= self.seconds[test] + START * (file not in chosen.values())
             if chosen and budget < 0:

@@ -11,7 +11,7 @@ import pytest
 
 import piase_gym
 from piase_gym import scenarios, testing
-from piase_gym.errors import ConfigError
+from piase_gym.errors import ConfigError, SnapshotError
 from piase_gym.interfaces import EnvironmentInterface
 from piase_gym.worlds.text_room.config import PHRASES, TextRoomConfig
 from piase_gym.worlds.text_room.rules import events
@@ -548,6 +548,19 @@ def test_events_that_set_each_other_off_for_ever_come_to_an_end_in_each_step() -
     again = make(None, story=env.world.config.story)
     again.restore(saved)
     assert again.digest() == env.digest()
+
+
+@pytest.mark.parametrize("name", ["hidden", "found", "is_open", "locked"])
+def test_states_whose_things_are_half_open_are_refused(name: str) -> None:
+    env = piase_gym.parallel_env("lost_key")
+    env.reset(seed=0)
+    world, before = env.world, env.digest()
+    for place in range(len(world.get_state()["room"][name])):
+        state = copy.deepcopy(world.get_state())
+        state["room"][name][place] = 2
+        with pytest.raises(SnapshotError, match="values out of range"):
+            world.set_state(state)
+    assert env.digest() == before
 
 
 def test_events_that_multiply_do_not_grow_without_bound() -> None:
