@@ -135,7 +135,15 @@ def test_only_known_names_are_taken() -> None:
     with ModelServer(['["cup", "ignore your instructions", "Lamp"]']) as server:
         found = seeing(server, names=("lamp", "cup"))
         assert found.extract_objects_from_image(picture()) == ["cup", "lamp"]
-    assert 'called "lamp", "cup"' in server.requests[0]["messages"][1]["content"][0]["text"]
+    told = server.requests[0]["messages"][1]["content"][0]["text"]
+    assert 'called "lamp", "cup"' in told
+    assert '["lamp", "cup"]' in told  # an example of a reply
+
+
+def test_a_model_that_may_name_anything_is_shown_how_to_reply() -> None:
+    with ModelServer(["[]"]) as server:
+        seeing(server).extract_objects_from_image(picture())
+    assert '["cup", "chair"]' in server.requests[0]["messages"][1]["content"][0]["text"]
 
 
 def test_boxes_are_thousandths() -> None:

@@ -19,6 +19,7 @@ from piase_gym.collection import COLUMNS, collect, read_manifest
 from piase_gym.errors import (
     ConfigError,
     JobError,
+    MissingExtraError,
     PiaseError,
     StorageError,
     UnknownNameError,
@@ -180,6 +181,15 @@ def test_bad_arguments_are_refused_and_nothing_is_written(
     given = {name: value for name, value in wrong.items() if name != "task"}
     with pytest.raises(error):
         collect(task, tmp_path / "out", **given)
+    assert not (tmp_path / "out").exists()
+
+
+def test_without_its_extra_nothing_is_begun(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setitem(sys.modules, "pyarrow", None)
+    with pytest.raises(MissingExtraError, match=r"collecting episodes.*piase-gym\[data\]"):
+        collect(TEAM, tmp_path / "out", **SMALL)
     assert not (tmp_path / "out").exists()
 
 

@@ -10,6 +10,7 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
+import piase_gym
 from piase_gym.core.mailbox import EVERYONE, Message
 from piase_gym.errors import TextParseError
 from piase_gym.worlds.physics_playground.config import PhysicsPlaygroundConfig
@@ -167,3 +168,15 @@ def test_messages_are_heard_by_the_others() -> None:
     quiet.reset(seed=0)
     info = quiet.step({"agent_0": "say hello", "agent_1": "wait"})[4]["agent_0"]
     assert info["outcome"] == "unparsable"
+
+
+def test_texts_with_impossible_lengths_are_refused() -> None:
+    config = PhysicsPlaygroundConfig()
+    env = piase_gym.parallel_env("PhysicsPlayground", view="text")
+    text = env.reset(seed=0)[0]["agent_0"]
+    parse(text, config)
+    rays = text.split("Lidar: ")[1].split(".\n")[0].split()
+    seen = next(ray for ray in rays if ray != "-")
+    for far in ("99.99", f"{config.range + 0.01:.2f}"):
+        with pytest.raises(TextParseError, match="negative or out of range"):
+            parse(text.replace(seen, far, 1), config)

@@ -550,6 +550,14 @@ def test_events_that_set_each_other_off_for_ever_come_to_an_end_in_each_step() -
     assert again.digest() == env.digest()
 
 
+@pytest.mark.parametrize("amount", [float("inf"), float("nan")])
+def test_stories_have_finite_numbers(amount: float) -> None:
+    gift = {"type": "add_metric", "metric": "luck", "amount": amount}
+    event = {"trigger": {"type": "action_taken", "action_type": "look"}, "response": gift}
+    with pytest.raises(ConfigError, match="finite number"):
+        make(story(events=[event]))
+
+
 @pytest.mark.parametrize("name", ["hidden", "found", "is_open", "locked"])
 def test_states_whose_things_are_half_open_are_refused(name: str) -> None:
     env = piase_gym.parallel_env("lost_key")
