@@ -167,6 +167,8 @@ def test_a_commons_is_shown_around_the_agent(task: str) -> None:
         assert shown.plain[place.start : place.end] == "^>v<"[world.states["heading"][0, 0]]
         assert any(line.startswith(("a apple", "~ water")) for line in lines)
         assert any(env.agent in line for line in lines)
+        bold = {shown.plain[s.start : s.end] for s in shown.spans if s.style == "bold"}
+        assert bold == {env.agent}
 
 
 def test_the_tour_visits_every_id() -> None:

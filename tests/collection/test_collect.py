@@ -128,6 +128,11 @@ def test_what_is_there_is_not_made_again(tmp_path: Path) -> None:
     again = collect(TEAM, tmp_path, **SMALL, progress=lambda o, *of: made.append((o.name, *of)))
     assert made == [(f"shard 1 of {TEAM}", 1, 1)]
     assert again == whole == read_manifest(tmp_path)
+    manifest = tmp_path / "manifest.json"
+    for content, told in (("{", "cannot be read"), ("[]", "is no manifest"), ("{}", "of format")):
+        manifest.write_text(content)
+        with pytest.raises(StorageError, match=told):
+            read_manifest(tmp_path)
     assert path.read_bytes() == before
     assert (tmp_path / "shard-00002.parquet").stat().st_mtime_ns == kept
     assert {p.name for p in tmp_path.iterdir()} == {

@@ -19,7 +19,7 @@ from piase_gym.curricula import (
     Need,
     ProgressStore,
 )
-from piase_gym.curricula.window_memory import save_windows
+from piase_gym.curricula.window_memory import check, save_windows
 from piase_gym.errors import ProgressError, StorageError
 from piase_gym.runs.history import SPARE, Attempt, Episode, History
 from tests.curricula.helpers import Table, curriculum
@@ -230,6 +230,14 @@ def test_what_windows_reach_into_is_kept(windows: list[Any], ends: Any, hints: A
         assert kept["step"] == 21
         assert [row["end"] for row in kept["episodes"]] == ends
         assert [step for step, *_ in kept["hints"]] == hints
+        progress.decisions += tried(3).progress("a").decisions  # so many attempts were there
+        assert check(progress).step == 21
+        kept["episodes"][0]["sequence"] = kept["step"] = 0
+        assert check(progress).step == 0
+        for wrong in (-1, 1 << 60):
+            kept["step"] = wrong
+            with pytest.raises(ProgressError, match="too large or small"):
+                check(progress)
 
 
 @pytest.mark.parametrize("times", [1, 2])

@@ -232,7 +232,9 @@ def test_rewards_and_ends_are_those_of_the_table_to_the_step() -> None:
     assert all(last[2].values())
 
 
-@pytest.mark.parametrize(("gravity", "mass", "towed"), [(0.5, 9.0, False), (0.5, 11.0, True)])
+@pytest.mark.parametrize(
+    ("gravity", "mass", "towed"), [(0.5, 9.0, False), (0.5, 10.0, False), (0.5, 11.0, True)]
+)
 def test_where_things_weigh_little_their_mass_still_tells(
     gravity: float, mass: float, towed: bool
 ) -> None:

@@ -13,6 +13,7 @@ from piase_gym.core.commands import Command
 from piase_gym.core.last_step import without_last_step
 from piase_gym.core.rng import Stream
 from piase_gym.worlds.word_craft.observe.text import text_of
+from piase_gym.worlds.word_craft.players.oracle import WordCraftOracle
 from tests.worlds.word_craft.helpers import SMALL, book_file
 from tests.worlds.word_craft.slow_rules import Said, SlowCraft
 
@@ -206,6 +207,9 @@ def test_the_oracle_wins_every_task(task: str) -> None:
     for seed in range(25):
         env.reset(seed=seed)
         oracle, results, step = make_agent("oracle"), {}, 0
+        mixes = WordCraftOracle(env.world).certificate(0)
+        assert mixes is not None
+        assert 0 < mixes <= env.world.config.depth
         while env.agents:
             acts = {}
             for agent, name in enumerate(env.possible_agents):
@@ -214,3 +218,6 @@ def test_the_oracle_wins_every_task(task: str) -> None:
             infos, step = env.step(acts)[4], step + 1
             results = {name: info.get("result") for name, info in infos.items()}
         assert set(results.values()) == {"won"}
+        used = env.world.states["used"][0, : env.world.config.agents]
+        assert mixes == used.sum()
+        assert WordCraftOracle(env.world).certificate(0) is None  # the episode is over
