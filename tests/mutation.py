@@ -388,7 +388,7 @@ class Map:
         folder = f"{tests_of(mutant.path)}/"
         known = self.tests[str(self.drawn.index(mutant))] or self.tests[mutant.path]
         known = known or {test for test in self.seconds if test.startswith(folder)}
-        first = (folder, *OF_MODULES) if mutant.module_level else (folder,)
+        first = (folder, *OF_MODULES)
         if mutant.module_level:
             known = known | {test for test in self.seconds if test.startswith(OF_MODULES)}
         chosen: dict[str, str] = {}

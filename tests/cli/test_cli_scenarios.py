@@ -95,6 +95,7 @@ def test_lint_names_places(tmp_path: Path) -> None:
     assert "(warning)" in done.stdout
     assert piase("scenario", "lint", "lost_key").returncode == 0
     assert piase("scenario", "lint", "--strict", "lost_key").returncode == 1
+    assert piase("scenario", "lint", "--strict", str(path), "lost_key").returncode == 1
 
 
 def test_the_library_and_the_schema_are_shown() -> None:

@@ -177,6 +177,13 @@ class DigestOfTheTime(PointProbe):
         return self.points.t // 2
 
 
+class ShortDigest(PointProbe):
+    """The digest lacks a digit."""
+
+    def digest(self) -> str:
+        return super().digest()[1:]
+
+
 class SilentlyIllegal(TextProbe):
     """Illegal commands come out as `ok`."""
 
@@ -433,6 +440,7 @@ BROKEN: tuple[tuple[type[Any], dict[str, Any], str, tuple[str, ...]], ...] = (
     (TakesAnySnapshot, CROWD, "damaged_snapshots_are_refused", ("refused, but changes the state",)),
     (DigestOfHashes, CROWD, "other_processes_agree", ("PYTHONHASHSEED", "digest")),
     (DigestOfTheTime, CROWD, "digests_tell_states_apart", ("another state", "earlier digest")),
+    (ShortDigest, CROWD, "digests_tell_states_apart", ("not 16 hexadecimal digits",)),
     (SilentlyIllegal, HOUSE, "illegal_is_reported", ("illegal, but its outcome is 'ok'",)),
     (SilentlyIllegal, HOUSE, "masks_are_legality", ("has mask 0", "outcome 'ok'")),
     (AdmitsTooMuch, HOUSE, "admissible_are_the_allowed", ("jewel", "the mask forbids it")),

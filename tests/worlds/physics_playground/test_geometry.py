@@ -9,10 +9,17 @@ import pytest
 
 pytest.importorskip("pybullet")
 
+import numpy as np
 from PIL import ImageColor
+from scipy.spatial.transform import Rotation
 
 from piase_gym.registry import make_config, world_spec
-from piase_gym.worlds.physics_playground.geometry import nearest_of_crate
+from piase_gym.worlds.physics_playground.geometry import (
+    compose,
+    inverse,
+    nearest_of_crate,
+    rotate,
+)
 from piase_gym.worlds.physics_playground.levels.items import COLOURS, Ramp, Thing, Wall, gap
 from piase_gym.worlds.physics_playground.observe.pictures import RGB, agent_colour
 from piase_gym.worlds.physics_playground.scripting import place_problem
@@ -108,3 +115,12 @@ def test_agents_differ_in_their_hue() -> None:
     assert len({colour.index(max(colour)) for colour in found}) == 3
     assert found[0] == pytest.approx((0.2125, 0.5440, 0.85), abs=1e-3)
     assert agent_colour(0, 0) == found[0]
+
+
+def test_rotations_are_those_of_scipy() -> None:
+    turns, dice = Rotation.random(20, random_state=0), np.random.default_rng(0)
+    for first, second in itertools.pairwise(turns):
+        p, q, v = first.as_quat().tolist(), second.as_quat().tolist(), dice.normal(size=3)
+        assert rotate(p, v) == pytest.approx(first.apply(v))
+        assert rotate(inverse(p), v) == pytest.approx(first.inv().apply(v))
+        assert rotate(compose(p, q), v) == pytest.approx((first * second).apply(v))

@@ -550,6 +550,22 @@ def test_events_that_set_each_other_off_for_ever_come_to_an_end_in_each_step() -
     assert again.digest() == env.digest()
 
 
+def test_a_lone_agent_is_told_what_to_do_itself() -> None:
+    assert "see that" not in make(story()).instructions("ann")
+    two = [{"agent_id": name, "start_room": "hall"} for name in ("ann", "bob")]
+    assert "see that" in make(story(agent_setup=two)).instructions("ann")
+
+
+def test_descriptions_that_grow_stay_in_the_space() -> None:
+    grown = {"type": "change_state", "object": "box", "description": "long " * 390}
+    event = {"trigger": {"type": "action_taken", "action_type": "look"}, "response": grown}
+    env = make(story(events=[event]), view="text")
+    for line in ("look at box", "look at box", "look at box"):
+        shown = env.step({"ann": line})[0]["ann"]
+        assert env.observation_space("ann").contains(shown)
+    assert "long long" in shown
+
+
 @pytest.mark.parametrize("amount", [float("inf"), float("nan")])
 def test_stories_have_finite_numbers(amount: float) -> None:
     gift = {"type": "add_metric", "metric": "luck", "amount": amount}
