@@ -22,7 +22,7 @@ from piase_gym.benchmarks.evaluation.policies import Policy, check_fit, read_pol
 from piase_gym.benchmarks.evaluation.protocol import EpisodeKey, EpisodeRecord, episode_value
 from piase_gym.benchmarks.evaluation.suites import Setting
 from piase_gym.core.commands import OUTCOMES
-from piase_gym.core.rng import StreamId, stream_key
+from piase_gym.core.rng import partner_seed
 from piase_gym.core.world import Act, StepResult, World
 from piase_gym.envs.batch import BatchEnv
 from piase_gym.envs.partners import decode_answer, no_acts, post_asides
@@ -134,11 +134,6 @@ class Table:
         return found
 
 
-def seat_seed(seed: int, seat: int) -> int:
-    """Return the seed of a seat in an episode, as partners of any environment get it."""
-    return stream_key(seed, StreamId.PARTNER + seat)
-
-
 def play_one(
     table: Table, seed: int, watch: Callable[[EpisodeMetrics], None] = lambda _: None
 ) -> EpisodeRecord:
@@ -157,7 +152,7 @@ def play_one(
         runner = EpisodeRunner(world, table.spec)
         runner.reset(seed)
         for seat, agent in enumerate(agents):
-            agent.reset(seat_seed(seed, seat))
+            agent.reset(partner_seed(seed, seat))
         metrics.look()
         watch(metrics)
         while metrics.playing:
@@ -318,7 +313,7 @@ class _Batch:
         self.env = BatchEnv(table.world, count, autoreset="disabled")
         self.agents = table.agents(seats)
         self.focal = [seat for seat, own in enumerate(seats) if own]
-        self.draws = [[seat_seed(seed, seat) for seed in seeds] for seat in range(slots)]
+        self.draws = [[partner_seed(seed, seat) for seed in seeds] for seat in range(slots)]
         self.returns = np.zeros((count, slots), np.float64)
         self.outcomes = np.zeros((count, len(OUTCOMES)), np.int64)
         self.ended = np.zeros((count, slots), np.bool_)
@@ -420,5 +415,4 @@ __all__ = [
     "play",
     "play_batch",
     "play_one",
-    "seat_seed",
 ]

@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Any
 
 from piase_gym.agents.base import Agent
 from piase_gym.agents.policy_registry import make_agent
-from piase_gym.core.rng import StreamId, stream_key
+from piase_gym.core.rng import partner_seed
 from piase_gym.errors import AgentError, ConfigError, suggest
 
 if TYPE_CHECKING:
@@ -80,7 +80,7 @@ class AgentManager:
         """Begin an episode: everybody takes part again, with random draws of its own."""
         self.status = dict.fromkeys(self.names, AgentStatus.ACTIVE)
         for number, name in enumerate(self.names):
-            self.agents[name].reset(stream_key(seed, StreamId.PARTNER + number))
+            self.agents[name].reset(partner_seed(seed, number))
 
     def move(self, name: str, status: AgentStatus, allowed: tuple[AgentStatus, ...]) -> None:
         """Change whether an agent takes part.

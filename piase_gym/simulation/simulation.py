@@ -20,7 +20,7 @@ from piase_gym.core.commands import Result
 from piase_gym.core.events import Events
 from piase_gym.core.interrupts import whole
 from piase_gym.core.models import ActionCommand
-from piase_gym.core.rng import StreamId, stream_key
+from piase_gym.core.rng import partner_seed
 from piase_gym.core.world import Act
 from piase_gym.envs.base import WorldAccess
 from piase_gym.envs.partners import decode_answer, post_asides
@@ -409,7 +409,7 @@ class Simulation:
         self.world_env.runner.require_episode()
         self.world_env.world.enter(number)
         seed = self.world_env.runner.seed or 0
-        self.manager.seat(agent_id, agent).reset(stream_key(seed, StreamId.PARTNER + number))
+        self.manager.seat(agent_id, agent).reset(partner_seed(seed, number))
         self.manager.status[agent_id] = AgentStatus.ACTIVE
         self.world_env.restore(self.world_env.snapshot())  # the environments and logs take note
         self._note("join", agent_id)
