@@ -344,13 +344,11 @@ class Simulation:
 
     def summary(self) -> Summary:
         """Return the summary report of the episode so far."""
-        own = getattr(getattr(self.world, "state_of", None), "metrics", {})
-        own = {**own, **(self.world.script.totals() if self.world.script is not None else {})}
         return replace(
             copy.deepcopy(self._summary),
             finished=not self.agents,
             stopped=self._stopped,
-            metrics={**self._summary.metrics, **own},
+            metrics={**self._summary.metrics, **self.world.totals()},
             seconds=round(time.monotonic() - self._start, 6),
         )
 
