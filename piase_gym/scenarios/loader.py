@@ -369,8 +369,7 @@ def _located(story: Story, document: Document) -> Iterator[tuple[str, bool]]:
         if path[0] in _IN_STATE:
             path = ("initial_state", *path)
         key = find(document, path)
-        where = ".".join(map(str, key))
-        yield f"{document.place(key)}: {where}: {problem.message}", problem.fatal
+        yield document.line(key, problem.message), problem.fatal
 
 
 def _world_fields(head: WorldScenario, agents: tuple[AgentPart, ...]) -> dict[str, Any]:
@@ -396,7 +395,7 @@ def _all_fields(
     for name, value in head.config.items():
         if name in fields:
             told = f"{name!r} is set by initial_state already; allowed: once"
-            wrong.append(f"{document.place(('config', name))}: config.{name}: {told}")
+            wrong.append(document.line(("config", name), told))
         else:
             fields[name] = value
     if head.rewards:
