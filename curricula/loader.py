@@ -17,7 +17,7 @@ from piase_gym.curricula.schema import CurriculumStep, DevelopmentalCurriculum
 from piase_gym.errors import CurriculumError, ScenarioError, UnknownNameError
 from piase_gym.runs.metric_definitions import REACHED
 from piase_gym.scenarios.explaining import EXPECTED, find
-from piase_gym.scenarios.reading import Document, Key, Place, read_file, read_text
+from piase_gym.scenarios.reading import Document, Key, Place, dotted, read_file, read_text
 
 SUFFIX = ".curriculum.json"
 MOST_BYTES = 4_000_000
@@ -166,7 +166,7 @@ def _explain(error: ValidationError, document: Document) -> Iterator[tuple[Key, 
 def _where(document: Document, key: Key) -> str:
     """Return words for a place: the step by order and name, and the key in it."""
     if len(key) < 2 or key[0] != "steps":
-        return f"{'.'.join(map(str, key))}: " if key else ""
+        return f"{dotted(key)}: " if key else ""
     step = document.data["steps"][key[1]]
     name = step.get("name") if isinstance(step, Mapping) else None
     order = step.get("order", "?") if isinstance(step, Mapping) else "?"
