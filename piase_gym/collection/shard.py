@@ -18,7 +18,12 @@ from numpy.typing import NDArray
 
 from piase_gym.agents.base import Agent
 from piase_gym.benchmarks.evaluation.policies import Policy, check_fit
-from piase_gym.benchmarks.evaluation.rollout import ask_all, batch_acts, make_world
+from piase_gym.benchmarks.evaluation.rollout import (
+    ask_all,
+    batch_acts,
+    make_world,
+    plays_in_batches,
+)
 from piase_gym.benchmarks.evaluation.suites import Setting
 from piase_gym.collection.table import StepTable, flat_rows
 from piase_gym.core.commands import InvalidAction
@@ -35,7 +40,6 @@ from piase_gym.runs.minari_episodes import Datasets, action_number
 from piase_gym.runs.options import Options
 from piase_gym.runs.sinks import FileSink
 from piase_gym.runs.writer import Sinks, clerk
-from piase_gym.worlds.array_world import steps_in_batches
 
 DIGEST_EVERY = 1000
 KINDS = ("actions", "observations", "text")
@@ -312,11 +316,7 @@ class Players:
         samples = self.seated()
         for agent in samples:
             check_fit(agent, world)
-        self.batchable = (
-            steps_in_batches(world)
-            and world.mailboxes is None
-            and all(agent.acts_in_batches for agent in samples)
-        )
+        self.batchable = plays_in_batches(world, samples)
 
     def seated(self) -> list[Agent]:
         """Return a fresh agent for every seat."""
