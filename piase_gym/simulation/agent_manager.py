@@ -34,8 +34,8 @@ class AgentManager:
         status: Seat -> whether it takes part.
     """
 
-    def __init__(self, names: tuple[str, ...], agents: Agents, default: str = "random") -> None:
-        """Seat the agents: a policy for all, or one for each; who is not named is `default`.
+    def __init__(self, names: tuple[str, ...], agents: Agents) -> None:
+        """Seat the agents: a policy for all, or one for each; who is not named is random.
 
         Raises:
             AgentError: If a seat does not exist.
@@ -47,7 +47,7 @@ class AgentManager:
         if isinstance(agents, Agent) and len(names) > 1:
             raise ConfigError("one agent object cannot play several seats; give one for each")
         given = agents if isinstance(agents, Mapping) else {}
-        usual = default if agents is None or isinstance(agents, Mapping) else agents
+        usual = "random" if agents is None or isinstance(agents, Mapping) else agents
         for name in given:
             self.check(name)
         for name in names:
