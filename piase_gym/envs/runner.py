@@ -258,7 +258,7 @@ class EpisodeRunner:
             for i in playing:
                 partners[i].learn(Feedback(rewards[i], terminated[i], truncated[i], outcomes[i]))
         if heard:
-            if decoded is not None or tick[5] or self.world.mailboxes is not None:
+            if decoded is not None or tick.notes or self.world.mailboxes is not None:
                 self._tell(decoded, tick)
             for watcher, commands in self.events.watchers:
                 watcher(decoded if commands else acts, tick)
@@ -282,7 +282,7 @@ class EpisodeRunner:
         events = self.events
         if commands is not None:
             events.post("step", commands=commands, tick=tick, step=self.steps)
-        for agent, notes in tick[5].items():
+        for agent, notes in tick.notes.items():
             for milestone in notes.get("milestones", ()):
                 events.post("milestone", self.world.agents[agent], name=milestone)
         if self.world.mailboxes is not None:

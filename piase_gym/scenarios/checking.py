@@ -204,7 +204,7 @@ def character_problems(
         fields: The fields of its config.
     """
 
-    def known(place: Any) -> str | None:
+    def place_problem(place: Any) -> str | None:
         if rooms is not None:
             return None if place in rooms else f"unknown room {place!r}; {suggest(place, rooms)}"
         if isinstance(place, str):
@@ -225,7 +225,7 @@ def character_problems(
         kind = load_entry_point(spec.world, spec)
     lines = []
     for k, character in enumerate(head.characters):
-        for problem in character.problems(known):
+        for problem in character.problems(place_problem):
             key = find(document, ("characters", k, *problem.path))
             lines.append(document.line(key, problem.message))
     return lines
