@@ -373,7 +373,7 @@ class World(ABC, Generic[C, F]):
 
         Raises:
             EnvelopeError: If the config does not fit the envelope of this world, or does not show
-                the shared memory as this world does.
+                the shared memory and what is remembered as this world does.
         """
         require_same_additions(self.name, self.config, config)
         require_fit(self.name, self.envelope, config.sizes())
