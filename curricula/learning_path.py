@@ -20,7 +20,7 @@ from piase_gym.curricula.progress import AgentProgress, typed
 from piase_gym.curricula.store import ProgressStore
 from piase_gym.errors import PiaseError, ProgressError, RunError
 from piase_gym.runs.history import AgentHistory, History
-from piase_gym.runs.reader import DAMAGE, Run, damaged, read
+from piase_gym.runs.reader import LINE_DAMAGE, Run, damaged, read
 
 PATH = "path.jsonl"
 PROGRESS = "progress.json"
@@ -268,7 +268,7 @@ def _of_log(run: Run) -> list[LearningPath]:
                 told = {name: value for name, value in data.items() if name in known}
                 path.add(event["step"] * slots, typed(Decision, told))
                 path.under_way = None
-    except DAMAGE as error:
+    except LINE_DAMAGE as error:
         if isinstance(error, PiaseError):
             raise
         raise damaged(run.path, number, error) from error

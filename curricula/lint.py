@@ -95,7 +95,7 @@ def _named(step: CurriculumStep, found: Iterable[_Found]) -> Iterator[_Found]:
     for level, path, told in found:
         of_rule = path[:1] == ("adaptation_rules",)
         label = validation.rule_label(step, int(path[1])) if of_rule else step.label
-        yield level, ("steps", step._index, *path), f"{label}: {told}"
+        yield level, ("steps", step.index, *path), f"{label}: {told}"
 
 
 def _comes_back(curriculum: DevelopmentalCurriculum, step: CurriculumStep) -> bool:

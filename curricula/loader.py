@@ -17,7 +17,7 @@ from piase_gym.curricula.schema import CurriculumStep, DevelopmentalCurriculum
 from piase_gym.errors import CurriculumError, ScenarioError, UnknownNameError
 from piase_gym.runs.metric_definitions import REACHED
 from piase_gym.scenarios.explaining import EXPECTED, find
-from piase_gym.scenarios.reading import Document, Key, Place, read_file, read_text
+from piase_gym.scenarios.reading import Document, Key, Place, dotted, read_file, read_text
 
 SUFFIX = ".curriculum.json"
 MOST_BYTES = 4_000_000
@@ -131,14 +131,13 @@ def build(document: Document, source: str, folder: Path | None) -> Developmental
                     told[document.place(key), words] = None
             more = recovery.replace(key for key, _ in rows)
     if curriculum is not None:
-        curriculum._source, curriculum._folder = source, folder
-        curriculum._document = document
+        curriculum.set_origin(document, source, folder)
         for place, message in _config_problems(curriculum, document):
             told[place, recovery.wording(message) or message] = None
         warnings = list(_prompt_warnings(curriculum, document, folder))
         told |= {(place, words): None for place, words, wrong in warnings if wrong}
         if not told:
-            curriculum._warnings = tuple(f"{place}: {words}" for place, words, _ in warnings)
+            curriculum.set_warnings(f"{place}: {words}" for place, words, _ in warnings)
             return curriculum
     lines = [f"{place}: {words}" for place, words in sorted(told)[: validation.MOST_PROBLEMS]]
     raise CurriculumError("\n".join(lines))
@@ -166,7 +165,7 @@ def _explain(error: ValidationError, document: Document) -> Iterator[tuple[Key, 
 def _where(document: Document, key: Key) -> str:
     """Return words for a place: the step by order and name, and the key in it."""
     if len(key) < 2 or key[0] != "steps":
-        return f"{'.'.join(map(str, key))}: " if key else ""
+        return f"{dotted(key)}: " if key else ""
     step = document.data["steps"][key[1]]
     name = step.get("name") if isinstance(step, Mapping) else None
     order = step.get("order", "?") if isinstance(step, Mapping) else "?"
@@ -190,7 +189,7 @@ def _config_problems(
         try:
             curriculum.config(step, base)
         except CurriculumError as error:
-            place = document.place(("steps", step._index, _overrides_key(document, step)))
+            place = document.place(("steps", step.index, _overrides_key(document, step)))
             words = str(error).removeprefix(f"{curriculum.source}: {step.label}: ")
             for line in words.splitlines():
                 yield place, f"{step.label}: {line}"
@@ -199,7 +198,7 @@ def _config_problems(
 def _overrides_key(document: Document, step: CurriculumStep) -> str:
     """Return the name under which a step's overrides stand in the file."""
     short = "environment_config"
-    raw: Any = document.data["steps"][step._index]
+    raw: Any = document.data["steps"][step.index]
     return short if short in raw else "environment_config_overrides"
 
 
@@ -212,7 +211,7 @@ def _prompt_warnings(
     for step in curriculum.steps:
         if not step.prompt_reference or folder is None:
             continue
-        place: Place = document.place(("steps", step._index, "prompt_reference"))
+        place: Place = document.place(("steps", step.index, "prompt_reference"))
         try:
             path = prompts.prompt_path(curriculum, step)
             if path is None:

@@ -8,7 +8,7 @@ from __future__ import annotations
 import hashlib
 import json
 from bisect import bisect_right
-from collections.abc import Collection, Iterator, Mapping
+from collections.abc import Collection, Iterable, Iterator, Mapping
 from functools import cached_property
 from itertools import islice
 from pathlib import Path
@@ -263,6 +263,16 @@ class CurriculumStep(CurriculumModel):
         self._conditions = tuple(Condition(rule[0]) for rule in self.adaptation_rules)
         return self
 
+    @property
+    def index(self) -> int:
+        """Its place in the file, from 0; steps are sorted by order."""
+        return self._index
+
+    @property
+    def rule_conditions(self) -> tuple[Condition, ...]:
+        """The conditions of its adaptation rules, read."""
+        return self._conditions
+
     @cached_property
     def rules(self) -> tuple[Rule, ...]:
         """The adaptation rules, read."""
@@ -412,6 +422,14 @@ class DevelopmentalCurriculum(CurriculumModel):
     def warnings(self) -> tuple[str, ...]:
         """What a reader of the file should know: ``file:line:column: ...``."""
         return self._warnings
+
+    def set_origin(self, document: Document, source: str, folder: Path | None) -> None:
+        """Note what it was read from; its places are told of that."""
+        self._document, self._source, self._folder = document, source, folder
+
+    def set_warnings(self, lines: Iterable[str]) -> None:
+        """Note what a reader of the file should know."""
+        self._warnings = tuple(lines)
 
     def place(self, path: tuple[str | int, ...]) -> str:
         """Return where a part of the curriculum stands: ``file:line:column``, or its source."""

@@ -12,7 +12,7 @@ from typing import Any
 
 from piase_gym.agents import make_agent
 from piase_gym.agents.base import Action, Agent, Percept
-from piase_gym.core.rng import Stream, StreamId, check_seed, stream_key
+from piase_gym.core.rng import Stream, check_seed, partner_seed
 from piase_gym.core.world import World
 from piase_gym.curricula.learning_path import LearningPath
 from piase_gym.curricula.schema import DevelopmentalCurriculum
@@ -145,7 +145,7 @@ def _episode(env: Any, players: Mapping[str, Agent], seed: int | None) -> int:
     env.reset(seed=seed)
     runner, count = env.unwrapped.runner, 0
     for name, player in players.items():
-        player.reset(stream_key(runner.seed, StreamId.PARTNER + runner.world.agents.index(name)))
+        player.reset(partner_seed(runner.seed, runner.world.agents.index(name)))
     while env.agents:
         acts = {}
         for name in env.agents:

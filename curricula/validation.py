@@ -242,11 +242,11 @@ def _duplicate_problems(curriculum: DevelopmentalCurriculum) -> Iterator[Problem
     """Yield orders and names that are given twice."""
     for field in ("order", "name"):
         seen: dict[Any, CurriculumStep] = {}
-        for step in sorted(curriculum.steps, key=lambda step: step._index):
+        for step in sorted(curriculum.steps, key=lambda step: step.index):
             value = getattr(step, field)
             if value in seen:
                 told = f"the {field} {value!r} is taken by {seen[value].label} already"
-                yield Problem(("steps", step._index, field), f"{step.label}: {told}")
+                yield Problem(("steps", step.index, field), f"{step.label}: {told}")
             seen.setdefault(value, step)
 
 
@@ -326,7 +326,7 @@ def world_metrics(
     read = [d.metric or n for n, d in curriculum.metrics.items()]
     for step in curriculum.steps:
         read += [c.metric for c in step.completion_criteria]
-        read += [name for condition in step._conditions for name in condition.names]
+        read += [name for condition in step.rule_conditions for name in condition.names]
     if curriculum.world is None or not any(n.startswith((MILESTONE, MEASURE)) for n in read):
         return None
     from piase_gym.registry import find, load
@@ -349,7 +349,7 @@ def metric_name_problems(
     yield from _metric_problems(curriculum, kinds)
     names = {step.order: step.name for step in curriculum.steps}
     for step in curriculum.steps:
-        before: Path = ("steps", step._index)
+        before: Path = ("steps", step.index)
         for number, criterion in enumerate(step.completion_criteria):
             told = _criterion_problem(criterion, kinds)
             if told:

@@ -23,7 +23,7 @@ from piase_gym.benchmarks.evaluation.results import Results, read_sections
 from piase_gym.benchmarks.evaluation.rollout import (
     EpisodeMetrics,
     Job,
-    Table,
+    SeatedWorld,
     make_world,
     play_one,
 )
@@ -162,8 +162,8 @@ def player(agent: LLMAgent, repeat: int, replies: ReplyFile, budget: Budget) -> 
 # -- playing once more --------------------------------------------------------------------
 
 
-class _Watched(Table):
-    """A table that remembers who plays."""
+class _Watched(SeatedWorld):
+    """A world that remembers who plays."""
 
     def agents(self, seats: Sequence[bool]) -> list[Agent]:
         """Return a fresh agent for every seat."""
@@ -175,11 +175,11 @@ def trace(setting: Setting, policy: Policy, seed: int) -> Trace:
     """Play an episode once more, and look at it after every step."""
     world = make_world(setting)
     job = Job(setting, policy.at(setting), (seed,))
-    table, points = _Watched(job, world), list[Point]()
+    seated, points = _Watched(job, world), list[Point]()
     focal = job.blank(seed).focal
 
     def models() -> list[LLMAgent]:
-        return [a for n in focal if isinstance(a := table.playing[n], LLMAgent)]
+        return [a for n in focal if isinstance(a := seated.playing[n], LLMAgent)]
 
     def look(metrics: EpisodeMetrics) -> None:
         value = float(np.mean([metrics.returns[seat] for seat in metrics.focal]))
@@ -188,8 +188,8 @@ def trace(setting: Setting, policy: Policy, seed: int) -> Trace:
         points.append(Point(metrics.steps, tokens, value, won))
 
     try:
-        table.check()
-        play_one(table, seed, look)
+        seated.check()
+        play_one(seated, seed, look)
         calls = {model.get_id(): tuple(model.transcript) for model in models()}
     finally:
         world.close()

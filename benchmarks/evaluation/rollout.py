@@ -10,7 +10,7 @@ from __future__ import annotations
 import functools
 import time
 from collections import Counter
-from collections.abc import Callable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 from typing import Any
 
@@ -22,7 +22,7 @@ from piase_gym.benchmarks.evaluation.policies import Policy, check_fit, read_pol
 from piase_gym.benchmarks.evaluation.protocol import EpisodeKey, EpisodeRecord, episode_value
 from piase_gym.benchmarks.evaluation.suites import Setting
 from piase_gym.core.commands import OUTCOMES
-from piase_gym.core.rng import StreamId, stream_key
+from piase_gym.core.rng import partner_seed
 from piase_gym.core.world import Act, StepResult, World
 from piase_gym.envs.batch import BatchEnv
 from piase_gym.envs.partners import decode_answer, no_acts, post_asides
@@ -93,7 +93,16 @@ def describe(error: BaseException) -> str:
     return f"the policy or world raised {type(error).__name__}: {lines[0]:.300}"
 
 
-class Table:
+def plays_in_batches(world: World[Any, Any], agents: Iterable[Agent]) -> bool:
+    """Tell whether the batched kernel is certain to give what these agents play one by one."""
+    return (
+        steps_in_batches(world)
+        and world.mailboxes is None
+        and all(agent.acts_in_batches for agent in agents)
+    )
+
+
+class SeatedWorld:
     """A world with its agents: one agent a seat and role, made afresh for every episode.
 
     Fresh agents cannot carry anything from one episode to the next, so an episode does not depend
@@ -118,11 +127,7 @@ class Table:
     @property
     def batchable(self) -> bool:
         """Whether the batched kernel is certain to give the same."""
-        return (
-            steps_in_batches(self.world)
-            and self.world.mailboxes is None
-            and all(agent.acts_in_batches for agent in self._samples.values())
-        )
+        return plays_in_batches(self.world, self._samples.values())
 
     def agents(self, seats: Sequence[bool]) -> list[Agent]:
         """Return a fresh agent for every seat."""
@@ -134,30 +139,25 @@ class Table:
         return found
 
 
-def seat_seed(seed: int, seat: int) -> int:
-    """Return the seed of a seat in an episode, as partners of any environment get it."""
-    return stream_key(seed, StreamId.PARTNER + seat)
-
-
 def play_one(
-    table: Table, seed: int, watch: Callable[[EpisodeMetrics], None] = lambda _: None
+    seated: SeatedWorld, seed: int, watch: Callable[[EpisodeMetrics], None] = lambda _: None
 ) -> EpisodeRecord:
     """Play one episode; a policy that fails gives a record with a `fault`.
 
     Args:
-        table: The world and the policies.
+        seated: The world and the policies.
         seed: Of the episode.
         watch: Called at the start and after every step, with what was measured so far.
     """
-    blank, world = table.job.blank(seed), table.world
+    blank, world = seated.job.blank(seed), seated.world
     start = time.perf_counter()
     metrics = EpisodeMetrics(world, blank.focal)
     try:
-        agents = table.agents(table.job.setting.seats(seed))
-        runner = EpisodeRunner(world, table.spec)
+        agents = seated.agents(seated.job.setting.seats(seed))
+        runner = EpisodeRunner(world, seated.spec)
         runner.reset(seed)
         for seat, agent in enumerate(agents):
-            agent.reset(seat_seed(seed, seat))
+            agent.reset(partner_seed(seed, seat))
         metrics.look()
         watch(metrics)
         while metrics.playing:
@@ -165,7 +165,7 @@ def play_one(
             watch(metrics)
     except Exception as error:  # a policy may fail in any way, and the other episodes go on
         return replace(blank, fault=f"step {metrics.steps}: {describe(error)}")
-    return metrics.finish(table.job, blank, time.perf_counter() - start)
+    return metrics.finish(seated.job, blank, time.perf_counter() - start)
 
 
 def ask_all(agents: Sequence[Agent], runner: EpisodeRunner) -> list[Act]:
@@ -291,34 +291,34 @@ def finished(
     )
 
 
-def play_batch(table: Table) -> Iterator[EpisodeRecord]:
+def play_batch(seated: SeatedWorld) -> Iterator[EpisodeRecord]:
     """Play a job's episodes on the batched kernel, those with the same seats at once."""
     groups: dict[tuple[bool, ...], list[int]] = {}
-    for seed in table.job.seeds:
-        groups.setdefault(table.job.setting.seats(seed), []).append(seed)
+    for seed in seated.job.seeds:
+        groups.setdefault(seated.job.setting.seats(seed), []).append(seed)
     found: dict[int, EpisodeRecord] = {}
     for seats, seeds in groups.items():
         try:
-            for record in _Batch(table, seats, seeds).run():
+            for record in _Batch(seated, seats, seeds).run():
                 found[record.seed] = record
         except Exception:  # find out which episode it is, and let the others finish
-            found.update({seed: play_one(table, seed) for seed in seeds if seed not in found})
-    for seed in table.job.seeds:
+            found.update({seed: play_one(seated, seed) for seed in seeds if seed not in found})
+    for seed in seated.job.seeds:
         yield found[seed]
 
 
 class _Batch:
     """Episodes that are played at once."""
 
-    def __init__(self, table: Table, seats: Sequence[bool], seeds: Sequence[int]) -> None:
+    def __init__(self, seated: SeatedWorld, seats: Sequence[bool], seeds: Sequence[int]) -> None:
         """Make the batch and one agent for every seat."""
-        assert isinstance(table.world, ArrayWorld)
-        count, slots = len(seeds), len(table.world.agents)
-        self.job, self.seeds = table.job, seeds
-        self.env = BatchEnv(table.world, count, autoreset="disabled")
-        self.agents = table.agents(seats)
+        assert isinstance(seated.world, ArrayWorld)
+        count, slots = len(seeds), len(seated.world.agents)
+        self.job, self.seeds = seated.job, seeds
+        self.env = BatchEnv(seated.world, count, autoreset="disabled")
+        self.agents = seated.agents(seats)
         self.focal = [seat for seat, own in enumerate(seats) if own]
-        self.draws = [[seat_seed(seed, seat) for seed in seeds] for seat in range(slots)]
+        self.draws = [[partner_seed(seed, seat) for seed in seeds] for seat in range(slots)]
         self.returns = np.zeros((count, slots), np.float64)
         self.outcomes = np.zeros((count, len(OUTCOMES)), np.int64)
         self.ended = np.zeros((count, slots), np.bool_)
@@ -396,29 +396,29 @@ def play(job: Job) -> Iterator[EpisodeRecord]:
     """
     try:
         world = make_world(job.setting)
-        table = Table(job, world)
-        table.check()
+        seated = SeatedWorld(job, world)
+        seated.check()
     except Exception as error:  # a policy may fail in any way, and the other jobs go on
         for seed in job.seeds:
             yield replace(job.blank(seed), fault=describe(error))
         return
     try:
-        if table.batchable:
-            yield from play_batch(table)
+        if seated.batchable:
+            yield from play_batch(seated)
         else:
             for seed in job.seeds:
-                yield play_one(table, seed)
+                yield play_one(seated, seed)
     finally:
         world.close()
 
 
 __all__ = [
     "Job",
-    "Table",
+    "SeatedWorld",
     "describe",
     "make_world",
     "play",
     "play_batch",
     "play_one",
-    "seat_seed",
+    "plays_in_batches",
 ]

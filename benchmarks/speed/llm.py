@@ -24,10 +24,9 @@ from piase_gym.agents.llm import Reply
 from piase_gym.agents.llm.client import Client
 from piase_gym.benchmarks.evaluation.evaluate import play_jobs, singly
 from piase_gym.benchmarks.evaluation.policies import read_policy
-from piase_gym.benchmarks.evaluation.rollout import Job, Table, make_world, play_one
+from piase_gym.benchmarks.evaluation.rollout import Job, SeatedWorld, make_world, play_one
 from piase_gym.benchmarks.evaluation.suites import Row, Setting, read_suite
-from piase_gym.benchmarks.speed.shown import Section, about, described
-from piase_gym.benchmarks.speed.shown import Table as Shown
+from piase_gym.benchmarks.speed.shown import Section, Table, about, described
 from piase_gym.errors import need
 from piase_gym.jobs import Threads
 
@@ -61,14 +60,14 @@ class Instant(Client):
         return self._reply
 
 
-class _Seated(Table):
-    """A table with an agent that is there already."""
+class _Seated(SeatedWorld):
+    """A world with an agent that is there already."""
 
-    seated: Agent
+    agent: Agent
 
     def agents(self, seats: Any) -> list[Agent]:
         """Return it."""
-        return [self.seated]
+        return [self.agent]
 
 
 def decision(task: str, text: str, answer: str, steps: int) -> float:
@@ -78,11 +77,11 @@ def decision(task: str, text: str, answer: str, steps: int) -> float:
     client = Instant(text)
     agent._client = lambda: client  # type: ignore[method-assign]
     world = make_world(setting)
-    table = _Seated(Job(setting, read_policy(agent), (0,)), world)
-    table.seated = agent
-    play_one(table, 1)  # warms up
+    seated = _Seated(Job(setting, read_policy(agent), (0,)), world)
+    seated.agent = agent
+    play_one(seated, 1)  # warms up
     start = time.process_time()
-    record = play_one(table, 2)
+    record = play_one(seated, 2)
     spent = time.process_time() - start
     if record.fault is not None or record.steps != steps:
         raise RuntimeError(f"{task}: {record.fault or record.steps}")
@@ -142,9 +141,9 @@ def messages_of(task: str, answer: str) -> list[list[dict[str, str]]]:
     client = Kept(answer)
     agent._client = lambda: client  # type: ignore[method-assign]
     setting = setting_of(task, STEPS)
-    table = _Seated(Job(setting, read_policy(agent), (0,)), make_world(setting))
-    table.seated = agent
-    play_one(table, 2)
+    seated = _Seated(Job(setting, read_policy(agent), (0,)), make_world(setting))
+    seated.agent = agent
+    play_one(seated, 2)
     return asked
 
 
@@ -232,6 +231,6 @@ def sections(found: Mapping[str, Any]) -> dict[str, Section]:
         "the most that there can be."
     )
     return {
-        "cost": Section([Shown(costs)]),
-        "rate": Section([Shown(rates)], [told, about(found)]),
+        "cost": Section([Table(costs)]),
+        "rate": Section([Table(rates)], [told, about(found)]),
     }

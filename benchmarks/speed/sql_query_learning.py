@@ -15,6 +15,7 @@ from typing import Any
 
 import piase_gym
 from piase_gym.agents import make_agent
+from piase_gym.benchmarks.evaluation import protocol
 from piase_gym.benchmarks.evaluation.statistics import wilson
 from piase_gym.benchmarks.speed.shown import Section, about, described
 
@@ -32,7 +33,7 @@ BUDGET = 120_000
 """Steps of the training."""
 SEEDS = range(1, 4)
 """Of the training."""
-HELD_OUT = range(2_000_000, 2_000_200)
+HELD_OUT = protocol.SEEDS["held_out"][:200]
 OPTIONS = {"steps": "of each training"}
 
 

@@ -18,8 +18,8 @@ import piase_gym
 from piase_gym import registry
 from piase_gym.agents import Percept, make_agent
 from piase_gym.agents.base import ask
-from piase_gym.benchmarks.evaluation.rollout import seat_seed
 from piase_gym.benchmarks.speed.shown import Section, Table
+from piase_gym.core.rng import partner_seed
 from piase_gym.errors import UnsupportedError
 
 FILE = OUT = Path(__file__).parents[1] / "measured" / "text_lengths.json"
@@ -43,7 +43,7 @@ def texts_of(task: str, policy: str, seed: int, steps: int = STEPS) -> list[str]
     shown, _ = env.reset(seed=seed)
     players = {name: make_agent(policy) for name in env.possible_agents}
     for seat, player in enumerate(players.values()):
-        player.reset(seat_seed(seed, seat))
+        player.reset(partner_seed(seed, seat))
     found = list(shown.values())
     for step in range(steps):
         if not env.agents:

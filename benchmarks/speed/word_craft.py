@@ -22,6 +22,7 @@ from scipy import stats
 import piase_gym
 from piase_gym import curricula
 from piase_gym.agents import Percept, make_agent
+from piase_gym.benchmarks.evaluation import protocol
 from piase_gym.benchmarks.speed.shown import Section, Table, about, described
 from piase_gym.benchmarks.speed.throughput import NoopParallelEnv
 from piase_gym.benchmarks.speed.timing import interleaved, medians
@@ -49,7 +50,7 @@ LEARNING: Mapping[str, Any] = {
     "width": 256,
     "reward_scale": 1.0,
 }
-HELD_OUT = range(2_000_000, 2_000_000 + EPISODES)
+HELD_OUT = protocol.SEEDS["held_out"][:EPISODES]
 SPEEDS: Mapping[str, Mapping[str, Any]] = {
     "depth 1": {},
     "depth 2, 4 distractors": {"depth": 2, "distractors": 4},

@@ -17,13 +17,14 @@ from rich.console import Console
 
 import piase_gym  # noqa: F401  # registers the ids
 from piase_gym.benchmarks.evaluation.evaluate import versions
+from piase_gym.benchmarks.evaluation.protocol import SEEDS
 from piase_gym.benchmarks.evaluation.statistics import wilson
 from piase_gym.core.files import write_json
 
 TASK = "piase/PhysicsPlayground-Reach-v2"
 FILE = Path(__file__).with_name("measured") / "physics_reach.json"
-HELD_OUT = 1_000_000
-"""Episodes of the judgement begin at this seed; training counts up from 0."""
+DEV_SEEDS = SEEDS["dev"]
+"""Episodes of the judgement take these seeds in order; training counts up from 0."""
 
 
 def make(seed: int) -> Any:
@@ -70,7 +71,7 @@ def judge(model: Any, episodes: int) -> tuple[float, float]:
     env = gymnasium.make(TASK, actions="continuous")
     won, lengths = 0, []
     for episode in range(episodes):
-        observation, _ = env.reset(seed=HELD_OUT + episode)
+        observation, _ = env.reset(seed=DEV_SEEDS.start + episode)
         for step in range(1, 10_000):
             action, _ = model.predict(observation, deterministic=True)
             observation, _, terminated, truncated, info = env.step(action)

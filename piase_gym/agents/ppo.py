@@ -19,8 +19,8 @@ from numpy.typing import NDArray
 
 from piase_gym.agents.base import Action, BatchPercept
 from piase_gym.agents.sb3_archive import LARGEST, require_file
-from piase_gym.agents.simple import SeededAgent, draw_at, draws_at, percept_of
-from piase_gym.agents.space_data import read_space, symbol_starts
+from piase_gym.agents.simple import SeededAgent, draw_at, draw_from, draws_at, percept_of
+from piase_gym.agents.space_data import misfit, read_space, symbol_starts
 from piase_gym.errors import MissingExtraError, PolicyError, SnapshotError
 
 if TYPE_CHECKING:
@@ -278,13 +278,11 @@ class PpoAgent(SeededAgent):
     def _choose(
         self, scores: NDArray[np.float64], masks: NDArray[np.int8], draws: NDArray[np.uint64]
     ) -> NDArray[np.int64]:
-        """Choose the first action whose cumulated probability exceeds the draw."""
+        """Choose the likeliest actions, or draw them."""
         scores = np.where(masks != 0, scores, -np.inf)
         if self.greedy:
             return np.asarray(scores.argmax(axis=1), np.int64)
-        sums = np.exp(scores - scores.max(axis=1, keepdims=True)).cumsum(axis=1)
-        wanted = draws.astype(np.float64) / 2.0**32 * sums[:, -1]
-        return np.asarray((sums > wanted[:, None]).argmax(axis=1), np.int64)
+        return draw_from(np.exp(scores - scores.max(axis=1, keepdims=True)), draws)
 
     def _require_fit(self, world: Any) -> None:
         """Raise `PolicyError` unless the policy was trained for the spaces of a world."""
@@ -296,8 +294,7 @@ class PpoAgent(SeededAgent):
 
     def _misfit(self, offered: str) -> PolicyError:
         """Say that the policy is for other spaces."""
-        wanted = f"observations {self.observation_space} and actions {self.action_space}"
-        return PolicyError(f"{self.checkpoint.name} was trained for {wanted}, not for {offered}")
+        return misfit(self.checkpoint.name, self.observation_space, self.action_space, offered)
 
 
 def _seated(

@@ -12,8 +12,8 @@ from numpy.typing import NDArray
 
 from piase_gym.agents.base import Action, BatchPercept
 from piase_gym.agents.sb3_network import Network, copy_network, load_network
-from piase_gym.agents.simple import SeededAgent, draw_at, draws_at, percept_of
-from piase_gym.agents.space_data import action_spaces
+from piase_gym.agents.simple import SeededAgent, draw_at, draw_from, draws_at, percept_of
+from piase_gym.agents.space_data import action_spaces, misfit
 from piase_gym.core.rng import GOLDEN, mix64
 from piase_gym.errors import PolicyError
 
@@ -87,16 +87,14 @@ class Sb3Agent(SeededAgent):
     def _choose(
         self, vectors: NDArray[Any], masks: NDArray[np.int8], draws: NDArray[np.uint64]
     ) -> NDArray[np.int64]:
-        """Choose the first action whose cumulated probability exceeds the draw."""
+        """Choose the likeliest actions, or draw them."""
         space = self.observation_space
         if isinstance(space, spaces.Box) and (vectors > space.high).any():
             raise self._misfit("larger observations")
         chances = self.network.probabilities(vectors, masks)
         if self.greedy:
             return np.asarray(chances.argmax(axis=1), np.int64)
-        sums = chances.cumsum(axis=1)
-        wanted = draws.astype(np.float64) / 2.0**32 * sums[:, -1]
-        return np.asarray((sums > wanted[:, None]).argmax(axis=1), np.int64)
+        return draw_from(chances, draws)
 
     def _point(self, vector: NDArray[Any], draw: int) -> NDArray[Any]:
         """Return a point of the action box."""
@@ -120,5 +118,4 @@ class Sb3Agent(SeededAgent):
 
     def _misfit(self, offered: str) -> PolicyError:
         """Say that the model is for other spaces."""
-        wanted = f"observations {self.observation_space} and actions {self.action_space}"
-        return PolicyError(f"{self.network.name} was trained for {wanted}, not for {offered}")
+        return misfit(self.network.name, self.observation_space, self.action_space, offered)

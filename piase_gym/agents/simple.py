@@ -161,3 +161,15 @@ def draws_at(seeds: NDArray[np.uint64], steps: NDArray[np.int64]) -> NDArray[np.
     counters = steps.astype(np.uint64) + np.uint64(1)
     with np.errstate(over="ignore"):
         return mix64_array(seeds + counters * np.uint64(GOLDEN)) >> np.uint64(32)
+
+
+def draw_from(chances: NDArray[Any], draws: NDArray[np.uint64]) -> NDArray[np.int64]:
+    """Choose the first action whose cumulated chance exceeds the draw.
+
+    Args:
+        chances: A row for each seat, of an entry an action; a row may sum to anything.
+        draws: What `draws_at` returns.
+    """
+    sums = chances.cumsum(axis=1)
+    wanted = draws.astype(np.float64) / 2.0**32 * sums[:, -1]
+    return np.asarray((sums > wanted[:, None]).argmax(axis=1), np.int64)

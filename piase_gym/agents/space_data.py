@@ -10,7 +10,7 @@ from gymnasium import spaces
 from numpy.typing import ArrayLike, NDArray
 
 from piase_gym.core.world import World
-from piase_gym.errors import ConfigError
+from piase_gym.errors import ConfigError, PolicyError
 
 MAX_SYMBOLS = 1 << 18
 """Most embeddings in a table; vectors of bytes stay far below."""
@@ -60,3 +60,18 @@ def action_spaces(world: World[Any, Any]) -> list[spaces.Space[Any]]:
     if world.capabilities.continuous:
         found.append(world.action_box)
     return found
+
+
+def misfit(
+    name: str, observations: spaces.Space[Any], actions: spaces.Space[Any], offered: str
+) -> PolicyError:
+    """Return the error of a policy that was trained for other spaces.
+
+    Args:
+        name: Of the policy.
+        observations: The space of observations that it was trained for.
+        actions: The space of actions.
+        offered: What it shall play now.
+    """
+    wanted = f"observations {observations} and actions {actions}"
+    return PolicyError(f"{name} was trained for {wanted}, not for {offered}")

@@ -26,7 +26,11 @@ from piase_gym.errors import ConfigError, CurriculumError, MissingExtraError
 
 if TYPE_CHECKING:
     from piase_gym.curricula.learning_path import LearningPath
-    from piase_gym.training.curriculum_run import CurriculumTraining, TrainingStatus
+    from piase_gym.training.curriculum_run import (
+        CurriculumTraining,
+        CurriculumTrainingSettings,
+        TrainingStatus,
+    )
 
 curriculum = typer.Typer(
     no_args_is_help=True,
@@ -213,11 +217,7 @@ def run(
     from piase_gym.curricula import load
     from piase_gym.curricula.directors import director_name
     from piase_gym.curricula.simulated_learner import world_of
-    from piase_gym.training.curriculum_run import (
-        CurriculumTraining,
-        CurriculumTrainingSettings,
-        read_settings_of,
-    )
+    from piase_gym.training.curriculum_run import CurriculumTraining
 
     given: dict[str, Any] = {"world": world, "steps": steps, "seed": seed}
     given["director"] = read_director(director)
@@ -231,15 +231,7 @@ def run(
     folder = out or default_folder(name, director_name(given.get("director"), load(name)), seed)
     if config:
         given["config"] = read_settings(world_of(load(name), world), config)
-    if resume:
-        kept = read_settings_of(folder)
-        settings = CurriculumTrainingSettings(
-            **{**vars(kept), **given, "curriculum": kept.curriculum}
-        )
-        if load(name).sha256 != load(kept.curriculum).sha256:
-            raise ConfigError(f"the run in {folder} is one through {kept.curriculum!r}")
-    else:
-        settings = CurriculumTrainingSettings(curriculum=name, **given)
+    settings = settings_of_run(name, given, folder, resume)
     training = CurriculumTraining(settings, folder, resume)
     budget, drawn = training.settings.steps, training.controller.director.per_slot
     bar = StepBar("compiling", budget, training.trainer.steps)
@@ -254,6 +246,26 @@ def run(
     if training.interrupted:
         say(f"Go on with: piase curriculum run {name} --out {folder} --resume")
         raise typer.Exit(130)
+
+
+def settings_of_run(
+    name: str, given: dict[str, Any], folder: Path, resume: bool
+) -> CurriculumTrainingSettings:
+    """Return the settings of a run; one that goes on has kept those that are not given.
+
+    Raises:
+        ConfigError: If the run in the folder is one through another curriculum.
+    """
+    from piase_gym.curricula import load
+    from piase_gym.training.curriculum_run import CurriculumTrainingSettings, read_settings_of
+
+    if not resume:
+        return CurriculumTrainingSettings(curriculum=name, **given)
+    kept = read_settings_of(folder)
+    settings = CurriculumTrainingSettings(**{**vars(kept), **given, "curriculum": kept.curriculum})
+    if load(name).sha256 != load(kept.curriculum).sha256:
+        raise ConfigError(f"the run in {folder} is one through {kept.curriculum!r}")
+    return settings
 
 
 def default_folder(name: str, director: str, seed: int | None) -> Path:

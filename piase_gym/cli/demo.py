@@ -16,6 +16,7 @@ from rich.panel import Panel
 
 from piase_gym import __version__, runs, wrappers
 from piase_gym.agents import OracleAgent, Percept
+from piase_gym.benchmarks.evaluation.protocol import SEEDS
 from piase_gym.cli.console import console, make_table
 from piase_gym.core.files import require_folder
 from piase_gym.errors import need
@@ -25,7 +26,7 @@ if TYPE_CHECKING:
 
 TASK = "piase_gym:piase/GridWorld-v1"
 CONFIG: dict[str, Any] = {"width": 6, "height": 6, "max_steps": 20}
-HELD_OUT = range(1_000_000, 1_000_200)
+DEV_SEEDS = SEEDS["dev"][:200]
 
 
 def demo(
@@ -104,7 +105,7 @@ def play(model: PPO, env: gymnasium.Env[Any, Any], seed: int) -> bool:
 def success(model: PPO) -> str:
     """Return the share of held-out levels in which the model reaches the goal."""
     env: gymnasium.Env[Any, Any] = gymnasium.make(TASK, **CONFIG)
-    return f"{sum(play(model, env, seed) for seed in HELD_OUT) / len(HELD_OUT):.0%}"
+    return f"{sum(play(model, env, seed) for seed in DEV_SEEDS) / len(DEV_SEEDS):.0%}"
 
 
 def learn(steps: int, folder: Path) -> None:
@@ -131,12 +132,12 @@ def learn(steps: int, folder: Path) -> None:
     before = success(model)
     model.learn(steps, progress_bar=True)
     columns = ("", "before", f"after {steps:,} steps")
-    title = f"Levels solved, of {len(HELD_OUT)} that were not trained on"
+    title = f"Levels solved, of {len(DEV_SEEDS)} that were not trained on"
     console.print(make_table(columns, [("PPO", before, success(model))], title, columns))
     log = folder / "learned.jsonl"
     inner = gymnasium.make(TASK, **CONFIG)
     env = wrappers.AvtLogger(inner, log, experiment_id="demo", overwrite=True)
-    play(model, env, HELD_OUT[0])
+    play(model, env, DEV_SEEDS[0])
     env.close()
     verify(log)
     save(log, ".gif")

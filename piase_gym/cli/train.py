@@ -71,9 +71,7 @@ def train(
     module: Modules = None,
 ) -> None:
     """Train a policy; Ctrl-C ends after a checkpoint, --resume goes on."""
-    # torch is loaded when everything that was asked for is known to be right
-    from piase_gym.training.checkpoints import Folder
-    from piase_gym.training.settings import TrainSettings, check_run_folder, read_settings_of
+    from piase_gym.training.settings import TrainSettings
 
     given: dict[str, Any] = {"algo": algo, "steps": steps, "seed": seed, "stop_at": stop_at}
     given = {key: value for key, value in given.items() if value is not None}
@@ -94,16 +92,7 @@ def train(
         raise ConfigError(
             "--workers and --ray do several seeds side by side; name them: --seeds 0-4"
         )
-    folder = out or default_folder(task, given)
-    base = read_settings_of(folder).model_dump() if resume else {}
-    settings = TrainSettings(**{**base, "task": task, **given})
-    check_run_folder(Folder(folder), settings, resume)
-    with errors.status("loading torch"):
-        from piase_gym.training.train import train
-    with StepBar("first look", settings.steps) as bar:
-        report = report_to(bar, settings.steps)
-        result = train(settings, folder, resume=resume, report=report)
-    show(result, folder)
+    train_one(task, given, out or default_folder(task, given), resume)
 
 
 def choose(workers: int, ray: str | None, modules: Sequence[str] | None) -> Backend:
@@ -128,6 +117,23 @@ def read_seeds(text: str) -> list[int]:
     if not found or len(set(found)) != len(found):
         raise ConfigError(f"--seeds {text!r} names {'a seed twice' if found else 'no seed'}")
     return found
+
+
+def train_one(task: str, given: dict[str, Any], folder: Path, resume: bool) -> None:
+    """Train once, show how far it is, and print what came of it."""
+    # torch is loaded when everything that was asked for is known to be right
+    from piase_gym.training.checkpoints import Folder
+    from piase_gym.training.settings import TrainSettings, check_run_folder, read_settings_of
+
+    base = read_settings_of(folder).model_dump() if resume else {}
+    settings = TrainSettings(**{**base, "task": task, **given})
+    check_run_folder(Folder(folder), settings, resume)
+    with errors.status("loading torch"):
+        from piase_gym.training.train import train
+    with StepBar("first look", settings.steps) as bar:
+        report = report_to(bar, settings.steps)
+        result = train(settings, folder, resume=resume, report=report)
+    show(result, folder)
 
 
 def train_side_by_side(

@@ -18,13 +18,18 @@ from numpy.typing import NDArray
 
 from piase_gym.agents.base import Agent
 from piase_gym.benchmarks.evaluation.policies import Policy, check_fit
-from piase_gym.benchmarks.evaluation.rollout import ask_all, batch_acts, make_world, seat_seed
+from piase_gym.benchmarks.evaluation.rollout import (
+    ask_all,
+    batch_acts,
+    make_world,
+    plays_in_batches,
+)
 from piase_gym.benchmarks.evaluation.suites import Setting
 from piase_gym.collection.table import StepTable, flat_rows
 from piase_gym.core.commands import InvalidAction
 from piase_gym.core.digest import digest_json
 from piase_gym.core.files import replacing
-from piase_gym.core.rng import StreamId, stream_keys
+from piase_gym.core.rng import partner_seed, partner_seeds
 from piase_gym.core.world import World
 from piase_gym.envs.batch import BatchEnv
 from piase_gym.envs.runner import EpisodeRunner
@@ -35,7 +40,6 @@ from piase_gym.runs.minari_episodes import Datasets, action_number
 from piase_gym.runs.options import Options
 from piase_gym.runs.sinks import FileSink
 from piase_gym.runs.writer import Sinks, clerk
-from piase_gym.worlds.array_world import steps_in_batches
 
 DIGEST_EVERY = 1000
 KINDS = ("actions", "observations", "text")
@@ -221,9 +225,7 @@ def _steps(
     def begin(slots: NDArray[np.int64], seeds: NDArray[np.int64]) -> None:
         steps[slots] = 0
         for seat in range(len(agents)):
-            draws[seat, slots] = stream_keys(
-                seeds[slots].astype(np.uint64), StreamId.PARTNER + seat
-            )
+            draws[seat, slots] = partner_seeds(seeds[slots].astype(np.uint64), seat)
 
     shown, infos = env.reset(seed=shard.seed)
     seeds, alive = env.seeds(), infos["alive"]
@@ -254,7 +256,7 @@ def _play_singly(shard: Shard, players: Players, out: StepTable | Datasets) -> s
                 assert runner.seed is not None
                 agents = players.seated()
                 for seat, agent in enumerate(agents):
-                    agent.reset(seat_seed(runner.seed, seat))
+                    agent.reset(partner_seed(runner.seed, seat))
             over = rows.step(agents, runner)
         digests.append(world.digest())
     return digest_json(digests)
@@ -314,11 +316,7 @@ class Players:
         samples = self.seated()
         for agent in samples:
             check_fit(agent, world)
-        self.batchable = (
-            steps_in_batches(world)
-            and world.mailboxes is None
-            and all(agent.acts_in_batches for agent in samples)
-        )
+        self.batchable = plays_in_batches(world, samples)
 
     def seated(self) -> list[Agent]:
         """Return a fresh agent for every seat."""

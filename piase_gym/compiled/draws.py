@@ -64,3 +64,8 @@ def uniform(s, stream):
 def happens(s, stream, chance):
     """Draw whether something happens whose chance is ``chance / 2**32``."""
     return (bits(s, stream) >> _32) < np.uint64(chance)
+
+
+def in_32_bits(probability: float) -> int:
+    """Return a probability as the number of 32 bits that `happens` takes."""
+    return min(round(probability * 2**32), 2**32 - 1)

@@ -145,11 +145,9 @@ class ShowsAdditions:
     name: str
     agents: Sequence[str]
     alive: Sequence[bool]
-    config: Any
     mailboxes: Mailbox | None
     surroundings: Callable[[Any], Surroundings]
     perceived: Callable[[Any], Mapping[str, Any]]
-    to_text: Callable[[Any, Any], str]
     addition_types: ClassVar[tuple[type[Addition], ...]] = ()
     _stepping = False
 
@@ -279,10 +277,6 @@ class ShowsAdditions:
     def text_writer(self) -> Callable[[Any, int], str]:
         """Return what writes texts of what `capture` returned."""
         return TextWriterWithAdditions(super().text_writer(), self.addition_types)
-
-    def text(self, facts: Any) -> str:
-        """Return the text of the facts."""
-        return self.to_text(facts, self.config)
 
     def native_text(self, agent: int) -> str:
         """Return the second dialect, and the additions in the first."""

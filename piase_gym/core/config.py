@@ -18,7 +18,7 @@ from pydantic import (
 )
 
 from piase_gym.core.script.models import Script
-from piase_gym.core.validation_messages import fields_at, in_words, without_branches
+from piase_gym.core.validation_messages import fields_at, in_words, short, without_branches
 from piase_gym.errors import ConfigError, EnvelopeError, UnknownFieldError, suggest
 
 WHOLE = "whole"
@@ -272,16 +272,10 @@ def explain(error: ValidationError, model: type[BaseModel]) -> str:
             lines.append(f"{title}: unknown key {where!r}; {hint}")
         else:
             told = str(item["msg"]).replace(f"Value error, {title}: ", "Value error, ")
-            message, shown = in_words({**item, "msg": told}), _short(item["input"])
+            message, shown = in_words({**item, "msg": told}), short(item["input"])
             named = f"{title}.{where}: {message} (got {shown}){_near(item)}"
             lines.append(named if where else f"{title}: {message}")
     return "\n".join(lines)
-
-
-def _short(value: Any) -> str:
-    """Show a value in at most 60 characters."""
-    text = repr(value)
-    return text if len(text) <= 60 else text[:57] + "..."
 
 
 def _near(item: Any) -> str:

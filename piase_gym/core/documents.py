@@ -267,12 +267,8 @@ def settings_of(env: OwnEnvironment) -> dict[str, Any] | None:
     try:
         bound = inspect.signature(type(env).__init__).bind(env, *args, **kwargs)
         settings: dict[str, Any] = {}
-        for (name, value), place in zip(
-            bound.arguments.items(), range(len(args) + 99), strict=False
-        ):
+        for name, value in list(bound.arguments.items())[1:]:  # the first is self
             parameter = bound.signature.parameters[name]
-            if place == 0:
-                continue  # self
             if parameter.kind is parameter.VAR_POSITIONAL:
                 return None
             settings |= value if parameter.kind is parameter.VAR_KEYWORD else {name: value}

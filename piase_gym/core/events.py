@@ -28,10 +28,9 @@ class Event:
     """One thing that happened.
 
     Attributes:
-        kind: What happened: ``reset``, ``begun`` (after all have heard of a reset), ``step``,
-            ``reconfigure``, ``hint``, ``message``, ``milestone``, ``order``, ``restore``,
-            ``rebuild``, ``log``, ``close``, or a kind of the poster's own. A batch of environments
-            posts ``batch_reset``, ``batch_begun``, ``batch_step`` and ``batch_restore``.
+        kind: What happened: one of `OWN_KINDS`, or a kind of the poster's own. ``begun`` comes
+            after all have heard of a ``reset``; those that begin with ``batch_`` are posted by a
+            batch of environments.
         agent: Whom it concerns, or ``None`` for the whole environment.
         data: Plain values that describe it.
     """

@@ -51,6 +51,11 @@ def stream_key(seed: int, stream: int) -> int:
     return mix64(mix64(seed + GOLDEN) + (stream + 1) * GOLDEN)
 
 
+def partner_seed(seed: int, number: int) -> int:
+    """Return what partner `number` is reset with in the episode with effective seed `seed`."""
+    return stream_key(seed, StreamId.PARTNER + number)
+
+
 def mix64_array(values: NDArray[np.uint64]) -> NDArray[np.uint64]:
     """Do what `mix64` does, for arrays."""
     values = (values ^ (values >> np.uint64(30))) * np.uint64(_MIX_1)
@@ -63,6 +68,11 @@ def stream_keys(seeds: NDArray[np.uint64], stream: int) -> NDArray[np.uint64]:
     step = np.uint64((stream + 1) * GOLDEN & MASK)
     with np.errstate(over="ignore"):  # wrapping is meant; NumPy warns of it for single numbers
         return mix64_array(mix64_array(seeds.astype(np.uint64) + np.uint64(GOLDEN)) + step)
+
+
+def partner_seeds(seeds: NDArray[np.uint64], number: int) -> NDArray[np.uint64]:
+    """Return the seed of one partner for each of many effective seeds, as `partner_seed` does."""
+    return stream_keys(seeds, StreamId.PARTNER + number)
 
 
 def episode_seed(seed: int, episode: int) -> int:

@@ -109,3 +109,9 @@ def _inside(option: Any, part: str | int) -> Iterator[Any]:
             yield arguments[1]
         elif get_origin(entry) is tuple and isinstance(part, int):
             yield arguments[0]
+
+
+def short(value: Any) -> str:
+    """Show a value in at most 60 characters."""
+    text = repr(value)
+    return text if len(text) <= 60 else text[:57] + "..."

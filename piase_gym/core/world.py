@@ -353,6 +353,10 @@ class World(ABC, Generic[C, F]):
         """Return what `measure` does, and the metrics of the script."""
         return {**self.measure(agent), **(self.script.measures(agent) if self.script else {})}
 
+    def totals(self) -> dict[str, float]:
+        """Return the metrics of the episode so far, of all agents together."""
+        return self.script.totals() if self.script is not None else {}
+
     @property
     def measure_names(self) -> tuple[str, ...]:
         """The names of what `measured` returns."""
@@ -369,7 +373,7 @@ class World(ABC, Generic[C, F]):
 
         Raises:
             EnvelopeError: If the config does not fit the envelope of this world, or does not show
-                the shared memory as this world does.
+                the shared memory and what is remembered as this world does.
         """
         require_same_additions(self.name, self.config, config)
         require_fit(self.name, self.envelope, config.sizes())

@@ -79,7 +79,8 @@ class BatchEnv:
         action_space: The space of one agent's actions.
         focal: The agent whose end is the episode's, or -1 for the last agent.
         events: The bus on which ``batch_reset``, ``batch_begun``, ``batch_step``, ``batch_ended``,
-            ``batch_restore`` and ``hint`` are posted.
+            ``batch_modify``, ``batch_restore``, ``hint``, ``rebuild`` and ``close`` are posted, and
+            ``log`` by who adds lines to a run.
     """
 
     def __init__(

@@ -16,7 +16,7 @@ from piase_gym.core.commands import MAX_LINE, Command, InvalidAction
 from piase_gym.core.events import Events
 from piase_gym.core.mailbox import EVERYONE
 from piase_gym.core.models import ActionCommand
-from piase_gym.core.rng import StreamId, stream_keys
+from piase_gym.core.rng import partner_seeds
 from piase_gym.core.world import Act, World, check_box, check_index
 from piase_gym.envs.actions import any_out_of_range, to_indices
 from piase_gym.errors import ActionError, AgentError, ConfigError, SnapshotError
@@ -168,7 +168,7 @@ class BatchPartners:
         states, told = batch.states, list[tuple[int, str, str]]()
         steps = states["t"].astype(np.int64)
         for number, agent in self.agents.items():
-            seeds = stream_keys(states["seed"], StreamId.PARTNER + number)
+            seeds = partner_seeds(states["seed"], number)
             if number not in self._loops:
                 shown, masks = batch.obs[:, number], batch.masks[:, number]
                 percept = BatchPercept(shown, masks, seeds, steps, self._noop)

@@ -13,7 +13,7 @@ from piase_gym.agents.base import Agent, Feedback, Percept, ask
 from piase_gym.core.config import larger
 from piase_gym.core.events import Events
 from piase_gym.core.interrupts import whole
-from piase_gym.core.rng import StreamId, check_seed, episode_seed, fresh_seed, stream_key
+from piase_gym.core.rng import check_seed, episode_seed, fresh_seed, partner_seed
 from piase_gym.core.snapshot import check_snapshot
 from piase_gym.core.world import Act, StepResult, World
 from piase_gym.envs.episode_snapshot import EPISODE, check_state, read_episode
@@ -149,7 +149,7 @@ class EpisodeRunner:
         self.seed, self.steps, self._letters, self._order = effective, 0, 0, None
         self._find_played()
         for number, agent in self.partners.items():
-            agent.reset(stream_key(effective, StreamId.PARTNER + number))
+            agent.reset(partner_seed(effective, number))
         if self.events.active:
             self.events.post("reset", seed=effective, episode=self._episode)
             self.events.post("begun")  # everybody has heard, and nobody has seen anything yet
@@ -258,7 +258,7 @@ class EpisodeRunner:
             for i in playing:
                 partners[i].learn(Feedback(rewards[i], terminated[i], truncated[i], outcomes[i]))
         if heard:
-            if decoded is not None or tick[5] or self.world.mailboxes is not None:
+            if decoded is not None or tick.notes or self.world.mailboxes is not None:
                 self._tell(decoded, tick)
             for watcher, commands in self.events.watchers:
                 watcher(decoded if commands else acts, tick)
@@ -282,7 +282,7 @@ class EpisodeRunner:
         events = self.events
         if commands is not None:
             events.post("step", commands=commands, tick=tick, step=self.steps)
-        for agent, notes in tick[5].items():
+        for agent, notes in tick.notes.items():
             for milestone in notes.get("milestones", ()):
                 events.post("milestone", self.world.agents[agent], name=milestone)
         if self.world.mailboxes is not None:

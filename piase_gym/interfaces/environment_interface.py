@@ -70,7 +70,8 @@ class EnvironmentInterface(WorldInterface):
         Args:
             agent_id: The agent.
             event_type: ``result`` (of its commands), ``letter`` (delivered to it), ``milestone``,
-                ``hint``; or what concerns all: ``reset``, ``reconfigure``, ``restore``, ``close``.
+                ``hint``; or what concerns all: ``reset``, ``reconfigure``, ``modify``, ``restore``,
+                ``close``.
             callback_url: An ``http://`` or ``https://`` address, to which the event is posted as
                 JSON, or a function that is called with it. The event is a dict of ``event_type``,
                 ``agent_id``, ``timestamp`` and ``payload``.

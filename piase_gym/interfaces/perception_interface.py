@@ -12,6 +12,7 @@ from piase_gym.core.documents import PerceptionInterface
 from piase_gym.core.jsonable import jsonable
 from piase_gym.core.mailbox import Mailbox
 from piase_gym.core.models import AgentState, MailMessage, SharedMemory
+from piase_gym.core.shared_memory import SharedKnowledge
 from piase_gym.errors import ActionError, AgentError, SnapshotError
 from piase_gym.interfaces.base import WorldInterface
 from piase_gym.interfaces.perceptions import environment_info
@@ -47,7 +48,7 @@ class WorldPerceptionInterface(WorldInterface, PerceptionInterface, over_world=T
         """Make the world and, if it has no mailboxes, open some."""
         super().__init__(world, **kwargs)
         self._own_mail = Mailbox(self.world.agents)
-        self._found: dict[str, None] = {}  # a dict keeps the order of discovery
+        self._knowledge = SharedKnowledge()
         self._episode = self.engine.episodes
 
     @property
@@ -61,14 +62,14 @@ class WorldPerceptionInterface(WorldInterface, PerceptionInterface, over_world=T
         if self._episode != self.engine.episodes:
             self._episode = self.engine.episodes
             self._own_mail.clear()
-            self._found.clear()
+            self._knowledge.clear()
 
-    def _discover(self) -> list[str]:
-        """Take note of what has been seen by anybody, and return it in the order of discovery."""
+    def _discover(self) -> SharedKnowledge:
+        """Take note of what anybody sees now, and where everybody is."""
         self._keep_up()
-        for record in self.engine.records.values():
-            self._found.update((thing.name, None) for thing in record.surroundings.objects)
-        return list(self._found)
+        for name, record in self.engine.records.items():
+            self._knowledge.note(name, record.surroundings)
+        return self._knowledge
 
     # -- seeing and doing -----------------------------------------------------------------
 
@@ -189,32 +190,24 @@ class WorldPerceptionInterface(WorldInterface, PerceptionInterface, over_world=T
         It is for the caller; no agent observes it.
         """
         self.runner.require_episode()
-        records, boxes = self.engine.records, self.mailboxes.boxes
-        return SharedMemory(
-            objects=set(self._discover()),
-            agent_positions={
-                n: jsonable(record.surroundings.position) for n, record in records.items()
-            },
-            message_mailboxes={n: [m.as_dict() for m in box] for n, box in boxes.items()},
-            message_history=[*self.mailboxes.history],
-        )
+        return self._discover().as_document(self.mailboxes)
 
     # -- the state is a value -------------------------------------------------------------
 
     def snapshot(self) -> dict[str, Any]:
         """Return the state, discoveries and messages included, as a JSON-able value."""
-        memory = {"found": self._discover(), "mail": self._own_mail.get_state()}
+        memory = {"found": list(self._discover().found), "mail": self._own_mail.get_state()}
         return {**super().snapshot(), "memory": memory}
 
     def restore(self, snapshot: Mapping[str, Any]) -> None:
         """Take up a snapshot of this or another environment."""
-        mail, found = Mailbox(self.world.agents), list[str]()
+        mail, knowledge = Mailbox(self.world.agents), SharedKnowledge()
         if isinstance(snapshot, Mapping) and "memory" in snapshot:
             try:
                 mail.set_state(snapshot["memory"]["mail"])
-                found = [str(name) for name in snapshot["memory"]["found"]]
+                knowledge.found = dict.fromkeys(map(str, snapshot["memory"]["found"]))
             except (KeyError, TypeError, ValueError) as error:
                 raise SnapshotError(f"the memory of this snapshot is damaged: {error}") from None
         super().restore(snapshot)
-        self._own_mail, self._found = mail, dict.fromkeys(found)
+        self._own_mail, self._knowledge = mail, knowledge
         self._episode = self.engine.episodes

@@ -18,7 +18,6 @@ from piase_gym.core.models import (
     ActionCommand,
     ActionSchema,
     EnvironmentInfo,
-    Message,
     PerceptionData,
     PerceptionFieldSchema,
 )
@@ -28,6 +27,7 @@ from piase_gym.envs.runner import EpisodeRunner
 from piase_gym.errors import ActionError
 from piase_gym.interfaces.results import (
     MESSAGE_HISTORY,
+    message_of,
     messages_before,
     perception,
     simple_result,
@@ -86,10 +86,7 @@ def perceive(engine: TurnEngine, record: AgentRecord, peek: bool = False) -> Per
         engine.vector(record),
         engine.runner.steps,
         own=own,
-        messages=[
-            Message(sender=x.sender, content=x.message, timestamp=float(t), recipient=x.recipient)
-            for t, x in letters
-        ],
+        messages=[message_of(letter, time) for time, letter in letters],
         earlier=messages_before(engine.runner.world, perceived.facts, engine.runner.steps),
         inventory=inventory,
         result=simple_result(record.result),

@@ -13,6 +13,7 @@ from numpy.typing import NDArray
 
 from piase_gym.core.commands import Outcome
 from piase_gym.core.jsonable import jsonable
+from piase_gym.core.mailbox import Message as Letter
 from piase_gym.core.models import ActionResult, Message, PerceptionData
 from piase_gym.core.surroundings import Surroundings, Thing
 from piase_gym.core.world import Facts, StepResult, World
@@ -146,15 +147,17 @@ def messages_before(world: World[Any, Any], facts: Facts, steps: int) -> list[Me
     """
     if not getattr(world.config, "message_history", 0):
         return None
-    return [
-        Message(
-            sender=letter.sender,
-            content=letter.message,
-            timestamp=float(steps - ago),
-            recipient=letter.recipient,
-        )
-        for letter, ago in getattr(facts, "earlier", ())
-    ]
+    return [message_of(letter, steps - ago) for letter, ago in getattr(facts, "earlier", ())]
+
+
+def message_of(letter: Letter, time: float) -> Message:
+    """Return a letter of the mailboxes as a message of the documents, which says when it came."""
+    return Message(
+        sender=letter.sender,
+        content=letter.message,
+        timestamp=float(time),
+        recipient=letter.recipient,
+    )
 
 
 def entity(thing: Thing, name: str) -> dict[str, Any]:

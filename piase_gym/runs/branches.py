@@ -14,7 +14,7 @@ from piase_gym.agents.base import Agent, Feedback, Percept
 from piase_gym.agents.policy_registry import make_agent, policies, why_untrusted
 from piase_gym.core.commands import Command, InvalidAction
 from piase_gym.core.mailbox import EVERYONE
-from piase_gym.core.rng import StreamId, episode_seed, stream_key
+from piase_gym.core.rng import StreamId, episode_seed, partner_seed, stream_key
 from piase_gym.core.world import World
 from piase_gym.envs.partners import decode_answer, post_asides
 from piase_gym.envs.runner import EpisodeRunner
@@ -163,7 +163,7 @@ class Cut:
         self.seed, self.episode, self.since = event["event_data"]["seed"], event["episode"], 0
         for name, agent in self.agents.items():
             number = self.run.agents.index(name)
-            agent.reset(stream_key(self.seed, StreamId.PARTNER + number))
+            agent.reset(partner_seed(self.seed, number))
 
     def _perceive(self, slot: int, event: Event) -> None:
         """Let agents see what they saw and choose; what they did then is in the log."""
@@ -226,7 +226,7 @@ class Cut:
         """Seat a policy at the cut."""
         agent = make_agent(policy) if isinstance(policy, str) else _twin(policy)
         agent.set_id(name)
-        agent.reset(stream_key(self.seed, StreamId.PARTNER + self.run.agents.index(name)))
+        agent.reset(partner_seed(self.seed, self.run.agents.index(name)))
         return agent
 
     def _vary(
@@ -241,7 +241,7 @@ class Cut:
             partner = name.removeprefix(PARTNER)
             if partner in agents:
                 number = self.run.agents.index(partner)
-                agents[partner].reset(stream_key(seed, StreamId.PARTNER + number))
+                agents[partner].reset(partner_seed(seed, number))
 
     def _go_on(
         self,

@@ -19,11 +19,9 @@ from piase_gym.runs.columns import FORMAT, KEY, seal_of
 from piase_gym.runs.lines import Encoder, Out
 from piase_gym.runs.manifest import check_manifest, rebuild
 from piase_gym.runs.options import Options
+from piase_gym.runs.reader import LINE_DAMAGE
 from piase_gym.runs.sinks import LoggerInterface
 from piase_gym.runs.writer import Sinks, Writer
-
-DAMAGE = (KeyError, IndexError, TypeError, ValueError, AttributeError, OverflowError)
-"""What happens to who takes damaged values at their word."""
 
 COUNTED = ("reset", "digests", "close")
 """Events that tell after which step of the run they come."""
@@ -101,7 +99,7 @@ class Expansion:
                 chunk += 1
             if self.whole and not self._ended:
                 raise ValueError("they are sealed and have no end")
-        except (PiaseError, OSError, MemoryError, EOFError, *DAMAGE) as error:
+        except (PiaseError, OSError, MemoryError, EOFError, *LINE_DAMAGE) as error:
             self._writer.flush()
             yield self._lines.take()
             self.cut = not self.whole
@@ -126,7 +124,7 @@ class Expansion:
             self._start(header)
         except RunError as error:
             raise RunError(f"{self._path}: {error}") from None
-        except (arrow.ArrowException, OSError, *DAMAGE) as error:
+        except (arrow.ArrowException, OSError, *LINE_DAMAGE) as error:
             if isinstance(error, PiaseError):
                 raise
             raise RunError(

@@ -14,7 +14,7 @@ from piase_gym.core.files import replacing
 from piase_gym.errors import ConfigError, LogWriteError, RunError, need, suggest
 from piase_gym.runs.expand import ONLY_FULL, goal_prefix, step_events
 from piase_gym.runs.json_values import dumps, encode
-from piase_gym.runs.reader import DAMAGE, Run, damaged, read
+from piase_gym.runs.reader import LINE_DAMAGE, Run, damaged, read
 from piase_gym.runs.schema import EVENT_TYPES, FIELDS, MORE_FIELDS, Event, component_id
 from piase_gym.runs.sinks import check_out, packer
 
@@ -154,7 +154,7 @@ def expanded(run: Run) -> Iterator[Event]:
         if event["event_data"].get("kind") == "step":
             try:
                 made = list(_singles(run, event))
-            except DAMAGE as error:
+            except LINE_DAMAGE as error:
                 raise damaged(run.path, number, error) from error
     yield from made
 

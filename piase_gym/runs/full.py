@@ -5,12 +5,13 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from typing import Any, NamedTuple
 
-from piase_gym.core.models import Message, PerceptionData
+from piase_gym.core.models import PerceptionData
 from piase_gym.core.objects import object_changes, seen_changes
 from piase_gym.core.world import StepResult, World
 from piase_gym.interfaces.results import (
     action_result,
     changes_summary,
+    message_of,
     messages_before,
     perception,
     simple_result,
@@ -90,15 +91,6 @@ class Observer:
         for name in names:
             facts, around = self.facts[name], self.surroundings[name]
             playing = bool(alive[self.numbers[name]])
-            heard = [
-                Message(
-                    sender=letter.sender,
-                    content=letter.message,
-                    timestamp=float(steps),
-                    recipient=letter.recipient,
-                )
-                for letter in facts.messages
-            ]
             perceived = perception(
                 facts,
                 around,
@@ -106,7 +98,7 @@ class Observer:
                 vectors[self.numbers[name]],
                 steps,
                 own={"in_play": playing, "done": not playing},
-                messages=heard,
+                messages=[message_of(letter, steps) for letter in facts.messages],
                 earlier=messages_before(world, facts, steps),
                 inventory=(around.inventory or ()) if carried is None else carried[name],
                 result=results.get(name),

@@ -27,7 +27,7 @@ from piase_gym.runs.metric_definitions import (
     added_metric,
     metric_types,
 )
-from piase_gym.runs.reader import DAMAGE, Run, damaged, read
+from piase_gym.runs.reader import LINE_DAMAGE, Run, damaged, read
 from piase_gym.runs.schema import SCHEMA_VERSION
 from piase_gym.runs.windows import Value, View, Window, check_window, look
 
@@ -121,7 +121,7 @@ class Metrics(PiaAVTInterface):
         try:
             for number, event in run.numbered():  # noqa: B007
                 self.history.feed(event)
-        except DAMAGE as error:
+        except LINE_DAMAGE as error:
             if isinstance(error, PiaseError):
                 raise
             raise damaged(run.path, number, error) from error

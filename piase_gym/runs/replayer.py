@@ -19,7 +19,7 @@ from piase_gym.runs.json_values import encode
 from piase_gym.runs.log_file import Problem
 from piase_gym.runs.manifest import rebuild
 from piase_gym.runs.options import Levels
-from piase_gym.runs.reader import DAMAGE, Run, read
+from piase_gym.runs.reader import LINE_DAMAGE, Run, read
 from piase_gym.runs.schema import Event, moment_of
 from piase_gym.runs.seal import check_seal
 from piase_gym.runs.verify import Verifier
@@ -71,7 +71,7 @@ def _feed(replayer: Replayer, history: History | None, event: Event) -> History 
         return None  # curricula begin before the first step
     try:
         history.feed(event)
-    except (PiaseError, *DAMAGE):
+    except (PiaseError, *LINE_DAMAGE):
         return None  # the line itself will be named
     if begins and not replayer.verifier.decides:
         replayer.verifier.follow(history)
@@ -183,7 +183,7 @@ class Replayer:
         """Do it; what a damaged line leads to is a problem with that line, not an accident."""
         try:
             do(number, event, data)
-        except (PiaseError, *DAMAGE) as error:
+        except (PiaseError, *LINE_DAMAGE) as error:
             reason = f"{type(error).__name__}: {error}"
             if isinstance(error, KeyError):
                 reason = f"the line lacks {error}"

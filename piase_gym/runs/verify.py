@@ -313,7 +313,8 @@ class Verifier(Recorder):
             if _alike(own, wanted):
                 self._match(place, own, wanted)
                 return
-        self.differ(number, event, None, "line", _of(event), _name(*wanted[2:0:-1], wanted.data))
+        named = _name(wanted.event_type, wanted.agent, wanted.data)
+        self.differ(number, event, None, "line", _of(event), named)
 
     def _lacks_line(self, number: int, event: Event) -> bool:
         """Tell whether another line has to be where an input is, and take note of it."""

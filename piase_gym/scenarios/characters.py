@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from typing import Annotated, Any
 
 from pydantic import Field
@@ -72,14 +72,14 @@ class Character(Lenient):
         for name, need in self.needs.items():
             yield ("needs", name, "place"), need.place
 
-    def problems(self, known: Any) -> Iterator[Problem]:
+    def problems(self, place_problem: Callable[[Any], str | None]) -> Iterator[Problem]:
         """Yield what is wrong with places and nodes.
 
         Args:
-            known: A function that says what is wrong with a place, or ``None``.
+            place_problem: A function that says what is wrong with a place, or ``None``.
         """
         for path, place in self.places:
-            told = known(place)
+            told = place_problem(place)
             if told is not None:
                 yield Problem(path, told)
         if self.dialogue and START not in self.dialogue:

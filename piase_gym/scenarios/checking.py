@@ -16,7 +16,7 @@ from piase_gym.core.validation_messages import in_words, without_branches
 from piase_gym.errors import ConfigError, MissingExtraError, UnknownNameError, suggest
 from piase_gym.registry import load as load_entry_point
 from piase_gym.scenarios.explaining import find, located, sentence
-from piase_gym.scenarios.reading import Document, Key
+from piase_gym.scenarios.reading import Document, Key, dotted
 from piase_gym.scenarios.schema import (
     AgentPart,
     GoalReached,
@@ -76,7 +76,7 @@ def checked_script(
         if who is not None and names and who not in names:
             key = find(document, ("win_conditions", k, "agent_id"))
             told = UnknownNameError("agent", who, list(names)).args[0]
-            lines.append(f"{document.place(key)}: {'.'.join(map(str, key))}: {told}")
+            lines.append(document.line(key, told))
     script, places = script_of(head, agents)
     kind = None
     with contextlib.suppress(MissingExtraError):  # whoever makes the world is told
@@ -85,8 +85,7 @@ def checked_script(
         for problem in problems(script, kind, config, names):
             start = places.get(problem.path[:2], problem.path[:2])
             key = find(document, (*start, *problem.path[2:]))
-            where = ".".join(map(str, key))
-            lines.append(f"{document.place(key)}: {where}: {problem.message}")
+            lines.append(document.line(key, problem.message))
     return script, lines
 
 
@@ -148,16 +147,12 @@ def rest_of(
 
 def about_others(lines: Iterable[str], parts: Sequence[Key]) -> list[str]:
     """Return the complaints that are not about some parts, what is in them, or their lists."""
-    inside = tuple(_dotted(key) + "." for key in parts)
-    lists = {_dotted(key[:-1]) for key in parts if key and isinstance(key[-1], int)}
+    inside = tuple(dotted(key) + "." for key in parts)
+    lists = {dotted(key[:-1]) for key in parts if key and isinstance(key[-1], int)}
     named = [(line, line.split(": ")[1]) for line in lines]
     return [
         line for line, where in named if where not in lists and not f"{where}.".startswith(inside)
     ]
-
-
-def _dotted(key: Key) -> str:
-    return ".".join(map(str, key))
 
 
 def _replace(data: Any, key: Key, parts: Mapping[str, Any]) -> Key:
@@ -209,7 +204,7 @@ def character_problems(
         fields: The fields of its config.
     """
 
-    def known(place: Any) -> str | None:
+    def place_problem(place: Any) -> str | None:
         if rooms is not None:
             return None if place in rooms else f"unknown room {place!r}; {suggest(place, rooms)}"
         if isinstance(place, str):
@@ -223,17 +218,16 @@ def character_problems(
     kind: Any = None
     if rooms is None and head.characters:
         if spec.name != "GridWorld":
-            place = document.place(("characters",))
-            return [f"{place}: characters: people live in TextRoom and GridWorld alone"]
+            told = "people live in TextRoom and GridWorld alone"
+            return [document.line(("characters",), told)]
         rest = {name: value for name, value in (fields or {}).items() if name != "start_pos"}
         config = _right_part(load_entry_point(spec.config, spec), rest)
         kind = load_entry_point(spec.world, spec)
     lines = []
     for k, character in enumerate(head.characters):
-        for problem in character.problems(known):
+        for problem in character.problems(place_problem):
             key = find(document, ("characters", k, *problem.path))
-            where = ".".join(map(str, key))
-            lines.append(f"{document.place(key)}: {where}: {problem.message}")
+            lines.append(document.line(key, problem.message))
     return lines
 
 
@@ -273,7 +267,7 @@ def _explain_fields(
         start = next((p for p in parts if path[0] in find(document, (*p, path[0]))), ())
         key = find(document, (*start, *path)) or ("initial_state", *without_branches(path))
         told = sentence(item, model, path)
-        yield f"{document.place(key)}: {'.'.join(map(str, key))}: {told}"
+        yield document.line(key, told)
 
 
 def _locate(line: str, document: Document) -> str:
@@ -285,9 +279,9 @@ def _locate(line: str, document: Document) -> str:
     for start in (("initial_state",), ("config",), ()):
         key = find(document, (*start, *path))
         if path[0] and path[0] in key:
-            return f"{document.place(key)}: {'.'.join(map(str, key))}: {told}"
+            return document.line(key, told)
     found = re.match(r"\w+", told)
     first = found.group() if found else ""
     key = find(document, ("initial_state", first))
     key = key if first in key else ("initial_state",)
-    return f"{document.place(key)}: {'.'.join(map(str, key))}: {told}"
+    return document.line(key, told)

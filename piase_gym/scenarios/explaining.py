@@ -39,8 +39,7 @@ def find(document: Document, path: tuple[str | int, ...]) -> Key:
 def explain(error: ValidationError, model: type[BaseModel], document: Document) -> Iterator[str]:
     """Yield one line a problem: ``file:line:column: key: what is wrong, what is allowed``."""
     for key, told in located(error, model, document):
-        where = ".".join(map(str, key))
-        yield f"{document.place(key)}: {where + ': ' if where else ''}{told}"
+        yield document.line(key, told)
 
 
 def located(

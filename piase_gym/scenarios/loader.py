@@ -13,7 +13,7 @@ from typing import Any
 from pydantic import ValidationError
 
 from piase_gym.core.config import WorldConfig
-from piase_gym.core.digest import canonical_json, digest_json
+from piase_gym.core.digest import canonical_json
 from piase_gym.core.files import SCENARIO_SUFFIXES
 from piase_gym.errors import ScenarioError, UnknownNameError, suggest
 from piase_gym.registry import list_worlds, make_config, world_spec
@@ -75,10 +75,6 @@ class Scenario:
         """The world's config."""
         config: WorldConfig = make_config(world_spec(self.world), self.fields)
         return config
-
-    def digest(self) -> str:
-        """Return 64 bits that stand for the scenario, for logs."""
-        return digest_json(self.head.model_dump(mode="json"))
 
     def origin(self) -> dict[str, str]:
         """Return its name and the SHA-256 of its content, for the manifests of runs."""
@@ -369,8 +365,7 @@ def _located(story: Story, document: Document) -> Iterator[tuple[str, bool]]:
         if path[0] in _IN_STATE:
             path = ("initial_state", *path)
         key = find(document, path)
-        where = ".".join(map(str, key))
-        yield f"{document.place(key)}: {where}: {problem.message}", problem.fatal
+        yield document.line(key, problem.message), problem.fatal
 
 
 def _world_fields(head: WorldScenario, agents: tuple[AgentPart, ...]) -> dict[str, Any]:
@@ -396,7 +391,7 @@ def _all_fields(
     for name, value in head.config.items():
         if name in fields:
             told = f"{name!r} is set by initial_state already; allowed: once"
-            wrong.append(f"{document.place(('config', name))}: config.{name}: {told}")
+            wrong.append(document.line(("config", name), told))
         else:
             fields[name] = value
     if head.rewards:

@@ -65,11 +65,25 @@ class Document:
             key = key[:-1]
         return self.places.get(key, Place("<data>", 1, 1))
 
+    def line(self, key: Key, message: str) -> str:
+        """Return what is wrong with a part: ``file:line:column: key: message``."""
+        return line_at(self.place(key), key, message)
+
+
+def dotted(key: Key) -> str:
+    """Return the way to a part as it is written: ``steps.0.name``."""
+    return ".".join(map(str, key))
+
+
+def line_at(place: Place, key: Key, message: str) -> str:
+    """Return ``file:line:column: key: message``; of a whole file there is no key."""
+    where = dotted(key)
+    return f"{place}: {where + ': ' if where else ''}{message}"
+
 
 def complain(place: Place, key: Key, message: str) -> ScenarioError:
     """Return the error ``file:line:column: key: what is wrong, what is allowed``."""
-    where = ".".join(map(str, key))
-    return ScenarioError(f"{place}: {where + ': ' if where else ''}{message}")
+    return ScenarioError(line_at(place, key, message))
 
 
 def read_file(path: Path, most: int = MOST_BYTES) -> Document:

@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Any
 
 from piase_gym.agents.base import Agent
 from piase_gym.agents.policy_registry import make_agent
-from piase_gym.core.rng import StreamId, stream_key
+from piase_gym.core.rng import partner_seed
 from piase_gym.errors import AgentError, ConfigError, suggest
 
 if TYPE_CHECKING:
@@ -34,8 +34,8 @@ class AgentManager:
         status: Seat -> whether it takes part.
     """
 
-    def __init__(self, names: tuple[str, ...], agents: Agents, default: str = "random") -> None:
-        """Seat the agents: a policy for all, or one for each; who is not named is `default`.
+    def __init__(self, names: tuple[str, ...], agents: Agents) -> None:
+        """Seat the agents: a policy for all, or one for each; who is not named is random.
 
         Raises:
             AgentError: If a seat does not exist.
@@ -47,7 +47,7 @@ class AgentManager:
         if isinstance(agents, Agent) and len(names) > 1:
             raise ConfigError("one agent object cannot play several seats; give one for each")
         given = agents if isinstance(agents, Mapping) else {}
-        usual = default if agents is None or isinstance(agents, Mapping) else agents
+        usual = "random" if agents is None or isinstance(agents, Mapping) else agents
         for name in given:
             self.check(name)
         for name in names:
@@ -80,7 +80,7 @@ class AgentManager:
         """Begin an episode: everybody takes part again, with random draws of its own."""
         self.status = dict.fromkeys(self.names, AgentStatus.ACTIVE)
         for number, name in enumerate(self.names):
-            self.agents[name].reset(stream_key(seed, StreamId.PARTNER + number))
+            self.agents[name].reset(partner_seed(seed, number))
 
     def move(self, name: str, status: AgentStatus, allowed: tuple[AgentStatus, ...]) -> None:
         """Change whether an agent takes part.

@@ -21,7 +21,7 @@ from piase_gym.agents.explorer import (
 from piase_gym.agents.explorer.flow import END
 from piase_gym.agents.llm.agent import LLMAgent
 from piase_gym.agents.policy_registry import make_agent
-from piase_gym.core.rng import StreamId, stream_key
+from piase_gym.core.rng import partner_seed
 from piase_gym.errors import AgentError, ConfigError
 from piase_gym.interfaces.perception_interface import WorldPerceptionInterface
 from piase_gym.memory import CachedEmbedder, Embedder
@@ -170,7 +170,7 @@ class Exploration:
         if not isinstance(decide, Agent):
             return decide
         number = env.world.agents.index(name)
-        decide.reset(stream_key(env.seed or 0, StreamId.PARTNER + number))
+        decide.reset(partner_seed(env.seed or 0, number))
         return PolicyDecider(decide)
 
     @property

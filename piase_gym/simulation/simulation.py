@@ -20,7 +20,7 @@ from piase_gym.core.commands import Result
 from piase_gym.core.events import Events
 from piase_gym.core.interrupts import whole
 from piase_gym.core.models import ActionCommand
-from piase_gym.core.rng import StreamId, stream_key
+from piase_gym.core.rng import partner_seed
 from piase_gym.core.world import Act
 from piase_gym.envs.base import WorldAccess
 from piase_gym.envs.partners import decode_answer, post_asides
@@ -344,13 +344,11 @@ class Simulation:
 
     def summary(self) -> Summary:
         """Return the summary report of the episode so far."""
-        own = getattr(getattr(self.world, "state_of", None), "metrics", {})
-        own = {**own, **(self.world.script.totals() if self.world.script is not None else {})}
         return replace(
             copy.deepcopy(self._summary),
             finished=not self.agents,
             stopped=self._stopped,
-            metrics={**self._summary.metrics, **own},
+            metrics={**self._summary.metrics, **self.world.totals()},
             seconds=round(time.monotonic() - self._start, 6),
         )
 
@@ -409,7 +407,7 @@ class Simulation:
         self.world_env.runner.require_episode()
         self.world_env.world.enter(number)
         seed = self.world_env.runner.seed or 0
-        self.manager.seat(agent_id, agent).reset(stream_key(seed, StreamId.PARTNER + number))
+        self.manager.seat(agent_id, agent).reset(partner_seed(seed, number))
         self.manager.status[agent_id] = AgentStatus.ACTIVE
         self.world_env.restore(self.world_env.snapshot())  # the environments and logs take note
         self._note("join", agent_id)

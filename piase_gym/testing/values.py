@@ -13,6 +13,7 @@ import numpy as np
 from gymnasium import spaces
 from numpy.typing import NDArray
 
+from piase_gym.core.validation_messages import short
 from piase_gym.testing.kit import Fault, require
 
 
@@ -49,7 +50,7 @@ def difference(one: Any, two: Any, where: str = "") -> str | None:
             return f"{where}: {len(one)} and {len(two)} entries"
         pairs = [(f"{where}[{i}]", one[i], two[i]) for i in range(len(one))]
     else:
-        return None if _same(one, two) else f"{where}: {_short(one)} and {_short(two)}"
+        return None if _same(one, two) else f"{where}: {short(one)} and {short(two)}"
     found = (difference(a, b, place) for place, a, b in pairs if a is not b)
     return next((entry for entry in found if entry is not None), None)
 
@@ -79,12 +80,6 @@ def _same(one: Any, two: Any) -> bool:
     if isinstance(one, float) and isinstance(two, float) and math.isnan(one) and math.isnan(two):
         return True
     return type(one) is type(two) and bool(one == two)
-
-
-def _short(value: Any) -> str:
-    """Show a value in at most 60 characters."""
-    text = repr(value)
-    return text if len(text) <= 60 else text[:57] + "..."
 
 
 def arrays_in(value: Any, where: str = "") -> Iterator[tuple[str, NDArray[Any]]]:
@@ -119,7 +114,7 @@ def outside(space: spaces.Space[Any], value: Any) -> str | None:
         if strange:
             return f"it has the character {strange[0]!r}, which is not in the character set"
         return f"it has {len(value)} characters; allowed: {space.min_length} to {space.max_length}"
-    return f"{_short(value)} is not in {space}"
+    return f"{short(value)} is not in {space}"
 
 
 def _outside_box(space: spaces.Box, value: NDArray[Any]) -> str:

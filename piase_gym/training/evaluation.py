@@ -12,8 +12,9 @@ from typing import Any
 from piase_gym.agents import Agent, make_agent
 from piase_gym.benchmarks.evaluation.levels import is_fixed, seeds_in
 from piase_gym.benchmarks.evaluation.protocol import SEEDS, split_seeds
-from piase_gym.benchmarks.evaluation.rollout import ask_one, batch_acts, seat_seed
+from piase_gym.benchmarks.evaluation.rollout import ask_one, batch_acts
 from piase_gym.core.commands import Result
+from piase_gym.core.rng import partner_seed
 from piase_gym.core.world import World
 from piase_gym.envs.batch import BatchEnv
 from piase_gym.envs.runner import EpisodeRunner
@@ -55,7 +56,9 @@ def _in_a_batch(
 ) -> tuple[int, int]:
     """Play all seeds at once."""
     env = BatchEnv(world, len(seeds), partners=partners, autoreset="disabled")
-    draws = [[seat_seed(seed, world.agents.index(name)) for seed in seeds] for name in env.agents]
+    draws = [
+        [partner_seed(seed, world.agents.index(name)) for seed in seeds] for name in env.agents
+    ]
     agents = [agent] * len(draws)
     shown, infos = env.reset(list(seeds))
     step = 0
@@ -78,7 +81,7 @@ def _alone(agent: Agent, world: World[Any, Any], partners: dict[str, str], seed:
     while runner.live:
         acts: list[Any] = [None] * len(world.agents)
         for seat in runner.live:
-            agent.reset(seat_seed(seed, seat))
+            agent.reset(partner_seed(seed, seat))
             acts[seat] = ask_one(agent, runner, seat)
         tick = runner.step(acts)
         for seat in runner.live:

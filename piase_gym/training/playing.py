@@ -11,10 +11,11 @@ from numpy.typing import NDArray
 
 import piase_gym
 from piase_gym.benchmarks.evaluation.levels import is_fixed, seeds_in
+from piase_gym.benchmarks.evaluation.protocol import SEEDS
 from piase_gym.core.world import World
 from piase_gym.training.networks import Policy
 
-HELD_OUT = range(2_000_000, 2_001_000)
+HELD_OUT = SEEDS["held_out"]
 """Seeds that no training begins with: a batch starts with s, s + 1, ... and goes on with hashes of
 63 bits. What they draw may be what training drew; see `held_out_seeds`."""
 
@@ -27,7 +28,7 @@ def held_out_seeds(world: World[Any, Any]) -> Sequence[int]:
     """
     if is_fixed(world):
         return HELD_OUT
-    return seeds_in(world, "held_out", range(3_000_000, 3_100_000), len(HELD_OUT))
+    return seeds_in(world, "held_out", SEEDS["new_levels"], len(HELD_OUT))
 
 
 def evaluate(

@@ -63,7 +63,9 @@ def usual_reward(world: str) -> str:
     return "small_costs" if world in COSTS else "own"
 
 
-NO_FIELDS: Final = ("partners", "configs", "copy", "scenario", "envelope")
+NO_FIELDS: Final = tuple(
+    "num_envs partners configs autoreset copy infos dtype scenario envelope".split()
+)
 """Arguments of `batch_env` beside the fields of configs."""
 
 

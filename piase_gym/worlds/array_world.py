@@ -12,7 +12,7 @@ import functools
 import struct
 from abc import abstractmethod
 from collections.abc import Mapping, Sequence
-from typing import Any, ClassVar, NamedTuple, Self, TypeGuard, TypeVar
+from typing import Any, ClassVar, NamedTuple, Self, TypeGuard
 
 import numpy as np
 from numpy.typing import NDArray
@@ -37,8 +37,8 @@ from piase_gym.core.commands import (
     Outcome,
     Result,
 )
-from piase_gym.core.config import WorldConfig
 from piase_gym.core.digest import digest_bytes, digest_json
+from piase_gym.core.facts import C, F
 from piase_gym.core.last_step import LastStep
 from piase_gym.core.rng import StreamId
 from piase_gym.core.script.run import ScriptRun
@@ -50,7 +50,6 @@ from piase_gym.core.world import (
     Act,
     Capabilities,
     DecodedAction,
-    Facts,
     StepResult,
     World,
     check_index,
@@ -59,9 +58,6 @@ from piase_gym.core.world import (
 from piase_gym.errors import GenerationError, SnapshotError
 from piase_gym.worlds.batch_arrays import Batch, bytes_of, place_of, stacked
 from piase_gym.worlds.checks import read_field
-
-C = TypeVar("C", bound=WorldConfig)
-F = TypeVar("F", bound=Facts)
 
 __all__ = ["ArrayWorld", "Batch", "C", "F", "Modules", "steps_in_batches"]
 

@@ -19,6 +19,7 @@ from numpy.typing import NDArray
 
 from piase_gym.core.digest import digest_bytes
 from piase_gym.errors import PiaseError, UnknownNameError
+from piase_gym.worlds.texts.wording import listing
 
 Picture = NDArray[np.uint8]
 """A picture of shape (height, width, 3)."""
@@ -172,7 +173,7 @@ def caption(objects: Sequence[SeenObject], height: int, width: int, noun: str = 
         called = f"{name} {noun}".strip()
         article = "an" if called[0] in "aeiou" else "a"
         parts.append(f"{article} {called} {where}")
-    told = ", ".join(parts[:-1]) + (" and " if parts[1:] else "") + parts[-1]
+    told = listing(parts)
     return f"{told[0].upper()}{told[1:]}."
 
 

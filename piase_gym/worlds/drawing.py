@@ -1,4 +1,4 @@
-"""The colours of all pictures. Plain data and plain functions."""
+"""The colours of all pictures, the fonts, and a brush that paints smoothly."""
 
 from __future__ import annotations
 

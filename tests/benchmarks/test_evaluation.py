@@ -24,7 +24,13 @@ from piase_gym.benchmarks import Results, Row, Suite, evaluate
 from piase_gym.benchmarks.evaluation.evaluate import Journal
 from piase_gym.benchmarks.evaluation.policies import fingerprint, read_policy
 from piase_gym.benchmarks.evaluation.protocol import SEEDS
-from piase_gym.benchmarks.evaluation.rollout import Job, Table, make_world, play_batch, play_one
+from piase_gym.benchmarks.evaluation.rollout import (
+    Job,
+    SeatedWorld,
+    make_world,
+    play_batch,
+    play_one,
+)
 from piase_gym.errors import (
     ConfigError,
     PolicyError,
@@ -113,18 +119,18 @@ def test_a_batch_gives_what_single_environments_give(row: Row) -> None:
     (setting,), _ = Suite(name="s", rows=(row,)).settings("dev")
     seeds = tuple(SEEDS["dev"][:9])
     job = Job(setting, read_policy("random"), seeds)
-    table = Table(job, make_world(setting))
-    table.check()
-    assert table.batchable
-    batched = [record.evidence() for record in play_batch(table)]
-    assert batched == [play_one(table, seed).evidence() for seed in seeds]
+    seated = SeatedWorld(job, make_world(setting))
+    seated.check()
+    assert seated.batchable
+    batched = [record.evidence() for record in play_batch(seated)]
+    assert batched == [play_one(seated, seed).evidence() for seed in seeds]
 
 
 def test_the_batch_is_not_taken_for_policies_that_have_not_promised() -> None:
     (setting,), _ = Suite(name="s", rows=(Row(task=EMPTY),)).settings("dev")
-    table = Table(Job(setting, read_policy("oracle"), (0,)), make_world(setting))
-    table.check()
-    assert not table.batchable
+    seated = SeatedWorld(Job(setting, read_policy("oracle"), (0,)), make_world(setting))
+    seated.check()
+    assert not seated.batchable
 
 
 def test_nothing_is_carried_from_one_episode_to_the_next() -> None:

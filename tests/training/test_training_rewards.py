@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import inspect
 from typing import Any
 
 import numpy as np
@@ -13,7 +14,13 @@ from piase_gym.errors import ConfigError
 torch = pytest.importorskip("torch")
 
 from piase_gym.training import ppo  # noqa: E402
-from piase_gym.training.rewards import COSTS, SMALL, Shaping, training_config  # noqa: E402
+from piase_gym.training.rewards import (  # noqa: E402
+    COSTS,
+    NO_FIELDS,
+    SMALL,
+    Shaping,
+    training_config,
+)
 
 GAMMA = 0.9
 
@@ -37,6 +44,14 @@ def test_every_named_cost_is_one_of_the_world(world: str) -> None:
     made = training_config(world, {}, "small_costs")["rewards"]
     assert {made[name] for name in COSTS[world]} <= {SMALL, -0.01, 0.0}
     assert training_config(world, {"agents": 1}, "own") == {"agents": 1}
+
+
+def test_arguments_of_batches_are_no_fields_of_configs() -> None:
+    known = inspect.signature(piase_gym.batch_env).parameters
+    assert {*NO_FIELDS} == {*known} - {"name", "config"}
+    told = training_config("GridWorld", {"dtype": "float32"}, "small_costs")
+    env = piase_gym.batch_env("GridWorld", num_envs=1, **told)
+    assert env.reset(seed=0)[0].dtype == np.float32
 
 
 def test_a_policy_is_tested_on_the_task_as_it_is() -> None:

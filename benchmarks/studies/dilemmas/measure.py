@@ -28,7 +28,7 @@ from piase_gym.agents import Agent, Percept, make_agent
 from piase_gym.agents.base import Action, BatchPercept
 from piase_gym.agents.matrix_strategies import remember
 from piase_gym.benchmarks.evaluation.rollout import batch_acts
-from piase_gym.core.rng import StreamId, stream_keys
+from piase_gym.core.rng import partner_seeds
 from piase_gym.envs.batch import BatchEnv
 from piase_gym.envs.partners import decode_answer
 from piase_gym.errors import SuiteError, UnsupportedError
@@ -66,7 +66,7 @@ def estimate(values: Sequence[float] | NDArray[np.float64]) -> Estimate:
 def choices(env: BatchEnv, agents: Sequence[Agent]) -> NDArray[np.int64]:
     """Return what the caller's agents do, shape (envs, agents); they must act in batches."""
     states, seats = env.batch.states, [env.world.agents.index(name) for name in env.agents]
-    seeds = [stream_keys(states["seed"], StreamId.PARTNER + seat) for seat in seats]
+    seeds = [partner_seeds(states["seed"], seat) for seat in seats]
     shown, masks = env.batch.obs[:, seats], env.batch.masks[:, seats]
     return batch_acts(agents, shown, masks, seeds, states["t"])
 

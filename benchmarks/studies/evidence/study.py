@@ -23,6 +23,8 @@ from piase_gym.benchmarks.studies.evidence import plan
 from piase_gym.benchmarks.studies.evidence.plan import ARMS, TARGETS
 from piase_gym.benchmarks.studies.jobs import add_backend, do_all, errors_told, read_lines
 from piase_gym.core.digest import digest_json
+from piase_gym.curricula.attempts import EpisodeCounts
+from piase_gym.curricula.progress import AgentProgress
 from piase_gym.training.curriculum_env import controller_of, make_curriculum_env
 from piase_gym.training.curriculum_evaluation import LastStepEvaluator
 from piase_gym.training.curriculum_settings import APART, import_ppo
@@ -133,6 +135,15 @@ def perform(job: Job) -> dict[str, Any]:
         "won": "".join("1" if one else "0" for one in won),
         "returns": [round(float(one), 2) for one in returns],
         "curve": curve,
+        **_way(progress, counts),
+        "cpu_seconds": {"training": round(trained, 1), "looks": round(looked, 1)},
+        "versions": versions(),
+    }
+
+
+def _way(progress: AgentProgress, counts: EpisodeCounts) -> dict[str, Any]:
+    """Return how an agent went through the curriculum."""
+    return {
         "outcome": progress.outcome,
         "current_step": progress.current_step_order,
         "completed": list(progress.completed_steps),
@@ -143,8 +154,6 @@ def perform(job: Job) -> dict[str, Any]:
             [made.step, made.attempt, made.decision, made.values.get("success_rate")]
             for made in progress.decisions
         ],
-        "cpu_seconds": {"training": round(trained, 1), "looks": round(looked, 1)},
-        "versions": versions(),
     }
 
 

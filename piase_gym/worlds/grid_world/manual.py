@@ -13,7 +13,7 @@ from piase_gym.worlds.grid_world.config import GridWorldConfig
 from piase_gym.worlds.grid_world.levels import of_layout
 from piase_gym.worlds.grid_world.rules import events
 from piase_gym.worlds.grids.moves import scene_manual
-from piase_gym.worlds.grids.words import listed
+from piase_gym.worlds.texts.wording import listing
 
 
 def fault_sentence(fault: int, config: GridWorldConfig) -> str:
@@ -94,12 +94,12 @@ def _acting(config: GridWorldConfig) -> list[str]:
         if config.frame == "grid"
         else "Turn until it is ahead of you"
     )
-    told = [f"Interact acts on the one cell ahead of you: it {listed(deeds)}."]
+    told = [f"Interact acts on the one cell ahead of you: it {listing(deeds)}."]
     filling = [name for name, codes in _FILLING.items() if _present(config) & codes]
     if filling:
         one = filling[0] if len(filling) == 1 else "each of these"
         told.append(
-            f"{listed(filling).capitalize()} {'fill' if len(filling) > 1 else 'fills'} a whole "
+            f"{listing(filling).capitalize()} {'fill' if len(filling) > 1 else 'fills'} a whole "
             f"cell, which you cannot walk onto. To act on {one}, stand next to it. {turn}, then "
             "interact."
         )
@@ -165,7 +165,7 @@ def _sides(config: GridWorldConfig) -> str:
     names = config.names()
     sides = {"tagger": names[: config.num_taggers], "runner": names[config.num_taggers :]}
     told = [
-        f" {listed(who)} {'are' if len(who) > 1 else 'is a'} {side}{'s' * (len(who) > 1)}"
+        f" {listing(who)} {'are' if len(who) > 1 else 'is a'} {side}{'s' * (len(who) > 1)}"
         for side, who in sides.items()
         if who
     ]

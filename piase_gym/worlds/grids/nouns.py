@@ -7,6 +7,7 @@ from dataclasses import dataclass, field
 from typing import Final
 
 from piase_gym.errors import TextParseError
+from piase_gym.worlds.texts.wording import article
 
 YOU: Final = "you"
 """The viewer's own cell in a window."""
@@ -30,8 +31,7 @@ class Nouns:
             return self.mass[name]
         if " facing " in name:
             return name
-        article = "an" if name[0] in "aeiou" else "a"
-        return self.plurals.get(name, f"{name}s") if plural else f"{article} {name}"
+        return self.plurals.get(name, f"{name}s") if plural else f"{article(name)} {name}"
 
 
 def require(world: str, condition: bool, line: str, allowed: str) -> None:

@@ -227,11 +227,6 @@ def _span_text(low: int, high: int, positive: str, negative: str) -> str:
     return f"{-low} {negative} to {high} {positive}"
 
 
-def listed(parts: Sequence[str]) -> str:
-    """Join parts with commas and an ``and``."""
-    return f"{', '.join(parts[:-1])} and {parts[-1]}" if len(parts) > 1 else parts[0]
-
-
 @functools.lru_cache(maxsize=1024)
 def _heading(form: Form, code: int) -> str:
     """Return the word before the places of a kind, on a line of its own."""

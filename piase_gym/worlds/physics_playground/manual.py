@@ -14,7 +14,7 @@ from piase_gym.worlds.physics_playground.levels.bodies import (
     TOP_SPEED,
 )
 from piase_gym.worlds.physics_playground.rules.tasks import role
-from piase_gym.worlds.texts.wording import counted, listing
+from piase_gym.worlds.texts.wording import article, counted, listing
 
 MILESTONES = ("gripped", "placed", "done")
 
@@ -68,7 +68,7 @@ def manual(config: PhysicsPlaygroundConfig) -> Manual:
 def _things(config: PhysicsPlaygroundConfig) -> str:
     """Tell what kinds of things there are, and how large."""
     wide = {
-        f"{'an' if thing.kind[0] in 'aeiou' else 'a'} {thing.kind} is "
+        f"{article(thing.kind)} {thing.kind} is "
         + ("1 m long and 0.4 m wide" if thing.kind == "crate" else f"{2.0 * thing.radius:g} m wide")
         for thing in config.things
     }

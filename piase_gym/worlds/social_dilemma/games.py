@@ -209,8 +209,3 @@ def profile_table(table: Bimatrix | ShareTable, players: int) -> NDArray[np.floa
             profiles[0, row, 1 - column] = given[row, column, 0]
             profiles[1, column, 1 - row] = given[row, column, 1]
     return profiles
-
-
-def in_32_bits(probability: float) -> int:
-    """Return a probability as a number of 32 bits."""
-    return min(round(probability * 2**32), 2**32 - 1)

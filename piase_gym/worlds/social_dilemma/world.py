@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import functools
 import inspect
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Sequence
 from typing import Any, ClassVar
 
 from gymnasium.spaces import Box
@@ -231,11 +231,6 @@ class SocialDilemma(ArrayWorld[SocialDilemmaConfig, F]):
         """Take another config, in which commands may be called otherwise."""
         super().take_config(config)
         self._command_table = self._new_command_table()
-
-    def change_settings(self, fields: Mapping[str, Any]) -> None:
-        """Take up changed fields, which vectors tell."""
-        super().change_settings(fields)
-        self.form = self.modules.form_of(self.config)
 
     @property
     def vector_space(self) -> Box:

@@ -295,6 +295,10 @@ class TextRoom(TextWorld[TextRoomConfig, TextRoomFacts, RoomState, Plot]):
         """Return facts in the words of the documents: `room_name`, `objects_visible`, ..."""
         return text.surroundings_of(facts)
 
+    def totals(self) -> dict[str, float]:
+        """Return the metrics of the story, and those of the script."""
+        return {**self.state_of.metrics, **super().totals()}
+
     def objects(self) -> Objects:
         """Return agents, things and doors, with the room, thing or agent where each is."""
         return objects(self.plot, self.state_of, self.agents)

@@ -12,9 +12,10 @@ from hypothesis import strategies as st
 
 import piase_gym
 from piase_gym import testing
+from piase_gym.compiled.draws import in_32_bits
 from piase_gym.core.rng import Stream
 from piase_gym.errors import ActionError, ConfigError, EnvelopeError, SnapshotError
-from piase_gym.worlds.social_dilemma.games import BIMATRICES, MATRIX_GAMES, in_32_bits
+from piase_gym.worlds.social_dilemma.games import BIMATRICES, MATRIX_GAMES
 from tests.worlds.social_dilemma.batches import require_same_play
 from tests.worlds.social_dilemma.reference_matrix_games import SlowGame
 

@@ -14,6 +14,7 @@ from piase_gym.worlds.grid_world.observe.tiles import object_tile, piece_tile
 from piase_gym.worlds.grid_world.rules.events import IN_PLAY
 from piase_gym.worlds.grids.figures import ARROWS, NUMBERED_TILE, Piece, default_tile, picture
 from piase_gym.worlds.grids.words import COMPASS
+from piase_gym.worlds.texts.wording import article
 
 UNKNOWN: Final = "?"
 """The sign of an object that has none."""
@@ -143,7 +144,7 @@ def _agent_line(agent: Figure, several: bool) -> str:
     parts = [start, f"facing {COMPASS[agent.heading]}"]
     if agent.carrying:
         name = _name(agent.carrying)
-        parts.append(f"carrying {'an' if name[0] in 'aeiou' else 'a'} {name}")
+        parts.append(f"carrying {article(name)} {name}")
     if not agent.alive:
         parts.append("done")
     return ", ".join(parts)

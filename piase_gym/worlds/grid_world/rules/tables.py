@@ -7,6 +7,7 @@ from typing import Any, Final
 import numpy as np
 from numpy.typing import NDArray
 
+from piase_gym.compiled.draws import in_32_bits
 from piase_gym.compiled.memory import record
 from piase_gym.core.text_encoding import HINT_CODE
 from piase_gym.worlds.channel.kernels import channel_fields, channel_size, fill_channel
@@ -134,8 +135,8 @@ def new_table(
     table["agent_frame"] = config.frame == "agent"
     table["pass_through"] = config.collisions == "pass"
     table["shared"] = config.shared_reward
-    table["regrow"] = _chance(config.regrow)
-    table["mover_chance"] = _chance(config.mover_chance)
+    table["regrow"] = in_32_bits(config.regrow)
+    table["mover_chance"] = in_32_bits(config.mover_chance)
     table["survive"] = config.surviving
     table["clearing"], table["taggers"] = config.clearing, config.num_taggers
     table["latecomers"] = len(config.latecomers)
@@ -152,11 +153,6 @@ def new_table(
     table["reward"], table["starved"] = reward_table(config), config.rewards.starved
     _set_level(table, config)
     return tables
-
-
-def _chance(probability: float) -> int:
-    """Return a probability as a number of 32 bits."""
-    return min(round(probability * 2**32), 2**32 - 1)
 
 
 def _set_views(table: Any, config: GridWorldConfig, envelope: GridWorldEnvelope) -> None:

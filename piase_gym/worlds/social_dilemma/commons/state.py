@@ -14,6 +14,7 @@ from typing import Any, Final
 import numpy as np
 from numpy.typing import NDArray
 
+from piase_gym.compiled.draws import in_32_bits
 from piase_gym.compiled.memory import record as record_type
 from piase_gym.compiled.stepping import BOOKKEEPING, fields_of
 from piase_gym.compiled.stepping import single as single_type
@@ -32,7 +33,6 @@ from piase_gym.worlds.grids.windows import MAP_FIELDS, map_fields, maps_size
 from piase_gym.worlds.social_dilemma.commons.codes import APPLE, CLEANING, WASTE, WATER
 from piase_gym.worlds.social_dilemma.config import SocialDilemmaConfig, SocialDilemmaEnvelope
 from piase_gym.worlds.social_dilemma.constants import MAX_AGENTS, MAX_SIDE, MAX_WINDOW
-from piase_gym.worlds.social_dilemma.games import in_32_bits
 
 LAYOUT, DYNAMICS = 0, 1
 """The random streams."""

@@ -16,7 +16,6 @@ from piase_gym.worlds.grids.words import (
     COMPASS,
     Place,
     SceneReader,
-    listed,
     scene_text,
     words_of_cells,
 )
@@ -32,6 +31,7 @@ from piase_gym.worlds.social_dilemma.config import SocialDilemmaConfig
 from piase_gym.worlds.social_dilemma.constants import MAX_ROUNDS, MAX_SIDE, MAX_TIMEOUT
 from piase_gym.worlds.social_dilemma.games import COMMONS
 from piase_gym.worlds.social_dilemma.line_reader import LineReader, times
+from piase_gym.worlds.texts.wording import listing
 
 
 def text_of(facts: CommonsFacts, form: CommonsForm) -> str:
@@ -110,7 +110,7 @@ def _deeds_text(form: CommonsForm, eaten: int, cleaned: int, zaps: int, zapped: 
     if form.config.timeout or zaps or zapped:
         done.append(f"fired {times(zaps, 'zap')}")
         done.append(f"been zapped {times(zapped)}")
-    return f"\nSo far you have {listed(done)}."
+    return f"\nSo far you have {listing(done)}."
 
 
 def _reputation_text(others: Iterable[Deeds]) -> str:

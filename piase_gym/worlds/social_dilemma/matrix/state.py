@@ -13,6 +13,7 @@ from typing import Any, Final
 import numpy as np
 from numpy.typing import NDArray
 
+from piase_gym.compiled.draws import in_32_bits
 from piase_gym.compiled.memory import record as record_type
 from piase_gym.compiled.stepping import BOOKKEEPING, fields_of
 from piase_gym.compiled.stepping import single as single_type
@@ -35,7 +36,7 @@ from piase_gym.worlds.social_dilemma.constants import (
     MAX_AGENTS,
     RESULTS,
 )
-from piase_gym.worlds.social_dilemma.games import UNIT, in_32_bits
+from piase_gym.worlds.social_dilemma.games import UNIT
 
 COIN: Final = 3
 """The number of the stream of coins, of which each round has its own draw."""

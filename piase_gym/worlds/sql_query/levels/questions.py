@@ -14,6 +14,7 @@ from piase_gym.errors import GenerationError
 from piase_gym.worlds.sql_query.levels.dataset import Database, Task
 from piase_gym.worlds.sql_query.levels.domains import DOMAINS, VARIANTS, Entity, Field, Made, build
 from piase_gym.worlds.sql_query.rules.engine import LocalEngine
+from piase_gym.worlds.texts.wording import article
 
 KindName = Literal[
     "count",
@@ -420,12 +421,8 @@ def _add(draw: Draw) -> Draft | None:
     told = ", ".join(f.one + " " + (f'"{v}"' if isinstance(v, str) else str(v)) for f, v in pairs)
     names = ", ".join(["id", *(field.name for field in e.fields)])
     row = ", ".join([str(number), *map(quoted, values)])
-    text = f"Add {_article(e.one)} {e.one} with id {number}, {told}."
+    text = f"Add {article(e.one)} {e.one} with id {number}, {told}."
     return Draft(text, f"INSERT INTO {e.table} ({names}) VALUES ({row})")
-
-
-def _article(word: str) -> str:
-    return "an" if word[0] in "aeiou" else "a"
 
 
 class Kind(NamedTuple):

@@ -12,7 +12,7 @@ from piase_gym.core.text_encoding import escape
 from piase_gym.worlds.drawing import font
 from piase_gym.worlds.text_room.observe.visibility import insides
 from piase_gym.worlds.text_room.state import Plot, RoomState
-from piase_gym.worlds.texts.wording import spaced
+from piase_gym.worlds.texts.wording import printable, spaced
 
 Colour = tuple[int, int, int]
 WIDTH, GAP, LINE, PAD = 270, 56, 23, 14
@@ -112,7 +112,7 @@ def _things(plot: Plot, state: RoomState, place: int, depth: int) -> Iterator[En
         hidden = depth > 0 and k not in shown
         colour = ITEM if k < plot.items else FIXTURE
         mark = "ring" if hidden else "dot" if k < plot.items else "square"
-        yield Entry(_show(plot.objects[k]), colour, mark, depth, _lid(plot, state, k))
+        yield Entry(printable(plot.objects[k]), colour, mark, depth, _lid(plot, state, k))
         if depth < len(plot.objects):
             yield from _things(plot, state, len(plot.rooms) + k, depth + 1)
 
@@ -132,14 +132,10 @@ def _carried(plot: Plot, state: RoomState, agents: Sequence[str]) -> Iterator[En
     for k, name in enumerate(agents):
         if state.status[k] == "none":
             continue
-        held = [_show(plot.objects[n]) for n, p in enumerate(state.place) if p == hands + k]
+        held = [printable(plot.objects[n]) for n, p in enumerate(state.place) if p == hands + k]
         status = "" if state.status[k] == "playing" else f" ({state.status[k]})"
         line = f"{name}{status} carries {', '.join(held) or 'nothing'}"
         yield Entry(line, PEOPLE[k % len(PEOPLE)], "person")
-
-
-def _show(name: str) -> str:
-    return escape(spaced(name))
 
 
 # -- how it is drawn ------------------------------------------------------------------------------
@@ -151,7 +147,7 @@ def _draw_room(pen: Any, box: tuple[int, int, int], name: str, entries: Sequence
     here = any(entry.mark == "person" for entry in entries)
     fill = HERE if here else ROOM
     pen.rounded_rectangle((x, y, x + WIDTH, y + height), 12, fill=fill, outline=EDGE, width=3)
-    title = _fitting(_show(name).capitalize(), TITLE, WIDTH - 2 * PAD)
+    title = _fitting(printable(name).capitalize(), TITLE, WIDTH - 2 * PAD)
     pen.text((x + PAD, y + PAD - 3), title, fill=INK, font=font(TITLE))
     for number, entry in enumerate(entries, 1):
         _draw_entry(pen, x + PAD, y + PAD + LINE * number, entry, x + WIDTH - PAD)
