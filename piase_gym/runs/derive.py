@@ -13,9 +13,9 @@ from typing import Any
 
 from piase_gym.core.commands import Command, InvalidAction
 from piase_gym.core.world import StepResult, World
+from piase_gym.runs.agent_lines import AgentEvent, goal_prefix, step_events, task_event
 from piase_gym.runs.curriculum_goals import StepGoals
 from piase_gym.runs.episode_record import EpisodeRecord
-from piase_gym.runs.expand import AgentEvent, goal_prefix, step_events, task_event
 from piase_gym.runs.full import Observer, Told
 from piase_gym.runs.manifest import command_value
 from piase_gym.runs.options import Levels, Tally

@@ -6,7 +6,7 @@ import operator
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from typing import Any
 
-from piase_gym.runs.expand import goal_id
+from piase_gym.runs.agent_lines import goal_id
 from piase_gym.runs.full import Observer
 
 

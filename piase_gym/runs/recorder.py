@@ -16,9 +16,9 @@ from piase_gym.core.events import Event
 from piase_gym.core.interrupts import whole
 from piase_gym.core.world import StepResult, World
 from piase_gym.errors import UnsupportedError
+from piase_gym.runs.agent_lines import AgentEvent
 from piase_gym.runs.derive import Deriver
 from piase_gym.runs.episode_record import EpisodeRecord
-from piase_gym.runs.expand import AgentEvent
 from piase_gym.runs.lines import Encoder, Line, Out
 from piase_gym.runs.manifest import make_manifest
 from piase_gym.runs.options import NEVER, Levels, Options
