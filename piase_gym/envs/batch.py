@@ -111,8 +111,8 @@ class BatchEnv:
         self.configs, self.batch = self._slot_configs.known, self._slot_configs.batch
         self._asker = BatchPartners(world, self.num_envs, partners)
         self.partners: Mapping[int, Agent] = self._asker.agents
-        self._own = [i for i in range(len(world.agents)) if i not in self.partners]
-        self.agents = tuple(world.agents[i] for i in self._own)
+        self._caller_agents = [i for i in range(len(world.agents)) if i not in self.partners]
+        self.agents = tuple(world.agents[i] for i in self._caller_agents)
         self._everybody = not self.partners
         self.observation_space = self._style.vector_space(world.vector_space)
         self.action_space = spaces.Discrete(world.num_actions)
@@ -244,13 +244,13 @@ class BatchEnv:
 
         What is an int32 already, and goes to the kernel as it is, the kernel itself refuses.
         """
-        given = to_indices(actions, (self.num_envs, len(self._own)))
+        given = to_indices(actions, (self.num_envs, len(self._caller_agents)))
         plain = self._everybody and given.dtype == np.int32
         if not plain and any_out_of_range(given, self.world.num_actions):
             raise self._stray(given)
         if self._everybody:
             return np.ascontiguousarray(given, np.int32)
-        self._acts[:, self._own] = given
+        self._acts[:, self._caller_agents] = given
         return self._acts
 
     def _stray(self, acts: NDArray[Any]) -> ActionError:
@@ -293,7 +293,7 @@ class BatchEnv:
 
     def _picked(self, values: NDArray[Any]) -> NDArray[Any]:
         """Return the caller's agents' part of an array that is new."""
-        return values if self._everybody else values[:, self._own]
+        return values if self._everybody else values[:, self._caller_agents]
 
     def masks(self) -> NDArray[np.int8]:
         """Return the masks of now, shape (envs, agents, actions)."""

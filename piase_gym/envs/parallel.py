@@ -109,7 +109,7 @@ class WorldParallelEnv(WorldEnv, ParallelEnv[str, Any, Any]):
         self._full, self._tells_masks = style.full, style.tells_masks
         self._masked = self._decoder.masked and style.needs_masks
         self._explains = actions == "text" or style.view != "vector"
-        self.possible_agents = [world.agents[i] for i in runner.own]
+        self.possible_agents = [world.agents[i] for i in runner.caller_agents]
         self.agents: list[str] = []
         self.observation_spaces = {name: self._builder.space() for name in self.possible_agents}
         self.action_spaces = {name: self._decoder.space() for name in self.possible_agents}
@@ -213,7 +213,7 @@ class WorldParallelEnv(WorldEnv, ParallelEnv[str, Any, Any]):
         found = in_play(world.agents, numbers, plain)
         names, self._live, self._nobody, self._values_of, self._spread = found
         self.agents, self._open = [*names], world.awaiting_agents
-        self._shown_agents = runner.own if self._open else numbers
+        self._shown_agents = runner.caller_agents if self._open else numbers
 
     def step(self, actions: Mapping[str, Any]) -> ParallelStep:
         """Let every agent in play act once.

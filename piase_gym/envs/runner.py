@@ -48,6 +48,7 @@ class EpisodeRunner:
         world: The world.
         events: The bus on which everything that happens is posted.
         partners: Agent number -> the agent that plays it.
+        caller_agents: Numbers of the agents that the caller plays.
         seed: The effective seed of the present episode, or ``None`` before the first.
         steps: Steps done in the present episode.
         live: Numbers of the caller's agents that are in play now.
@@ -71,7 +72,7 @@ class EpisodeRunner:
         self.spec = spec
         self.events = Events()
         self.partners = assign_partners(world, partners)
-        self.own = [i for i in range(len(world.agents)) if i not in self.partners]
+        self.caller_agents = [i for i in range(len(world.agents)) if i not in self.partners]
         self.seed: int | None = None
         self.steps = 0
         self.live: list[int] = []
@@ -195,7 +196,7 @@ class EpisodeRunner:
     def _find_played(self) -> None:
         """Find out which of the caller's agents are in play."""
         alive, live = self.world.alive, []
-        for i in self.own:
+        for i in self.caller_agents:
             if alive[i]:
                 live.append(i)
         self.live = live
@@ -312,7 +313,7 @@ class EpisodeRunner:
         """
         while not self.live:
             if not any(self.world.alive):
-                names = ", ".join(self.world.agents[i] for i in self.own)
+                names = ", ".join(self.world.agents[i] for i in self.caller_agents)
                 raise AgentError(f"the episode is over before {names} enters")
             self.end_step(self.step(no_acts(self.world)))
 
@@ -364,7 +365,7 @@ class EpisodeRunner:
         self.world = type(old)(config)
         seats = {old.agents[number]: agent for number, agent in self.partners.items()}
         self.partners = assign_partners(self.world, {**(partners or {}), **seats})
-        self.own = [i for i in range(len(self.world.agents)) if i not in self.partners]
+        self.caller_agents = [i for i in range(len(self.world.agents)) if i not in self.partners]
         old.close()
         if self.events.active:
             self.events.post("rebuild")

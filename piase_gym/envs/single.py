@@ -80,7 +80,7 @@ class GymEnv(LimitInSpec, WorldEnv, gymnasium.Env[Any, Any]):
         self.render_mode = check_render_mode(render_mode)
         self._window = Window() if render_mode == "human" else None
         self.runner = build_focal_runner(world, agent, partners, scenario, envelope, config)
-        self.agent_index = self.runner.own[0]
+        self.agent_index = self.runner.caller_agents[0]
         self.agent = self.runner.world.agents[self.agent_index]
         self._made_from = world, scenario, partners, config
         self._style = ObservationStyle(view, mask, wording, texts, infos, dtype)

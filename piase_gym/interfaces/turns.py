@@ -49,7 +49,7 @@ class TurnEngine:
     def _clear(self) -> None:
         """Begin with empty records."""
         names = self.runner.world.agents
-        self.records = {names[i]: AgentRecord(i) for i in self.runner.own}
+        self.records = {names[i]: AgentRecord(i) for i in self.runner.caller_agents}
 
     # -- who is there ---------------------------------------------------------------------
 

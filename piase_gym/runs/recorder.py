@@ -428,7 +428,7 @@ class EnvRecorder(Recorder):
             self._due += self.options.snapshot_every
             self._put_state(record)
         if self.out.full or (
-            tick.ended and not any(agent in record.playing for agent in self.runner.own)
+            tick.ended and not any(agent in record.playing for agent in self.runner.caller_agents)
         ):
             self.out.flush()
 
