@@ -12,7 +12,6 @@ from numpy.typing import NDArray
 
 from piase_gym.agents.base import Agent
 from piase_gym.compiled.stepping import CONTINUE, REBUILD
-from piase_gym.core.commands import OUTCOMES
 from piase_gym.core.config import larger
 from piase_gym.core.digest import digest_bytes
 from piase_gym.core.events import Events
@@ -120,7 +119,6 @@ class BatchEnv:
         self._final_masks = self.batch.masks.copy()
         self._any_result = False
         self._acts = np.zeros((self.num_envs, len(world.agents)), np.int32)
-        self._outcomes = np.array([OUTCOMES.index(o) for o in world.outcome_of], np.uint8)
         self.ready, self._all_ready = np.zeros(self.num_envs, np.bool_), False
         self._hints: Hints = {}
         self._shown_worlds: dict[int, ArrayWorld[Any, Any]] = {}
@@ -375,11 +373,6 @@ class BatchEnv:
         state = self.batch.states[slot]
         why = self.world.explain_fault(int(state["fault"]), self.config_of(slot))
         return GenerationError(f"slot {slot}: {why}")
-
-    @property
-    def outcome_codes(self) -> NDArray[np.uint8]:
-        """What became of every agent's command in the last step, shape (envs, all agents)."""
-        return self._outcomes[self.batch.events]
 
     # -- single environments --------------------------------------------------------------
 
