@@ -108,8 +108,8 @@ class BatchEnv:
         self._mode, self.focal = AUTORESET[autoreset], focal
         self._slot_configs = SlotConfigs(world, self.num_envs, configs, focal)
         self.configs, self.batch = self._slot_configs.known, self._slot_configs.batch
-        self._asker = BatchPartners(world, self.num_envs, partners)
-        self.partners: Mapping[int, Agent] = self._asker.agents
+        self._partners = BatchPartners(world, self.num_envs, partners)
+        self.partners: Mapping[int, Agent] = self._partners.agents
         self._caller_agents = [i for i in range(len(world.agents)) if i not in self.partners]
         self.agents = tuple(world.agents[i] for i in self._caller_agents)
         self._everybody = not self.partners
@@ -205,7 +205,7 @@ class BatchEnv:
             raise ResetNeededError("call reset() before the first step")
         acts = self._take(actions)
         if not self._everybody:
-            for slot, agent, words in self._asker.ask(acts, self.batch, self.at):
+            for slot, agent, words in self._partners.ask(acts, self.batch, self.at):
                 self.give_hint(slot, agent, words)
         watched = self.events.active or self.admits is not None
         if watched or self._mode == AUTORESET["same_step"]:
@@ -637,7 +637,7 @@ class BatchEnv:
         scripts = self.batch.scripts
         more: dict[str, Any] = {} if scripts is None else {"scripts": scripts.get_state()}
         ready = self.ready.tolist()
-        if partners := self._asker.get_state():
+        if partners := self._partners.get_state():
             more["partners"] = partners
         return {**self._label(), "ready": ready, "states": raw, "hints": hints, **more}
 
@@ -651,10 +651,10 @@ class BatchEnv:
         kind = packed(self.batch.states[:0]).dtype
         states, ready, hints = read_snapshot(snapshot, self._label(), kind)
         check_snapshot(self.world, states, hints, self.batch.tables)
-        partners = self._asker.read_state(snapshot.get("partners"))
+        partners = self._partners.read_state(snapshot.get("partners"))
         if self.batch.scripts is not None:
             self.batch.scripts.set_state(snapshot.get("scripts"))
-        self._asker.take_state(partners)
+        self._partners.take_state(partners)
         self.batch.states[...] = states
         self.ready[...], self._all_ready = ready, bool(np.all(ready))
         self._hints = hints
