@@ -23,7 +23,7 @@ from piase_gym.envs.arguments import Name, characters_of, resolve
 from piase_gym.envs.batch_checks import (
     Hints,
     check_num_envs,
-    check_snapshot,
+    check_states,
     find_slots,
     read_snapshot,
 )
@@ -650,7 +650,7 @@ class BatchEnv:
         self._require_open()
         kind = packed(self.batch.states[:0]).dtype
         states, ready, hints = read_snapshot(snapshot, self._label(), kind)
-        check_snapshot(self.world, states, hints, self.batch.tables)
+        check_states(self.world, states, hints, self.batch.tables)
         partners = self._partners.read_state(snapshot.get("partners"))
         if self.batch.scripts is not None:
             self.batch.scripts.set_state(snapshot.get("scripts"))

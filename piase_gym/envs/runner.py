@@ -16,7 +16,7 @@ from piase_gym.core.interrupts import whole
 from piase_gym.core.rng import StreamId, check_seed, episode_seed, fresh_seed, stream_key
 from piase_gym.core.snapshot import check_snapshot
 from piase_gym.core.world import Act, StepResult, World
-from piase_gym.envs.episode_snapshot import EPISODE, check_state, read_episode
+from piase_gym.envs.episode_snapshot import EPISODE, check_partner_state, read_episode
 from piase_gym.envs.live import Modified, parted
 from piase_gym.envs.partners import (
     Partners,
@@ -467,7 +467,7 @@ class EpisodeRunner:
         if pending is not None:
             self.world.check_config(pending)
         for name, state in partners.items():
-            check_state(self.partners[seats[name]], name, state)
+            check_partner_state(self.partners[seats[name]], name, state)
         self.world.restore(snapshot)
         for name, state in partners.items():
             self.partners[seats[name]].set_state(state)
