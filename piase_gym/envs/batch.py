@@ -27,7 +27,7 @@ from piase_gym.envs.batch_checks import (
     find_slots,
     read_snapshot,
 )
-from piase_gym.envs.live import Modified
+from piase_gym.envs.config_changes import Modified
 from piase_gym.envs.observations import ObservationStyle
 from piase_gym.envs.partners import BatchPartners, Partners, agent_number, read_partners
 from piase_gym.envs.runner import MOST_DRAWS

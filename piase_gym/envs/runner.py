@@ -16,8 +16,8 @@ from piase_gym.core.interrupts import whole
 from piase_gym.core.rng import StreamId, check_seed, episode_seed, fresh_seed, stream_key
 from piase_gym.core.snapshot import check_snapshot
 from piase_gym.core.world import Act, StepResult, World
+from piase_gym.envs.config_changes import Modified, split_changes
 from piase_gym.envs.episode_snapshot import EPISODE, check_partner_state, read_episode
-from piase_gym.envs.live import Modified, parted
 from piase_gym.envs.partners import (
     Partners,
     agent_number,
@@ -407,7 +407,7 @@ class EpisodeRunner:
             self._check_time_limit(checked)
             world.check_config(checked)
         running = self.seed is not None and any(world.alive)
-        found = parted(world, before, config, running)
+        found = split_changes(world, before, config, running)
         if found.now:
             world.modify(found.now)
             if self.events.active:

@@ -9,7 +9,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from piase_gym.envs.batch_checks import find_slots, require_memory
-from piase_gym.envs.live import Modified, parted
+from piase_gym.envs.config_changes import Modified, split_changes
 from piase_gym.errors import ConfigError, UnsupportedError
 from piase_gym.worlds.array_world import ArrayWorld, Batch
 from piase_gym.worlds.batch_arrays import stacked
@@ -106,7 +106,7 @@ class SlotConfigs:
             config, later = before.changed(changes), self.known[pending].changed(changes)
             for checked in (config, later):
                 world.check_config(checked)
-            found = parted(world, before, config, plays)
+            found = split_changes(world, before, config, plays)
             if found.now:
                 self._check_states(before.changed(found.now), found.now, members)
             plans.append((number, np.array(members), before, found, later))

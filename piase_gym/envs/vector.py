@@ -19,7 +19,7 @@ from piase_gym.envs.arguments import Name, characters_of, partners_around, resol
 from piase_gym.envs.base import RENDER_MODES, check_render_mode
 from piase_gym.envs.batch import BatchEnv
 from piase_gym.envs.batch_checks import check_singles
-from piase_gym.envs.live import Modified
+from piase_gym.envs.config_changes import Modified
 from piase_gym.envs.observations import ObservationStyle
 from piase_gym.envs.partners import Partners, agent_number, read_partners
 from piase_gym.envs.single import NO_TIME_LIMIT, GymEnv
