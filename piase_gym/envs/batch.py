@@ -43,7 +43,7 @@ from piase_gym.errors import (
     suggest,
 )
 from piase_gym.registry import load
-from piase_gym.worlds.array_world import ArrayWorld
+from piase_gym.worlds.array_world import ArrayWorld, steps_in_batches
 from piase_gym.worlds.batch_arrays import bytes_of, packed
 from piase_gym.worlds.scripted_batch import BatchScripts
 
@@ -731,7 +731,7 @@ def batch_env(
     """
     checked, spec, _, chosen, _ = resolve(name, scenario, envelope, config)
     world = load(spec.world, spec)(checked)
-    if not isinstance(world, ArrayWorld) or not world.capabilities.batched:
+    if not steps_in_batches(world):
         raise UnsupportedError(f"{spec.name} has no batched kernel; use parallel_env")
     further = [world.config.changed(fields) for fields in configs]
     people = characters_of(chosen)

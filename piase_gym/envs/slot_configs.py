@@ -139,7 +139,7 @@ class SlotConfigs:
 
     def _require_learner(self, config: Any) -> None:
         """Require that the agent whose end is the episode's is there from its start."""
-        if self._focal >= 0 and not self._world.opens(config, self._focal):
+        if self._focal >= 0 and not self._world.plays_from_reset(config, self._focal):
             raise UnsupportedError(
                 f"the learner {self._world.agents[self._focal]!r} is not there at the reset, as a "
                 "batched kernel needs it; let it be there, or use gymnasium.make or parallel_env"
@@ -147,4 +147,5 @@ class SlotConfigs:
 
     def _has_late_joiners(self, config: Any) -> bool:
         """Tell whether somebody enters after the reset under a config."""
-        return not all(self._world.opens(config, agent) for agent in range(config.agents))
+        world, agents = self._world, range(config.agents)
+        return not all(world.plays_from_reset(config, agent) for agent in agents)

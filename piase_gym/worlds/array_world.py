@@ -260,7 +260,7 @@ class ArrayWorld(World[C, F]):
         problem: str = self.modules.memory.find_problem(record, table)
         return problem
 
-    def opens(self, config: C, agent: int) -> bool:
+    def plays_from_reset(self, config: C, agent: int) -> bool:
         """Tell whether an agent is in play from the reset on under a config."""
         return agent < config.agents and agent not in config.latecomers
 
