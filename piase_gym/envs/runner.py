@@ -16,16 +16,10 @@ from piase_gym.core.interrupts import whole
 from piase_gym.core.rng import StreamId, check_seed, episode_seed, fresh_seed, stream_key
 from piase_gym.core.snapshot import check_snapshot
 from piase_gym.core.world import Act, StepResult, World
+from piase_gym.envs.actions import decode_answer, no_acts
 from piase_gym.envs.config_changes import Modified, split_changes
 from piase_gym.envs.episode_snapshot import EPISODE, check_partner_state, read_episode
-from piase_gym.envs.partners import (
-    Partners,
-    agent_number,
-    assign_partners,
-    decode_answer,
-    no_acts,
-    post_asides,
-)
+from piase_gym.envs.partners import Partners, agent_number, assign_partners, post_asides
 from piase_gym.errors import (
     AgentError,
     ClosedError,

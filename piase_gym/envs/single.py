@@ -15,11 +15,11 @@ from piase_gym.core.commands import Command
 from piase_gym.core.config import larger
 from piase_gym.core.rng import check_seed
 from piase_gym.core.world import StepResult
-from piase_gym.envs.actions import ActionDecoder, explain_failure
+from piase_gym.envs.actions import ActionDecoder, explain_failure, explains_failures, no_acts
 from piase_gym.envs.arguments import Name, build_focal_runner, partners_around, resolve
 from piase_gym.envs.base import RENDER_MODES, WorldEnv, check_render_mode
 from piase_gym.envs.observations import ObservationBuilder, ObservationStyle
-from piase_gym.envs.partners import Partners, no_acts
+from piase_gym.envs.partners import Partners
 from piase_gym.envs.spec import LimitInSpec
 from piase_gym.envs.window import Window
 from piase_gym.errors import ResetNeededError, UnsupportedError
@@ -161,11 +161,8 @@ class GymEnv(LimitInSpec, WorldEnv, gymnasium.Env[Any, Any]):
         """Add notes, why an action failed, and at the end the result."""
         me = self.agent_index
         info.update(tick.notes.get(me, {}))
-        texts = self._decoder.kind == "text" or self._style.view != "vector"
-        if texts or typed:
-            last = self.runner.world.last_steps()[me]
-            if last is not None and last.reason:
-                explain_failure(info, last.reason)
+        if typed or explains_failures(self._decoder.kind, self._style.view):
+            explain_failure(info, self.runner.world.last_steps()[me])
         if tick.terminated[me] or tick.truncated[me]:
             info["result"] = self.runner.world.result(me)
 

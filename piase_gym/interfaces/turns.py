@@ -23,8 +23,8 @@ from piase_gym.core.objects import object_changes, seen_changes
 from piase_gym.core.snapshot import DAMAGE
 from piase_gym.core.surroundings import Surroundings
 from piase_gym.core.world import Facts, StepResult
+from piase_gym.envs.actions import no_acts
 from piase_gym.envs.observations import is_native
-from piase_gym.envs.partners import no_acts
 from piase_gym.envs.runner import EpisodeRunner
 from piase_gym.errors import ActionError, AgentError, ResetNeededError, SnapshotError
 from piase_gym.interfaces.results import action_result, changes_summary

@@ -22,8 +22,9 @@ from piase_gym.core.interrupts import whole
 from piase_gym.core.models import ActionCommand
 from piase_gym.core.rng import StreamId, stream_key
 from piase_gym.core.world import Act
+from piase_gym.envs.actions import decode_answer
 from piase_gym.envs.base import WorldAccess
-from piase_gym.envs.partners import decode_answer, post_asides
+from piase_gym.envs.partners import post_asides
 from piase_gym.errors import ConfigError
 from piase_gym.names import look_up
 from piase_gym.registry import load
