@@ -166,9 +166,6 @@ class GymEnv(LimitInSpec, WorldEnv, gymnasium.Env[Any, Any]):
         if tick.terminated[me] or tick.truncated[me]:
             info["result"] = self.runner.world.result(me)
 
-    def _episode_limit(self) -> int:
-        return int(self.runner.world.config.max_steps)
-
     def action_masks(self) -> NDArray[np.bool_]:
         """Return the learner's mask as booleans, as sb3-contrib's MaskablePPO asks for it."""
         self.runner.require_episode()
