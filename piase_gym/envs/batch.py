@@ -11,7 +11,7 @@ from gymnasium import spaces
 from numpy.typing import NDArray
 
 from piase_gym.agents.base import Agent
-from piase_gym.compiled.stepping import CONTINUE, REBUILD
+from piase_gym.compiled.stepping import AUTORESET, CONTINUE, DISABLED, NEXT_STEP, REBUILD, SAME_STEP
 from piase_gym.core.config import larger
 from piase_gym.core.digest import digest_bytes
 from piase_gym.core.events import Events
@@ -47,8 +47,6 @@ from piase_gym.worlds.array_world import ArrayWorld, steps_in_batches
 from piase_gym.worlds.batch_arrays import bytes_of, packed
 from piase_gym.worlds.scripted_batch import BatchScripts
 
-AUTORESET = {"disabled": 0, "next_step": 1, "same_step": 2}
-"""How kernels know the modes of autoreset."""
 BEFORE_FIRST = np.uint64(2**64 - 1)
 """The number of an episode after which the next is number 0, that of the given seed itself."""
 MOST_SHOWN = 32
@@ -208,7 +206,7 @@ class BatchEnv:
             for slot, agent, words in self._partners.ask(acts, self.batch, self.at):
                 self.give_hint(slot, agent, words)
         watched = self.events.active or self.admits is not None
-        if watched or self._mode == AUTORESET["same_step"]:
+        if watched or self._mode == SAME_STEP:
             with whole:
                 found = self._step_and_post(acts)
         else:
@@ -272,7 +270,7 @@ class BatchEnv:
         if stepped and full:
             infos["outcome"] = self._pick(batch.outcomes)
             infos["result"] = self._pick(self.results)
-        if stepped and self._mode == AUTORESET["same_step"]:
+        if stepped and self._mode == SAME_STEP:
             infos["_final_obs"] = batch.states["ended"].astype(np.bool_)
             infos["final_obs"] = self._vectors(batch.final_obs)
             if masked:
@@ -311,8 +309,8 @@ class BatchEnv:
         batch, agents = self.batch, len(self.world.agents)
         alive = batch.states["alive"][:, :agents].astype(np.bool_)
         over = batch.states["over"].astype(np.bool_)
-        same_step = self._mode == AUTORESET["same_step"]
-        mode = AUTORESET["disabled"] if same_step else self._mode
+        same_step = self._mode == SAME_STEP
+        mode = DISABLED if same_step else self._mode
         found = self.world.step_batch(batch, mode, self.focal, acts.reshape(-1))
         if found < 0:
             return found
@@ -320,7 +318,7 @@ class BatchEnv:
         if found:
             return found
         self.events.post("batch_step", acts=acts, alive=alive, over=over)
-        if self._mode == AUTORESET["next_step"] and over.any():
+        if self._mode == NEXT_STEP and over.any():
             self._post_resets(np.flatnonzero(over))
         ended = np.flatnonzero(batch.states["ended"])
         self.events.post("batch_ended", slots=ended.tolist())
