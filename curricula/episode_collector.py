@@ -317,8 +317,7 @@ class BatchEpisodeCollector:
         self._lengths += acting
         self._totals += np.where(acting, batch.rewards, 0.0)
         if self.inputs.steps:
-            codes = self.batch.outcome_codes.copy()
-            self._codes.append((self.step, codes, batch.rewards.copy()))
+            self._codes.append((self.step, batch.outcomes.copy(), batch.rewards.copy()))
         if self.batch.world.milestones:
             self._record_milestones(~over)
         if self.targets:

@@ -16,7 +16,8 @@ from piase_gym.core.rng import Stream, check_seed, partner_seed
 from piase_gym.core.world import World
 from piase_gym.curricula.learning_path import LearningPath
 from piase_gym.curricula.schema import DevelopmentalCurriculum
-from piase_gym.envs.partners import assign_partners, decode_answer
+from piase_gym.envs.actions import decode_answer
+from piase_gym.envs.partners import assign_partners
 from piase_gym.errors import AgentError, ConfigError
 from piase_gym.simulation.setup import make_env
 

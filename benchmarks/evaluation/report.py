@@ -338,7 +338,7 @@ def make_films(
 
 def model_parts(data: Any) -> list[Section]:
     """Return the sections about a language model: what it took, its progress, what it said."""
-    from piase_gym.benchmarks.evaluation.models import progress_rows, transcript_text
+    from piase_gym.benchmarks.evaluation.language_models import progress_rows, transcript_text
 
     usage, spent = Usage(**data["usage"]), Usage(**data["spent"])
     settings = [(name, str(value)) for name, value in data["settings"].items() if name != "prompt"]

@@ -24,8 +24,9 @@ from piase_gym.benchmarks.evaluation.suites import Setting
 from piase_gym.core.commands import OUTCOMES
 from piase_gym.core.rng import partner_seed
 from piase_gym.core.world import Act, StepResult, World
+from piase_gym.envs.actions import decode_answer, no_acts
 from piase_gym.envs.batch import BatchEnv
-from piase_gym.envs.partners import decode_answer, no_acts, post_asides
+from piase_gym.envs.partners import post_asides
 from piase_gym.envs.runner import EpisodeRunner
 from piase_gym.errors import PiaseError, PolicyError
 from piase_gym.registry import load, make_config, task_spec, world_spec

@@ -31,7 +31,7 @@ from piase_gym.benchmarks.speed.timing import (
     rate_table,
     steps_of,
 )
-from piase_gym.envs.batch import AUTORESET
+from piase_gym.compiled.stepping import NEXT_STEP
 
 BATCHES = (64, 1024, 4096)
 EVERYTHING = "piase/GridWorld-Everything-16x16-4p-v1"
@@ -117,7 +117,7 @@ def kernel_row(num_envs: int) -> Row:
     """The task that the C kernel knows, without the environment: arrays in, arrays out."""
     env = piase_gym.batch_env("GridWorld", num_envs=num_envs, copy=False, **c_kernel.CONFIG)
     env.reset(seed=0)
-    step = functools.partial(env.world.step_batch, env.batch, AUTORESET["next_step"], -1)
+    step = functools.partial(env.world.step_batch, env.batch, NEXT_STEP, -1)
     return _flat_row(f"GridWorld's kernel, {num_envs} environments", num_envs, step)
 
 

@@ -16,8 +16,7 @@ from typing import Any
 from rich.console import Console
 
 from piase_gym.errors import PiaseError, StoppedError, StorageError
-from piase_gym.jobs import Outcome, choose_backend
-from piase_gym.jobs import do_all as do_missing
+from piase_gym.jobs import Outcome, choose_backend, do_missing
 
 Line = Mapping[str, Any]
 
@@ -76,7 +75,7 @@ def do_all(
         ray: The address of a Ray cluster, which takes the place of processes.
 
     Raises:
-        JobError, StoppedError, StorageError: See `piase_gym.jobs.do_all`.
+        JobError, StoppedError, StorageError: See `piase_gym.jobs.do_missing`.
     """
     console, done = Console(), {line.get("key") for line in read_lines(out)}
     todo = [job for job in jobs if job.key not in done]

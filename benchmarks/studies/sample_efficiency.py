@@ -32,7 +32,7 @@ from piase_gym.benchmarks.studies.jobs import add_backend, errors_told
 from piase_gym.core.files import write_json
 from piase_gym.errors import TrainingError
 from piase_gym.jobs import choose_backend, run_jobs
-from piase_gym.jobs.together import raise_failed
+from piase_gym.jobs.missing_lines import raise_failed
 
 OUT = Path(__file__).with_name("measured") / "sample_efficiency.json"
 TASK, BUDGET, EPISODES = "piase/GridWorld-DoorKey-6x6-v1", 500_000, 200

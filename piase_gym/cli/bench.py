@@ -151,7 +151,7 @@ def language_model(
     from piase_gym.agents import LLMAgent
     from piase_gym.agents.llm import Budget
     from piase_gym.agents.llm.prompt import TEMPLATE, read_prompt
-    from piase_gym.benchmarks.evaluation.models import BESIDE, TASKS, evaluate_model
+    from piase_gym.benchmarks.evaluation.language_models import BESIDE, TASKS, evaluate_model
 
     agent = LLMAgent(
         model,

@@ -26,7 +26,7 @@ from piase_gym.errors import (
 )
 from piase_gym.jobs import Backend, LineFile, Outcome, choose_backend, run_jobs
 from piase_gym.jobs.folders import out_folder
-from piase_gym.jobs.together import raise_failed
+from piase_gym.jobs.missing_lines import raise_failed
 from piase_gym.runs.minari_episodes import require_minari
 
 Progress = Callable[[Outcome[Shard], int, int], None]

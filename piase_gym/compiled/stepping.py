@@ -41,6 +41,12 @@ in the last step, after it has made anew what is derived from the state; or it s
 the next one; or it does so while rewards, flags and events stay those of the last episode's last
 step."""
 
+DISABLED, NEXT_STEP, SAME_STEP = range(3)
+"""Modes of autoreset: environments that are over are left alone; or the next step resets them; or
+the step in which they end does."""
+AUTORESET: Final = {"disabled": DISABLED, "next_step": NEXT_STEP, "same_step": SAME_STEP}
+"""The modes of autoreset by name."""
+
 
 def fields_of(kind: str, names: str, *shape: Any) -> list[Any]:
     """Return fields of one type for a record, given their names with spaces between them."""

@@ -9,6 +9,8 @@ from gymnasium import spaces
 from numpy.typing import NDArray
 
 from piase_gym.core.commands import MAX_LINE, Command, InvalidAction
+from piase_gym.core.last_step import LastStep
+from piase_gym.core.models import ActionCommand
 from piase_gym.core.text_encoding import CHARSET
 from piase_gym.core.world import Act, World, check_box, check_index
 from piase_gym.errors import ActionError, ConfigError, suggest
@@ -74,6 +76,29 @@ class ActionDecoder:
         return self._read(agent, action)
 
 
+def decode_answer(world: World[Any, Any], number: int, action: Any) -> Act:
+    """Translate what an agent answered into what a world takes.
+
+    Raises:
+        ActionError: If it is neither a line, a command, nor in a space of actions of the world.
+    """
+    if isinstance(action, str):
+        return world.read_reply(number, action)
+    if action is None or isinstance(action, Command | InvalidAction):
+        return action
+    if isinstance(action, ActionCommand):
+        return world.check(number, Command(action.action_type, action.parameters))
+    name = world.agents[number]
+    if world.capabilities.continuous and np.shape(action) != ():
+        return world.command_from_box(number, check_box(action, world.action_box, name))
+    return check_index(action, world.num_actions if world.capabilities.discrete else 0, name)
+
+
+def no_acts(world: World[Any, Any]) -> list[Act]:
+    """Return an empty entry for every agent."""
+    return [None] * len(world.agents)
+
+
 INTEGERS = frozenset(
     (int, np.int8, np.int16, np.int32, np.int64, np.uint8, np.uint16, np.uint32, np.uint64)
 )
@@ -103,8 +128,20 @@ def any_out_of_range(indices: NDArray[Any], count: int) -> bool:
     return bool(indices.astype(np.int64, copy=False).view(np.uint64).max(initial=0) >= count)
 
 
-def explain_failure(info: dict[str, Any], reason: str) -> None:
-    """Add to an info what was in the way of an action, or what of it was not done."""
+def explains_failures(actions: str, view: str) -> bool:
+    """Tell whether infos say what was in the way of actions: wherever there is text.
+
+    Args:
+        actions: The kind of actions.
+        view: What agents are shown.
+    """
+    return actions == "text" or view != "vector"
+
+
+def explain_failure(info: dict[str, Any], last: LastStep | None) -> None:
+    """Add to an info what was in the way of an agent's last action, or what of it was not done."""
+    if last is None or not last.reason:
+        return
     known = info.get("feedback") or ""
-    if reason not in known:
-        info["feedback"] = f"{known} {reason}".strip()
+    if last.reason not in known:
+        info["feedback"] = f"{known} {last.reason}".strip()

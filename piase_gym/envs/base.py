@@ -11,7 +11,7 @@ from piase_gym import registry
 from piase_gym.core.commands import Command
 from piase_gym.core.events import Events
 from piase_gym.core.world import Facts, World
-from piase_gym.envs.live import Modified
+from piase_gym.envs.config_changes import Modified
 from piase_gym.envs.observations import ObservationBuilder
 from piase_gym.envs.runner import EpisodeRunner
 from piase_gym.envs.window import Window

@@ -11,8 +11,7 @@ from gymnasium import spaces
 from numpy.typing import NDArray
 
 from piase_gym.agents.base import Agent
-from piase_gym.compiled.stepping import CONTINUE, REBUILD
-from piase_gym.core.commands import OUTCOMES
+from piase_gym.compiled.stepping import AUTORESET, CONTINUE, DISABLED, NEXT_STEP, REBUILD, SAME_STEP
 from piase_gym.core.config import larger
 from piase_gym.core.digest import digest_bytes
 from piase_gym.core.events import Events
@@ -24,11 +23,11 @@ from piase_gym.envs.arguments import Name, characters_of, resolve
 from piase_gym.envs.batch_checks import (
     Hints,
     check_num_envs,
-    check_snapshot,
+    check_states,
     find_slots,
     read_snapshot,
 )
-from piase_gym.envs.live import Modified
+from piase_gym.envs.config_changes import Modified
 from piase_gym.envs.observations import ObservationStyle
 from piase_gym.envs.partners import BatchPartners, Partners, agent_number, read_partners
 from piase_gym.envs.runner import MOST_DRAWS
@@ -44,12 +43,10 @@ from piase_gym.errors import (
     suggest,
 )
 from piase_gym.registry import load
-from piase_gym.worlds.array_world import ArrayWorld
+from piase_gym.worlds.array_world import ArrayWorld, steps_in_batches
 from piase_gym.worlds.batch_arrays import bytes_of, packed
 from piase_gym.worlds.scripted_batch import BatchScripts
 
-AUTORESET = {"disabled": 0, "next_step": 1, "same_step": 2}
-"""How kernels know the modes of autoreset."""
 BEFORE_FIRST = np.uint64(2**64 - 1)
 """The number of an episode after which the next is number 0, that of the given seed itself."""
 MOST_SHOWN = 32
@@ -110,10 +107,10 @@ class BatchEnv:
         self._mode, self.focal = AUTORESET[autoreset], focal
         self._slot_configs = SlotConfigs(world, self.num_envs, configs, focal)
         self.configs, self.batch = self._slot_configs.known, self._slot_configs.batch
-        self._asker = BatchPartners(world, self.num_envs, partners)
-        self.partners: Mapping[int, Agent] = self._asker.agents
-        self._own = [i for i in range(len(world.agents)) if i not in self.partners]
-        self.agents = tuple(world.agents[i] for i in self._own)
+        self._partners = BatchPartners(world, self.num_envs, partners)
+        self.partners: Mapping[int, Agent] = self._partners.agents
+        self._caller_agents = [i for i in range(len(world.agents)) if i not in self.partners]
+        self.agents = tuple(world.agents[i] for i in self._caller_agents)
         self._everybody = not self.partners
         self.observation_space = self._style.vector_space(world.vector_space)
         self.action_space = spaces.Discrete(world.num_actions)
@@ -121,7 +118,6 @@ class BatchEnv:
         self._final_masks = self.batch.masks.copy()
         self._any_result = False
         self._acts = np.zeros((self.num_envs, len(world.agents)), np.int32)
-        self._outcomes = np.array([OUTCOMES.index(o) for o in world.outcome_of], np.uint8)
         self.ready, self._all_ready = np.zeros(self.num_envs, np.bool_), False
         self._hints: Hints = {}
         self._shown_worlds: dict[int, ArrayWorld[Any, Any]] = {}
@@ -208,10 +204,10 @@ class BatchEnv:
             raise ResetNeededError("call reset() before the first step")
         acts = self._take(actions)
         if not self._everybody:
-            for slot, agent, words in self._asker.ask(acts, self.batch, self.at):
+            for slot, agent, words in self._partners.ask(acts, self.batch, self.at):
                 self.give_hint(slot, agent, words)
         watched = self.events.active or self.admits is not None
-        if watched or self._mode == AUTORESET["same_step"]:
+        if watched or self._mode == SAME_STEP:
             with whole:
                 found = self._step_and_post(acts)
         else:
@@ -245,13 +241,13 @@ class BatchEnv:
 
         What is an int32 already, and goes to the kernel as it is, the kernel itself refuses.
         """
-        given = to_indices(actions, (self.num_envs, len(self._own)))
+        given = to_indices(actions, (self.num_envs, len(self._caller_agents)))
         plain = self._everybody and given.dtype == np.int32
         if not plain and any_out_of_range(given, self.world.num_actions):
             raise self._stray(given)
         if self._everybody:
             return np.ascontiguousarray(given, np.int32)
-        self._acts[:, self._own] = given
+        self._acts[:, self._caller_agents] = given
         return self._acts
 
     def _stray(self, acts: NDArray[Any]) -> ActionError:
@@ -275,7 +271,7 @@ class BatchEnv:
         if stepped and full:
             infos["outcome"] = self._pick(batch.outcomes)
             infos["result"] = self._pick(self.results)
-        if stepped and self._mode == AUTORESET["same_step"]:
+        if stepped and self._mode == SAME_STEP:
             infos["_final_obs"] = batch.states["ended"].astype(np.bool_)
             infos["final_obs"] = self._vectors(batch.final_obs)
             if masked:
@@ -294,7 +290,7 @@ class BatchEnv:
 
     def _picked(self, values: NDArray[Any]) -> NDArray[Any]:
         """Return the caller's agents' part of an array that is new."""
-        return values if self._everybody else values[:, self._own]
+        return values if self._everybody else values[:, self._caller_agents]
 
     def masks(self) -> NDArray[np.int8]:
         """Return the masks of now, shape (envs, agents, actions)."""
@@ -314,8 +310,8 @@ class BatchEnv:
         batch, agents = self.batch, len(self.world.agents)
         alive = batch.states["alive"][:, :agents].astype(np.bool_)
         over = batch.states["over"].astype(np.bool_)
-        same_step = self._mode == AUTORESET["same_step"]
-        mode = AUTORESET["disabled"] if same_step else self._mode
+        same_step = self._mode == SAME_STEP
+        mode = DISABLED if same_step else self._mode
         found = self.world.step_batch(batch, mode, self.focal, acts.reshape(-1))
         if found < 0:
             return found
@@ -323,7 +319,7 @@ class BatchEnv:
         if found:
             return found
         self.events.post("batch_step", acts=acts, alive=alive, over=over)
-        if self._mode == AUTORESET["next_step"] and over.any():
+        if self._mode == NEXT_STEP and over.any():
             self._post_resets(np.flatnonzero(over))
         ended = np.flatnonzero(batch.states["ended"])
         self.events.post("batch_ended", slots=ended.tolist())
@@ -376,11 +372,6 @@ class BatchEnv:
         state = self.batch.states[slot]
         why = self.world.explain_fault(int(state["fault"]), self.config_of(slot))
         return GenerationError(f"slot {slot}: {why}")
-
-    @property
-    def outcome_codes(self) -> NDArray[np.uint8]:
-        """What became of every agent's command in the last step, shape (envs, all agents)."""
-        return self._outcomes[self.batch.events]
 
     # -- single environments --------------------------------------------------------------
 
@@ -645,7 +636,7 @@ class BatchEnv:
         scripts = self.batch.scripts
         more: dict[str, Any] = {} if scripts is None else {"scripts": scripts.get_state()}
         ready = self.ready.tolist()
-        if partners := self._asker.get_state():
+        if partners := self._partners.get_state():
             more["partners"] = partners
         return {**self._label(), "ready": ready, "states": raw, "hints": hints, **more}
 
@@ -658,11 +649,11 @@ class BatchEnv:
         self._require_open()
         kind = packed(self.batch.states[:0]).dtype
         states, ready, hints = read_snapshot(snapshot, self._label(), kind)
-        check_snapshot(self.world, states, hints, self.batch.tables)
-        partners = self._asker.read_state(snapshot.get("partners"))
+        check_states(self.world, states, hints, self.batch.tables)
+        partners = self._partners.read_state(snapshot.get("partners"))
         if self.batch.scripts is not None:
             self.batch.scripts.set_state(snapshot.get("scripts"))
-        self._asker.take_state(partners)
+        self._partners.take_state(partners)
         self.batch.states[...] = states
         self.ready[...], self._all_ready = ready, bool(np.all(ready))
         self._hints = hints
@@ -739,7 +730,7 @@ def batch_env(
     """
     checked, spec, _, chosen, _ = resolve(name, scenario, envelope, config)
     world = load(spec.world, spec)(checked)
-    if not isinstance(world, ArrayWorld) or not world.capabilities.batched:
+    if not steps_in_batches(world):
         raise UnsupportedError(f"{spec.name} has no batched kernel; use parallel_env")
     further = [world.config.changed(fields) for fields in configs]
     people = characters_of(chosen)

@@ -129,7 +129,7 @@ def read_snapshot(
     return states, np.array(flags, np.bool_), hints
 
 
-def check_snapshot(world: ArrayWorld[Any, Any], states: Any, hints: Hints, tables: Any) -> None:
+def check_states(world: ArrayWorld[Any, Any], states: Any, hints: Hints, tables: Any) -> None:
     """Raise `SnapshotError` if a record holds what no kernel may see, or a hint makes no sense."""
     agents = len(world.agents)
     for slot, (seed, words) in hints.items():

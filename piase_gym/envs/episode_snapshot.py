@@ -16,7 +16,7 @@ EPISODE = ("base", "number", "seed", "steps")
 """What a snapshot knows of its episode; all are integers."""
 
 
-def check_state(agent: Agent, name: str, state: object) -> None:
+def check_partner_state(agent: Agent, name: str, state: object) -> None:
     """Check that a partner can take up a state, without letting it do so.
 
     Raises:

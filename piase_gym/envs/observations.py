@@ -22,7 +22,6 @@ WORDINGS = ("canonical", "native")
 TEXTS = ("eager", "lazy")
 INFOS = ("full", "mask", "none")
 DTYPES = (None, "float32")
-TextWriter = Callable[[Any, int], str]
 Build = Callable[[Sequence[NDArray[np.int8]], Collection[int]], Mapping[int, Any] | Sequence[Any]]
 """Builds observations of now; see `ObservationBuilder.build`."""
 
@@ -220,7 +219,7 @@ def absent_observation(space: spaces.Space[Any]) -> Any:
 class ObservationWriter:
     """Writes what an agent reads: the line of its last step, and the text of its facts."""
 
-    write: TextWriter
+    write: Callable[[Any, int], str]
 
     def __call__(self, kept: tuple[str, Any], agent: int) -> str:
         """Write the text of one moment.

@@ -12,11 +12,17 @@ from pettingzoo import ParallelEnv
 
 from piase_gym.core.commands import Command
 from piase_gym.core.world import Act, StepResult
-from piase_gym.envs.actions import INTEGERS, ActionDecoder, explain_failure
+from piase_gym.envs.actions import (
+    INTEGERS,
+    ActionDecoder,
+    explain_failure,
+    explains_failures,
+    no_acts,
+)
 from piase_gym.envs.arguments import Name, build_runner
 from piase_gym.envs.base import RENDER_MODES, WorldEnv, check_render_mode
 from piase_gym.envs.observations import ObservationBuilder, ObservationStyle
-from piase_gym.envs.partners import Partners, no_acts
+from piase_gym.envs.partners import Partners
 from piase_gym.envs.runner import EpisodeRunner
 from piase_gym.envs.window import Window
 from piase_gym.errors import ActionError, AgentError, ConfigError, ResetNeededError, suggest
@@ -108,8 +114,8 @@ class WorldParallelEnv(WorldEnv, ParallelEnv[str, Any, Any]):
         self._build = self._builder.chosen()
         self._full, self._tells_masks = style.full, style.tells_masks
         self._masked = self._decoder.masked and style.needs_masks
-        self._explains = actions == "text" or style.view != "vector"
-        self.possible_agents = [world.agents[i] for i in runner.own]
+        self._explains = explains_failures(actions, style.view)
+        self.possible_agents = [world.agents[i] for i in runner.caller_agents]
         self.agents: list[str] = []
         self.observation_spaces = {name: self._builder.space() for name in self.possible_agents}
         self.action_spaces = {name: self._decoder.space() for name in self.possible_agents}
@@ -213,7 +219,7 @@ class WorldParallelEnv(WorldEnv, ParallelEnv[str, Any, Any]):
         found = in_play(world.agents, numbers, plain)
         names, self._live, self._nobody, self._values_of, self._spread = found
         self.agents, self._open = [*names], world.awaiting_agents
-        self._shown_agents = runner.own if self._open else numbers
+        self._shown_agents = runner.caller_agents if self._open else numbers
 
     def step(self, actions: Mapping[str, Any]) -> ParallelStep:
         """Let every agent in play act once.
@@ -258,9 +264,7 @@ class WorldParallelEnv(WorldEnv, ParallelEnv[str, Any, Any]):
         if full and (self._explains or isinstance(acts, list)):  # a tuple: indices only
             for name, i in live:
                 if self._explains or isinstance(actions[name], Command):
-                    last = runner.world.last_steps()[i]
-                    if last is not None and last.reason:
-                        explain_failure(infos[name], last.reason)
+                    explain_failure(infos[name], runner.world.last_steps()[i])
         if self.render_mode == "human":
             self.render()
         return result

@@ -15,10 +15,9 @@ from piase_gym.agents.policy_registry import make_agent
 from piase_gym.core.commands import MAX_LINE, Command, InvalidAction
 from piase_gym.core.events import Events
 from piase_gym.core.mailbox import EVERYONE
-from piase_gym.core.models import ActionCommand
 from piase_gym.core.rng import partner_seeds
-from piase_gym.core.world import Act, World, check_box, check_index
-from piase_gym.envs.actions import any_out_of_range, to_indices
+from piase_gym.core.world import Act, World
+from piase_gym.envs.actions import any_out_of_range, decode_answer, to_indices
 from piase_gym.errors import ActionError, AgentError, ConfigError, SnapshotError
 
 if TYPE_CHECKING:  # it loads numba
@@ -76,24 +75,6 @@ def assign_partners(world: World[Any, Any], partners: Partners | None) -> dict[i
     return seats
 
 
-def decode_answer(world: World[Any, Any], number: int, action: Any) -> Act:
-    """Translate what an agent answered into what a world takes.
-
-    Raises:
-        ActionError: If it is neither a line, a command, nor in a space of actions of the world.
-    """
-    if isinstance(action, str):
-        return world.read_reply(number, action)
-    if action is None or isinstance(action, Command | InvalidAction):
-        return action
-    if isinstance(action, ActionCommand):
-        return world.check(number, Command(action.action_type, action.parameters))
-    name = world.agents[number]
-    if world.capabilities.continuous and np.shape(action) != ():
-        return world.command_from_box(number, check_box(action, world.action_box, name))
-    return check_index(action, world.num_actions if world.capabilities.discrete else 0, name)
-
-
 def post_asides(agent: Agent, number: int, world: World[Any, Any], events: Events) -> None:
     """Send what an agent tells the others beside its action, and log its own lines."""
     name = world.agents[number]
@@ -110,11 +91,6 @@ def post_asides(agent: Agent, number: int, world: World[Any, Any], events: Event
             letter = world.mailboxes.send(name, EVERYONE, text[:MAX_LINE])
             if events.active:
                 events.post("send", name, own=False, **letter._asdict())
-
-
-def no_acts(world: World[Any, Any]) -> list[Act]:
-    """Return an empty entry for every agent."""
-    return [None] * len(world.agents)
 
 
 class BatchPartners:

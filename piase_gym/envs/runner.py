@@ -16,16 +16,10 @@ from piase_gym.core.interrupts import whole
 from piase_gym.core.rng import check_seed, episode_seed, fresh_seed, partner_seed
 from piase_gym.core.snapshot import check_snapshot
 from piase_gym.core.world import Act, StepResult, World
-from piase_gym.envs.episode_snapshot import EPISODE, check_state, read_episode
-from piase_gym.envs.live import Modified, parted
-from piase_gym.envs.partners import (
-    Partners,
-    agent_number,
-    assign_partners,
-    decode_answer,
-    no_acts,
-    post_asides,
-)
+from piase_gym.envs.actions import decode_answer, no_acts
+from piase_gym.envs.config_changes import Modified, split_changes
+from piase_gym.envs.episode_snapshot import EPISODE, check_partner_state, read_episode
+from piase_gym.envs.partners import Partners, agent_number, assign_partners, post_asides
 from piase_gym.errors import (
     AgentError,
     ClosedError,
@@ -48,6 +42,7 @@ class EpisodeRunner:
         world: The world.
         events: The bus on which everything that happens is posted.
         partners: Agent number -> the agent that plays it.
+        caller_agents: Numbers of the agents that the caller plays.
         seed: The effective seed of the present episode, or ``None`` before the first.
         steps: Steps done in the present episode.
         live: Numbers of the caller's agents that are in play now.
@@ -71,7 +66,7 @@ class EpisodeRunner:
         self.spec = spec
         self.events = Events()
         self.partners = assign_partners(world, partners)
-        self.own = [i for i in range(len(world.agents)) if i not in self.partners]
+        self.caller_agents = [i for i in range(len(world.agents)) if i not in self.partners]
         self.seed: int | None = None
         self.steps = 0
         self.live: list[int] = []
@@ -195,7 +190,7 @@ class EpisodeRunner:
     def _find_played(self) -> None:
         """Find out which of the caller's agents are in play."""
         alive, live = self.world.alive, []
-        for i in self.own:
+        for i in self.caller_agents:
             if alive[i]:
                 live.append(i)
         self.live = live
@@ -312,7 +307,7 @@ class EpisodeRunner:
         """
         while not self.live:
             if not any(self.world.alive):
-                names = ", ".join(self.world.agents[i] for i in self.own)
+                names = ", ".join(self.world.agents[i] for i in self.caller_agents)
                 raise AgentError(f"the episode is over before {names} enters")
             self.end_step(self.step(no_acts(self.world)))
 
@@ -364,7 +359,7 @@ class EpisodeRunner:
         self.world = type(old)(config)
         seats = {old.agents[number]: agent for number, agent in self.partners.items()}
         self.partners = assign_partners(self.world, {**(partners or {}), **seats})
-        self.own = [i for i in range(len(self.world.agents)) if i not in self.partners]
+        self.caller_agents = [i for i in range(len(self.world.agents)) if i not in self.partners]
         old.close()
         if self.events.active:
             self.events.post("rebuild")
@@ -406,7 +401,7 @@ class EpisodeRunner:
             self._check_time_limit(checked)
             world.check_config(checked)
         running = self.seed is not None and any(world.alive)
-        found = parted(world, before, config, running)
+        found = split_changes(world, before, config, running)
         if found.now:
             world.modify(found.now)
             if self.events.active:
@@ -466,7 +461,7 @@ class EpisodeRunner:
         if pending is not None:
             self.world.check_config(pending)
         for name, state in partners.items():
-            check_state(self.partners[seats[name]], name, state)
+            check_partner_state(self.partners[seats[name]], name, state)
         self.world.restore(snapshot)
         for name, state in partners.items():
             self.partners[seats[name]].set_state(state)

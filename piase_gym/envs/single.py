@@ -15,11 +15,11 @@ from piase_gym.core.commands import Command
 from piase_gym.core.config import larger
 from piase_gym.core.rng import check_seed
 from piase_gym.core.world import StepResult
-from piase_gym.envs.actions import ActionDecoder, explain_failure
+from piase_gym.envs.actions import ActionDecoder, explain_failure, explains_failures, no_acts
 from piase_gym.envs.arguments import Name, build_focal_runner, partners_around, resolve
 from piase_gym.envs.base import RENDER_MODES, WorldEnv, check_render_mode
 from piase_gym.envs.observations import ObservationBuilder, ObservationStyle
-from piase_gym.envs.partners import Partners, no_acts
+from piase_gym.envs.partners import Partners
 from piase_gym.envs.spec import LimitInSpec
 from piase_gym.envs.window import Window
 from piase_gym.errors import ResetNeededError, UnsupportedError
@@ -80,7 +80,7 @@ class GymEnv(LimitInSpec, WorldEnv, gymnasium.Env[Any, Any]):
         self.render_mode = check_render_mode(render_mode)
         self._window = Window() if render_mode == "human" else None
         self.runner = build_focal_runner(world, agent, partners, scenario, envelope, config)
-        self.agent_index = self.runner.own[0]
+        self.agent_index = self.runner.caller_agents[0]
         self.agent = self.runner.world.agents[self.agent_index]
         self._made_from = world, scenario, partners, config
         self._style = ObservationStyle(view, mask, wording, texts, infos, dtype)
@@ -161,16 +161,10 @@ class GymEnv(LimitInSpec, WorldEnv, gymnasium.Env[Any, Any]):
         """Add notes, why an action failed, and at the end the result."""
         me = self.agent_index
         info.update(tick.notes.get(me, {}))
-        texts = self._decoder.kind == "text" or self._style.view != "vector"
-        if texts or typed:
-            last = self.runner.world.last_steps()[me]
-            if last is not None and last.reason:
-                explain_failure(info, last.reason)
+        if typed or explains_failures(self._decoder.kind, self._style.view):
+            explain_failure(info, self.runner.world.last_steps()[me])
         if tick.terminated[me] or tick.truncated[me]:
             info["result"] = self.runner.world.result(me)
-
-    def _episode_limit(self) -> int:
-        return int(self.runner.world.config.max_steps)
 
     def action_masks(self) -> NDArray[np.bool_]:
         """Return the learner's mask as booleans, as sb3-contrib's MaskablePPO asks for it."""

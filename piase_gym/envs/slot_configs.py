@@ -9,7 +9,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from piase_gym.envs.batch_checks import find_slots, require_memory
-from piase_gym.envs.live import Modified, parted
+from piase_gym.envs.config_changes import Modified, split_changes
 from piase_gym.errors import ConfigError, UnsupportedError
 from piase_gym.worlds.array_world import ArrayWorld, Batch
 from piase_gym.worlds.batch_arrays import stacked
@@ -106,7 +106,7 @@ class SlotConfigs:
             config, later = before.changed(changes), self.known[pending].changed(changes)
             for checked in (config, later):
                 world.check_config(checked)
-            found = parted(world, before, config, plays)
+            found = split_changes(world, before, config, plays)
             if found.now:
                 self._check_states(before.changed(found.now), found.now, members)
             plans.append((number, np.array(members), before, found, later))
@@ -139,7 +139,7 @@ class SlotConfigs:
 
     def _require_learner(self, config: Any) -> None:
         """Require that the agent whose end is the episode's is there from its start."""
-        if self._focal >= 0 and not self._world.opens(config, self._focal):
+        if self._focal >= 0 and not self._world.plays_from_reset(config, self._focal):
             raise UnsupportedError(
                 f"the learner {self._world.agents[self._focal]!r} is not there at the reset, as a "
                 "batched kernel needs it; let it be there, or use gymnasium.make or parallel_env"
@@ -147,4 +147,5 @@ class SlotConfigs:
 
     def _has_late_joiners(self, config: Any) -> bool:
         """Tell whether somebody enters after the reset under a config."""
-        return not all(self._world.opens(config, agent) for agent in range(config.agents))
+        world, agents = self._world, range(config.agents)
+        return not all(world.plays_from_reset(config, agent) for agent in agents)

@@ -6,6 +6,8 @@ import copy
 
 from gymnasium.envs.registration import EnvSpec
 
+from piase_gym.envs.runner import EpisodeRunner
+
 
 class LimitInSpec:
     """An environment whose spec has the world's `max_steps` as its `max_episode_steps`.
@@ -14,11 +16,12 @@ class LimitInSpec:
     its steps itself.
     """
 
+    runner: EpisodeRunner
     _spec: EnvSpec | None = None
 
     def _episode_limit(self) -> int:
-        """Return the `max_steps` of now."""
-        raise NotImplementedError
+        """Return the `max_steps` of now; vectors of environments, without a runner, override it."""
+        return int(self.runner.world.config.max_steps)
 
     @property
     def spec(self) -> EnvSpec | None:

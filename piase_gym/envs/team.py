@@ -76,9 +76,6 @@ class TeamEnv(LimitInSpec, WorldAccess, gymnasium.Env[Any, Any]):
         self.action_space = spaces.Tuple([self.env.action_space(name) for name in self.agents])
         self._ended_by_itself, self._full = True, infos == "full"
 
-    def _episode_limit(self) -> int:
-        return int(self.runner.world.config.max_steps)
-
     def reset(
         self, *, seed: int | None = None, options: dict[str, Any] | None = None
     ) -> tuple[tuple[Any, ...], dict[str, Any]]:

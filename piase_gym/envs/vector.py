@@ -19,14 +19,14 @@ from piase_gym.envs.arguments import Name, characters_of, partners_around, resol
 from piase_gym.envs.base import RENDER_MODES, check_render_mode
 from piase_gym.envs.batch import BatchEnv
 from piase_gym.envs.batch_checks import check_singles
-from piase_gym.envs.live import Modified
+from piase_gym.envs.config_changes import Modified
 from piase_gym.envs.observations import ObservationStyle
 from piase_gym.envs.partners import Partners, agent_number, read_partners
 from piase_gym.envs.single import NO_TIME_LIMIT, GymEnv
 from piase_gym.envs.spec import LimitInSpec
 from piase_gym.errors import ConfigError
 from piase_gym.registry import load
-from piase_gym.worlds.array_world import ArrayWorld
+from piase_gym.worlds.array_world import steps_in_batches
 
 MODES = {
     AutoresetMode.NEXT_STEP: "next_step",
@@ -265,8 +265,8 @@ def make_vector(
         new = characters_of(chosen)
         return {**seats, **{name: new[name] for name in brought}}
 
-    batched = made.capabilities.batched and (view, actions) == ("vector", "discrete")
-    if not isinstance(made, ArrayWorld) or not batched or not made.opens(made.config, number):
+    plain = (view, actions) == ("vector", "discrete")
+    if not (plain and steps_in_batches(made) and made.plays_from_reset(made.config, number)):
         made.close()
 
         def single() -> GymEnv:

@@ -7,9 +7,10 @@ from typing import Any, Self
 
 from piase_gym.core.commands import Command, InvalidAction
 from piase_gym.core.models import ActionCommand, ActionResult
+from piase_gym.envs.actions import decode_answer
 from piase_gym.envs.arguments import Name, build_runner
 from piase_gym.envs.base import WorldAccess
-from piase_gym.envs.partners import Partners, decode_answer
+from piase_gym.envs.partners import Partners
 from piase_gym.errors import ConfigError
 from piase_gym.interfaces.perceptions import read_command_model
 from piase_gym.interfaces.turns import TurnEngine

@@ -175,7 +175,7 @@ class WorldBaseEnv(WorldAccess, BaseEnv, over_world=True):
         runner = build_focal_runner(world, agent, partners, scenario, envelope, config)
         native = runner.world.capabilities.native_text
         self.engine = TurnEngine(runner, wording or ("native" if native else "canonical"))
-        self.runner, self.agent_index = runner, runner.own[0]
+        self.runner, self.agent_index = runner, runner.caller_agents[0]
         self.agent = runner.world.agents[self.agent_index]
         self.num_attempts, self._failed = num_attempts, 0
 

@@ -124,9 +124,9 @@ def environment_info(runner: EpisodeRunner, shape: Shape) -> EnvironmentInfo:
         version=str(world.version_of(world.config)),
         action_schema=action_schema(world),
         perception_schema=perception_schema(world, shape),
-        max_agents=len(runner.own),
+        max_agents=len(runner.caller_agents),
         custom_properties={
-            "agents": [world.agents[i] for i in runner.own],
+            "agents": [world.agents[i] for i in runner.caller_agents],
             "max_steps": int(world.config.max_steps),
             "milestones": list(world.milestones),
             "capabilities": asdict(world.capabilities),

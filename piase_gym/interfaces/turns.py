@@ -23,8 +23,8 @@ from piase_gym.core.objects import object_changes, seen_changes
 from piase_gym.core.snapshot import DAMAGE
 from piase_gym.core.surroundings import Surroundings
 from piase_gym.core.world import Facts, StepResult
+from piase_gym.envs.actions import no_acts
 from piase_gym.envs.observations import is_native
-from piase_gym.envs.partners import no_acts
 from piase_gym.envs.runner import EpisodeRunner
 from piase_gym.errors import ActionError, AgentError, ResetNeededError, SnapshotError
 from piase_gym.interfaces.results import action_result, changes_summary
@@ -49,7 +49,7 @@ class TurnEngine:
     def _clear(self) -> None:
         """Begin with empty records."""
         names = self.runner.world.agents
-        self.records = {names[i]: AgentRecord(i) for i in self.runner.own}
+        self.records = {names[i]: AgentRecord(i) for i in self.runner.caller_agents}
 
     # -- who is there ---------------------------------------------------------------------
 

@@ -13,14 +13,14 @@ from piase_gym.lazy import lazy
 if TYPE_CHECKING:
     from piase_gym.jobs.backend import Answer as Answer
     from piase_gym.jobs.backend import Backend as Backend
-    from piase_gym.jobs.journal import LineFile as LineFile
+    from piase_gym.jobs.line_file import LineFile as LineFile
     from piase_gym.jobs.local import Here as Here
     from piase_gym.jobs.local import Processes as Processes
     from piase_gym.jobs.local import Threads as Threads
     from piase_gym.jobs.local import choose_backend as choose_backend
+    from piase_gym.jobs.missing_lines import do_missing as do_missing
     from piase_gym.jobs.ray import RayCluster as RayCluster
     from piase_gym.jobs.run import Outcome as Outcome
     from piase_gym.jobs.run import run_jobs as run_jobs
-    from piase_gym.jobs.together import do_all as do_all
 
 __getattr__, __dir__ = lazy(__name__)

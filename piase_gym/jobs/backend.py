@@ -109,6 +109,11 @@ def failed(error: BaseException) -> Answer:
     return Answer(error=f"{type(error).__name__}: {first:.300}", trace=trace)
 
 
+def unsendable(error: BaseException) -> Answer:
+    """Return the answer for a job that cannot be made into bytes."""
+    return replace(failed(error), error=f"it cannot be sent to another process: {error}")
+
+
 @functools.cache
 def code_facts() -> dict[str, str]:
     """Return what must be equal on every machine for results that are equal bit for bit."""

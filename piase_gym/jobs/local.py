@@ -22,7 +22,7 @@ from multiprocessing.connection import Connection, wait
 from typing import Any
 
 from piase_gym.errors import ConfigError
-from piase_gym.jobs.backend import Answer, Backend, do, do_packed, failed, packed
+from piase_gym.jobs.backend import Answer, Backend, do, do_packed, packed, unsendable
 
 STARTS = 4
 """How many workers in a row may die before they are ready."""
@@ -171,8 +171,7 @@ class Processes:
         try:
             data = packed(perform, job)
         except Exception as error:  # pickling can fail in any way
-            why = f"it cannot be sent to another process: {error}"
-            self._early.append((number, Answer(error=why, trace=failed(error).trace)))
+            self._early.append((number, unsendable(error)))
             return
         idle = (worker for worker in self._workers if worker.number is None)
         worker = next(idle, None) or self._start()

@@ -20,7 +20,15 @@ from pathlib import Path
 from typing import Any
 
 from piase_gym.errors import ClusterError, need
-from piase_gym.jobs.backend import Answer, code_facts, difference, do_packed, failed, packed
+from piase_gym.jobs.backend import (
+    Answer,
+    code_facts,
+    difference,
+    do_packed,
+    failed,
+    packed,
+    unsendable,
+)
 from piase_gym.jobs.local import limit_of
 
 PORT = 6379
@@ -92,8 +100,7 @@ class RayCluster:
         try:
             ref = self._work.remote(packed(perform, job), limit_of(self._timeout, job))
         except Exception as error:  # pickling can fail in any way
-            why = f"it cannot be sent to another process: {error}"
-            self._early.append((number, replace(failed(error), error=why)))
+            self._early.append((number, unsendable(error)))
             return
         self._refs[ref] = number
 

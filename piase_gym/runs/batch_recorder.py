@@ -157,7 +157,7 @@ class BatchRecorder(Recorder):
         milestones = self._milestones()
         acts, rewards = data["acts"].tolist(), env.batch.rewards.tolist()
         ends = env.batch.terminated.tolist(), env.batch.truncated.tolist()
-        codes = env.outcome_codes.tolist()
+        codes = env.batch.outcomes.tolist()
         alive = data["alive"].tolist()
         done: dict[int, tuple[list[int | None], StepResult]] = {}
         for slot in slots:

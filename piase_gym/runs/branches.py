@@ -16,7 +16,8 @@ from piase_gym.core.commands import Command, InvalidAction
 from piase_gym.core.mailbox import EVERYONE
 from piase_gym.core.rng import StreamId, episode_seed, partner_seed, stream_key
 from piase_gym.core.world import World
-from piase_gym.envs.partners import decode_answer, post_asides
+from piase_gym.envs.actions import decode_answer
+from piase_gym.envs.partners import post_asides
 from piase_gym.envs.runner import EpisodeRunner
 from piase_gym.errors import (
     ActionError,

@@ -4,7 +4,7 @@ The file is a compressed Arrow IPC stream. A row is a step of the whole batch: i
 `actions` of all agents of all environments, and under `events` as JSON what happened since the row
 before: resets, hints, restored states, lines of users, and now and then the digests of all states.
 A row without actions has only events. What it takes to begin is in the metadata of the schema, as
-JSON; `piase_gym.runs.expansion` plays it again. Behind the end of the stream stands the seal.
+JSON; `piase_gym.runs.column_lines` plays it again. Behind the end of the stream stands the seal.
 """
 
 from __future__ import annotations

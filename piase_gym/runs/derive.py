@@ -13,9 +13,9 @@ from typing import Any
 
 from piase_gym.core.commands import Command, InvalidAction
 from piase_gym.core.world import StepResult, World
+from piase_gym.runs.agent_lines import AgentEvent, goal_prefix, step_events, task_event
 from piase_gym.runs.curriculum_goals import StepGoals
 from piase_gym.runs.episode_record import EpisodeRecord
-from piase_gym.runs.expand import AgentEvent, goal_prefix, step_events, task_event
 from piase_gym.runs.full import Observer, Told
 from piase_gym.runs.manifest import command_value
 from piase_gym.runs.options import Levels, Tally
@@ -95,7 +95,7 @@ class Deriver:
         self.targets.again(slot or 0)
         return EpisodeRecord(self.agents, slot, number, seed, ns, self.step, self.prefix)
 
-    def begun(self, record: EpisodeRecord) -> list[AgentEvent]:
+    def start_lines(self, record: EpisodeRecord) -> list[AgentEvent]:
         """Open the goals of those in play, in the first step of an episode."""
         record.begun = True
         found: list[AgentEvent] = []
@@ -107,10 +107,10 @@ class Deriver:
             }
             found.append((SYSTEM, "LEARNING_EPISODE_START", data))
         for agent in record.playing:
-            found += self.opened(record, agent)
+            found += self.goal_start_lines(record, agent)
         return found
 
-    def opened(self, record: EpisodeRecord, agent: int) -> list[AgentEvent]:
+    def goal_start_lines(self, record: EpisodeRecord, agent: int) -> list[AgentEvent]:
         """Return that an agent has an episode to master."""
         name, goal = self.agents[agent], record.goal(agent)
         record.joined[agent] = self.step
@@ -136,7 +136,7 @@ class Deriver:
                 self._goals[number] = goals(number) or f"take part in {self.world.name}"
         return self._goals[agent]
 
-    def closed_goal(self, record: EpisodeRecord, agent: int, reason: str) -> list[AgentEvent]:
+    def goal_end_lines(self, record: EpisodeRecord, agent: int, reason: str) -> list[AgentEvent]:
         """Return how an agent's episode ended.
 
         Args:
@@ -146,7 +146,7 @@ class Deriver:
         """
         name, joined = self.agents[agent], record.joined.pop(agent)
         state = goal_of_result(reason, self.schema)
-        total, steps = record.total(agent), self.step - joined
+        total, steps = record.totals[agent], self.step - joined
         self.tallies[name].add(state, reason, total, steps)
         record.returns[name], record.lengths[name], record.results[name] = total, steps, reason
         change = {
@@ -173,7 +173,7 @@ class Deriver:
             found[2].update(record.where)
         return [] if found is None else [found]
 
-    def reported(self, record: EpisodeRecord) -> list[AgentEvent]:
+    def report_lines(self, record: EpisodeRecord) -> list[AgentEvent]:
         """Return the report of an episode that is over."""
         if not self.wants(SYSTEM, "LEARNING_EPISODE_END"):
             return []
@@ -188,18 +188,18 @@ class Deriver:
         }
         return [(SYSTEM, "LEARNING_EPISODE_END", data)]
 
-    def broken_off(self, record: EpisodeRecord | None, reason: str) -> list[AgentEvent]:
+    def break_off_lines(self, record: EpisodeRecord | None, reason: str) -> list[AgentEvent]:
         """End an episode that did not come to its own end."""
         if record is None or not record.joined:  # none is to be broken off
             return []
         found: list[AgentEvent] = []
         for agent in sorted(record.joined):
-            found += self.closed_goal(record, agent, reason)
-        found += self.reported(record)
+            found += self.goal_end_lines(record, agent, reason)
+        found += self.report_lines(record)
         record.seat(())
         return found
 
-    def seats_changed(self, record: EpisodeRecord, world: World[Any, Any]) -> list[AgentEvent]:
+    def seat_lines(self, record: EpisodeRecord, world: World[Any, Any]) -> list[AgentEvent]:
         """Close the goals of those who ended, open those of who entered."""
         alive = world.alive
         now = [i for i, playing in enumerate(alive) if playing]
@@ -208,11 +208,11 @@ class Deriver:
             name, measures = self.agents[agent], world.measured(agent)
             if measures:
                 record.measures[name] = dict(measures)
-            found += self.closed_goal(record, agent, record.results[name])
+            found += self.goal_end_lines(record, agent, record.results[name])
         for agent in [i for i in now if i not in record.joined]:
-            found += self.opened(record, agent)
+            found += self.goal_start_lines(record, agent)
         if not now:
-            found += self.reported(record)
+            found += self.report_lines(record)
         if tuple(now) != record.playing:
             record.seat(now)
         return found

@@ -6,7 +6,7 @@ import operator
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from typing import Any
 
-from piase_gym.runs.expand import goal_id
+from piase_gym.runs.agent_lines import goal_id
 from piase_gym.runs.full import Observer
 
 
@@ -83,7 +83,3 @@ class EpisodeRecord:
         """Add the rewards of one step to the totals of those who are in play."""
         for agent in self.playing:
             self.totals[agent] += float(rewards[agent])
-
-    def total(self, agent: int) -> float:
-        """Return what an agent has got in this episode."""
-        return self.totals[agent]

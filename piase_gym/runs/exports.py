@@ -12,7 +12,7 @@ from typing import Any
 
 from piase_gym.core.files import replacing
 from piase_gym.errors import ConfigError, LogWriteError, RunError, need, suggest
-from piase_gym.runs.expand import ONLY_FULL, goal_prefix, step_events
+from piase_gym.runs.agent_lines import ONLY_FULL, goal_prefix, step_events
 from piase_gym.runs.json_values import dumps, encode
 from piase_gym.runs.reader import LINE_DAMAGE, Run, damaged, read
 from piase_gym.runs.schema import EVENT_TYPES, FIELDS, MORE_FIELDS, Event, component_id

@@ -7,7 +7,7 @@ from collections.abc import Mapping
 from dataclasses import dataclass, field
 from typing import Any
 
-from piase_gym.runs.expand import goal_prefix
+from piase_gym.runs.agent_lines import goal_prefix
 from piase_gym.runs.lines import Line
 from piase_gym.runs.manifest import check_manifest
 from piase_gym.runs.recent_events import Recent, Step

@@ -81,7 +81,7 @@ def open_log(path: str | os.PathLike[str], level: str | None = None) -> BinaryIO
     start = file.read(4)
     file.seek(0)
     if start == _ARROW:
-        from piase_gym.runs.expansion import Expansion  # which needs much that lines do not
+        from piase_gym.runs.column_lines import Expansion  # which needs much that lines do not
 
         return Expansion(place, file, level)  # type: ignore[return-value]
     if level is not None:

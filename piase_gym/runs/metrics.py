@@ -14,7 +14,7 @@ from typing import Any
 import orjson
 
 from piase_gym.errors import AgentError, ConfigError, PiaseError, UnknownNameError
-from piase_gym.runs.expand import goal_prefix
+from piase_gym.runs.agent_lines import goal_prefix
 from piase_gym.runs.history import History
 from piase_gym.runs.json_values import dumps
 from piase_gym.runs.lines import Encoder, Line, Out

@@ -6,7 +6,7 @@ from collections import Counter, deque
 from collections.abc import Iterator, Mapping, Sequence
 from typing import Any, NamedTuple
 
-from piase_gym.runs.expand import step_events
+from piase_gym.runs.agent_lines import step_events
 from piase_gym.runs.lines import Encoder, Line
 from piase_gym.runs.schema import Event
 

@@ -16,9 +16,9 @@ from piase_gym.core.events import Event
 from piase_gym.core.interrupts import whole
 from piase_gym.core.world import StepResult, World
 from piase_gym.errors import UnsupportedError
+from piase_gym.runs.agent_lines import AgentEvent
 from piase_gym.runs.derive import Deriver
 from piase_gym.runs.episode_record import EpisodeRecord
-from piase_gym.runs.expand import AgentEvent
 from piase_gym.runs.lines import Encoder, Line, Out
 from piase_gym.runs.manifest import make_manifest
 from piase_gym.runs.options import NEVER, Levels, Options
@@ -145,7 +145,7 @@ class Recorder(Deriver):
                     percepts = self.old_percepts(record, world, self.time_of(record))
                     self.put_entries(percepts, record.episode)
         if changes:
-            self.put_entries(self.seats_changed(record, world), record.episode)
+            self.put_entries(self.seat_lines(record, world), record.episode)
 
     def put_snapshot(self, record: EpisodeRecord, snapshot: Mapping[str, Any]) -> None:
         """Write a whole state."""
@@ -205,11 +205,11 @@ class Recorder(Deriver):
     def begin(self, record: EpisodeRecord) -> None:
         """Open the goals of those in play, in the first step of an episode."""
         ns = max(record.ns, self._last_ns)  # lines stay in the order of their clocks
-        self.put_entries(self.begun(record), record.episode, ns)
+        self.put_entries(self.start_lines(record), record.episode, ns)
 
     def break_off(self, record: EpisodeRecord | None, reason: str) -> None:
         """End an episode that did not come to its own end."""
-        entries = self.broken_off(record, reason)
+        entries = self.break_off_lines(record, reason)
         if record is not None:
             self.put_entries(entries, record.episode)
 
@@ -428,7 +428,7 @@ class EnvRecorder(Recorder):
             self._due += self.options.snapshot_every
             self._put_state(record)
         if self.out.full or (
-            tick.ended and not any(agent in record.playing for agent in self.runner.own)
+            tick.ended and not any(agent in record.playing for agent in self.runner.caller_agents)
         ):
             self.out.flush()
 

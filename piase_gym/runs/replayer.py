@@ -12,8 +12,8 @@ from piase_gym.core.commands import Command, InvalidAction, Outcome
 from piase_gym.core.mailbox import Mailbox
 from piase_gym.core.world import Act, World
 from piase_gym.errors import ConfigError, PiaseError, RunError
+from piase_gym.runs.agent_lines import goal_prefix
 from piase_gym.runs.divergence import Divergence, ReplayReport, differences
-from piase_gym.runs.expand import goal_prefix
 from piase_gym.runs.history import History
 from piase_gym.runs.json_values import encode
 from piase_gym.runs.log_file import Problem

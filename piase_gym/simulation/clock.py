@@ -16,7 +16,7 @@ from typing import Any
 from piase_gym.agents.base import Agent, Percept, ask
 from piase_gym.core.commands import Command, InvalidAction, Outcome
 from piase_gym.core.world import World
-from piase_gym.envs.partners import decode_answer
+from piase_gym.envs.actions import decode_answer
 from piase_gym.errors import ConfigError, UnknownNameError, UnsupportedError
 
 MakePercept = Callable[[World[Any, Any], int, int], Percept]

@@ -22,8 +22,9 @@ from piase_gym.core.interrupts import whole
 from piase_gym.core.models import ActionCommand
 from piase_gym.core.rng import partner_seed
 from piase_gym.core.world import Act
+from piase_gym.envs.actions import decode_answer
 from piase_gym.envs.base import WorldAccess
-from piase_gym.envs.partners import decode_answer, post_asides
+from piase_gym.envs.partners import post_asides
 from piase_gym.errors import ConfigError
 from piase_gym.names import look_up
 from piase_gym.registry import load
@@ -146,7 +147,7 @@ class Simulation:
                 {n: a for n, a in self.manager.agents.items() if n in followed}
             )
         self.equipment = Equipment(self.world_env.world, sensors, actuators)
-        self.asker: Clock = make_clock(
+        self.clock: Clock = make_clock(
             self.limits, names, self.equipment.percept, late, answer_times, periods, durations
         )
         self._late = late
@@ -174,7 +175,7 @@ class Simulation:
         title = self.scenario.title if self.scenario is not None else self.world.name
         self._summary = Summary.begin(self.manager.names, title, self.world.name, effective)
         self.manager.begin(effective)
-        self.asker.begin()
+        self.clock.begin()
         self._begun = True
         policies = {name: type(agent).__name__ for name, agent in self.manager.agents.items()}
         self._note("start", agents=policies)
@@ -194,7 +195,7 @@ class Simulation:
         seats = self.manager.active(self.world_env.agents)
         if self.limits.time_model == "discrete_steps":
             seats = {i: agent for i, agent in seats.items() if self.world.under_way(i) is None}
-        answers = self.asker.ask(self.world, seats, self._summary.steps)  # B2 to B4
+        answers = self.clock.ask(self.world, seats, self._summary.steps)  # B2 to B4
         acts = self._submissions(answers)
         for number, agent in seats.items():
             post_asides(agent, number, self.world, self.events)
@@ -248,12 +249,12 @@ class Simulation:
                     rewards[name], terminated[name], truncated[name], info["outcome"]
                 )
                 self.manager.agents[name].learn(feedback)
-        for number, step in self.asker.late:
+        for number, step in self.clock.late:
             name = self.manager.names[number]
             summary.late[name] += 1
             self._note("late_answer", name, step_asked=step, policy=self._late)
         if self.limits.time_model == "event_based":
-            self._note("clock", time_ms=self.asker.now)
+            self._note("clock", time_ms=self.clock.now)
 
     def _log_states(self) -> None:
         """B7: agents show their inner states, if that is asked for; the bus has the rest."""
@@ -383,7 +384,7 @@ class Simulation:
 
     def close(self) -> None:
         """Phase C 3: give back resources; closing twice does no harm."""
-        self.asker.close()
+        self.clock.close()
         self.env.close()
 
     def __enter__(self) -> Simulation:
@@ -454,17 +455,17 @@ class Simulation:
             AgentError: If there is no such seat.
             UnsupportedError: With ``discrete_steps``.
         """
-        self.asker.submit(self.manager.names.index(self.manager.check(agent_id)), answer)
+        self.clock.submit(self.manager.names.index(self.manager.check(agent_id)), answer)
 
     @property
     def time_ms(self) -> float:
         """The simulated time of the episode in milliseconds; 0 with ``discrete_steps``."""
-        return self.asker.now
+        return self.clock.now
 
     @property
     def answer_times(self) -> dict[str, list[float]]:
         """How long each answer took, by agent, in milliseconds (``real_time_ms``)."""
-        times: Mapping[int, list[float]] = getattr(self.asker, "times", {})
+        times: Mapping[int, list[float]] = getattr(self.clock, "times", {})
         return {name: list(times.get(n, ())) for n, name in enumerate(self.manager.names)}
 
     def stop(self) -> None:

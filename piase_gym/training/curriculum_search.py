@@ -21,7 +21,7 @@ from piase_gym.curricula import load
 from piase_gym.curricula.directors import director_name
 from piase_gym.curricula.simulated_learner import base_fields, world_of
 from piase_gym.errors import ConfigError
-from piase_gym.jobs import Backend, LineFile, Outcome, do_all
+from piase_gym.jobs import Backend, LineFile, Outcome, do_missing
 from piase_gym.training.curriculum_evaluation import LastStepEvaluator
 from piase_gym.training.curriculum_run import CurriculumTraining
 from piase_gym.training.curriculum_settings import CurriculumTrainingSettings
@@ -118,7 +118,7 @@ def search(
         jobs: The trainings; of each candidate with the same seeds.
         folder: Where results are kept.
         backend: Who trains; see `piase_gym.jobs.run_jobs`.
-        progress: See `piase_gym.jobs.do_all`.
+        progress: See `piase_gym.jobs.do_missing`.
 
     Returns:
         The candidates, the best first.
@@ -131,7 +131,7 @@ def search(
     """
     _check(jobs)
     path = Path(folder, TRAININGS)
-    do_all(jobs, train_candidate, path, backend, name=str, progress=progress)
+    do_missing(jobs, train_candidate, path, backend, name=str, progress=progress)
     wanted = {job.key for job in jobs}
     lines = {line["key"]: line for line in LineFile(path).found if line["key"] in wanted}
     return ranked(lines.values())

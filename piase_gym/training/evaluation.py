@@ -77,7 +77,7 @@ def _alone(agent: Agent, world: World[Any, Any], partners: dict[str, str], seed:
     seated = {name: make_agent(policy) for name, policy in partners.items()}
     runner = EpisodeRunner(world, world_spec(world.name), seated)
     runner.reset(seed)
-    results = dict.fromkeys(runner.own, "")
+    results = dict.fromkeys(runner.caller_agents, "")
     while runner.live:
         acts: list[Any] = [None] * len(world.agents)
         for seat in runner.live:

@@ -24,8 +24,10 @@ from piase_gym.compiled.stepping import (
     BEGIN,
     CONTINUE,
     NEXT,
+    NEXT_STEP,
     NONE,
     REBUILD,
+    SAME_STEP,
     SHOW,
     Kernels,
 )
@@ -256,7 +258,7 @@ class ArrayWorld(World[C, F]):
         problem: str = self.modules.memory.find_problem(record, table)
         return problem
 
-    def opens(self, config: C, agent: int) -> bool:
+    def plays_from_reset(self, config: C, agent: int) -> bool:
         """Tell whether an agent is in play from the reset on under a config."""
         return agent < config.agents and agent not in config.latecomers
 
@@ -304,9 +306,8 @@ class ArrayWorld(World[C, F]):
 
         Args:
             batch: The environments.
-            mode: A value of `envs.batch.AUTORESET`: 0 leaves environments that are over alone, 1
-                resets them in the next step, 2 in the same step (their last observations are then
-                in ``batch.final_obs``).
+            mode: `DISABLED`, `NEXT_STEP` or `SAME_STEP` of `compiled.stepping`; under the last,
+                last observations are in ``batch.final_obs``.
             focal: The agent whose end is that of the episode; -1 for the last of all.
             acts: The index of every agent's command, environments first.
 
@@ -314,14 +315,14 @@ class ArrayWorld(World[C, F]):
             How many environments could not be reset, or ``-1 - i`` if act i is not in the table
             (those of agents that are not in play count too); nothing has changed then.
         """
-        over = batch.states["over"].nonzero()[0] if batch.any_over and mode == 1 else None
+        over = batch.states["over"].nonzero()[0] if batch.any_over and mode == NEXT_STEP else None
         count = int(self.kernels.step(*self._records(batch), batch.outputs, acts, focal))
         if count < 0:
             return count
         if batch.scripts is not None:
             count = batch.scripts.after(batch, acts, focal)
         batch.any_over = count > 0
-        if mode == 2 and count:
+        if mode == SAME_STEP and count:
             return self.renew_batch(batch, batch.states["ended"].nonzero()[0])
         if over is None or not over.size:
             return 0

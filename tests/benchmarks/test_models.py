@@ -11,7 +11,7 @@ import pytest
 from piase_gym.agents import LLMAgent
 from piase_gym.agents.llm import Budget, ReplyFile
 from piase_gym.benchmarks.evaluation.evaluate import evaluate
-from piase_gym.benchmarks.evaluation.models import (
+from piase_gym.benchmarks.evaluation.language_models import (
     Point,
     at_budget,
     evaluate_model,

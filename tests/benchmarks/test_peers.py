@@ -14,7 +14,7 @@ import piase_gym
 from piase_gym.benchmarks.speed import peer_worker, peers, throughput
 from piase_gym.benchmarks.speed.peers import Peer
 from piase_gym.benchmarks.speed.timing import Row, interleave, rate_table, time_row
-from piase_gym.envs.batch import AUTORESET
+from piase_gym.compiled.stepping import NEXT_STEP
 from piase_gym.errors import ConfigError
 
 
@@ -201,5 +201,5 @@ def test_the_bare_kernel_does_what_the_batch_does() -> None:
     acts = np.array([[2, 1], [0, 3], [1, 1]], np.int32)
     for _ in range(30):
         face.step(acts)
-        assert bare.world.step_batch(bare.batch, AUTORESET["next_step"], -1, acts.reshape(-1)) == 0
+        assert bare.world.step_batch(bare.batch, NEXT_STEP, -1, acts.reshape(-1)) == 0
     assert face.batch.states.tobytes() == bare.batch.states.tobytes()

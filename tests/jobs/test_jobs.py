@@ -24,7 +24,7 @@ from piase_gym.errors import (
     StoppedError,
     StorageError,
 )
-from piase_gym.jobs import Here, LineFile, Processes, Threads, choose_backend, do_all, run_jobs
+from piase_gym.jobs import Here, LineFile, Processes, Threads, choose_backend, do_missing, run_jobs
 from tests.jobs import jobs_to_do as own
 from tests.jobs.jobs_to_do import Draw
 from tests.paths import ROOT
@@ -116,17 +116,19 @@ def test_workers_are_counted(workers: Any) -> None:
 
 def test_only_what_is_missing_is_done(tmp_path: Path) -> None:
     path, told = tmp_path / "out" / "lines.jsonl", []
-    do_all(JOBS[:2], own.draw, path)
+    do_missing(JOBS[:2], own.draw, path)
     with path.open("ab") as file:
         file.write(b'{"key": "draw-2", "dra')  # it was cut off
-    do_all(JOBS, own.draw, path, progress=lambda o, done, whole: told.append((o.job, done, whole)))
+    do_missing(
+        JOBS, own.draw, path, progress=lambda o, done, whole: told.append((o.job, done, whole))
+    )
     assert told == [(job, number, 4) for number, job in enumerate(JOBS[2:], start=1)]
     assert [json.loads(line) for line in path.read_text().splitlines()] == TRUTH
 
 
 def test_jobs_that_fail_are_told_at_the_end(tmp_path: Path) -> None:
     with pytest.raises(JobError, match=r"number=2.*lost my way"):
-        do_all(JOBS, own.draw_or_raise, tmp_path / "lines.jsonl")
+        do_missing(JOBS, own.draw_or_raise, tmp_path / "lines.jsonl")
     assert LineFile(tmp_path / "lines.jsonl").found == TRUTH[:2] + TRUTH[3:]
 
 
@@ -144,10 +146,10 @@ def test_a_full_disk_is_told_and_costs_what_was_not_written(
 ) -> None:
     path = tmp_path / "lines.jsonl"
     with pytest.raises(StorageError, match="results are not on disk"):
-        do_all(JOBS, own.draw, path)
+        do_missing(JOBS, own.draw, path)
     resource.setrlimit(resource.RLIMIT_FSIZE, (-1, resource.getrlimit(resource.RLIMIT_FSIZE)[1]))
     assert 1 <= len(LineFile(path).found) < len(JOBS)
-    do_all(JOBS, own.draw, path)
+    do_missing(JOBS, own.draw, path)
     assert sorted(LineFile(path).found, key=json.dumps) == sorted(TRUTH, key=json.dumps)
 
 
@@ -160,13 +162,13 @@ from pathlib import Path
 signal.signal(signal.SIGINT, signal.default_int_handler)  # it may be ignored where tests run
 sys.path.insert(0, {root!r})
 from piase_gym.errors import PiaseError
-from piase_gym.jobs import do_all, Processes
+from piase_gym.jobs import do_missing, Processes
 from tests.jobs.jobs_to_do import Draw, draw
 
 if __name__ == "__main__":
     jobs = [Draw(number, {seconds}, {notes!r}) for number in range(6)]
     try:
-        do_all(jobs, draw, Path({out!r}), Processes(2))
+        do_missing(jobs, draw, Path({out!r}), Processes(2))
     except PiaseError as error:
         sys.exit(f"{{type(error).__name__}}: {{error}}")
 """
@@ -255,7 +257,7 @@ def test_a_driver_that_is_killed_leaves_no_worker_and_loses_nothing(tmp_path: Pa
     wait_for(lambda: not living(driver.notes))
     kept = LineFile(driver.out)
     assert 1 <= len(kept.found) < 6
-    do_all(JOBS, own.draw, driver.out)
+    do_missing(JOBS, own.draw, driver.out)
     assert sorted(LineFile(driver.out).found, key=json.dumps) == sorted(TRUTH, key=json.dumps)
 
 

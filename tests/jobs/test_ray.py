@@ -20,7 +20,7 @@ import pytest
 from piase_gym.benchmarks import evaluate
 from piase_gym.benchmarks.evaluation.suites import Row, Suite
 from piase_gym.errors import ClusterError
-from piase_gym.jobs import LineFile, Processes, RayCluster, do_all, run_jobs
+from piase_gym.jobs import LineFile, Processes, RayCluster, do_missing, run_jobs
 from tests.helpers.ray_nodes import Nodes
 from tests.jobs import jobs_to_do as own
 from tests.jobs.jobs_to_do import Draw
@@ -79,7 +79,7 @@ def test_a_killed_node_costs_at_most_the_jobs_it_held(nodes: Nodes, tmp_path: Pa
         if done == 3:
             nodes.kill_second()
 
-    do_all(jobs, own.draw, lines, backend, progress=kill)
+    do_missing(jobs, own.draw, lines, backend, progress=kill)
     assert nodes.second is None
     found = sorted(LineFile(lines).found, key=json.dumps)
     assert found == sorted((own.draw(Draw(n)) for n in range(10)), key=json.dumps)

@@ -29,8 +29,8 @@ from piase_gym.agents.base import Action, BatchPercept
 from piase_gym.agents.matrix_strategies import remember
 from piase_gym.benchmarks.evaluation.rollout import batch_acts
 from piase_gym.core.rng import partner_seeds
+from piase_gym.envs.actions import decode_answer
 from piase_gym.envs.batch import BatchEnv
-from piase_gym.envs.partners import decode_answer
 from piase_gym.errors import SuiteError, UnsupportedError
 from piase_gym.worlds.social_dilemma.matrix.solutions import best_response
 from piase_gym.worlds.social_dilemma.metrics import commons_measures

@@ -12,7 +12,7 @@ from piase_gym.agents import OracleAgent, Percept
 from piase_gym.core.commands import Command, InvalidAction, Outcome, Result
 from piase_gym.core.rng import MAX_SEED
 from piase_gym.core.world import World
-from piase_gym.envs.partners import decode_answer
+from piase_gym.envs.actions import decode_answer
 from piase_gym.envs.single import GymEnv
 from piase_gym.errors import ConfigError, PiaseError
 from piase_gym.registry import load, world_spec

@@ -1,7 +1,7 @@
 """What agents of text worlds have heard before: ``message_history`` as an addition to their views.
 
 What was heard is part of the mailboxes, and so of snapshots and digests; here it is only shown, by
-the lines and the numbers that every world has for words (see `symbols`).
+the lines and the numbers that every world has for words (see `heard`).
 """
 
 from __future__ import annotations
@@ -18,8 +18,9 @@ from piase_gym.core.additions import Addition, Perceiving
 from piase_gym.core.mailbox import EVERYONE, Message
 from piase_gym.core.text_encoding import unescape
 from piase_gym.errors import TextParseError
-from piase_gym.worlds.channel.symbols import (
+from piase_gym.worlds.channel.heard import (
     EARLIER_CODE,
+    OLDEST,
     Earlier,
     code_of_earlier,
     heard_before,
@@ -27,8 +28,6 @@ from piase_gym.worlds.channel.symbols import (
 )
 
 _LINE = re.compile(r"(\S+) (said|told you) ([1-9]\d{0,2}) steps? ago: (.*)")
-OLDEST = 254
-"""Steps that are told at most."""
 
 
 class HeardBefore(Addition):
@@ -75,7 +74,7 @@ class HeardBefore(Addition):
         return heard_lines((), view)
 
     def code(self, view: Sequence[Earlier]) -> NDArray[np.float64]:
-        """Return the numbers of what was heard; see `symbols.code_of_earlier`."""
+        """Return the numbers of what was heard; see `heard.code_of_earlier`."""
         return code_of_earlier(view, self.agents, self.kept).astype(np.float64)
 
 

@@ -4,7 +4,7 @@ Words are letters of a `Mailbox`, which the environment keeps beside the record,
 have them. Who speaks does nothing else in that step. A text has a line for each letter; a vector
 has at its end, for at most as many letters as there are agents, the sender's number from 1, whether
 it is to all, and 8 numbers of hashed words. With ``message_history`` the last letters of each agent
-follow, as `symbols.code_of_earlier` has them.
+follow, as `heard.code_of_earlier` has them.
 """
 
 from __future__ import annotations
@@ -28,14 +28,14 @@ from piase_gym.core.world import Act, Facts, Manual, StepResult
 from piase_gym.errors import SnapshotError, UnsupportedError
 from piase_gym.worlds.array_world import ArrayWorld
 from piase_gym.worlds.channel.config import SPOKEN
-from piase_gym.worlds.channel.symbols import (
+from piase_gym.worlds.channel.heard import (
     EARLIER_CODE,
     Heard,
     code_of_earlier,
-    conditions_told,
     heard_before,
     heard_lines,
 )
+from piase_gym.worlds.channel.manual import conditions_told
 
 LETTER_CODE = 2 + HINT_CODE
 LONGEST = 200

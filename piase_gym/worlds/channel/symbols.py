@@ -9,66 +9,24 @@ from __future__ import annotations
 import functools
 import itertools
 import re
-from collections.abc import Callable, Iterable, Sequence
-from typing import Any, Final, NamedTuple
+from collections.abc import Callable, Sequence
+from typing import Any, Final
 
 import numpy as np
 from numpy.typing import NDArray
 
 from piase_gym.core.commands import Command, Param
-from piase_gym.core.mailbox import EVERYONE, Mailbox, Message
-from piase_gym.core.text_encoding import HINT_CODE, hash_text, one_line, unescape
+from piase_gym.core.mailbox import EVERYONE, Message
+from piase_gym.core.text_encoding import unescape
 from piase_gym.worlds.channel.config import (
     MAX_SYMBOLS,
     ChannelEnvelope,
-    MessageConfig,
     SymbolConfig,
 )
+from piase_gym.worlds.channel.heard import OLDEST, Earlier, Heard
 
 SAYING: Final = r"(?: saying [\d ]+?(?: to \S+)?)?"
 """What ends a line that says something, for patterns of synonyms."""
-
-
-class Earlier(NamedTuple):
-    """A message that was heard before.
-
-    Attributes:
-        letter: The message.
-        steps: How many steps ago it was heard.
-    """
-
-    letter: Message
-    steps: int
-
-
-class Heard(NamedTuple):
-    """What an agent has heard: now, and before."""
-
-    messages: tuple[Message, ...]
-    earlier: tuple[Earlier, ...] = ()
-
-
-def heard_before(mail: Mailbox, name: str) -> tuple[Earlier, ...]:
-    """Return what an agent is shown of what it has heard before."""
-    return tuple(Earlier(*entry) for entry in mail.recent[name] if 0 < entry[1] < 255)
-
-
-EARLIER_CODE: Final = 2 + HINT_CODE
-"""What vectors tell of words that were heard before: steps since then, whether they were to all,
-and the words, hashed."""
-
-
-def code_of_earlier(
-    earlier: Iterable[Earlier], names: Sequence[str], kept: int
-) -> NDArray[np.uint8]:
-    """Return the numbers of words that were heard before: `kept` places for each sender."""
-    found = np.zeros((len(names), kept, EARLIER_CODE), np.uint8)
-    taken = dict.fromkeys(names, 0)
-    for letter, steps in earlier:
-        row = found[names.index(letter.sender), taken[letter.sender]]
-        row[:2], row[2:] = (steps, letter.recipient == EVERYONE), hash_text(letter.message)
-        taken[letter.sender] += 1
-    return found.ravel()
 
 
 @functools.cache
@@ -185,7 +143,7 @@ class ChannelForm:
         self.word, self.kept = envelope.message_length, max(1, envelope.message_history)
         self.alone, self.dated = bool(envelope.message_to), envelope.message_history > 0
         self.length, self.high = envelope.message_bytes, highest(envelope)
-        line = max(map(len, self.names)) + len(" told you 254 steps ago: \n") + 3 * self.word
+        line = max(map(len, self.names)) + len(f" told you {OLDEST} steps ago: \n") + 3 * self.word
         self.text_length = envelope.agents * envelope.message_history * line
 
     def read(self, values: Sequence[float], agent: str) -> Heard:
@@ -251,7 +209,7 @@ class ChannelForm:
             require(self.alone or not private, line, "messages are for all")
         ago = 0 if steps is None else int(steps)
         require(not ago or self.dated, line, "what was said before is not told")
-        require(steps is None or 0 < ago < 255, line, "it was 1 to 254 steps ago")
+        require(steps is None or 0 < ago <= OLDEST, line, f"it was 1 to {OLDEST} steps ago")
         letter = Message(sender, agent if private else EVERYONE, message)
         if self.words and not ago:
             return Heard((*heard.messages, letter), heard.earlier)
@@ -272,76 +230,3 @@ _LINE = re.compile(
     r"(?P<who>\S+) (?:says|(?P<you>tells you|told you)|said)"
     r"(?: (?P<steps>\d+) steps? ago)?: (?P<said>.*)"
 )
-
-
-def heard_lines(
-    messages: Iterable[Message], earlier: Iterable[Earlier] = (), hint: str | None = None
-) -> list[str]:
-    """Write what was heard, a line a message, and a hint."""
-    found = [
-        f"{letter.sender} {'says' if letter.recipient == EVERYONE else 'tells you'}: "
-        f"{one_line(letter.message)}"
-        for letter in messages
-    ]
-    for letter, steps in earlier:
-        told = "said" if letter.recipient == EVERYONE else "told you"
-        ago = f"{steps} step{'' if steps == 1 else 's'} ago"
-        found.append(f"{letter.sender} {told} {ago}: {one_line(letter.message)}")
-    return found if hint is None else [*found, f"Hint: {one_line(hint)}"]
-
-
-def channel_rules_told(config: SymbolConfig, said_with_what: str = "each command") -> str:
-    """Return the sentences of a prompt about the channel; none if it is off.
-
-    Args:
-        config: The config.
-        said_with_what: With what a message can be said.
-    """
-    if not config.symbols:
-        return ""
-    least = f"a symbol from 1 to {config.symbols}"
-    if config.message_length > 1:
-        least = f"a message of 1 to {config.message_length} symbols from 1 to {config.symbols}"
-    to = ", or to one of them (saying 1 to NAME)" if config.message_to else ""
-    told = [f"With {said_with_what} you can say {least} to all others{to}."]
-    return " ".join([*told, *conditions_told(config)])
-
-
-def more_told(config: SymbolConfig) -> str:
-    """Return what there is to say of a channel beyond a symbol for all others; mostly nothing."""
-    told = conditions_told(config)
-    if config.message_to:
-        told.insert(0, "A symbol can be for one of them alone (saying 1 to NAME).")
-    if config.message_length > 1:
-        told.insert(0, f"A message has up to {config.message_length} symbols (saying 1 2).")
-    return " ".join(["", *told])
-
-
-def conditions_told(config: MessageConfig) -> list[str]:
-    """Return sentences about when and by whom messages are heard, and what they cost."""
-    told: list[str] = []
-    if config.message_delay:
-        steps = f"{config.message_delay} step{'' if config.message_delay == 1 else 's'}"
-        told.append(f"What is said is heard {steps} later.")
-    told += limits_told(config)
-    if config.message_loss:
-        told.append(f"A listener misses a message with a chance of {config.message_loss:g}.")
-    return told + history_told(config)
-
-
-def history_told(config: MessageConfig) -> list[str]:
-    """Return a sentence about what is shown of what was heard before, if anything is."""
-    history = getattr(config, "message_history", 0)
-    return [f"You are shown the last {history} messages of each of the others."] * bool(history)
-
-
-def limits_told(config: MessageConfig) -> list[str]:
-    """Return sentences about how far and by whom messages are heard, and what they cost."""
-    told: list[str] = []
-    if config.message_range is not None:
-        told.append(f"It is heard up to {config.message_range:g} {config.length_unit} away.")
-    if config.message_topology is not None:
-        told.append("Not everybody hears everybody.")
-    if config.message_cost:
-        told.append(f"Each message costs {config.message_cost:g}.")
-    return told

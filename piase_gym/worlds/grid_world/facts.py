@@ -23,7 +23,7 @@ from numpy.typing import NDArray
 from piase_gym.core.text_encoding import hash_text, one_line, unescape
 from piase_gym.core.world import Facts
 from piase_gym.errors import TextParseError
-from piase_gym.worlds.channel.symbols import Earlier, Heard, heard_lines
+from piase_gym.worlds.channel.heard import Earlier, Heard, heard_lines
 from piase_gym.worlds.grid_world.cells import AGENT, CODES, HEADINGS, NAMES
 from piase_gym.worlds.grid_world.config import GridWorldConfig
 from piase_gym.worlds.grid_world.form import Form, form_of

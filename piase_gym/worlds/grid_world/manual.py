@@ -7,7 +7,7 @@ from collections.abc import Callable, Mapping
 from typing import Any
 
 from piase_gym.core.world import Manual
-from piase_gym.worlds.channel.symbols import channel_rules_told
+from piase_gym.worlds.channel.manual import channel_rules_told
 from piase_gym.worlds.grid_world import cells as kinds
 from piase_gym.worlds.grid_world.config import GridWorldConfig
 from piase_gym.worlds.grid_world.levels import of_layout

@@ -16,12 +16,12 @@ from piase_gym.worlds.channel.symbols import SAYING
 from piase_gym.worlds.grids.words import COMPASS, FrameName
 
 DIRECTIONS: Final = ("north", "south", "west", "east")
-TURNS: Final = ("around", "left", "right")
+SIDES: Final = ("around", "left", "right")
 FIRST_NAMES: Final = dict(zip(("up", "down", "left", "right"), DIRECTIONS, strict=True))
 """The names that directions had first, and have in older logs."""
 MOVES: Final[Mapping[str, tuple[Command, ...]]] = {
     "grid": tuple(Command("move", {"direction": direction}) for direction in DIRECTIONS),
-    "agent": (Command("forward"), *(Command("turn", {"side": side}) for side in TURNS)),
+    "agent": (Command("forward"), *(Command("turn", {"side": side}) for side in SIDES)),
 }
 """The first four commands of each frame."""
 _WALKING = ("go", "walk", "step")
@@ -40,7 +40,7 @@ def verbs_of(frame: FrameName, onto: str, message: tuple[Param, ...]) -> tuple[V
         told = f"turn that way, then step onto the next cell {onto}"
         return (Verb("move", told, (direction, *message), _WALKING),)
     ways = [f"{verb} {way}" for verb in ("move", *_WALKING) for way in ("forward", "ahead")]
-    side = Param("side", choices=TURNS)
+    side = Param("side", choices=SIDES)
     return (
         Verb("forward", f"step onto the cell ahead {onto}", message, ("ahead", "forwards", *ways)),
         Verb("turn", "turn on the spot", (side, *message), ("rotate",)),
@@ -86,7 +86,7 @@ def walking_line(line: str, frame: FrameName, heading: int) -> str | None:
             way = _WAYS[match.group(1)] if match.group(1) else COMPASS[heading]
             return f"move {way}{match.group(3) or ''}"
     elif match := _AGENT.fullmatch(line):
-        side = match.group(1) if match.group(1) in TURNS else "around"
+        side = match.group(1) if match.group(1) in SIDES else "around"
         return f"turn {side}{match.group(2) or ''}"
     return None
 

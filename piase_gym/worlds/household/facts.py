@@ -7,7 +7,7 @@ from dataclasses import dataclass
 from typing import NamedTuple
 
 from piase_gym.core.world import Facts
-from piase_gym.worlds.channel.symbols import Earlier
+from piase_gym.worlds.channel.heard import Earlier
 
 STATES = ("unseen", "plain", "closed", "open")
 """What is known of a receptacle: ``plain`` ones have no door."""

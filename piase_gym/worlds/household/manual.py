@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from piase_gym.core.world import Manual
-from piase_gym.worlds.channel.symbols import history_told, limits_told
+from piase_gym.worlds.channel.manual import history_told, limits_told
 from piase_gym.worlds.household.config import HouseholdConfig
 from piase_gym.worlds.texts.wording import counted, listing, priced
 

@@ -30,7 +30,7 @@ from numpy.typing import NDArray
 from piase_gym.core.mailbox import EVERYONE, Message
 from piase_gym.core.text_encoding import HINT_CODE, hash_text
 from piase_gym.core.world import Facts
-from piase_gym.worlds.channel.symbols import Earlier
+from piase_gym.worlds.channel.heard import Earlier
 from piase_gym.worlds.grids.codes import HEADINGS
 from piase_gym.worlds.object_search.codes import PITCHES, ROLLS
 from piase_gym.worlds.object_search.config import ObjectSearchEnvelope

@@ -11,8 +11,9 @@ from dataclasses import replace
 from typing import ClassVar
 
 from piase_gym.core.commands import MAX_LINE
+from piase_gym.worlds.channel.heard import Heard, heard_lines
+from piase_gym.worlds.channel.manual import history_told
 from piase_gym.worlds.channel.speech import Speaks
-from piase_gym.worlds.channel.symbols import Heard, heard_lines, history_told
 from piase_gym.worlds.object_search.facts import SearchFacts, Spoken
 from piase_gym.worlds.object_search.observe.text import words_line
 from piase_gym.worlds.object_search.state import WORDS

@@ -25,13 +25,8 @@ from numpy.typing import NDArray
 from piase_gym.core.mailbox import Message
 from piase_gym.core.text_encoding import HINT_CODE, hash_text
 from piase_gym.core.world import HINT_TEXT, Facts
-from piase_gym.worlds.channel.symbols import (
-    EARLIER_CODE,
-    ChannelForm,
-    Earlier,
-    Heard,
-    code_of_earlier,
-)
+from piase_gym.worlds.channel.heard import EARLIER_CODE, Earlier, Heard, code_of_earlier
+from piase_gym.worlds.channel.symbols import ChannelForm
 from piase_gym.worlds.physics_playground.config import PhysicsPlaygroundConfig
 from piase_gym.worlds.physics_playground.levels.items import COLOURS, KINDS
 from piase_gym.worlds.physics_playground.observe.vector import (

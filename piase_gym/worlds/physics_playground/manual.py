@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from piase_gym.core.world import Manual
-from piase_gym.worlds.channel.symbols import channel_rules_told
+from piase_gym.worlds.channel.manual import channel_rules_told
 from piase_gym.worlds.physics_playground.actions import HANDS
 from piase_gym.worlds.physics_playground.config import PhysicsPlaygroundConfig
 from piase_gym.worlds.physics_playground.levels.bodies import (

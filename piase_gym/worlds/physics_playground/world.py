@@ -23,13 +23,8 @@ from piase_gym.core.script.observables import Observable
 from piase_gym.core.world import Capabilities, DecodedAction, Manual, StepResult, World
 from piase_gym.errors import SnapshotError
 from piase_gym.worlds.channel.config import SPOKEN
-from piase_gym.worlds.channel.symbols import (
-    Earlier,
-    Heard,
-    heard_before,
-    sayable,
-    why_unsayable,
-)
+from piase_gym.worlds.channel.heard import Earlier, Heard, heard_before
+from piase_gym.worlds.channel.symbols import sayable, why_unsayable
 from piase_gym.worlds.physics_playground import actions, naming, scripting, snapshots
 from piase_gym.worlds.physics_playground import facts as views
 from piase_gym.worlds.physics_playground import manual as words

@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from piase_gym.worlds.channel.symbols import ChannelForm, Heard
+from piase_gym.worlds.channel.heard import Heard
+from piase_gym.worlds.channel.symbols import ChannelForm
 from piase_gym.worlds.social_dilemma.config import SocialDilemmaConfig
 from piase_gym.worlds.texts import lines as texts
 

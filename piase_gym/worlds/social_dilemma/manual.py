@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from piase_gym.core.world import Manual
-from piase_gym.worlds.channel.symbols import channel_rules_told, more_told
+from piase_gym.worlds.channel.manual import channel_rules_told, more_told
 from piase_gym.worlds.grids.moves import scene_manual
 from piase_gym.worlds.social_dilemma.config import SocialDilemmaConfig
 from piase_gym.worlds.social_dilemma.games import GAMES_BY_NAME

@@ -6,7 +6,7 @@ from dataclasses import dataclass
 from typing import NamedTuple
 
 from piase_gym.core.world import Facts
-from piase_gym.worlds.channel.symbols import Earlier
+from piase_gym.worlds.channel.heard import Earlier
 from piase_gym.worlds.sql_query.levels.dataset import Table
 
 

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from piase_gym.core.world import Manual
-from piase_gym.worlds.channel.symbols import history_told, limits_told
+from piase_gym.worlds.channel.manual import history_told, limits_told
 from piase_gym.worlds.sql_query.config import SqlQueryConfig
 from piase_gym.worlds.texts.wording import counted, listing, priced
 

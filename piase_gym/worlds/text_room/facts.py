@@ -7,7 +7,7 @@ from typing import NamedTuple
 
 from piase_gym.core.mailbox import Message
 from piase_gym.core.world import Facts
-from piase_gym.worlds.channel.symbols import Earlier
+from piase_gym.worlds.channel.heard import Earlier
 
 STATES = ("", "closed", "open", "locked", "unlocked", "not searched", "searched")
 """How a thing stands. What has a lock and is closed is ``locked`` or ``unlocked``. What cannot be

@@ -6,7 +6,7 @@ from collections.abc import Iterator
 from typing import Any, NamedTuple
 
 from piase_gym.core.world import Manual
-from piase_gym.worlds.channel.symbols import history_told, limits_told
+from piase_gym.worlds.channel.manual import history_told, limits_told
 from piase_gym.worlds.text_room.config import TextRoomConfig
 from piase_gym.worlds.text_room.levels import names
 from piase_gym.worlds.text_room.levels.story_rules import LogMilestone, MaxSteps

@@ -19,7 +19,7 @@ from numpy.typing import NDArray
 from piase_gym.core.mailbox import Message
 from piase_gym.core.text_encoding import unescape
 from piase_gym.errors import TextParseError
-from piase_gym.worlds.channel.symbols import Earlier, Heard, heard_lines
+from piase_gym.worlds.channel.heard import Earlier, Heard, heard_lines
 from piase_gym.worlds.physics_playground.config import PhysicsPlaygroundConfig
 from piase_gym.worlds.physics_playground.facts import (
     PLACES,

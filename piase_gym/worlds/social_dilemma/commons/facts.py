@@ -28,7 +28,8 @@ from numpy.typing import NDArray
 from piase_gym.core.recall import Several
 from piase_gym.core.text_encoding import HINT_CODE, hash_text
 from piase_gym.core.world import Facts
-from piase_gym.worlds.channel.symbols import ChannelForm, Earlier, Heard
+from piase_gym.worlds.channel.heard import Earlier, Heard
+from piase_gym.worlds.channel.symbols import ChannelForm
 from piase_gym.worlds.grids.codes import AGENT, HEADINGS, MAX_CODE, TURNS, on_map
 from piase_gym.worlds.grids.nouns import YOU
 from piase_gym.worlds.social_dilemma.commons.codes import NO_HEADING, NOWHERE, TABLE

@@ -10,7 +10,7 @@ from typing import Any, Final
 
 from piase_gym.core.text_encoding import one_line
 from piase_gym.core.world import HINT_TEXT
-from piase_gym.worlds.channel.symbols import heard_lines
+from piase_gym.worlds.channel.heard import heard_lines
 from piase_gym.worlds.grids.codes import HEADINGS
 from piase_gym.worlds.grids.words import (
     COMPASS,

@@ -28,7 +28,8 @@ from numpy.typing import NDArray
 
 from piase_gym.core.text_encoding import HINT_CODE, hash_text
 from piase_gym.core.world import Facts
-from piase_gym.worlds.channel.symbols import ChannelForm, Earlier, Heard, highest
+from piase_gym.worlds.channel.heard import Earlier, Heard
+from piase_gym.worlds.channel.symbols import ChannelForm, highest
 from piase_gym.worlds.social_dilemma.config import (
     GAMES,
     SocialDilemmaConfig,

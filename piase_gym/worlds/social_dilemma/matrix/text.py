@@ -11,7 +11,7 @@ import numpy as np
 
 from piase_gym.core.text_encoding import HINT_CODE, one_line
 from piase_gym.core.world import HINT_TEXT
-from piase_gym.worlds.channel.symbols import heard_lines
+from piase_gym.worlds.channel.heard import heard_lines
 from piase_gym.worlds.social_dilemma.config import SocialDilemmaConfig
 from piase_gym.worlds.social_dilemma.constants import MAX_TALK
 from piase_gym.worlds.social_dilemma.line_reader import LineReader, times

@@ -8,13 +8,13 @@ from typing import Any, TypeVar
 
 from piase_gym.errors import JobError, StorageError
 from piase_gym.jobs.backend import Backend
-from piase_gym.jobs.journal import LineFile
+from piase_gym.jobs.line_file import LineFile
 from piase_gym.jobs.run import Outcome, run_jobs, short_name
 
 J = TypeVar("J")
 
 
-def do_all(
+def do_missing(
     jobs: Iterable[J],
     perform: Callable[[J], Mapping[str, Any]],
     path: Path,

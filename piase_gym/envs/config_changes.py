@@ -27,8 +27,8 @@ class Modified(dict[str, Any]):
         self.now, self.waiting = dict(now), dict(waiting)
 
 
-def parted(world: World[Any, Any], before: Any, config: Any, running: bool) -> Modified:
-    """Part what is different in two configs into what may change at once, and what has to wait.
+def split_changes(world: World[Any, Any], before: Any, config: Any, running: bool) -> Modified:
+    """Split what is different in two configs into what may change at once, and what has to wait.
 
     Args:
         world: The world.

@@ -1,0 +1,73 @@
+"""What an agent has heard, now and before: as facts, as lines of texts and as hashed numbers."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Sequence
+from typing import Final, NamedTuple
+
+import numpy as np
+from numpy.typing import NDArray
+
+from piase_gym.core.mailbox import EVERYONE, Mailbox, Message
+from piase_gym.core.text_encoding import HINT_CODE, hash_text, one_line
+
+OLDEST: Final = 254
+"""How many steps ago the oldest message that is shown was heard."""
+
+
+class Earlier(NamedTuple):
+    """A message that was heard before.
+
+    Attributes:
+        letter: The message.
+        steps: How many steps ago it was heard.
+    """
+
+    letter: Message
+    steps: int
+
+
+class Heard(NamedTuple):
+    """What an agent has heard: now, and before."""
+
+    messages: tuple[Message, ...]
+    earlier: tuple[Earlier, ...] = ()
+
+
+def heard_before(mail: Mailbox, name: str) -> tuple[Earlier, ...]:
+    """Return what an agent is shown of what it has heard before."""
+    return tuple(Earlier(*entry) for entry in mail.recent[name] if 0 < entry[1] <= OLDEST)
+
+
+EARLIER_CODE: Final = 2 + HINT_CODE
+"""What vectors tell of words that were heard before: steps since then, whether they were to all,
+and the words, hashed."""
+
+
+def code_of_earlier(
+    earlier: Iterable[Earlier], names: Sequence[str], kept: int
+) -> NDArray[np.uint8]:
+    """Return the numbers of words that were heard before: `kept` places for each sender."""
+    found = np.zeros((len(names), kept, EARLIER_CODE), np.uint8)
+    taken = dict.fromkeys(names, 0)
+    for letter, steps in earlier:
+        row = found[names.index(letter.sender), taken[letter.sender]]
+        row[:2], row[2:] = (steps, letter.recipient == EVERYONE), hash_text(letter.message)
+        taken[letter.sender] += 1
+    return found.ravel()
+
+
+def heard_lines(
+    messages: Iterable[Message], earlier: Iterable[Earlier] = (), hint: str | None = None
+) -> list[str]:
+    """Write what was heard, a line a message, and a hint."""
+    found = [
+        f"{letter.sender} {'says' if letter.recipient == EVERYONE else 'tells you'}: "
+        f"{one_line(letter.message)}"
+        for letter in messages
+    ]
+    for letter, steps in earlier:
+        told = "said" if letter.recipient == EVERYONE else "told you"
+        ago = f"{steps} step{'' if steps == 1 else 's'} ago"
+        found.append(f"{letter.sender} {told} {ago}: {one_line(letter.message)}")
+    return found if hint is None else [*found, f"Hint: {one_line(hint)}"]

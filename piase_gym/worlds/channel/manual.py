@@ -1,0 +1,62 @@
+"""The sentences of prompts about channels: what can be said, who hears it when, and its costs."""
+
+from __future__ import annotations
+
+from piase_gym.worlds.channel.config import MessageConfig, SymbolConfig
+
+
+def channel_rules_told(config: SymbolConfig, said_with_what: str = "each command") -> str:
+    """Return the sentences of a prompt about the channel; none if it is off.
+
+    Args:
+        config: The config.
+        said_with_what: With what a message can be said.
+    """
+    if not config.symbols:
+        return ""
+    least = f"a symbol from 1 to {config.symbols}"
+    if config.message_length > 1:
+        least = f"a message of 1 to {config.message_length} symbols from 1 to {config.symbols}"
+    to = ", or to one of them (saying 1 to NAME)" if config.message_to else ""
+    told = [f"With {said_with_what} you can say {least} to all others{to}."]
+    return " ".join([*told, *conditions_told(config)])
+
+
+def more_told(config: SymbolConfig) -> str:
+    """Return what there is to say of a channel beyond a symbol for all others; mostly nothing."""
+    told = conditions_told(config)
+    if config.message_to:
+        told.insert(0, "A symbol can be for one of them alone (saying 1 to NAME).")
+    if config.message_length > 1:
+        told.insert(0, f"A message has up to {config.message_length} symbols (saying 1 2).")
+    return " ".join(["", *told])
+
+
+def conditions_told(config: MessageConfig) -> list[str]:
+    """Return sentences about when and by whom messages are heard, and what they cost."""
+    told: list[str] = []
+    if config.message_delay:
+        steps = f"{config.message_delay} step{'' if config.message_delay == 1 else 's'}"
+        told.append(f"What is said is heard {steps} later.")
+    told += limits_told(config)
+    if config.message_loss:
+        told.append(f"A listener misses a message with a chance of {config.message_loss:g}.")
+    return told + history_told(config)
+
+
+def history_told(config: MessageConfig) -> list[str]:
+    """Return a sentence about what is shown of what was heard before, if anything is."""
+    history = getattr(config, "message_history", 0)
+    return [f"You are shown the last {history} messages of each of the others."] * bool(history)
+
+
+def limits_told(config: MessageConfig) -> list[str]:
+    """Return sentences about how far and by whom messages are heard, and what they cost."""
+    told: list[str] = []
+    if config.message_range is not None:
+        told.append(f"It is heard up to {config.message_range:g} {config.length_unit} away.")
+    if config.message_topology is not None:
+        told.append("Not everybody hears everybody.")
+    if config.message_cost:
+        told.append(f"Each message costs {config.message_cost:g}.")
+    return told
