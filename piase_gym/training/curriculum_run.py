@@ -2,8 +2,9 @@
 
 One policy plays all agents. A run lives in a folder: ``settings.json``, ``progress.json`` (the
 agents' progress), ``path.jsonl`` (a row for each update), ``actions.bin`` (what was played),
-``policy.pt`` (a checkpoint, which ``ppo:...`` plays), and a log, if one is asked for. A run that was
-broken off, at whatever moment, goes on from its last checkpoint, and ends as if it had not been.
+``policy.pt`` (a checkpoint, which ``ppo:...`` plays), and a log, if one is asked for. A run that
+was broken off, at whatever moment, goes on from its last checkpoint, and ends as if it had not
+been.
 """
 
 from __future__ import annotations
