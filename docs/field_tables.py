@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import inspect
+import re
 from collections.abc import Iterable, Iterator, Mapping
 from typing import Any
 
@@ -38,6 +40,29 @@ def part_tables(start: Any, schema: Schema) -> Iterator[str]:
         if "properties" in known[name]:
             told = " ".join(str(known[name].get("description", "")).split("\n\n")[0].split())
             yield f"### {_short(name)}\n\n{told}\n\n{_part_table(known[name], schema)}"
+
+
+def options_tables(kinds: Mapping[str, type]) -> str:
+    """List the options of classes, by their names in files, out of signatures and docstrings."""
+    parts = []
+    for name, kind in kinds.items():
+        meanings = _arguments(inspect.getdoc(kind) or "")
+        options = inspect.signature(kind).parameters.values()
+        lines = ["| option | default | meaning |", "|---|---|---|"]
+        lines += [f"| `{o.name}` | `{o.default!r}` | {meanings[o.name]} |" for o in options]
+        if meanings:
+            parts.append("\n".join([f"**`{name}`**", "", *lines]))
+    return "\n\n".join(parts)
+
+
+def _arguments(docstring: str) -> dict[str, str]:
+    """Return what a docstring says of each argument, on one line each."""
+    found = re.search(r"^Args:\n((?:    .*\n?|\n(?=    ))*)", docstring, re.M)
+    rows = re.split(r"^    (\w+): ", found[1], flags=re.M)[1:] if found else []
+    return {
+        name: " ".join(told.split()).replace("``", "`").replace("|", "\\|")
+        for name, told in zip(rows[::2], rows[1::2], strict=True)
+    }
 
 
 def _references(part: Any) -> Iterator[str]:

@@ -33,6 +33,7 @@ from piase_gym.benchmarks.studies import (
 from piase_gym.benchmarks.studies.dilemmas import report as dilemma_report
 from piase_gym.core.script.observables import COMMON
 from piase_gym.core.world import World
+from piase_gym.curricula.directors import DIRECTORS
 from piase_gym.curricula.export import json_schema as curriculum_schema
 from piase_gym.errors import MissingExtraError
 from piase_gym.scenarios.schema import json_schema as scenario_schema
@@ -260,6 +261,13 @@ def with_courses(text: str) -> str:
     return with_sections(text, "training", curriculum_report.stored_sections())
 
 
+def with_options(text: str) -> str:
+    """Return the page about teachers with the options of all directors that have some."""
+    kinds = {name: registry.load(where) for name, where in DIRECTORS.items()}
+    table = beside("field_tables").options_tables(kinds) + "\n"
+    return with_sections(text, "directors", {"options": table})
+
+
 def with_trainings(text: str) -> str:
     """Return the page about training with what it costs."""
     text = with_sections(text, "training", training_report.stored_sections())
@@ -351,6 +359,7 @@ WRITERS: Mapping[str, Sequence[Callable[[str], str]]] = {
     "scale.md": (with_measured("scale", "scale"),),
     "scenarios.md": (with_library, with_measured("scenarios", "scenarios")),
     "speed.md": (with_speed,),
+    "teachers.md": (with_options,),
     "training.md": (with_trainings,),
     "wordcraft.md": (with_measured("wordcraft", "word_craft"),),
 }

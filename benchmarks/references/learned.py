@@ -11,6 +11,7 @@ from __future__ import annotations
 
 import functools
 import json
+from collections import Counter
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from importlib import resources
@@ -24,6 +25,8 @@ from piase_gym.benchmarks.references.references import BLIND, References, shippe
 
 FILE, DILEMMAS = "learners.json", "dilemmas.json"
 MODEL = "ppo"
+SOLVED = 0.95
+"""Mean share of episodes won from which on a setting is called solved."""
 REWARDS_TOLD = {
     "own": "",
     "small_costs": ", small costs",
@@ -188,25 +191,47 @@ def open_problems_table(references: References | None = None) -> str:
 
 
 def learners_table(references: References | None = None) -> str:
-    """Return for every world how many settings learners solve, and how many are open."""
+    """Return for every world how many settings learners solve, and how many are open, in words."""
     rows = ["| world | settings | above random level | solved | open |", "| --- |" + " --- |" * 4]
     worlds: dict[str, list[Learned]] = {}
     for label, found in learned(references).items():
-        world = label.removeprefix("piase/").split("-")[0]
-        worlds.setdefault(world, []).append(best(found))
+        worlds.setdefault(_world_of(label), []).append(best(found))
     for world, found in sorted(worlds.items()):
         above = sum(not row.at_random_level for row in found)
         wins = [row.success for row in found if row.success is not None]
-        solved = f"{sum(one.estimate >= 0.95 for one in wins)} of {len(wins)}" if wins else "–"
+        solved = f"{sum(one.estimate >= SOLVED for one in wins)} of {len(wins)}" if wins else "–"
         rows.append(f"| {world} | {len(found)} | {above} | {solved} | {len(found) - above} |")
-    return "\n".join(rows) + "\n"
+    words = (
+        "A *setting* is a task with its config and, where others play some seats, who they are: "
+        "an id or a row of a suite. *Solved* is one in which the best learner wins a share of at "
+        f"least {SOLVED:g} in the mean over its trainings, of those of which is stored who won; "
+        "*open* is one in which no learner is above random level."
+    )
+    return "\n".join([*rows, "", words, *_without_learner(references)]) + "\n"
+
+
+def _without_learner(references: References | None) -> list[str]:
+    """Say how many settings of the suites have no stored training, world by world."""
+    known = learned(references)
+    settings = (shipped() if references is None else references).get("settings", {})
+    left = Counter(_world_of(label) for label in settings if label not in known)
+    if not left:
+        return []
+    told = ", ".join(f"{world} {count}" for world, count in sorted(left.items()))
+    return ["", f"Left out are the settings of the suites without a stored training: {told}."]
+
+
+def _world_of(label: str) -> str:
+    """Return the world of a setting."""
+    return label.removeprefix("piase/").split("-")[0]
 
 
 def trainings_table() -> str:
     """Return every stored training with several seeds, as Markdown."""
     lines = [
-        "| task | how | runs | agent steps, M | CPU-seconds | levels | value | success | random |",
-        "| --- |" + " --- |" * 8,
+        "| task | pass | how | runs | agent steps, M | CPU-seconds | levels | value | success "
+        "| random |",
+        "| --- |" + " --- |" * 9,
     ]
     for _, entry in sorted(stored_learners().items()):
         for label, episodes in sorted(entry["labels"].items()):
@@ -216,7 +241,8 @@ def trainings_table() -> str:
             levels = "held out" if row.held_out else "all, which are few"
             cpu = f"{np.mean(entry['cpu_seconds']):.0f}"
             random = "–" if row.random_success is None else f"{row.random_success:.0%}"
-            cells = [label, row.learner, str(row.runs), steps, cpu, levels, _told(row.value)]
+            cells = [label, entry["pass"], row.learner, str(row.runs), steps, cpu, levels]
+            cells.append(_told(row.value))
             lines.append(f"| {' | '.join([*cells, _share(row.success), random])} |")
     return "\n".join(lines) + "\n"
 

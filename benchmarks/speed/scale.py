@@ -352,7 +352,9 @@ def sections(found: Mapping[str, Any]) -> dict[str, Section]:
         many = (f"{held['open']:,}", f"{each / 1024:,.0f}", f"{2**30 / each:,.0f}")
         rows.append((name, took, *many))
     errors = [f"{n}: {m['error']}" for n, m in found.get("memory", {}).items() if m["error"]]
-    shown["worlds"] = Section([Table(rows)], [*errors, about(found)])
+    most = f"{OPEN:,} environments, or {MOST_MEMORY // 2**30} GiB in the process"
+    ended = f"No more were opened than {most}."
+    shown["worlds"] = Section([Table(rows)], [*errors, ended, about(found)])
     return shown
 
 

@@ -1,4 +1,6 @@
-"""Plays policies of the fast learner (``piase train --algo batch_ppo``), alone or in a batch.
+"""Plays policies of the fast learner, alone or in a batch.
+
+``piase train --algo batch_ppo`` and ``piase curriculum run`` write them.
 
 A file holds parameters by name and a card that says what they are for, so nothing in it is run:
 ``torch.load(path, weights_only=True)["policies"]``. Here they are a function in double precision,
@@ -172,7 +174,7 @@ class PpoAgent(SeededAgent):
     their seeds; one that it did not see begin starts with an empty memory too.
 
     Args:
-        path: A file written by ``piase train --algo batch_ppo``.
+        path: A file written by ``piase train --algo batch_ppo`` or ``piase curriculum run``.
         greedy: Whether to take the most probable action instead of a draw.
 
     Attributes:

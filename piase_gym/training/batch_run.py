@@ -9,7 +9,7 @@ from __future__ import annotations
 
 import io
 import time
-from collections.abc import Callable
+from collections.abc import Callable, Mapping
 from dataclasses import asdict
 from pathlib import Path
 from typing import Any
@@ -170,18 +170,23 @@ def save_policies(path: Path, trainer: ppo.Trainer, settings: TrainSettings) -> 
     ``torch.load(path, weights_only=True)["policies"]`` are their parameters by name;
     ``ppo:<path>`` plays them.
     """
+    _write(path, playable(trainer, settings.model_dump(mode="json")))
+
+
+def playable(trainer: ppo.Trainer, settings: Mapping[str, Any]) -> dict[str, Any]:
+    """Return what a file holds that ``ppo:<path>`` plays: policies, and what they are for."""
     env, learners = trainer.env, trainer.learners
     card = {
         "format": FORMAT,
         "piase_gym": __version__,
         "world": env.world.name,
         "version": env.world.version,
-        "settings": settings.model_dump(mode="json"),
+        "settings": dict(settings),
         "observation_space": write_space(env.observation_space),
         "action_space": write_space(env.action_space),
         "seats": {env.agents[a]: k for k, one in enumerate(learners) for a in one.columns},
     }
-    _write(path, {"card": card, "policies": [one.policy.state_dict() for one in learners]})
+    return {"card": card, "policies": [one.policy.state_dict() for one in learners]}
 
 
 def load_policies(path: str | Path) -> list[Policy]:

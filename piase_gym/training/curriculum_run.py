@@ -2,8 +2,9 @@
 
 One policy plays all agents. A run lives in a folder: ``settings.json``, ``progress.json`` (the
 agents' progress), ``path.jsonl`` (a row for each update), ``actions.bin`` (what was played),
-``policy.pt`` (a checkpoint), and a log, if one is asked for. A run that was broken off, at whatever
-moment, goes on from its last checkpoint, and ends as if it had not been.
+``policy.pt`` (a checkpoint, which ``ppo:...`` plays), and a log, if one is asked for. A run that
+was broken off, at whatever moment, goes on from its last checkpoint, and ends as if it had not
+been.
 """
 
 from __future__ import annotations
@@ -22,6 +23,7 @@ import numpy as np
 
 from piase_gym.core.files import write_json, write_whole
 from piase_gym.core.interrupts import on_first_interrupt
+from piase_gym.core.jsonable import jsonable
 from piase_gym.curricula import ProgressStore, load
 from piase_gym.curricula.attempts import EpisodeCounts
 from piase_gym.curricula.directors import director_name
@@ -290,13 +292,16 @@ class CurriculumTraining:
         return path
 
     def _save(self) -> None:
-        """Write a checkpoint of the policy."""
+        """Write a checkpoint of the policy, which ``ppo:<path>`` plays."""
         import torch
+
+        from piase_gym.training.batch_run import playable
 
         trainer, buffer = self.trainer, io.BytesIO()
         state = {"policy": trainer.policy.state_dict(), "optimizer": trainer.optimizer.state_dict()}
         more = {"steps": trainer.steps, "updates": self._updates, "random": torch.get_rng_state()}
-        torch.save({**state, **more}, buffer)
+        played = playable(trainer, jsonable(dataclasses.asdict(self.settings)))
+        torch.save({**state, **more, **played}, buffer)
         write_whole(self.folder / POLICY, buffer.getvalue())
         self._saved = time.monotonic()
 

@@ -85,6 +85,18 @@ def test_a_better_learner_closes_a_task(monkeypatch: pytest.MonkeyPatch) -> None
     assert learned.best(learned.learned(references)["task"]).learner.endswith("8, up to 2 M steps")
 
 
+def test_what_has_no_training_is_named(monkeypatch: pytest.MonkeyPatch) -> None:
+    policy = {"values": [0.0, 1.0], "mean": 0.5}
+    both = {"policies": {"random": policy, "noop": policy, "ppo": policy}}
+    monkeypatch.setattr(learned, "stored_learners", dict)
+    trained = {"piase/GridWorld-Empty-5x5-v1": both}
+    left = {f"piase/{name}-v1": {"policies": {"random": policy}} for name in ("B-2", "B", "A")}
+    table = learned.learners_table({"settings": {**trained, **left}})
+    assert "| GridWorld | 1 | 0 | – | 1 |" in table
+    assert table.endswith("without a stored training: A 1, B 2.\n")
+    assert "Left out" not in learned.learners_table({"settings": trained})
+
+
 def test_the_page_of_open_problems_has_them_all_and_no_other() -> None:
     page = (ROOT / "docs" / "open_problems.md").read_text("utf-8")
     page = page.split("<!-- learners: open -->")[1].split("<!-- end -->")[0]

@@ -334,6 +334,54 @@ def test_a_run_goes_on_where_it_was(tmp_path: Path) -> None:
         run_of(tmp_path / "empty", resume=True)
 
 
+@pytest.mark.parametrize("name", ["door_key", "text_quest"])
+def test_the_policy_of_a_run_plays_the_last_step(name: str, tmp_path: Path) -> None:
+    run = run_of(tmp_path, curriculum=name, world=None, steps=128)
+    run.train()
+    run.close()
+    import torch
+
+    from piase_gym.agents import make_agent
+    from piase_gym.agents.base import Percept
+
+    plan, trained = curricula.load(name), run.trainer.policy
+    fields = {**plan.steps[-1].fields, "max_steps": 10}
+    env = piase_gym.gym_env(plan.world or "", envelope=plan.envelope(), **fields)
+    player = make_agent(f"ppo-greedy:{tmp_path / 'policy.pt'}")
+    observation, info = env.reset(seed=0)
+    for t in range(10):
+        player.perceive(Percept(env.unwrapped.world, 0, t))
+        mask = torch.as_tensor(info["action_mask"])[None]
+        with torch.no_grad():
+            choice, _ = trained(torch.as_tensor(observation)[None], mask)
+        action = player.act()
+        assert action == int(choice.logits.argmax())
+        observation, _, terminated, truncated, info = env.step(action)
+    assert terminated or truncated
+    env.close()
+
+
+def test_a_run_whose_policy_did_not_play_goes_on(tmp_path: Path) -> None:
+    run = run_of(tmp_path, whole=True)
+    run.train(lambda _look: setattr(run, "interrupted", True))
+    run.close()
+    import torch
+
+    from piase_gym.agents import make_agent
+    from piase_gym.errors import PolicyError
+
+    path = tmp_path / "policy.pt"
+    old = torch.load(path, weights_only=True)
+    del old["card"], old["policies"]
+    torch.save(old, path)
+    with pytest.raises(PolicyError, match="holds no policies"):
+        make_agent(f"ppo:{path}")
+    again = run_of(tmp_path, whole=True, resume=True)
+    assert again.train().steps == 1024
+    again.close()
+    make_agent(f"ppo:{path}")
+
+
 @pytest.mark.parametrize("director", ["scripted", "randomisation"])
 def test_decisions_log_path_table_and_progress_have_one_count(
     director: str, tmp_path: Path

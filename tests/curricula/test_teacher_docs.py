@@ -14,7 +14,7 @@ from piase_gym.scenarios.reading import read_file
 from tests.paths import DOCS
 
 TEXT = (DOCS / "teachers.md").read_text("utf-8")
-ROWS = re.findall(r"^\| `(\w+)` \| (.*) \|$", TEXT, re.M)
+ROWS = re.findall(r"^\| `(\w+)` \| (.*) \|$", TEXT.split("## By name")[0], re.M)
 
 
 def test_python_runs(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
@@ -41,6 +41,19 @@ def test_the_table_names_options_that_there_are() -> None:
             "teachers"
         }
         assert named <= known, name
+
+
+def test_the_options_are_those_of_the_code() -> None:
+    shown = TEXT.split("<!-- directors: options -->")[1].split("<!-- end -->")[0]
+    parts = re.split(r"^\*\*`(\w+)`\*\*$", shown, flags=re.M)[1:]
+    found = {
+        name: re.findall(r"^\| `(\w+)` \| `(.*?)` \| (?:.+) \|$", part, re.M)
+        for name, part in zip(parts[::2], parts[1::2], strict=True)
+    }
+    for name, where in DIRECTORS.items():
+        options = inspect.signature(load(where)).parameters.values()
+        assert found.pop(name, []) == [(o.name, repr(o.default)) for o in options], name
+    assert found == {}
 
 
 def test_the_example_shows_levels(capsys: pytest.CaptureFixture[str]) -> None:

@@ -15,6 +15,7 @@ import pytest
 import piase_gym
 from piase_gym import registry
 from piase_gym.cli.game.session import play_oracle
+from piase_gym.core.events import OWN_KINDS
 from tests.helpers.needs import here
 from tests.paths import ROOT
 
@@ -138,3 +139,9 @@ def test_who_reads_the_words_alone_needs_few_more_steps_than_who_knows_all() -> 
         assert best is not None
         limit = most[name] * best.steps if name in most else 25
         assert len(lines) <= limit, episode.world
+
+
+def test_the_contract_names_every_kind_of_event() -> None:
+    page = (ROOT / "docs" / "contract.md").read_text("utf-8").split("## Events")[1]
+    told = set(re.findall(r"`(\w+)`", page.split("Kinds:")[1].split("`subscribe")[0]))
+    assert told == OWN_KINDS
