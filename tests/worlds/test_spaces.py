@@ -16,6 +16,7 @@ from gymnasium import spaces
 
 import piase_gym
 from piase_gym.registry import list_worlds
+from tests.helpers.needs import each
 from tests.worlds.test_golden import NAMES, make
 
 FILE = Path(__file__).with_name("golden_spaces.json")
@@ -49,7 +50,7 @@ def test_spaces_are_what_they_were(name: str) -> None:
     assert spaces_of(name) == GOLDEN[name]
 
 
-@pytest.mark.parametrize("name", sorted({*list_worlds()} - {"ScreenSearch"}))
+@pytest.mark.parametrize("name", each(sorted({*list_worlds()} - {"ScreenSearch"})))
 def test_worlds_say_whether_observations_tell_what_is_left_of_the_limit(name: str) -> None:
     envs = [piase_gym.parallel_env(name, view="vector", max_steps=steps) for steps in (50, 51)]
     short, long = (next(iter(env.reset(seed=3)[0].values())) for env in envs)
