@@ -26,6 +26,7 @@ from piase_gym.worlds.physics_playground.facts import (
 )
 from piase_gym.worlds.physics_playground.levels.items import COLOURS, KINDS
 from piase_gym.worlds.physics_playground.observe.text import parse, text_of
+from tests.helpers.needs import need
 
 CONFIG = PhysicsPlaygroundConfig(
     task="gather", agents=3, messages=True, objects=[{"kind": kind} for kind in KINDS[:3]] * 2
@@ -171,6 +172,7 @@ def test_messages_are_heard_by_the_others() -> None:
 
 
 def test_texts_with_impossible_lengths_are_refused() -> None:
+    need("PhysicsPlayground")
     config = PhysicsPlaygroundConfig()
     env = piase_gym.parallel_env("PhysicsPlayground", view="text")
     text = env.reset(seed=0)[0]["agent_0"]
