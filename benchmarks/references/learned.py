@@ -203,9 +203,9 @@ def learners_table(references: References | None = None) -> str:
         rows.append(f"| {world} | {len(found)} | {above} | {solved} | {len(found) - above} |")
     words = (
         "A *setting* is a task with its config and, where others play some seats, who they are: "
-        "an id or a row of a suite. *Solved* is one in which the best learner wins a share of at "
-        f"least {SOLVED:g} in the mean over its trainings, of those of which is stored who won; "
-        "*open* is one in which no learner is above random level."
+        "an id or a row of a suite. It is *solved* where the best learner wins a share of at least "
+        f"{SOLVED:g} in the mean over its trainings, counted among those of which wins are stored; "
+        "it is *open* where no learner is above random level."
     )
     return "\n".join([*rows, "", words, *_without_learner(references)]) + "\n"
 

@@ -36,6 +36,7 @@ from piase_gym.benchmarks.evaluation.suites import (
     expand,
     ids_of,
 )
+from piase_gym.benchmarks.references.learned import SOLVED
 from piase_gym.benchmarks.references.references import BLIND
 from piase_gym.core.files import write_json
 from piase_gym.errors import TrainingError
@@ -47,7 +48,7 @@ from piase_gym.training.rewards import usual_reward
 from piase_gym.training.train import TrainResult, TrainSettings, train_to_end
 from piase_gym.worlds.array_world import steps_in_batches
 
-SEEDS, EPISODES, SOLVED = 5, 100, 0.95
+SEEDS, EPISODES = 5, 100
 PLAYED, CHECKPOINTS = "played.json", ("checkpoint.pt",)
 SLOW: Mapping[str, Any] = {
     "algo": "ippo",
