@@ -2,9 +2,9 @@
 
 A sample of changes is drawn, from each package in proportion to its size. ``python -m
 tests.mutation measure`` runs each file of tests once and keeps which tests reach the statements of
-the sample, and how long they take. ``run`` makes one change after the other, and runs the fastest
-tests that reach it until one fails. Both go on where they were stopped; ``report`` prints what was
-found.
+the sample, and how long they take. ``run`` makes one change after the other, and runs tests that
+reach it until one fails: those of its folder first, then the fast ones that reach little else. Both
+go on where they were stopped; ``report`` prints what was found.
 
 All is done in a copy of the checkout (``--work``). Where a change is in a kernel, kernels run as
 plain Python. A change that no test reaches counts as not caught; so does one whose tests do not fit
@@ -44,8 +44,8 @@ IGNORED = ("test_kernel_caches.py", "test_package.py")
 OF_MODULES = ("tests/worlds/test_limits.py", "tests/worlds/test_spaces.py")
 """Tests of what modules define, such as the fields of configs: they need execute no function."""
 LIBRARIES = "numba gymnasium pettingzoo pydantic typer rich torch".split()
-SLOWEST = 20
-"""CPU-seconds after which a test is given up when it is measured."""
+SLOWEST, SLOWEST_PLAIN = 20, 6
+"""CPU-seconds after which a test is given up when it is measured; with kernels as plain Python."""
 PATIENCE = 12
 """How many times as long it may take on a clock on the wall, as the machine may be busy."""
 START = 3
@@ -270,14 +270,15 @@ class Recorder:
     @pytest.hookimpl(wrapper=True)
     def pytest_runtest_protocol(self, item: Any) -> Any:
         def give_up(*_: object) -> None:
-            raise TimeoutError(f"the test takes more than {SLOWEST} s")
+            raise TimeoutError(f"the test takes more than {slowest} s")
 
+        slowest = SLOWEST_PLAIN if os.environ["NUMBA_DISABLE_JIT"] == "1" else SLOWEST
         self.module.known.clear()
         self.module.test = os.environ["MUTATION_TEST"] = item.nodeid
         signal.signal(signal.SIGALRM, give_up)
         signal.signal(signal.SIGPROF, give_up)
-        signal.setitimer(signal.ITIMER_PROF, SLOWEST)
-        signal.setitimer(signal.ITIMER_REAL, PATIENCE * SLOWEST)
+        signal.setitimer(signal.ITIMER_PROF, slowest)
+        signal.setitimer(signal.ITIMER_REAL, PATIENCE * slowest)
         start, self.passed = cpu_seconds(), True
         try:
             return (yield)
@@ -321,6 +322,7 @@ class Map:
         self.drawn, self.plain = drawn, plain
         self.seconds: dict[str, float] = {}
         self.tests: dict[str, set[str]] = defaultdict(set)
+        self.reach: Counter[str] = Counter()
 
     @property
     def files(self) -> list[Path]:
@@ -335,8 +337,8 @@ class Map:
         """Return where the map of a file of tests is: of this version of it."""
         return self.folder / f"{'-'.join(tests.with_suffix('').parts)}-{digest(ROOT / tests)}"
 
-    def measure(self, work: Path, only: list[str]) -> None:
-        """Measure the files of tests that are not measured yet, in a copy that tells."""
+    def measure(self, work: Path, only: list[str], part: slice) -> None:
+        """Measure the files of a part that are not measured yet, in a copy that tells."""
         numbers: dict[str, dict[int, list[int]]] = defaultdict(lambda: defaultdict(list))
         for number, mutant in enumerate(self.drawn):
             if mutant.compiled == self.plain and not mutant.path.startswith(UNWATCHED):
@@ -349,7 +351,7 @@ class Map:
         enter(watched_copy)
         sys.modules.pop("sitecustomize", None)
         self.folder.mkdir(parents=True, exist_ok=True)
-        for tests in self.files:
+        for tests in self.files[part]:
             out = self.place(tests)
             if not out.exists() and (not only or str(tests).startswith(tuple(only))):
                 Path(f"{out}.seconds").unlink(missing_ok=True)
@@ -371,6 +373,7 @@ class Map:
 
     def _keep_test(self, key: str, test: str) -> None:
         self.tests[key].add(test)
+        self.reach[test] += key.isdecimal()
 
     def expected(self, tests: list[str]) -> float:
         """Return the CPU-seconds that some tests should take."""
@@ -378,9 +381,11 @@ class Map:
         return sum(self.seconds.get(test, SLOWEST) for test in tests) + START * len(files)
 
     def choose(self, mutant: Mutant, budget: float, without: set[str]) -> list[str]:
-        """Return the fastest tests of a change that fit into so many seconds, at least one.
+        """Return tests of a change that fit into so many seconds, at least one.
 
-        Those of its own folder come first: one of them notices a change most often.
+        Those of its own folder come first: one of them notices a change most often. Then a test
+        comes the sooner the faster it is, and the fewer changes of the sample it reaches: what
+        plays whole episodes looks closely at nothing.
 
         What only the import executes is tested by whoever executes something else of the file, or
         by the tests of its folder; and by those of what modules define.
@@ -393,7 +398,8 @@ class Map:
             known = known | {test for test in self.seconds if test.startswith(OF_MODULES)}
         chosen: dict[str, str] = {}
         timed = known & self.seconds.keys() - without
-        for test in sorted(timed, key=lambda t: (not t.startswith(first), self.seconds[t], t)):
+        cost = {test: self.seconds[test] * (1 + self.reach[test]) for test in timed}
+        for test in sorted(timed, key=lambda t: (not t.startswith(first), cost[t], t)):
             file = test.partition("::")[0]
             budget -= self.seconds[test] + START * (file not in chosen.values())
             if chosen and budget < 0:
@@ -597,13 +603,13 @@ def main() -> None:
     given = parser.parse_args()
     work = given.work.resolve()
     drawn = sample(given.number, given.seed, given.only)
+    first, parts = map(int, given.part.split("/"))
+    part = slice(first - 1, None, parts)
     if given.command == "measure":
         for plain in (False, True):
-            Map(work, drawn, plain).measure(work, [str(file) for file in given.files])
+            Map(work, drawn, plain).measure(work, [str(file) for file in given.files], part)
         return
     if given.command == "run":
-        first, parts = map(int, given.part.split("/"))
-        part = slice(first - 1, None, parts)
         run(work, drawn, part, given.budget, given.hours, given.again)
     report(work)
 
