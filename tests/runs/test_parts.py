@@ -23,6 +23,7 @@ from piase_gym.runs.curriculum_goals import StepGoals
 from piase_gym.runs.divergence import MISSING, Divergence, ReplayReport, differences
 from piase_gym.runs.history import SPARE, History
 from piase_gym.runs.log_file import Problem
+from piase_gym.runs.recent_events import Step
 from piase_gym.runs.seal import Seal
 from piase_gym.runs.statistics import GoalCount
 from piase_gym.runs.targets import Targets
@@ -581,3 +582,35 @@ def test_windows_show_what_they_reach() -> None:
     fresh.history.of("a")
     empty = look(fresh.history, "a", ("episodes", 1), None)
     assert (empty.finished, empty.steps, list(empty.lines()), empty.after) == ([], [], [], -1)
+
+
+def test_without_attempts_a_window_is_the_whole_run() -> None:
+    run = Lines()
+    run.reset("a")
+    for _ in range(3):
+        run.do(0, {"a": 1.0})
+    whole = look(run.history, "a", check_window(None), None)
+    assert ([row.episode for row in whole.episodes], whole.current) == ([0], [])
+    assert [step.step for step in whole.steps] == [1, 2, 3]
+    assert len([*whole.lines()]) == 3 * 3
+    last = look(run.history, "a", check_window({"env_steps": 2}), None)
+    assert [line["step"] for line in last.lines()] == [2] * 3 + [3] * 3
+    unfinished = look(run.history, "a", check_window({"episodes": 1}), None)
+    assert (unfinished.episodes, [*unfinished.lines()]) == ([], [])
+
+
+def test_a_window_counts_the_attempts_and_steps_of_its_slot() -> None:
+    run, begin = Lines(), "DSE_STEP_ATTEMPT_START"
+    run.say(begin, "a", slot=1)
+    run.reset("a", slot=1)
+    run.do(0, {"a": 1.0}, slot=1)
+
+    def numbers(slot: int | None) -> list[int]:
+        return [a.number for a in look(run.history, "a", ("attempts", 2), slot).attempts]
+
+    assert [numbers(slot) for slot in (None, 0, 1)] == [[1], [], [1]]
+    steps = run.history.of("a").steps  # episodes that were handed over whole
+    for step, slot in ((0, 1), (1, 1), (2, 1), (2, 0)):
+        steps.append(Step(step, 0, slot, 1, "ok", 0.0, 0))
+    seen = look(run.history, "a", ("attempts", 1), None).steps
+    assert [(step.step, step.slot) for step in seen] == [(1, 1), (2, 1), (1, 1)]
