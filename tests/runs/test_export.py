@@ -218,9 +218,12 @@ def test_a_plot_shows_what_every_episode_came_to(
     figures = pytest.importorskip("matplotlib.figure")
     path, kept = tmp_path / "run.jsonl", list[Any]()
     save = figures.Figure.savefig
-    monkeypatch.setattr(
-        figures.Figure, "savefig", lambda f, *a, **k: (kept.append(f), save(f, *a, **k))
-    )
+
+    def keep(figure: Any, *more: Any) -> None:
+        kept.append(figure)
+        save(figure, *more)
+
+    monkeypatch.setattr(figures.Figure, "savefig", keep)
     env = AvtLogger(grid(agents=2, width=3, height=2, max_steps=4), path, run_id="one")
     seen = play(env, episodes=31)
     env.reset(seed=99)

@@ -117,7 +117,7 @@ def house() -> dict[str, Any]:
 
 def legend(y: int) -> list[Call]:
     """The marks with their words, 34 pixels and a word's length from each to the next."""
-    found, x = [], 56 + 80
+    found, x = list[Call](), 56 + 80
     marks = {"item": dot(0, 0, ITEM), "fixture": square(0, 0, FIXTURE)}
     marks |= {"hidden": dot(0, 0, PALE, ring=True)}
     bars = {"open": OPEN, "closed": CLOSED, "locked": LOCKED}
