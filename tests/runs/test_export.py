@@ -5,6 +5,7 @@ from __future__ import annotations
 import csv
 import json
 import sqlite3
+import subprocess
 from collections import Counter
 from contextlib import closing
 from pathlib import Path
@@ -209,6 +210,114 @@ def test_pictures_are_those_of_the_run(log: Path, tmp_path: Path) -> None:
 def test_plots_are_drawn(ending: str, log: Path, tmp_path: Path) -> None:
     pytest.importorskip("matplotlib")
     assert runs.plot(log, tmp_path / f"run.{ending}").stat().st_size > 5000
+
+
+def test_a_plot_shows_what_every_episode_came_to(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    figures = pytest.importorskip("matplotlib.figure")
+    path, kept = tmp_path / "run.jsonl", list[Any]()
+    save = figures.Figure.savefig
+
+    def keep(figure: Any, *more: Any) -> None:
+        kept.append(figure)
+        save(figure, *more)
+
+    monkeypatch.setattr(figures.Figure, "savefig", keep)
+    env = AvtLogger(grid(agents=2, width=3, height=2, max_steps=4), path, run_id="one")
+    seen = play(env, episodes=31)
+    env.reset(seed=99)
+    env.step(dict.fromkeys(env.agents, 4))  # what is broken off is not drawn
+    env.close()
+    runs.plot(path, tmp_path / "run.png")
+    (figure,) = kept
+    assert figure.get_size_inches().tolist() == [8.0, 8.0]
+    charts = figure.axes
+    assert [chart.get_ylabel() for chart in charts] == ["return", "length in steps", "success"]
+    assert charts[0].get_title() == "GridWorld, run one"
+    assert charts[2].get_xlabel() == "episode (success: mean of the last 20)"
+    assert charts[2].get_ylim() == (-0.05, 1.05)
+    assert [text.get_text() for text in charts[0].get_legend().get_texts()] == list(seen.returns)
+    for chart in charts:
+        assert all(line.get_visible() for line in chart.get_xgridlines())
+        assert {line.get_alpha() for line in chart.get_ygridlines()} == {0.3}
+        assert {line.get_marker() for line in chart.lines} == {"None"}
+        assert charts[0].get_shared_x_axes().joined(charts[0], chart)
+    ends = [e["event_data"] for e in lines(path) if e["event_type"] == "LEARNING_EPISODE_END"]
+    for place, name in enumerate(seen.returns):
+        returns, lengths, means = (chart.lines[place] for chart in charts)
+        won = [float(end["results"][name] == "won") for end in ends[:31]]
+        assert returns.get_label() == name
+        assert {*won} == {0.0, 1.0}
+        for line in (returns, lengths, means):
+            assert line.get_xdata().tolist() == list(range(31))
+        assert list(returns.get_ydata()) == pytest.approx(seen.returns[name])
+        assert list(lengths.get_ydata()) == seen.lengths[name]
+        last = [sum(won[max(0, i - 19) : i + 1]) / min(i + 1, 20) for i in range(31)]
+        assert list(means.get_ydata()) == pytest.approx(last)
+    few = AvtLogger(grid(), tmp_path / "few.jsonl")
+    play(few, episodes=2)
+    few.close()
+    runs.plot(tmp_path / "few.jsonl", tmp_path / "few.png")
+    assert {line.get_marker() for chart in kept[1].axes for line in chart.lines} == {"o"}
+
+
+def test_an_animation_has_a_picture_a_state_at_its_pace(tmp_path: Path) -> None:
+    from PIL import Image
+
+    path = tmp_path / "run.jsonl"
+    env = AvtLogger(grid(), path)
+    play(env, episodes=2)
+    env.close()
+    states = [
+        (event["step"], event["episode"])
+        for event in lines(path)
+        if event["event_data"].get("kind") in ("reset", "step")
+    ]
+    assert len(list(runs.frames(path))) == len(states)
+    shown = [step for step, _ in states if 3 <= step <= 5]
+    assert shown == [3, 4, 5]
+    whole, part = list(runs.frames(path, stop=6)), list(runs.frames(path, start=3, stop=5))
+    assert len(part) == 3
+    for one, other in zip(part, whole[3:6], strict=True):
+        np.testing.assert_array_equal(one, other)
+    assert list(runs.frames(path, slot=1)) == []
+    with Image.open(runs.render(path, tmp_path / "run.gif", fps=8, start=0, stop=3)) as image:
+        assert (image.n_frames, image.info["loop"]) == (4, 0)
+        assert image.info["duration"] == 120  # 1000 // 8 = 125 ms, of which gif keeps hundredths
+        assert image.size == whole[0].shape[1::-1]
+    with Image.open(runs.render(path, tmp_path / "run.png", stop=5)) as image:
+        np.testing.assert_array_equal(np.asarray(image), whole[5])
+    for fps in (0, -1, 1.5):
+        with pytest.raises(ConfigError, match="positive number"):
+            runs.render(path, tmp_path / "no.gif", fps=fps)  # type: ignore[arg-type]
+    assert runs.render(path, tmp_path / "slow.gif", fps=1, stop=1).exists()
+
+
+def test_pictures_of_another_size_are_cut_or_padded() -> None:
+    from piase_gym.runs.pictures import _fit
+
+    picture = np.arange(1, 19, dtype=np.uint8).reshape(2, 3, 3)
+    fitted = _fit(picture, (3, 2, 3))
+    np.testing.assert_array_equal(fitted[:2], picture[:, :2])
+    assert not fitted[2].any()
+    np.testing.assert_array_equal(_fit(fitted, (2, 3, 3))[:, :2], picture[:, :2])
+    assert not _fit(fitted, (2, 3, 3))[:, 2].any()
+
+
+def test_a_video_has_the_pictures_at_an_even_size(tmp_path: Path) -> None:
+    ffmpeg = pytest.importorskip("imageio_ffmpeg")
+    from piase_gym.runs.pictures import _write_video
+
+    grey = [np.full((33, 49, 3), 40 * n, np.uint8) for n in range(4)]
+    _write_video(tmp_path / "run.mp4", grey[0], iter(grey[1:]), 5)
+    decode = [ffmpeg.get_ffmpeg_exe(), "-i", str(tmp_path / "run.mp4")]
+    decode += ["-f", "rawvideo", "-pix_fmt", "gray", "-"]
+    done = subprocess.run(decode, capture_output=True, check=True)
+    assert b"48x32" in done.stderr
+    assert b" 5 fps" in done.stderr
+    shades = np.frombuffer(done.stdout, np.uint8).reshape(4, 32 * 48).mean(axis=1)
+    assert shades.tolist() == pytest.approx([0, 40, 80, 120], abs=3)
 
 
 @pytest.mark.parametrize(
