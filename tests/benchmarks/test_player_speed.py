@@ -1,0 +1,252 @@
+"""What is measured of players and worlds is measured in small, and told as it was found."""
+
+from __future__ import annotations
+
+import itertools
+import json
+import math
+from types import SimpleNamespace
+from typing import Any
+
+import pytest
+
+from piase_gym.benchmarks.speed import household, object_search, pictures, word_craft
+from piase_gym.benchmarks.speed.timing import Row
+
+ABOUT = {
+    "machine": "a machine",
+    "versions": dict.fromkeys(("piase_gym", "python", "numpy", "numba"), "1.0"),
+    "load": [0.0, 0.0],
+}
+
+
+def ticking(monkeypatch: pytest.MonkeyPatch, module: Any, tick: float = 1.0) -> None:
+    """Let the clock that a module reads go on by a tick whenever it is read."""
+    clock = itertools.count()
+    stand_in = SimpleNamespace(process_time=lambda: tick * next(clock))
+    monkeypatch.setattr(module, "time", stand_in)
+
+
+# -- Household ----------------------------------------------------------------------------
+
+
+def test_homes_are_played_and_timed(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(household, "HOMES", 2)
+    monkeypatch.setattr(household, "STEPS", 1)
+    ticking(monkeypatch, household)
+    found = json.loads(json.dumps(household.measure_all()))
+    assert found["games"] == 0
+    assert list(found["players"]) == ["generated homes"]
+    players = found["players"]["generated homes"]
+    assert list(players) == ["random", "search", "oracle"]
+    assert players["random"] == {"won": 0.0, "steps": 0.0}
+    assert players["oracle"]["won"] == players["search"]["won"] == 1.0
+    assert 0 < players["oracle"]["steps"] <= players["search"]["steps"] <= 50
+    # One episode is played and takes a tick, so a rate is its steps.
+    assert {wording: rate >= 2 and rate % 1 == 0 for wording, rate in found["rates"].items()} == {
+        "canonical": True,
+        "native": True,
+    }
+    # A second for two homes, two plans, and 200 resets.
+    assert found["costs"] == {
+        "a generated home, certified": 500.0,
+        "a plan": 500.0,
+        "a reset of a loaded game": 5.0,
+    }
+
+
+def test_what_was_measured_of_homes_is_told(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(household, "HOMES", 7)
+    row = {"won": 0.5, "steps": 12.34}
+    found = {
+        "players": {"generated homes": {"oracle": row}, household.TAKEN: {"search": row}},
+        "rates": {"native": 1234.5},
+        "costs": {"a plan": 1.234},
+        "games": 3,
+        **ABOUT,
+    }
+    shown = household.sections(found)
+    (players,), (speed,) = shown["players"].tables, shown["speed"].tables
+    assert players.lines == [
+        ("games", "player", "won", "steps of those"),
+        ("7 generated homes", "`oracle`", "50 %", "12.3"),
+        ("3 given games", "`search`", "50 %", "12.3"),
+    ]
+    assert speed.lines == [
+        ("what", "value"),
+        ("steps per CPU-second, native text", "1,234"),
+        ("a plan, CPU-ms", "1.23"),
+    ]
+    assert shown["players"].words == ["Within 50 steps a game."]
+    assert "Measured on a machine" in shown["speed"].words[0]
+
+
+# -- ObjectSearch -------------------------------------------------------------------------
+
+
+def test_an_interval_is_the_mean_and_half_its_width() -> None:
+    # The deviations of 1, 2, 3 and 6 from 3 are 2, 1, 0 and 3: a variance of 14 / 3.
+    mean, half = object_search.interval([1.0, 2.0, 3.0, 6.0])
+    assert mean == 3.0
+    assert half == pytest.approx(1.96 * math.sqrt(14 / 3) / 2)
+
+
+def test_teams_are_compared_in_the_same_houses(monkeypatch: pytest.MonkeyPatch) -> None:
+    steps = {
+        "explorers with reports": (40.0, 60.0),
+        "explorers without": (70.0, 70.0),
+        "coverage planner": (20.0, 20.0),
+        "oracle": (5.0, 7.0),
+    }
+    asked: list[tuple[str, int]] = []
+
+    def play(player: str, seed: int) -> dict[str, float]:
+        asked.append((player, seed))
+        return {"steps": steps[player][seed - 10_000], "coverage": 0.5}
+
+    monkeypatch.setattr(object_search, "play", play)
+    monkeypatch.setattr(object_search, "_house", lambda: 0.125)
+    monkeypatch.setattr(object_search, "_rates", lambda *given: {"rates": given})
+    found = object_search.measure_all(houses=2, rounds=3, seconds=0.5)
+    assert asked == [(player, seed) for player in steps for seed in (10_000, 10_001)]
+    assert (found["houses"], found["house_ms"], found["rates"]) == (2, 0.125, (3, 0.5))
+    assert list(found["players"]) == list(steps)
+    assert found["players"]["oracle"] == {
+        "steps": [6.0, pytest.approx(1.96)],  # a deviation of sqrt(2) over sqrt(2)
+        "coverage": [0.5, 0.0],
+    }
+    # Two of three draws of two houses are unlike (2.5), the others of one house alone (2 or 3).
+    assert found["ratio"] == [2.5, 2.0, 3.0]
+    assert found["gain"] == [20.0, pytest.approx(19.6)]  # 30 and 10 fewer
+
+
+def test_rows_of_houses_have_the_names_of_the_page(monkeypatch: pytest.MonkeyPatch) -> None:
+    made: list[Any] = []
+
+    def row(*given: Any, **named: Any) -> Row:
+        made.append((*given, named))
+        return Row("", 1, lambda steps: None)
+
+    for name in ("noop_row", "task_row", "world_row"):
+        monkeypatch.setattr(object_search, name, row)
+    monkeypatch.setattr(object_search, "measure", lambda rows, *given: ([*rows], given))
+    rows, given = object_search._rates(3, 0.5)["rates"]
+    assert [one.name for one in rows] == list(object_search.RATES)
+    assert given == (3, 0.5, 100)
+    houses = {"task": "ObjectSearch", "num_envs": 1024, "agents": 4}
+    assert [one[-1] for one in made] == [
+        {},
+        houses,
+        {**houses, "channel": False},
+        {**houses, "backend": "mock"},
+        {},
+        {"read": True},
+    ]
+    assert [one[:-1] for one in (made[0], *made[4:])] == [
+        (8,),
+        ("ObjectSearch", 4, "vector"),
+        ("ObjectSearch", 4, "both"),
+    ]
+
+
+def test_what_was_measured_of_houses_is_told() -> None:
+    means = {"steps": (12.34, 0.56), "coverage": (0.5, 0.1), "duplicate_work": (0.25, 0.05)}
+    found = {
+        "houses": 2,
+        "house_ms": 0.1234,
+        "players": {"oracle": {**means, "reports_sent": (3.0, 0.25)}},
+        "rates": {object_search.RATES[0]: 2e6, "batch": 5e6},
+        "ratio": [1.5, 1.25, 1.75],
+        "gain": [10.0, 2.5],
+        **ABOUT,
+    }
+    shown = object_search.sections(found)
+    (players,), (speed,) = shown["players"].tables, shown["speed"].tables
+    assert players.lines[1:] == [
+        ("oracle", "12.3 ± 0.6", "0.50 ± 0.10", "0.25 ± 0.05", "3.0 ± 0.2")
+    ]
+    assert speed.lines[1:] == [
+        (object_search.RATES[0], "2.00", "1.00"),
+        ("batch", "5.00", "2.50"),
+    ]
+    words = "".join(shown["players"].words)
+    assert "Means of 2 houses" in words
+    assert "1.50 times the steps of the coverage planner (1.25 to 1.75)" in words
+    assert "10.0 ± 2.5 fewer" in words
+    assert shown["speed"].words[0] == "A house is made in 0.123 CPU-ms."
+
+
+def test_what_was_measured_of_pictures_is_told() -> None:
+    names = ("precision", "recall", "overlap", "caption_precision", "caption_recall")
+    found = {
+        "describer": "colours",
+        "pictures": 1234,
+        "scores": dict(zip(names, (0.1, 0.2, 0.3, 0.4, 0.5), strict=True)),
+        "seen": {"both": 50, "house": 20, "picture": 30},
+        "milliseconds": 1.26,
+        **ABOUT,
+    }
+    shown = pictures.sections(found)["scores"]
+    assert shown.tables[0].lines == [
+        ("what", "precision", "recall", "overlap"),
+        ("objects", "0.100", "0.200", "0.300"),
+        ("names in captions", "0.400", "0.500", ""),
+    ]
+    words = shown.words[0]
+    for told in (
+        "`colours` on 1,234 pictures",
+        "Of 100 sights",
+        "50 % were had",
+        "30 % by the camera alone",
+        "20 % by the rules alone",
+        "1.3 CPU-ms an agent",
+    ):
+        assert told in words
+
+
+# -- WordCraft ----------------------------------------------------------------------------
+
+
+def test_the_interval_of_seeds_is_students() -> None:
+    # Of three values t is 4.3027; the deviations are 1, 0 and 1, so the variance is 1.
+    mean, reach = word_craft._interval([2.0, 3.0, 4.0])
+    assert (mean, reach) == (3.0, pytest.approx(4.302653 / math.sqrt(3)))
+
+
+def test_what_was_measured_of_mixing_is_told() -> None:
+    shares = {"random": 0.1, "scripted": 0.5, "oracle": 1.0}
+    large = {
+        "entities": 700,
+        "recipes": 3400,
+        "tasks": {"1": 10, "2": 2000},
+        "read": 0.002,
+        "index": 0.01,
+        "reset": 0.00025,
+    }
+    found = {
+        "players": {"Depth1": shares},
+        "learning": {
+            "won": [0.5, 0.6, 0.7],
+            "steps": 600_000,
+            "cpu_seconds": 61.4,
+            "held_out": 12,
+            "random": 0.25,
+        },
+        "rates": {word_craft.NOOP: 2000.0, "text": 500.0},
+        "books": {"a drawn book": large},
+        **ABOUT,
+    }
+    shown = word_craft.sections(found)
+    assert shown["players"].tables[0].lines[1:] == [
+        ("`piase/WordCraft-Depth1-v2`", "10 %", "50 %", "100 %")
+    ]
+    speeds, books = shown["speed"].tables
+    assert speeds.lines[1:] == [(word_craft.NOOP, "2,000", "1.00"), ("text", "500", "0.25")]
+    assert books.lines[1:] == [
+        ("a drawn book", "700", "3,400", "10, 2,000", "2 ms", "10 ms", "0.25 ms")
+    ]
+    (told,) = shown["learning"].words
+    # 0.1 * 4.3027 / sqrt(3) is 0.248.
+    assert "600,000 steps in 61 CPU-seconds: it wins 60 % (± 25," in told
+    assert "over 3 seeds) of 200 episodes with the 12 tasks" in told
+    assert "random play wins 25 %." in told
