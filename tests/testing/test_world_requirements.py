@@ -341,6 +341,27 @@ def test_every_choice_of_a_verb_is_said() -> None:
     assert len(_sayable(probe, most=3)) == 3
 
 
+LONG = ("PointProbe", {"agents": 2, "max_steps": 30, "noise": 0.2, "arrival": 0.001})
+
+
+@pytest.mark.parametrize(
+    ("check", "remark"),
+    [
+        ("masks_are_legality", "260 actions"),  # 2 seeds, 13 rows, 2 agents, 5 actions
+        ("admissible_are_legal", "260 commands"),
+        ("illegal_is_reported", "52 commands"),  # `coast` alone has no number in it
+        ("index_and_line_agree", "30 steps"),
+        ("text_reads_back", "124 texts"),  # 2 seeds, 31 rows, 2 agents
+        ("text_reads_back_elsewhere", "62 texts"),
+        ("vector_is_that_of_the_facts", "124 vectors"),
+        ("commands_wait_for_the_last", "30 commands waited"),
+    ],
+)
+def test_a_check_says_how_much_it_tried(check: str, remark: str) -> None:
+    """Nobody arrives, and every episode has its thirty steps."""
+    assert finding(LONG, check).verdict == f"passed: {remark}"
+
+
 # -- ends, joining, configs and events -------------------------------------------------------------
 
 
