@@ -523,6 +523,32 @@ def test_lines_play_a_level(game: Game) -> None:
     assert lines._take("q") is False
 
 
+def test_a_picture_is_shown_unless_one_plays_blind(game: Game) -> None:
+    lines = Lines(game)
+    lines._show()
+    told = lines.said()
+    assert game.world.ansi() in told
+    assert game.world.text(game.env.facts()) in told
+    lines.screen.blind = True
+    lines._show()
+    told = lines.said()
+    assert game.world.ansi() not in told
+    assert game.world.text(game.env.facts()) in told
+
+
+def test_numbers_are_a_point_of_the_box() -> None:
+    probes.register()
+    game = Game(
+        lambda task: piase_gym.gym_env(task, view="text", actions="text"), ("PointProbe",), 0
+    )
+    game.start(1)
+    assert game.read("0.5, -1") == Command("thrust", {"x": 0.5, "y": -1.0})
+    assert game.read("9 0") == Command("thrust", {"x": 1.0, "y": 0.0})
+    assert isinstance(game.read("1"), InvalidAction)
+    assert game.read("coast") == Command("coast")
+    game.close()
+
+
 def test_a_line_that_is_refused_costs_nothing(game: Game) -> None:
     lines = Lines(game)
     lines._take("fly away")

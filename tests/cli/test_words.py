@@ -119,6 +119,20 @@ def test_a_field_tells_its_value_and_its_default(said: Said) -> None:
     ]
 
 
+def test_a_wide_terminal_has_a_table_of_the_config(
+    said: Said, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    row = {"key": "width", "type": "integer", "description": "Columns.", "value": 5, "default": 8}
+    monkeypatch.setattr(console.console, "_width", 110)
+    console.console.print(info._config([row]))
+    head, line = said()
+    assert head.split() == ["key", "value", "allowed", "meaning"]
+    assert line.split() == ["width", "5", "(default", "8)", "integer", "Columns."]
+    monkeypatch.setattr(console.console, "_width", 109)
+    console.console.print(info._config([row]))
+    assert said()[0].strip() == "width = 5 (default 8)  [integer]"
+
+
 FOUND: dict[str, Any] = {
     "capabilities": {"late_join": True, "messages": False},
     "oracle": True,
@@ -372,6 +386,7 @@ def test_episodes_are_told_in_tenths(capsys: pytest.CaptureFixture[str]) -> None
         "10 of 50 episodes",
         "50 of 50 episodes",
     ]
+    assert (bar.tasks[0].completed, bar.tasks[0].total) == (50, 50)
     name, _ = bar.get_renderables()
     assert str(name) == "a/B-v0, random"
 
@@ -523,6 +538,8 @@ def test_a_file_is_not_written_over(tmp_path: Path) -> None:
 
 def test_partners_have_a_seat_each() -> None:
     assert read_partners("GridWorld", None) is None
+    assert read_partners("GridWorld", ["oracle"]) == {"*": "oracle"}
+    assert read_partners("PointProbe", ["noop"]) == {"*": "noop"}
     found = read_partners("GridWorld", ["random", "agent_2=noop"])
     assert found == {"*": "random", "agent_2": "noop"}
     with pytest.raises(ConfigError, match="--partners names 'agent_2' twice"):
@@ -674,6 +691,30 @@ def test_a_new_scenario_is_a_yaml_file(tmp_path: Path) -> None:
     assert "My Story" in path.read_text("utf-8")
 
 
+def test_references_are_written_where_they_are_wanted(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    from piase_gym.benchmarks.references import measure
+
+    given: dict[str, Any] = {}
+
+    def play(**named: Any) -> Any:
+        given.update(named)
+        return {"settings": {"a": 1, "b": 2}}, []
+
+    written: list[Any] = []
+    monkeypatch.setattr(measure, "measure_references", play)
+    monkeypatch.setattr(measure, "write_references", lambda *words: written.append(words))
+    out = tmp_path / "mine.json"
+    code, told = run("bench", "references", "--out", str(out), "-n", "3", "-p", "a=noop")
+    assert code == 0
+    assert written == [(out, {"settings": {"a": 1, "b": 2}})]
+    assert "2 tasks are in" in told
+    assert (given["episodes"], given["policies"], given["stored"]) == (3, {"a": ["noop"]}, None)
+    with pytest.raises(ConfigError, match="is a folder; name the file to write"):
+        run("bench", "references", "--out", str(tmp_path))
+
+
 def test_a_run_is_shown_and_summed_up() -> None:
     words = ("run", "lost_key", "--agent", "oracle", "--episodes", "2")
     code, told = run(*words)
@@ -703,10 +744,9 @@ def log(tmp_path_factory: pytest.TempPathFactory) -> Path:
 
 def test_a_log_is_replayed_checked_and_counted(log: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(console.console, "_width", 200)
-    code, told = run("replay", str(log))
-    assert code == 0
-    assert told.split(":")[0].strip()
-    assert run("validate", str(log))[0] == 0
+    report = piase_gym.runs.replay(log)
+    assert run("replay", str(log)) == (0, f"{report.verdict}: {report}\n")
+    assert run("validate", str(log)) == (0, f"{piase_gym.runs.validate(log)}\n")
     code, told = run("stats", str(log))
     assert code == 0
     lines = len(log.read_text("utf-8").splitlines())

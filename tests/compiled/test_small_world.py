@@ -1,7 +1,7 @@
 """The kernels around a world of a few lines, whose every number is known beforehand.
 
-Agents are paid what they do, and who does 2 has ended; a vector has the step and the agent's
-number. The kernels run as plain Python in a process of their own.
+Agents are paid what they do, and who does 2 has ended, the second agent by a limit; a vector has
+the step and the agent's number. The kernels run as plain Python in a process of their own.
 """
 
 from __future__ import annotations
@@ -43,7 +43,8 @@ def tick(s, w, o, acts, rewards, terminated, truncated, events):
         if s.alive[a]:
             rewards[o + a], events[o + a] = acts[o + a] / 2, 1 + acts[o + a]
             if acts[o + a] == 2:
-                s.alive[a], terminated[o + a], ended = 0, True, ended + 1
+                s.alive[a], ended = 0, ended + 1
+                (truncated if a else terminated)[o + a] = True
     return ended
 
 
@@ -104,7 +105,8 @@ def step(*acts, focal=-1):
 seen = {}
 seen["faults"] = reset(stepping.BEGIN, 0, 1, 2), now()
 seen["first"] = step(0, 1, 1, 1, 2, 2), now()
-seen["over"] = step(1, 1, 2, 0, 0, 0), now("rewards", "events", "obs", "terminated", "alive")
+some = ("rewards", "events", "obs", "terminated", "truncated", "alive")
+seen["over"] = step(1, 1, 2, 0, 0, 0), now(*some)
 before = now()
 seen["stray"] = [step(*acts) for acts in ((0, 0, 3, 0, 0, 0), (0, -1, 3, 0, 0, 0), (3,) * 6)]
 seen["unchanged"] = before == now()
@@ -196,8 +198,8 @@ def test_all_environments_make_a_step(seen: dict[str, Any]) -> None:
         "obs": [1, 10, 1, 11] * 3,  # who ends sees the end
         "masks": [1] * 18,
         "rewards": [0.0, 0.5, 0.5, 0.5, 1.0, 1.0],
-        "terminated": [0, 0, 0, 0, 1, 1],
-        "truncated": [0] * 6,
+        "terminated": [0, 0, 0, 0, 1, 0],
+        "truncated": [0, 0, 0, 0, 0, 1],
         "events": [1, 2, 2, 2, 3, 3],
         "alive": [1, 1, 1, 1, 0, 0],
         "outcomes": [101, 102, 102, 102, 103, 103],
@@ -215,7 +217,7 @@ def test_what_is_over_stays_as_it_is(seen: dict[str, Any]) -> None:
     assert now["rewards"] == [0.5, 0.5, 1.0, 0.0, 0.0, 0.0]
     assert now["events"] == [2, 2, 3, 1, 0, 0]
     assert now["obs"] == [2, 10, 2, 11] * 2 + [0] * 4
-    assert now["terminated"] == [0, 0, 1, 0, 0, 0]
+    assert (now["terminated"], now["truncated"]) == ([0, 0, 1, 0, 0, 0], [0] * 6)
     assert now["alive"] == [1, 1, 0, 1, 0, 0]
     assert (now["count"], now["over"], now["ended"]) == ([2, 2, 1], [0, 0, 1], [0, 0, 0])
 
@@ -297,7 +299,8 @@ def test_one_environment_refuses_what_is_not_in_the_table(seen: dict[str, Any]) 
     assert seen["one wrong"] == [[-1, -1, -1], [1]]
     answers, now = seen["one coded"]
     assert answers == [0, 0, 1]
-    assert (now["count"], now["terminated"], now["rewards"]) == (4, [0, 1], [0.0, 1.0])
+    assert (now["count"], now["terminated"], now["rewards"]) == (4, [0, 0], [0.0, 1.0])
+    assert now["truncated"] == [0, 1]
     assert now["obs"] == [0, 0, 4, 11]
     assert now["masks"] == [0, 0, 1, 1, 1, 1]
     fault, now = seen["one rebuilt"]

@@ -272,6 +272,30 @@ def test_one_entry_is_a_list_of_one() -> None:
         Book(other=1)  # type: ignore[call-arg]
 
 
+class Number(Lenient):
+    """A model of a number."""
+
+    value: float = 0.0
+
+
+@pytest.mark.parametrize("value", [float("inf"), float("nan")])
+def test_numbers_of_files_are_finite(value: float) -> None:
+    with pytest.raises(ValidationError, match="finite"):
+        Number(value=value)
+
+
+def test_a_copy_of_a_script_begins_without_the_last_step() -> None:
+    env = piase_gym.parallel_env("bake_bread")
+    env.reset(seed=0)
+    env.step(dict.fromkeys(env.agents, env.world.noop))
+    script = env.world.script
+    assert hasattr(script, "turn")
+    kept = script.__getstate__()
+    assert "turn" not in kept
+    assert (kept["_compiled"], kept["_cache"]) == (None, {})
+    assert kept.keys() == vars(script).keys() - {"turn"}
+
+
 # -- conditions ------------------------------------------------------------------------------------
 
 

@@ -14,6 +14,7 @@ import piase_gym
 from piase_gym.agents import NoopAgent
 from piase_gym.agents.base import Agent
 from piase_gym.core.commands import Command, InvalidAction, Outcome, Param, Verb
+from piase_gym.core.models import ActionCommand
 from piase_gym.core.rng import partner_seed
 from piase_gym.errors import AgentError, ConfigError, PluginError, UnknownNameError
 from piase_gym.simulation.actuators import Actuator, ActuatorSet
@@ -139,13 +140,58 @@ def test_real_time_is_that_of_the_wall() -> None:
     clock.begin()
     agent, world = Counts(), SimpleNamespace(agents=("ann",))
     found: list[Any] = []
-    while len(found) < 2:
-        told = clock.ask(world, {0: agent}, len(found))[0]
+    for step in range(2000):
+        told = clock.ask(world, {0: agent}, step)[0]
         found += [] if isinstance(told, InvalidAction) else [told]
+        if len(found) > 1:
+            break
     assert found == [0, 1]
     assert all(took >= 0 for took in clock.times[0])
     with pytest.raises(UnknownNameError, match="did you mean 'queue'"):
         WallClock(1, "que")
+
+
+def test_a_step_of_real_time_is_waited_for(monkeypatch: pytest.MonkeyPatch) -> None:
+    """By a clock that stands still, and then is a second late."""
+    waited: list[float] = []
+    moments = iter([5.0, 5.0, 6.0, 7.5])
+    monkeypatch.setattr("piase_gym.simulation.clock.time.sleep", waited.append)
+    clock = WallClock(200, percept=seen_at)
+    clock.begin()
+    monkeypatch.setattr("piase_gym.simulation.clock.time.monotonic", lambda: next(moments))
+    clock.ask(WORLD, {}, 0)
+    clock.ask(WORLD, {}, 1)
+    assert waited == [pytest.approx(0.2), 0.0]
+
+
+def test_who_thinks_meanwhile_thinks_about_a_copy_of_the_world() -> None:
+    clock = WallClock(1, percept=lambda world, number, step: world)  # type: ignore[arg-type, return-value]
+    clock.begin()
+    agent, world = Counts(), SimpleNamespace(agents=("ann",))
+    clock.ask(world, {0: agent}, 0)
+    for step in range(2000):
+        clock.ask(world, {0: agent}, step)
+        if agent.seen:
+            break
+    assert agent.seen[0] == world
+    assert agent.seen[0] is not world
+
+
+def test_a_time_is_within_the_step_in_which_an_answer_came() -> None:
+    """What the clock of a thread tells otherwise is taken for the middle of the step."""
+
+    class Comes(SimulatedClock):
+        after = 0
+
+        def _has_come(self, request: Any) -> bool:
+            return self._tick - request.tick == self.after
+
+    for after, took, told in ((0, 250.0, 50.0), (2, 250.0, 250.0), (3, 250.0, 350.0)):
+        clock = Comes(100, {0: took}, percept=seen_at)
+        clock.after = after
+        clock.begin()
+        answers(clock, after + 1, Counts())
+        assert clock.times == {0: [told]}
 
 
 def test_an_error_of_an_agent_is_raised_when_its_answer_is_due() -> None:
@@ -324,6 +370,10 @@ def test_seats_are_taken_and_left() -> None:
     manager.begin(5)
     assert set(manager.status.values()) == {active}
     assert manager.states()["ann"] == {"seed": partner_seed(5, 0)}
+    agent = NoopAgent()
+    assert manager.seat("ann", agent) is agent
+    assert type(AgentManager(NAMES, None).agents["bob"]).__name__ == "RandomAgent"
+    assert type(AgentManager(NAMES, "noop").agents["bob"]) is NoopAgent
     with pytest.raises(ConfigError, match="one agent object cannot play several seats"):
         AgentManager(NAMES, NoopAgent())
     with pytest.raises(AgentError, match="there is no agent 'eve'"):
@@ -418,7 +468,12 @@ def test_an_actuator_has_commands_of_its_own() -> None:
         assert lift.act(0, answer, world.read) == up
     assert lift.act(0, "coast", world.read) == Command("coast")
     assert lift.act(0, 4, lambda agent, answer: answer) == Command("coast")
+    left = Command("thrust", {"x": -1.0, "y": 0.0})
+    assert lift.act(0, 0, lambda agent, answer: answer) == left
     assert lift.act(0, 99, lambda agent, answer: answer) == 99
+    assert lift.own(ActionCommand(action_type="climb", parameters={})) == Command("rise")
+    assert isinstance(lift.own("rise now"), InvalidAction)
+    assert lift.own("rising") is None
     assert isinstance(lift.act(0, "rise now", world.read), InvalidAction)
     assert lift.own("coast") is None
     assert lift.own(Command("coast")) is None
@@ -457,7 +512,7 @@ def test_actuators_that_do_not_go_together() -> None:
     with pytest.raises(PluginError, match="'wrong' gave a int, not a Command or None"):
         actuation(wrong)[0].translate(0, Command("coast"))
     fails = Actuator("fails", lambda command, facts: facts.nothing)
-    with pytest.raises(PluginError, match="the actuator 'fails' failed"):
+    with pytest.raises(PluginError, match=r"the actuator 'fails' failed \(AttributeError: "):
         actuation(fails)[0].translate(0, Command("coast"))
     asks = Actuator("asks", lambda c, f: None, (Verb("hop", "hop", (Param("n", "integer"),)),))
     jumps, _ = actuation(asks)

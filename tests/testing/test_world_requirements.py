@@ -5,6 +5,7 @@ from __future__ import annotations
 import itertools
 from collections.abc import Callable
 from dataclasses import replace
+from pathlib import Path
 from types import SimpleNamespace
 from typing import Any, NamedTuple
 
@@ -970,3 +971,38 @@ def test_what_is_wrong_with_interfaces_is_told(
     fault: Fault, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     requires(fault, monkeypatch)
+
+
+class Recorder:
+    """What writes films, or something else."""
+
+    films: tuple[tuple[str, bytes], ...] = ()
+
+    def __init__(self, env: Any, folder: str, **_: Any) -> None:
+        self.env, self.folder, self.unwrapped = env, Path(folder), env.unwrapped
+        self.reset, self.step = env.reset, env.step
+
+    def close(self) -> None:
+        for name, data in self.films:
+            (self.folder / name).write_bytes(data)
+
+
+@pytest.mark.parametrize(
+    ("films", "words"),
+    [
+        ((), "RecordVideo has written 0 videos, not one"),
+        ((("a.mp4", b"x"), ("b.mp4", b"x")), "RecordVideo has written 2 videos, not one"),
+        ((("a.mp4", b""), ("b.txt", b"x")), "RecordVideo has written an empty video"),
+        ((("a.mp4", b"x"), ("b.txt", b"")), ""),
+    ],
+)
+def test_a_film_is_one_file_that_is_not_empty(
+    films: Any, words: str, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    found = testing.kit.importlib.util.find_spec
+    monkeypatch.setattr(
+        "importlib.util.find_spec", lambda name: True if name == "moviepy" else found(name)
+    )
+    monkeypatch.setattr("gymnasium.wrappers.RecordVideo", Recorder)
+    monkeypatch.setattr(Recorder, "films", films)
+    assert finding(POINT, "gymnasium_video").detail == words
