@@ -285,7 +285,7 @@ def test_numbers_of_files_are_finite(value: float) -> None:
 
 
 def test_a_copy_of_a_script_begins_without_the_last_step() -> None:
-    env = piase_gym.parallel_env("bake_bread")
+    env = piase_gym.parallel_env("first_day_at_the_clinic", actions="text")
     env.reset(seed=0)
     env.step(dict.fromkeys(env.agents, env.world.noop))
     script = env.world.script
