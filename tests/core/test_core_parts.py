@@ -583,13 +583,15 @@ def test_an_interrupt_comes_at_the_end_of_the_outermost_block() -> None:
     with whole.watched():
         with pytest.raises(KeyboardInterrupt):
             once()
+        with whole:
+            done.append("quiet")
         with pytest.raises(KeyboardInterrupt):
             signal.raise_signal(signal.SIGINT)
         with pytest.raises(KeyboardInterrupt):  # the second comes at once
             twice()
         with whole:
             done.append("calm")
-    assert done == ["inner", "outer", "calm"]
+    assert done == ["inner", "outer", "quiet", "calm"]
     assert signal.getsignal(signal.SIGINT) is signal.default_int_handler
 
 
