@@ -192,6 +192,13 @@ def test_ends_are_kept_back_while_somebody_new_comes(adapter: Any) -> None:
     assert (env._held, env._gone, env._seen) == ([], set(), {"ann", "bob"})
 
 
+def test_who_ended_before_is_not_waited_for(adapter: Any) -> None:
+    env = adapter.RllibEnv(Played(({"ann": "end"}, ["bob"]), ({"bob": "end"}, ["cat"])))
+    env.reset()
+    assert env.step({"ann": 0, "bob": 0})[2] == {"ann": True, "bob": False, "__all__": False}
+    assert env.step({"bob": 0})[2] == {"cat": False, "__all__": False}
+
+
 def test_nothing_is_kept_back_while_somebody_known_goes_on(adapter: Any) -> None:
     env = adapter.RllibEnv(Played(({"ann": "end"}, ["bob", "cat"]), ({"bob": "end"}, ["cat"])))
     env.reset()
