@@ -175,7 +175,7 @@ def test_a_limit_of_one_agent_is_its_own_while_others_go_on(adapter: Any) -> Non
 
 def test_ends_are_kept_back_while_somebody_new_comes(adapter: Any) -> None:
     """The last that were seen end, and another enters in the same step."""
-    steps = (({"ann": "end", "bob": "end"}, ["cat"]), ({}, ["cat"]), ({"cat": "end"}, []))
+    steps: Any = (({"ann": "end", "bob": "end"}, ["cat"]), ({}, ["cat"]), ({"cat": "end"}, []))
     env = adapter.RllibEnv(Played(*steps))
     env.reset()
     found = env.step({"ann": 0, "bob": 0})

@@ -239,7 +239,7 @@ def test_who_plays_in_a_population_is_asked_everything() -> None:
     population.reset(seed)
     assert population.member == 1
     population.perceive("x")
-    assert population.percept == "x"
+    assert str(population.percept) == "x"
     population.begin_act()
     assert population.act() == "b"
     population.follow_act(3)
@@ -303,7 +303,7 @@ def test_an_agent_does_nothing_that_it_was_not_written_for() -> None:
     assert (agent.get_id(), agent.get_chosen_action(), agent.acts_in_batches) == ("ann", 7, False)
     assert (agent.waits, agent.of_scenario) == (False, False)
     agent.receive_perception("p")
-    assert agent.percept == "p"
+    assert str(agent.percept) == "p"
     assert (agent.internal_state(), agent.policy_id()) == (None, None)
     assert (agent.outgoing_letters(), agent.spoken(), agent.log_entries()) == ((), (), ())
     assert agent.get_state() == {}
@@ -314,6 +314,7 @@ def test_an_agent_does_nothing_that_it_was_not_written_for() -> None:
 def test_a_percept_offers_its_parts() -> None:
     percept = percept_of("TextProbe", agents=2)
     assert percept.can_tell
+    assert percept.world.mailboxes is not None
     assert percept.longest_letter == percept.world.mailboxes.rules.max_length
     assert percept.memories is None
     assert percept.reads("look")

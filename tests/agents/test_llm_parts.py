@@ -109,7 +109,7 @@ def test_limits_are_numbers_from_0_on(limits: dict[str, Any]) -> None:
     (name,) = limits
     with pytest.raises(ConfigError, match=f"a budget's {name} are a number from 0 on"):
         Budget(**limits)
-    Budget(**dict.fromkeys(limits, 0))
+    Budget(**dict.fromkeys(limits, 0))  # type: ignore[arg-type]
 
 
 def test_prices_are_two_numbers() -> None:
@@ -549,6 +549,7 @@ def test_pictures_have_three_colours() -> None:
     array = np.zeros((2, 3, 3), np.uint8)
     assert _image(array).size == (3, 2)
     assert _image(Image.new("L", (3, 2))).mode == "RGB"
+    wrong: Any
     for wrong in (array[..., :2], array[0], array.astype(np.int64), array[:0]):
         with pytest.raises(ConfigError, match="a picture has shape"):
             _image(wrong)
@@ -563,7 +564,7 @@ def vision(reply: str, names: Any = ()) -> tuple[VisionModel, list[Any]]:
         asked.append(request)
         return "key", Reply(reply)
 
-    model._reply_to = reply_to  # type: ignore[assignment, method-assign]
+    model._reply_to = reply_to  # type: ignore[method-assign]
     return model, asked
 
 

@@ -73,11 +73,8 @@ BEST = ("move right", "move right", "move right", "move down")
 def test_a_level_is_kept_account_of(game: Game) -> None:
     assert (game.level, game.seed, game.steps, game.score, game.par) == (1, 5, 0, 0.0, 4)
     turn = do(game, *BEST[:3])
-    assert (turn.line, turn.outcome, turn.reward) == (
-        "move east",
-        Outcome.OK,
-        pytest.approx(game.score / 3),
-    )
+    assert (turn.line, turn.outcome) == ("move east", Outcome.OK)
+    assert turn.reward == pytest.approx(game.score / 3)
     assert (game.steps, game.result, game.turn) == (3, None, turn)
     assert game.stars() == 0
     do(game, BEST[3])
@@ -307,7 +304,7 @@ def test_a_table_that_changes_or_is_large_is_no_fixed_one() -> None:
     commands[1] = Command("rest")
     assert [choice.line for choice in choices.now()] == ["do 0"]
     assert not choices.fixed
-    commands[1] = InvalidAction(Outcome.ILLEGAL, "there is none")  # type: ignore[call-overload]
+    commands[1] = InvalidAction(Outcome.ILLEGAL, "there is none")
     assert len(Choices(world, 0).now()) == 1
     assert Choices(world_of(commands, [], 64), 0).fixed
     assert not Choices(world_of(commands, [], 65), 0).fixed
@@ -353,7 +350,8 @@ def test_keys_play_a_level(keys: Keys) -> None:
     assert keys.press("x", "right")
     assert (keys.game.level, keys.game.steps) == (1, 4)
     assert keys.press("enter")
-    assert (keys.game.level, keys.game.result) == (2, None)
+    assert keys.game.level == 2
+    assert str(keys.game.result) == "None"
     keys.press("right", "r")
     assert (keys.game.level, keys.game.steps) == (2, 0)
     keys.press("n")

@@ -212,7 +212,7 @@ class Plan(BaseModel):
 def test_what_was_expected_is_said(fields: dict[str, Any], words: str) -> None:
     with pytest.raises(ValidationError) as caught:
         Plan(**fields)
-    assert in_words(caught.value.errors()[0]) == words  # type: ignore[arg-type]
+    assert in_words(caught.value.errors()[0]) == words
 
 
 def test_other_errors_keep_their_words() -> None:
@@ -253,7 +253,7 @@ def test_one_entry_is_a_list_of_one() -> None:
     assert as_list({"a": 1}) == [{"a": 1}]
     assert as_list(goal := Goal()) == [goal]
     assert as_list(["a"]) == ["a"]
-    assert Book(goals={"name": "x"}).goals == [Goal(name="x")]  # type: ignore[arg-type]
+    assert Book(goals={"name": "x"}).goals == [Goal(name="x")]
     schema = Book.model_json_schema()
     field = schema["properties"]["goals"]
     assert field["description"] == "What is to be done."
@@ -290,7 +290,7 @@ def test_a_copy_of_a_script_begins_without_the_last_step() -> None:
     env.step(dict.fromkeys(env.agents, env.world.noop))
     script = env.world.script
     assert hasattr(script, "turn")
-    kept = script.__getstate__()
+    kept: Any = script.__getstate__()
     assert "turn" not in kept
     assert (kept["_compiled"], kept["_cache"]) == (None, {})
     assert kept.keys() == vars(script).keys() - {"turn"}

@@ -196,7 +196,7 @@ def test_changes_hold_at_once_or_wait() -> None:
 
 def test_indices_of_many_environments() -> None:
     assert to_indices([[1], [2]], (2, 1)).tolist() == [[1], [2]]
-    masked = np.ma.masked_array([1, 2], mask=[False, True])  # type: ignore[no-untyped-call]
+    masked = np.ma.masked_array([1, 2], mask=[False, True])
     for wrong, told in (
         ([1, 2, 3], r"actions are integers of shape \(2,\), not int64 of shape \(3,\)"),
         ([1.0, 2.0], r"not float64 of shape \(2,\)"),
@@ -321,6 +321,7 @@ def test_what_is_told_beside_an_action_is_heard() -> None:
     assert heard[0].data == {"event_type": "THOUGHT", "data": {"x": 1}}
     assert heard[1].data == {"message": "agent_0 says: hello"}
     assert (heard[2].data["message"], heard[2].data["own"]) == ("a letter", False)
+    assert env.world.mailboxes is not None
     assert len(env.world.mailboxes.history) == 1
     silent = piase_gym.parallel_env("PointProbe", agents=2)
     silent.reset(seed=0)

@@ -173,7 +173,13 @@ class Answers:
         self.submitted.append(job)
 
     def wait(self, seconds: float) -> Any:
-        given = {"value": None, "error": None, "died": False, "useless": False, "trace": ""}
+        given: dict[str, Any] = {
+            "value": None,
+            "error": None,
+            "died": False,
+            "useless": False,
+            "trace": "",
+        }
         given |= {"seconds": 1.5, "host": "here", **self.answers.pop(0)}
         yield self.number, SimpleNamespace(**given)
 

@@ -57,6 +57,7 @@ def seen_at(world: Any, number: int, step: int) -> Any:
 
 
 WORLD: Any = SimpleNamespace(agents=("ann", "bob"))
+ALONE: Any = SimpleNamespace(agents=("ann",))
 
 
 def answers(clock: Any, steps: int, *agents: Agent) -> list[list[Any]]:
@@ -138,7 +139,7 @@ def test_who_is_not_named_answers_at_once() -> None:
 def test_real_time_is_that_of_the_wall() -> None:
     clock = WallClock(1, percept=seen_at)
     clock.begin()
-    agent, world = Counts(), SimpleNamespace(agents=("ann",))
+    agent, world = Counts(), ALONE
     found: list[Any] = []
     for step in range(2000):
         told = clock.ask(world, {0: agent}, step)[0]
@@ -167,7 +168,7 @@ def test_a_step_of_real_time_is_waited_for(monkeypatch: pytest.MonkeyPatch) -> N
 def test_who_thinks_meanwhile_thinks_about_a_copy_of_the_world() -> None:
     clock = WallClock(1, percept=lambda world, number, step: world)  # type: ignore[arg-type, return-value]
     clock.begin()
-    agent, world = Counts(), SimpleNamespace(agents=("ann",))
+    agent, world = Counts(), ALONE
     clock.ask(world, {0: agent}, 0)
     for step in range(2000):
         clock.ask(world, {0: agent}, step)
@@ -184,7 +185,7 @@ def test_a_time_is_within_the_step_in_which_an_answer_came() -> None:
         after = 0
 
         def _has_come(self, request: Any) -> bool:
-            return self._tick - request.tick == self.after
+            return bool(self._tick - request.tick == self.after)
 
     for after, took, told in ((0, 250.0, 50.0), (2, 250.0, 250.0), (3, 250.0, 350.0)):
         clock = Comes(100, {0: took}, percept=seen_at)
@@ -428,7 +429,8 @@ def test_readings_stand_at_the_end() -> None:
     assert box.low.tolist() == [-1, -1, 0, -math.inf, -math.inf]
     assert box.high.tolist() == [1, 1, 2, math.inf, math.inf]
     vector = senses.vector(np.array([7, 8]), readings)
-    assert (vector.tolist(), vector.dtype) == ([7, 8, 0.5, 3, 4], np.float32)
+    assert vector.tolist() == [7, 8, 0.5, 3, 4]
+    assert vector.dtype == np.float32
     assert senses.text("You see.", readings) == "You see.\none: 0.5\ntwo: 3, 4"
     assert senses.text_length == 2 * (MAX_LINE + 1)
     none = SensorSet([])

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import importlib.util
 from dataclasses import replace
 from pathlib import Path
 from types import SimpleNamespace
@@ -10,7 +11,6 @@ from typing import Any
 import numpy as np
 import pytest
 
-from piase_gym import testing
 from piase_gym.core.surroundings import Surroundings
 from piase_gym.envs.parallel import WorldParallelEnv
 from piase_gym.envs.single import GymEnv
@@ -320,7 +320,7 @@ class Recorder:
 def test_a_film_is_one_file_that_is_not_empty(
     films: Any, words: str, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    found = testing.kit.importlib.util.find_spec
+    found = importlib.util.find_spec
     monkeypatch.setattr(
         "importlib.util.find_spec", lambda name: True if name == "moviepy" else found(name)
     )

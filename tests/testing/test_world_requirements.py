@@ -480,7 +480,7 @@ def test_spaces_are_the_same_objects_after_reconfigure(monkeypatch: pytest.Monke
     monkeypatch.undo()
 
     def other(self: Any, agent: str) -> Any:
-        space = again(self, agent)
+        space: Any = again(self, agent)
         return space if self.world.config.agents == 2 else type(space)(dict(space.spaces))
 
     monkeypatch.setattr(WorldParallelEnv, "observation_space", other)
