@@ -15,6 +15,7 @@ import pytest
 from gymnasium import spaces
 
 import piase_gym
+from piase_gym.core.digest import digest_bytes
 from piase_gym.registry import list_worlds
 from tests.helpers.needs import each, need
 from tests.worlds.test_golden import NAMES, make
@@ -52,7 +53,10 @@ ROOMY: dict[str, tuple[str, dict[str, Any]]] = {
             },
         },
     ),
-    "a roomy line": ("ObjectSearch", {"backend": "mock", "width": 9, "envelope": {"width": 30, "delay": 3}}),
+    "a roomy line": (
+        "ObjectSearch",
+        {"backend": "mock", "width": 9, "envelope": {"width": 30, "delay": 3}},
+    ),
     "a roomy workshop": (
         "WordCraft",
         {
@@ -114,13 +118,15 @@ GOLDEN: dict[str, Any] = json.loads(FILE.read_text("utf-8")) if FILE.exists() el
 
 
 def shown(space: spaces.Space[Any]) -> Any:
-    """Return a space as JSON has it; of bounds, the sum and how many differ."""
+    """Return a space as JSON has it; of bounds, the sum of those there are, and a digest."""
     if isinstance(space, spaces.Dict):
         return {name: shown(part) for name, part in space.items()}
     if isinstance(space, spaces.Text):
         return [space.min_length, space.max_length, len(space.character_set)]
     if isinstance(space, spaces.Box):
-        ends = [[float(end.sum()), len(np.unique(end))] for end in (space.low, space.high)]
+        ends = []
+        for end in (space.low.astype("<f8"), space.high.astype("<f8")):
+            ends.append([float(end[np.isfinite(end)].sum()), digest_bytes(end.tobytes())])
         return [list(space.shape), str(space.dtype), *ends]
     assert isinstance(space, spaces.Discrete), space
     return [int(space.n), int(space.start)]
