@@ -145,6 +145,7 @@ def make(name: str) -> Any:
     crowded = int(spec.config.get("agents", 1)) > 1
     return piase_gym.parallel_env(name, **({} if crowded else SETTINGS[spec.world]))
 
+
 ASKED = ("words", "things", "drawn", "measured", "twins")
 """What is asked of a world beside what `step` returns."""
 

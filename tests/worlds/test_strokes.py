@@ -219,6 +219,7 @@ DRAWN: dict[str, Callable[[], tuple[Any, str]]] = {
     "a good that begins": partial(match, "public_goods", 8, 0),
     "a good of many": partial(match, "public_goods", 9, 70),
     "a table": partial(craft, 1, 6),
+    "two tables": partial(craft, 2, 9),
     "three tables": partial(craft, 3, 50),
     "lines": lambda: (of_lines("one\n\n" + 30 * "many words " + 30 * "\nlast"), ""),
 }
@@ -227,6 +228,10 @@ PLAYED: dict[str, tuple[str, dict[str, Any]]] = {
     **{name: form for name, form in FORMS.items() if form[0] not in ("ObjectSearch",)},
     "a lost key": ("TextRoom", {"scenario": "lost_key"}),
     "two in a home": ("Household", {"agents": 2, "tasks": ("heat", "cool", "clean", "look")}),
+    "a small home": (
+        "Household",
+        {"tasks": ("pick",), "receptacles": 3, "objects": 2, "rooms": ("bathroom",)},
+    ),
     "a mock search": ("ObjectSearch", {"backend": "mock", "width": 12}),
     "a search": FORMS["a search"],
 }
