@@ -371,3 +371,14 @@ def test_who_was_let_in_is_replayed(tmp_path: Path) -> None:
     simulation.run()
     report = runs.replay(path)
     assert report.ok, report
+
+
+def test_who_turns_on_the_spot_has_not_entered() -> None:
+    env = parallel_env("GridWorld", agents=2, frame="agent", join_at=(0, 3), width=9)
+    env.reset(seed=1)
+    turn = next(k for k, c in enumerate(env.world.commands) if "left" in str(c.parameters))
+    joined = []
+    for _ in range(5):
+        infos = env.step(dict.fromkeys(env.agents, turn))[4]
+        joined.append([bool(infos.get(name, {}).get("joined")) for name in env.possible_agents])
+    assert joined == [[False, False], [False, False], [False, True], [False, False], [False, False]]

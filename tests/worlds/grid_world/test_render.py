@@ -25,6 +25,7 @@ from piase_gym.worlds.grid_world.observe import pictures, tiles
 from piase_gym.worlds.grid_world.observe.pictures import Figure, Scene
 from piase_gym.worlds.grid_world.rules.events import ARRIVED
 from piase_gym.worlds.grid_world.state import layout
+from piase_gym.worlds.grids.figures import default_tile
 
 CODES = {symbol: code for code, symbol in SYMBOLS.items()}
 NEW = 25  # an object that nobody has painted
@@ -289,3 +290,15 @@ def test_a_grid_that_is_seen_whole_has_no_dark() -> None:
     env = piase_gym.parallel_env("GridWorld", observe="grid")
     env.reset(seed=1)
     assert env.world._scene().lit is None
+
+
+@pytest.mark.parametrize(
+    ("height", "width", "wanted"),
+    [
+        # 512 pixels by cells of the longer side, to the nearest even number, from 8 to 64.
+        (16, 4, 32), (4, 16, 32), (13, 13, 40), (27, 5, 18), (7, 7, 64), (8, 1, 64), (9, 1, 56),
+        (64, 64, 8), (60, 10, 8), (1, 1, 64), (100, 3, 8), (51, 2, 10), (50, 2, 10),
+    ],
+)  # fmt: skip
+def test_a_picture_is_about_512_pixels_long(height: int, width: int, wanted: int) -> None:
+    assert default_tile(height, width) == wanted

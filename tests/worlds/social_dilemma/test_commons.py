@@ -10,7 +10,7 @@ import pytest
 import piase_gym
 from piase_gym import testing
 from piase_gym.core.rng import Stream
-from piase_gym.errors import ConfigError, EnvelopeError, GenerationError
+from piase_gym.errors import ConfigError, EnvelopeError, GenerationError, SnapshotError
 from piase_gym.worlds.social_dilemma.commons.codes import WASTE
 from tests.worlds.social_dilemma.batches import require_same_play
 from tests.worlds.social_dilemma.reference_commons import MOVES, SlowCommons
@@ -298,3 +298,34 @@ def test_a_crowd_without_room_is_refused() -> None:
     fields = {"game": "harvest", "width": 8, "height": 8, "patches": 20}
     with pytest.raises(GenerationError, match="bare floor for 32 agents"):
         piase_gym.parallel_env("SocialDilemma", agents=32, **fields)
+
+
+@pytest.mark.parametrize(
+    ("change", "told"),
+    [
+        ({"t": 31}, "0..30"),
+        ({"heading": [4, 0]}, "0..3"),
+        ({"out": [26, 0]}, "0..25"),
+        ({"eaten": [1, 0]}, "'eaten' counts more"),
+        ({"zapped": [0, 1]}, "'zapped' counts more"),
+        ({"spots": 0}, "apples hang where none grow"),
+        ({"cells": 99}, "'cells' has unknown codes"),
+        ({"x": 3, "y": 3}, "two agents are on one cell"),
+    ],
+)
+def test_states_that_cannot_be_are_refused(change: dict[str, Any], told: str) -> None:
+    fields = {"game": "harvest", "agents": 2, "rounds": 30, "width": 16, "height": 16}
+    env = piase_gym.parallel_env("SocialDilemma", **fields)
+    env.reset(seed=0)
+    state = env.world.get_state()
+    wrong = {
+        name: value + state[name][len(value) :]
+        if isinstance(value, list)
+        else [value] * len(state[name])
+        if isinstance(state[name], list)
+        else value
+        for name, value in change.items()
+    }
+    with pytest.raises(SnapshotError, match=told):
+        env.world.set_state({**state, **wrong})
+    assert env.world.get_state() == state

@@ -271,3 +271,11 @@ BAD = {
 def test_what_cannot_be_played_is_refused(told: str) -> None:
     with pytest.raises(ConfigError, match=told):
         piase_gym.parallel_env("WordCraft", **BAD[told])  # type: ignore[arg-type]
+
+
+@pytest.mark.parametrize(
+    ("ratio", "wanted"), [(0.5, 2**63), (0.25, 2**62), (0.75, 3 * 2**62), (1.0, 2**64 - 1)]
+)
+def test_marks_of_64_bits_are_split_in_the_ratio(ratio: float, wanted: int) -> None:
+    key = PoolKey(entities=40, depth=1, split="by_task", train_ratio=ratio, tasks="train")
+    assert pool_of(key).threshold == wanted
