@@ -1,0 +1,119 @@
+"""Who plays whom: partners and seats."""
+
+from __future__ import annotations
+
+from types import SimpleNamespace
+from typing import Any
+
+import pytest
+
+import piase_gym
+from piase_gym.agents import NoopAgent
+from piase_gym.agents.base import Agent
+from piase_gym.core.events import Events
+from piase_gym.envs.arguments import partners_around, resolve
+from piase_gym.envs.partners import agent_number, assign_partners, post_asides, read_partners
+from piase_gym.errors import (
+    AgentError,
+    ConfigError,
+    ScenarioError,
+)
+from tests import probes
+
+probes.register()
+
+
+NAMES = ("ann", "bob", "cat")
+
+
+def test_agents_have_numbers() -> None:
+    assert agent_number(NAMES, "bob") == 1
+    for wrong in ("eve", 1, None):
+        with pytest.raises(AgentError, match="agents are ann, bob, cat"):
+            agent_number(NAMES, wrong)
+
+
+def test_partners_are_named_one_by_one_or_all_at_once() -> None:
+    assert read_partners(None) == {}
+    assert read_partners("noop") == {"*": "noop"}
+    agent = NoopAgent()
+    assert read_partners(agent) == {"*": agent}
+    assert read_partners({"ann": "noop"}) == {"ann": "noop"}
+    with pytest.raises(ConfigError, match=r"partners are a policy, or a mapping .*, not list"):
+        read_partners(["noop"])  # type: ignore[arg-type]
+    world: Any = SimpleNamespace(agents=NAMES)
+    seats = assign_partners(world, {"bob": "noop", "cat": agent})
+    assert (set(seats), seats[1].get_id(), seats[2]) == ({1, 2}, "bob", agent)
+    with pytest.raises(AgentError, match=r"such as partners=\{'cat': 'noop'\}"):
+        assign_partners(world, "noop")
+    with pytest.raises(AgentError, match="every agent is played by a partner"):
+        assign_partners(world, dict.fromkeys(NAMES, "noop"))
+
+
+def test_who_is_not_named_has_the_usual_partner() -> None:
+    task: Any = SimpleNamespace(partners={"*": "noop", "cat": "oracle"})
+    assert partners_around(NAMES, None, None, "ann") == {"bob": "random", "cat": "random"}
+    assert partners_around(NAMES, task, None, "ann") == {"bob": "noop", "cat": "oracle"}
+    found = partners_around(NAMES, task, {"*": "scripted"}, "cat")
+    assert found == {"ann": "scripted", "bob": "scripted"}
+    assert partners_around(NAMES, task, {"cat": "random"}, "bob")["cat"] == "random"
+    with pytest.raises(AgentError, match="'ann' is the learner; partners play the other agents"):
+        partners_around(NAMES, task, {"ann": "noop"}, "ann")
+    with pytest.raises(ConfigError, match="one agent object cannot play several seats"):
+        partners_around(NAMES, None, NoopAgent(), "ann")
+    agent = NoopAgent()
+    assert partners_around(NAMES[:2], None, agent, "ann") == {"bob": agent}
+
+
+class Speaks(Agent):
+    """Tells others everything at once."""
+
+    def act(self) -> Any:
+        return None
+
+    def log_entries(self) -> Any:
+        return [("THOUGHT", {"x": 1})]
+
+    def spoken(self) -> Any:
+        return [("agent_1", "hello")]
+
+    def outgoing_letters(self) -> Any:
+        return ["a letter", "  "]
+
+
+def test_what_is_told_beside_an_action_is_heard() -> None:
+    env = piase_gym.parallel_env("TextProbe", agents=2)
+    env.reset(seed=0)
+    events, heard = Events(), list[Any]()
+    events.subscribe(heard.append)
+    post_asides(Speaks(), 0, env.world, events)
+    assert env.world.hints == [None, "agent_0 says: hello"]
+    assert [(event.kind, event.agent) for event in heard] == [
+        ("log", "agent_0"),
+        ("hint", "agent_1"),
+        ("send", "agent_0"),
+    ]
+    assert heard[0].data == {"event_type": "THOUGHT", "data": {"x": 1}}
+    assert heard[1].data == {"message": "agent_0 says: hello"}
+    assert (heard[2].data["message"], heard[2].data["own"]) == ("a letter", False)
+    assert env.world.mailboxes is not None
+    assert len(env.world.mailboxes.history) == 1
+    silent = piase_gym.parallel_env("PointProbe", agents=2)
+    silent.reset(seed=0)
+    post_asides(Speaks(), 0, silent.world, Events())
+    assert silent.world.hints == [None, "agent_0 says: hello"]
+
+
+def test_names_and_scenarios_go_together() -> None:
+    found = resolve("piase/TextRoom-LostKey-v3", None, None, {})
+    assert found.scenario is not None
+    assert (found.scenario.world, found.spec.name, found.own) == ("TextRoom", "TextRoom", None)
+    with pytest.raises(ScenarioError, match=r"give a scenario for a name or scenario=\.\.\., not"):
+        resolve("lost_key", "lost_key", None, {})
+    config = resolve("GridWorld", None, None, {"width": 7}).config
+    assert resolve(config, None, None, {"width": 9}).config.width == 9
+    assert resolve(config, None, None, {}).config is config
+    with pytest.raises(ScenarioError, match=r"give a config object or scenario=\.\.\., not both"):
+        resolve(config, "lost_key", None, {})
+    wide = resolve("GridWorld", None, {"width": 12}, {}).config
+    assert wide.envelope.width == 12

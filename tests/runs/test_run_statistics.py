@@ -1,0 +1,48 @@
+"""Counts and returns of a run, by hand."""
+
+from __future__ import annotations
+
+from collections import Counter
+from pathlib import Path
+from typing import Any
+
+import orjson
+import pytest
+
+from piase_gym import runs
+from piase_gym.runs.statistics import GoalCount
+
+
+def test_a_log_is_counted_by_hand(tmp_path: Path) -> None:
+    def end(agent: str, reason: str, state: str, total: Any, steps: int) -> dict[str, Any]:
+        data = {"new_state": state, "reason": reason, "metrics": {"return": total, "steps": steps}}
+        return {"event_type": "GOAL_STATUS_CHANGED", "agent_id": agent, "event_data": data}
+
+    step_goal = {"new_state": "ACHIEVED", "reason": "the step is complete"}
+    rows = [
+        end("a", "won", "ACHIEVED", 1.5, 4),
+        end("a", "lost", "FAILED", -0.5, 6),
+        end("a", "ended", "ACHIEVED", None, 2),
+        end("a", "reset", "ABANDONED", 9.0, 9),
+        end("b", "reset", "ABANDONED", 9.0, 9),
+        {"event_type": "GOAL_STATUS_CHANGED", "agent_id": "a", "event_data": step_goal},
+        {"event_type": "OTHER", "agent_id": "b", "event_data": {"metrics": {}}},
+    ]
+    lines = [*map(orjson.dumps, rows), b"oops", b"[]", b"{}"]
+    path = tmp_path / "run.jsonl"
+    path.write_bytes(b"\n".join(lines) + b"\n")
+    found = runs.stats(path)
+    assert (found.lines, found.unread) == (10, 3)
+    assert found.size == path.stat().st_size
+    assert found.event_types == {"GOAL_STATUS_CHANGED": 6, "OTHER": 1}
+    assert found.agents == {"a": 5, "b": 2}
+    states = Counter(ACHIEVED=2, FAILED=1, ABANDONED=1)
+    assert found.goals == {
+        "a": GoalCount(states, 3, 1.0, 12),
+        "b": GoalCount(Counter(ABANDONED=1), 0, 0.0, 0),
+    }
+    one, two = found.goals["a"], found.goals["b"]
+    assert (one.episodes, one.mean_return, one.mean_length) == (4, pytest.approx(1 / 3), 4.0)
+    assert (two.episodes, two.mean_return, two.mean_length) == (1, None, None)
+    path.write_bytes(b"")
+    assert (runs.stats(path).lines, runs.stats(path).size) == (0, 0)
