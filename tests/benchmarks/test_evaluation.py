@@ -305,6 +305,16 @@ def test_what_is_no_policy_is_refused(policy: Any) -> None:
         evaluate(policy, EMPTY, episodes=1)
 
 
+def test_no_seed_is_of_two_splits_and_results_of_others_stay_comparable() -> None:
+    ends = {name: (seeds.start, seeds.stop, seeds.step) for name, seeds in SEEDS.items()}
+    assert ends == {
+        "train": (0, 1_000_000, 1),
+        "dev": (1_000_000, 1_001_000, 1),
+        "held_out": (2_000_000, 2_001_000, 1),
+        "new_levels": (3_000_000, 3_100_000, 1),
+    }
+
+
 @pytest.mark.parametrize("wanted", [{"workers": 0}, {"episodes": 0}, {"split": "test"}])
 def test_arguments_out_of_range_are_refused(wanted: dict[str, Any]) -> None:
     with pytest.raises(ConfigError):

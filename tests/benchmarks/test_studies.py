@@ -10,7 +10,7 @@ from typing import Any
 
 import pytest
 
-from piase_gym.benchmarks.studies import sample_efficiency
+from piase_gym.benchmarks.studies import physics_reach, sample_efficiency
 from piase_gym.benchmarks.studies.jobs import errors_told
 from piase_gym.errors import ConfigError, StoppedError, TrainingError
 
@@ -137,3 +137,35 @@ def test_every_study_asks_for_the_cluster_that_it_is_told(
         assert ended.value.code == 2
         said = capsys.readouterr().err
         assert "there is no Ray cluster at 127.0.0.1:1" in said or "piase-gym[ray]" in said
+
+
+def test_a_policy_is_judged_on_seeds_of_the_dev_split(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Episodes of 3, 4 and 5 steps, of which the second is lost by time."""
+    seeds, closed = [], []
+
+    class Timed:
+        def reset(self, seed: int) -> tuple[int, dict[str, Any]]:
+            seeds.append(seed)
+            self.left = 2 + len(seeds)
+            return self.left, {}
+
+        def step(self, action: int) -> tuple[int, float, bool, bool, dict[str, Any]]:
+            assert action == self.left > 0  # it acts on what it is shown, until the end
+            self.left -= 1
+            lost = len(seeds) == 2
+            over = self.left == 0
+            return self.left, 0.0, over and not lost, over and lost, {
+                "result": ("lost" if lost else "won") if over else ""
+            }  # fmt: skip
+
+        def close(self) -> None:
+            closed.append(True)
+
+    class Policy:
+        def predict(self, observation: int, deterministic: bool) -> tuple[int, None]:
+            assert deterministic
+            return observation, None
+
+    monkeypatch.setattr(physics_reach.gymnasium, "make", lambda *args, **options: Timed())
+    assert physics_reach.judge(Policy(), 3) == (2 / 3, 4.0)
+    assert (seeds, closed) == ([1_000_000, 1_000_001, 1_000_002], [True])

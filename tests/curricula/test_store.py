@@ -19,7 +19,7 @@ from piase_gym.curricula import (
     Need,
     ProgressStore,
 )
-from piase_gym.curricula.window_memory import check, save_windows
+from piase_gym.curricula.window_memory import check, load_windows, save_windows
 from piase_gym.errors import ProgressError, StorageError
 from piase_gym.runs.history import SPARE, Attempt, Episode, History
 from tests.curricula.helpers import Table, curriculum
@@ -324,6 +324,46 @@ def test_windows_look_back_over_resumptions(window: dict[str, int], tmp_path: Pa
     whole = play([14], tmp_path / "whole.json")
     assert len(whole) == 7
     assert play([2] * 7, tmp_path / "each.json") == whole
+
+
+def test_a_history_goes_on_with_what_was_noted() -> None:
+    manager = tried(2)
+    progress, history = manager.progress("a"), History()
+    assert load_windows(history, progress, MADE) == 0
+    assert history.of("a").attempts == []
+    history.step = 30
+    numbers = ((0, 4), (1, 6), (3, 9), (2, 8))  # the third attempt was broken off
+    rows = [
+        Episode("a", n, 0, attempt, 5, n, n + 1, 1, result="lost", sequence=sequence)
+        for n, (attempt, sequence) in enumerate(numbers)
+    ]
+    history.of("a").episodes += rows
+    history.of("a").hints += [(3, 2, 0), (4, 3, 1)]
+    history.of("a").attempts += [Attempt(n, 1, None, False, 0, 0) for n in (1, 2, 3)]
+    assert save_windows(history, progress, [Need("mean_return", ("episodes", 9))]) is None
+    again = History()
+    again.step = 31
+    assert load_windows(again, progress, MADE) == 9
+    assert again.step == 31
+    known = again.of("a")
+    assert [row.attempt for row in known.episodes] == [0, 1, 0, 2]
+    assert [row.sequence for row in known.episodes] == [4, 6, 9, 8]
+    assert known.hints == [(3, 2, 0), (4, 0, 1)]
+    assert known.attempts == [Attempt(n, 1, None, False, 0, 0, 1) for n in (1, 2)]
+    other = History()
+    load_windows(other, progress, MADE)
+    assert other.step == 30
+    noted = progress.memory["recent"]
+    noted["hints"] = [[4, 4, 0]]  # two were decided on, so the third goes on
+    with pytest.raises(ProgressError, match="not so many attempts"):
+        check(progress)
+    for number, wrong in ((2**53, False), (2**53 + 1, True), (-1, True)):
+        noted["hints"], noted["episodes"][0]["sequence"] = [], number
+        if wrong:
+            with pytest.raises(ProgressError, match="too large or small"):
+                check(progress)
+        else:
+            check(progress)
 
 
 # -- damage ---------------------------------------------------------------------------------------

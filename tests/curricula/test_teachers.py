@@ -14,9 +14,8 @@ from hypothesis import strategies as st
 from scipy import stats
 
 from piase_gym.core.rng import Stream
-from piase_gym.curricula import CurriculumManager
 from piase_gym.curricula.alp_gmm import component_weights, fit_mixture, learning_progress
-from piase_gym.curricula.directors import StepChoice, make_director
+from piase_gym.curricula.directors import StepChoice
 from piase_gym.curricula.learnability import learnability_weights, most_learnable
 from piase_gym.curricula.level_replay import KnownTask, replay_weights
 from piase_gym.curricula.self_paced import (
@@ -28,29 +27,7 @@ from piase_gym.curricula.self_paced import (
 )
 from piase_gym.curricula.tasks import SettingRanges, Task
 from piase_gym.runs.history import Episode
-from tests.curricula.example_curricula import curriculum, step
-from tests.curricula.helpers import Table
-
-AGENT = "agent_0"
-PLAN = curriculum(step(1), step(2), step(4))
-
-
-def opened(name: str, seed: int = 0, **options: Any) -> Any:
-    """A director of three steps, and nobody in any world."""
-    director, manager = make_director({"name": name, **options}), CurriculumManager(PLAN)
-    manager.start(AGENT)
-    director.open(manager, Table(), seed, [AGENT])
-    return director
-
-
-def ended(
-    director: Any, choice: StepChoice, won: bool = False, total: float = 0.0, seed: int = 0
-) -> None:
-    """Let an episode of a choice end."""
-    level = choice.seed if choice.seed is not None else seed
-    result = "won" if won else "lost"
-    episode = Episode(AGENT, 0, 0, 0, level, 0, 5, 5, total, result)
-    director.observe_choice(AGENT, choice, episode)
+from tests.curricula.teacher_helpers import AGENT, ended, opened
 
 
 def close_to(count: int, of: int, share: float) -> bool:

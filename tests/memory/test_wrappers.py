@@ -141,6 +141,17 @@ def test_memories_are_private_and_of_one_episode_unless_they_are_kept() -> None:
         env.memory("agent_9")
 
 
+def test_a_reason_of_the_last_episode_is_not_that_of_the_next() -> None:
+    env = AddMemory(two("text"), k=1, keep=True)
+    env.reset(seed=0)
+    env.reasons["agent_0"] = "a reason without a step"
+    env.reset(seed=1)
+    assert env.reasons == {}
+    env.step({"agent_0": "wait", "agent_1": "wait"})
+    (text,) = env.memory("agent_0").texts
+    assert "without a step" not in text
+
+
 def test_long_and_strange_memories_stay_in_the_space() -> None:
     env = AddMemory(two("text"), k=1)
     env.reset(seed=0)
