@@ -1,109 +1,14 @@
-"""Each measurement of speed: names, counts, ratios and words, with a clock that is made up."""
+"""What a curriculum adds to a step and to an episode: what is measured, and what is told."""
 
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
 from typing import Any
 
-import numpy as np
 import pytest
 from gymnasium import spaces
 
-from piase_gym.benchmarks.speed import curriculum, timing
-from piase_gym.benchmarks.speed.timing import Row
-
-
-class Clock:
-    """A clock that goes on when it is told to."""
-
-    def __init__(self, monkeypatch: pytest.MonkeyPatch) -> None:
-        self.now = 10.0
-        for name in ("process_time", "perf_counter", "thread_time"):
-            monkeypatch.setattr(f"time.{name}", lambda: self.now)
-
-    def run(self, seconds: float) -> Callable[[int], None]:
-        """Return what takes so long a step."""
-
-        def run(steps: int) -> None:
-            self.now += steps * seconds
-
-        return run
-
-
-@pytest.fixture
-def clock(monkeypatch: pytest.MonkeyPatch) -> Clock:
-    """Return a clock that is the machine's."""
-    return Clock(monkeypatch)
-
-
-# -- timing -------------------------------------------------------------------------------
-
-
-def test_a_row_is_timed_in_whole_bursts_until_its_seconds_are_spent(clock: Clock) -> None:
-    row = Row("a", 3, clock.run(0.25))
-    assert timing.time_row(1.0, row, 2) == 4 * 3 / 1.0  # two bursts of half a second
-    assert timing.time_row(1.1, row, 2) == 6 * 3 / 1.5 == 12.0
-    assert timing.time_row(0.1, row, 8) == 12.0
-
-
-def test_measures_take_turns_and_first_rounds_are_dropped() -> None:
-    asked: list[str] = []
-
-    def measure(name: str) -> Callable[[], float]:
-        return lambda: asked.append(name) or float(len(asked))  # type: ignore[func-returns-value]
-
-    names = {name: measure(name) for name in "ab"}
-    assert timing.interleaved(names, 2) == {"a": [3.0, 5.0], "b": [4.0, 6.0]}
-    assert asked == ["a", "b"] * 3
-    asked.clear()
-    assert timing.interleaved(names, 1, warm=0) == {"a": [1.0], "b": [2.0]}
-    assert timing.interleaved(names, 1, warm=2) == {"a": [7.0], "b": [8.0]}
-
-
-def test_medians_are_of_values_and_of_differences_in_the_same_round() -> None:
-    found = {"base": [1.0, 10.0, 100.0], "more": [4.0, 12.0, 101.0]}
-    assert timing.medians(found) == {"base": 10.0, "more": 12.0}
-    assert timing.added(found, "base") == {"base": 0.0, "more": 2.0}
-
-
-def test_timers_are_given_the_seconds_and_rates_are_by_name(clock: Clock) -> None:
-    given: list[float] = []
-
-    def timer(seconds: float) -> float:
-        given.append(seconds)
-        return float(len(given))
-
-    assert timing.interleave({"a": timer}, 3, 0.5) == {"a": 3.0}
-    assert given == [0.5] * 4
-    assert timing.interleave({"a": timer}) == {"a": 9.0}  # of 6 to 12: seven rounds
-    assert given[4:] == [0.4] * 8
-    bursts: list[int] = []
-    rows = [Row("slow", 1, clock.run(0.5)), Row("fast", 4, clock.run(0.25))]
-    rows.append(Row("noted", 1, lambda steps: (bursts.append(steps), clock.run(1)(steps))[0]))
-    assert timing.measure(rows, 1, 2.0) == {"slow": 2.0, "fast": 16.0, "noted": 1.0}
-    assert bursts == [200, 200]
-    assert list(timing.timers_of(rows, 7)) == ["slow", "fast", "noted"]
-    timing.timers_of(rows, 7)["noted"](6.5)
-    assert bursts[2:] == [7]
-
-
-def test_rates_are_told_as_ratios_to_bases() -> None:
-    rates = {"a": 2.0, "b": 8.0}
-    assert timing.rate_table("t", rates) == {
-        "title": "t",
-        "rates": [
-            {"name": "a", "rate": 2.0, "ratios": {"a": 1.0}},
-            {"name": "b", "rate": 8.0, "ratios": {"a": 4.0}},
-        ],
-    }
-    both = timing.rate_table("t", rates, ["b", "a"])["rates"]
-    assert [row["ratios"] for row in both] == [{"b": 0.25, "a": 1.0}, {"b": 1.0, "a": 4.0}]
-
-
-def test_costs_are_microseconds_a_step_in_turns_without_a_warm_round(clock: Clock) -> None:
-    assert timing.microseconds(clock.run(0.5), 4) == 500_000.0
-    runs = {"a": clock.run(0.5), "b": clock.run(2.0)}
-    assert timing.in_turns(runs, 4, 2) == {"a": [5e5, 5e5], "b": [2e6, 2e6]}
+from piase_gym.benchmarks.speed import curriculum
 
 
 class Text(dict[str, str]):
@@ -138,64 +43,6 @@ class Noted:
         self.at += 1
         self.agents = {2: ["b"], 3: []}.get(self.at, self.agents)
         return seen, {}, {}, {}, {}
-
-
-def test_an_environment_is_stepped_with_drawn_actions_through_its_episodes() -> None:
-    drawn = {}
-    for number, name in enumerate("ab"):
-        space = spaces.Discrete(1000)
-        space.seed(number)
-        drawn[name] = [int(space.sample()) for _ in range(1024)]
-    both = [{"a": a, "b": b} for a, b in zip(drawn["a"], drawn["b"], strict=True)]
-    env = Noted()
-    Text.read = 0
-    run = timing.parallel_steps(env)
-    run(2)
-    run(3)
-    alone = {"b": drawn["b"][2]}
-    again = ("reset", None)
-    assert env.done == [("reset", 0), both[0], both[1], alone, again, both[3], both[4]]
-    assert Text.read == 0
-    run(1020)
-    assert env.done[-1] in (both[0], {"b": drawn["b"][0]})  # they come again after 1,024
-    env = Noted()
-    timing.parallel_steps(env, read=True)(3)
-    assert Text.read == 2 + 2 + 1
-
-
-def test_batches_are_stepped_with_the_same_draws_in_turn() -> None:
-    draws = timing.batch_draws(3, 2, 5)
-    rng = np.random.default_rng(0)
-    assert len(draws) == 32
-    for draw in draws:
-        assert draw.dtype == np.int32
-        assert np.array_equal(draw, rng.integers(0, 5, (3, 2), np.int32))
-    stepped: list[Any] = []
-    timing.steps_of(stepped.append, ["x", "y", "z"])(5)
-    assert stepped == ["x", "y", "z", "x", "y"]
-
-    class Batch:
-        num_envs, agents, action_space, done = 3, "ab", spaces.Discrete(5), list[Any]()
-
-        def reset(self, seed: int) -> None:
-            self.done.append(seed)
-
-        def step(self, actions: Any) -> None:
-            self.done.append(actions)
-
-    env = Batch()
-    timing.batch_steps(env)(33)
-    assert env.done[0] == 0
-    assert all(map(np.array_equal, env.done[1:], [*draws, draws[0]]))
-    env.done.clear()
-    timing.batch_steps(env, count=2, drawn=3)(4)
-    assert len(env.done) == 5
-    assert np.array_equal(env.done[1], env.done[4])
-    assert max(draw.max() for draw in env.done[1:]) == 1
-    assert np.array_equal(env.done[1], timing.batch_draws(3, 2, 2, 3)[0])
-
-
-# -- curricula ----------------------------------------------------------------------------
 
 
 def test_a_measured_curriculum_stays_in_its_first_step() -> None:
