@@ -142,7 +142,8 @@ def test_levels_leave_out_reports_and_tasks() -> None:
 
 def test_void_episodes_lend_their_number_and_are_counted() -> None:
     made = deriver()
-    assert made.present == 0
+    assert (made.step, made.episodes, made.present) == (0, 0, 0)
+    assert (made.messages, made.hints, made.void) == (0, 0, 0)
     first = made.open_episode_record(None, None, 1)
     second = made.open_episode_record(first, None, 2)
     assert (second.episode, made.episodes, made.void) == (0, 1, 1)

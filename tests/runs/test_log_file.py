@@ -4,13 +4,14 @@ from __future__ import annotations
 
 import gzip
 import io
+import sys
 from collections.abc import Callable
 from pathlib import Path
 from typing import Any
 
 import pytest
 
-from piase_gym.errors import RunError
+from piase_gym.errors import MissingExtraError, RunError
 from piase_gym.runs import log_file
 from piase_gym.runs.log_file import Problem, Raw, has_columns, open_log, parse, raw_lines
 
@@ -206,6 +207,21 @@ def test_lines_do_not_expand_and_columns_are_known_by_their_beginning(tmp_path: 
         open_log(tmp_path / "none.jsonl")
     with pytest.raises(RunError, match=r"cannot be read: embedded null byte"):
         open_log(f"{tmp_path}/a\0b")
+
+
+def test_who_lacks_zstandard_is_told_what_to_install(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    opened = list[Any]()
+    real = log_file.open_regular
+    monkeypatch.setattr(
+        log_file, "open_regular", lambda place: opened.append(real(place)) or opened[-1]
+    )
+    monkeypatch.setitem(sys.modules, "zstandard", None)
+    with pytest.raises(MissingExtraError, match="a compressed log") as caught:
+        open_log(written(tmp_path, b"\x28\xb5\x2f\xfd and more"))
+    assert "data" in str(caught.value)
+    assert opened[0].closed
 
 
 TORN = "the last line is torn: the run was cut short while it was written"
