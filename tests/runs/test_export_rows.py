@@ -189,6 +189,9 @@ def test_a_step_is_followed_by_what_it_stands_for(rows: list[Any], tmp_path: Pat
     }
     assert found[4]["source_component_id"] == "PiaSE.Environment_Small"
     assert found[4]["source_type"] == "ENVIRONMENT"
+    export(log(tmp_path, *rows), tmp_path / "a.jsonl", expand=True)
+    written = [orjson.loads(line) for line in (tmp_path / "a.jsonl").read_bytes().splitlines()]
+    assert written == found
     # At the end of a log, too.
     assert len(list(expanded(runs.read(log(tmp_path, rows[0]))))) == 8
 
