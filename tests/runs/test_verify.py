@@ -30,7 +30,7 @@ def rows(tmp_path_factory: pytest.TempPathFactory) -> list[Row]:
     path = tmp_path_factory.mktemp("run") / "run.jsonl"
     inner = text(max_steps=6, actions="text")
     env = AvtLogger(inner, path, level="events", snapshot_every=2, run_id="r")
-    attempt = {"order": 1, "name": "x", "attempt": 1, "target_coords": "nowhere"}
+    attempt = {"order": 1, "name": "x", "attempt": 1, "target_coords": "hall"}
     runs.log(env, "DSE_STEP_ATTEMPT_START", attempt, "agent_0")  # lines 2 to 4
     env.reset(seed=3)  # 5
     env.unwrapped.give_hint("agent_0", "look")  # 6
@@ -417,6 +417,46 @@ def test_a_run_without_its_end_owes_nothing(rows: list[Row], tmp_path: Path) -> 
         assert (report.steps, report.complete) == (int(count == 20), False)
 
 
+def test_lines_at_the_ends_of_a_log_are_compared_too(rows: list[Row], tmp_path: Path) -> None:
+    cut = replayed(rows[:9], tmp_path, frame(8, step=3)).first_divergence
+    assert str(cut) == "step 3 (episode 0, line 8): step was 3, is now 0"
+    more = add(100, "GOAL_CREATED", {"goal_id": "r:goal_9_agent_0"})
+    behind = replayed(rows, tmp_path, more).first_divergence
+    assert behind is not None
+    assert (behind.line, behind.logged, behind.replayed) == (
+        100,
+        "GOAL_CREATED of agent_0",
+        MISSING,
+    )
+
+
+def test_what_no_longer_looks_derived_is_named_where_it_stands(
+    rows: list[Row], tmp_path: Path
+) -> None:
+    found = replayed(rows, tmp_path, put(7, "seed", value=GONE)).first_divergence
+    assert str(found) == "step 0 (episode 0, line 7): seed was missing, is now 3"
+    # Not where somebody had a line like it before the last input.
+    lesson = add(5, "LEARNING_EPISODE_START", {"lesson": 1}, "system")
+    found = replayed(rows, tmp_path, drop(7), lesson).first_divergence
+    assert found is not None
+    assert (found.line, found.replayed) == (8, "LEARNING_EPISODE_START")
+
+
+def test_behind_a_line_that_lacks_nothing_is_compared(rows: list[Row], tmp_path: Path) -> None:
+    edits = [put(22, "digest", value="x"), drop(21), drop(20)]
+    report = replayed(rows, tmp_path, *edits)
+    assert report.first_divergence is not None
+    assert report.first_divergence.replayed == "REWARD_SIGNAL_ISSUED of agent_1"
+    assert report.details == []
+
+
+def test_arrivals_follow_from_the_lines_of_the_curriculum(rows: list[Row], tmp_path: Path) -> None:
+    assert rows[13]["event_data"]["targets"] == ["agent_0"]
+    found = replayed(rows, tmp_path, put(2, "target_coords", value="x")).first_divergence
+    assert found is not None
+    assert (found.line, found.field, found.replayed) == (14, "targets", MISSING)
+
+
 def test_differences_of_one_line_are_all_told(rows: list[Row], tmp_path: Path) -> None:
     edits = [
         put(14, "outcomes", "agent_1", value="failed"),
@@ -646,10 +686,64 @@ def test_of_agents_whose_targets_are_not_logged_the_log_is_believed() -> None:
     assert wanted == {}
 
 
+def test_letters_that_were_read_are_those_of_the_mailboxes() -> None:
+    read = {"event_type": "NLU_OUTPUT_GENERATED", "agent_id": "a", "event_data": {"message": "hi"}}
+    assert verifier()._claims(read) is False
+    assert verifier(mail=SimpleNamespace(history=[]))._claims(read) is True
+    assert verifier(mail=SimpleNamespace(history=[{"message": "hi"}]))._claims(read) is False
+
+
+def goal(agent: str) -> Row:
+    """Return the line of a goal of an agent."""
+    fields = {"event_type": "GOAL_CREATED", "agent_id": agent, "step": 1, "episode": 0}
+    who = {"source_component_id": f"PiaAGI.Agent_{agent}", "source_type": "AGENT"}
+    return {**fields, **who, "log_level": "STATE", "event_data": {"goal_id": f"r:goal_0_{agent}"}}
+
+
+def compared(slot: int | None, *whose: str) -> Verifier:
+    """Compare a step of a slot before which stand the goals of a and of others."""
+    made = playing(verifier(), s0="ab", s1="ab")
+    made._turns.clear()
+    for number, name in enumerate(whose, 2):
+        made.line(number, goal(name))
+    for at, name in ((slot, "a"), (1, "b")):
+        if made._stopped or (at == 1 and slot is None):
+            break
+        here = event(at)
+        made._made.append(Line(0, name, "GOAL_CREATED", 1, 0, goal(name)["event_data"]))
+        made._made.append(Line(0, "system", "ENVIRONMENT_EVENT_OCCURRED", 1, 0, here["event_data"]))
+        full = here | {
+            "source_component_id": "PiaSE.Environment_Small",
+            "source_type": "ENVIRONMENT",
+            "log_level": "INFO",
+        }
+        made._compare(9 if at == slot else 10, full)
+    return made
+
+
+def test_goals_of_all_slots_stand_before_their_steps() -> None:
+    def told(made: Verifier) -> Any:
+        found = made.report.first_divergence
+        return found and (found.line, found.logged, found.replayed)
+
+    assert told(compared(0, "a", "b")) is None
+    step = "ENVIRONMENT_EVENT_OCCURRED step"
+    # The goal that lacks would stand behind the one that is there.
+    assert told(compared(0, "a")) == (3, step, "GOAL_CREATED of b")
+    assert told(compared(0)) == (9, step, "GOAL_CREATED of a")
+    # Where there are no slots, nothing may be left.
+    assert told(compared(None, "a")) is None
+    assert told(compared(None, "a", "b")) == (3, "GOAL_CREATED of b", MISSING)
+    alone = compared(None, "a")
+    assert alone._next == 0
+    assert (compared(0, "a", "b")._next, len(compared(0, "a", "b", "b")._early)) == (4, 1)
+
+
 def test_goals_of_earlier_schemas_are_known_by_their_form() -> None:
     made = verifier({"schema_version": 1})
     assert made._is_goal("goal_12_a", "a")
     assert not made._is_goal("goal_x_a", "a")
+    assert not verifier({"schema_version": 2})._is_goal("goal_12_a", "a")
     now = verifier()
     assert not now._is_goal("goal_12_a", "a")
     assert now._is_goal("r:goal_12_a", "a")
