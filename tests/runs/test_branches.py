@@ -18,6 +18,7 @@ from piase_gym.errors import (
     AgentError,
     ConfigError,
     LogWriteError,
+    RunError,
     UnsupportedError,
 )
 from piase_gym.runs import branches, counterfactuals
@@ -34,7 +35,7 @@ class Notes(Agent):
     def __init__(self, *acts: Any) -> None:
         super().__init__()
         self.acts, self.seeds, self.learned = [*acts], list[int](), list[Any]()
-        self.seen = list[Any]()
+        self.seen, self.followed = list[Any](), list[Any]()
 
     def reset(self, seed: int) -> None:
         self.seeds.append(seed)
@@ -42,6 +43,9 @@ class Notes(Agent):
     def perceive(self, percept: Any) -> None:
         super().perceive(percept)
         self.seen.append(percept)
+
+    def follow_act(self, act: Any) -> None:
+        self.followed.append(act)
 
     def act(self) -> Any:
         return self.acts.pop(0)
@@ -279,6 +283,150 @@ def test_who_is_not_in_play_cannot_be_changed() -> None:
         AgentError, match=f"{second} is not in play at the cut; in play are {first}"
     ):
         made.check(Change(actions={second: 4}))
+
+
+# -- the way to the cut --------------------------------------------------------------------------
+
+
+class Prefix:
+    """Plays the lines of a log in which agents a and b do steps, and slot 1 does others."""
+
+    def __init__(self, run: Any) -> None:
+        self.run, self.played = run, list[int]()
+        self.report = SimpleNamespace(first_divergence=run.wrong, broken=run.broken)
+        self.on_reset = self.before_step = self.on_step = None
+        self.worlds = [
+            SimpleNamespace(
+                agents=NAMES, alive=[True, True], snapshot=lambda: {"state": 1, "episode": None}
+            )
+            for _ in range(2)
+        ]
+
+    def world(self, slot: int) -> Any:
+        return self.worlds[slot]
+
+    def events(self) -> Any:
+        return enumerate(self.run.rows, 1)
+
+    def play(self, number: int, event: Any) -> None:
+        self.played.append(number)
+        data, slot = event["event_data"], event["event_data"].get("slot", 0)
+        if data["kind"] in ("reset", "restore"):
+            self.on_reset(slot, event)  # type: ignore[misc]
+        if data["kind"] == "step":
+            self.before_step(slot, event)  # type: ignore[misc]
+            if self.run.ends == event["step"]:
+                self.worlds[slot].alive = [False, False]
+            tick = StepResult([1.0, 2.0], [False] * 2, [False] * 2, [Outcome.OK] * 2, False, {})
+            self.on_step(slot, event, tick)  # type: ignore[misc]
+
+
+def row(kind: str, step: int = 0, episode: int = 0, **data: Any) -> Any:
+    """Return a line."""
+    return {"step": step, "episode": episode, "event_data": {"kind": kind, **data}}
+
+
+def step(number: int, slot: int = 0, **commands: Any) -> Any:
+    """Return the line of a step."""
+    return row("step", number, slot=slot, commands=commands)
+
+
+ROWS = [
+    row("reset", seed=9, episode=3, slot=0),  # 1
+    row("reset", seed=8, episode=4, slot=1),  # 2
+    step(1, 0, a=0, b=1),  # 3
+    step(1, 1, a=2, b=3),  # 4
+    row("hint", 1),  # 5
+    step(2, 0, a=4),  # 6
+    step(3, 0, a=5, b=6),  # 7
+    step(3, 1, a=7, b=8),  # 8
+    row("hint", 3),  # 9
+    step(4, 0, b=9),  # 10
+    row("reset", 4, slot=1, seed=7),  # 11
+    step(5, 0, a=10),  # 12
+    row("reset", 5, slot=0, seed=6),  # 13
+    step(6, 0, a=11),  # 14
+]
+
+
+MADE = {"random": Notes()}
+"""The agents of policies by name."""
+
+
+def driven(
+    monkeypatch: pytest.MonkeyPatch, at: int, slot: int = 0, players: Any = None, **more: Any
+) -> Cut:
+    """Drive the prefix of a run up to a cut."""
+    monkeypatch.setattr(branches, "Replayer", Prefix)
+    monkeypatch.setattr(branches, "make_agent", lambda wanted: MADE.get(wanted, wanted))
+    manifest = {"policies": {"a": "caller", "b": "random"}}
+    told = {"rows": ROWS, "wrong": None, "broken": None, "ends": None, "path": "run.jsonl"}
+    run = SimpleNamespace(agents=list(NAMES), manifest=manifest, **told | more)
+    return Cut(run, at, slot, players or {})  # type: ignore[arg-type]
+
+
+@pytest.mark.parametrize(
+    ("at", "slot", "played", "rest", "since"),
+    [
+        (0, 0, 2, [{"a": 0, "b": 1}, {"a": 4}, {"a": 5, "b": 6}, {"b": 9}, {"a": 10}], 0),
+        (2, 0, 6, [{"a": 5, "b": 6}, {"b": 9}, {"a": 10}], 2),
+        (2, 1, 6, [{"a": 7, "b": 8}], 1),
+        (5, 0, 13, [{"a": 11}], 0),
+    ],
+)
+def test_a_prefix_is_played_and_the_rest_of_the_episode_kept(
+    at: int, slot: int, played: int, rest: Any, since: int, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    made = driven(monkeypatch, at, slot)
+    assert made.replayer.played == [*range(1, played + 1)]  # type: ignore[attr-defined]
+    assert (made.rest, made.since) == (rest, since)
+    assert made.seed == {(0, 0): 9, (2, 0): 9, (2, 1): 8, (5, 0): 6}[at, slot]
+    assert made.episode == {(0, 0): 3, (2, 0): 3, (2, 1): 4, (5, 0): 0}[at, slot]
+    assert made.agents == {"b": MADE["random"]}
+    assert made.agents["b"].get_id() == "b"
+    assert made.snapshot == {
+        "state": 1,
+        "episode": {"base": made.seed, "number": 0, "seed": made.seed, "steps": since},
+        "partners": {},
+        "next_config": None,
+    }
+
+
+def test_agents_are_driven_through_the_prefix(monkeypatch: pytest.MonkeyPatch) -> None:
+    agent = Notes()
+    made = driven(monkeypatch, 4, players={"b": agent, "a": "recorded"})
+    assert [*made.agents] == ["b"]
+    assert agent.seeds == [partner_seed(9, 1)]
+    assert [(seen.index, seen.step) for seen in agent.seen] == [(1, n) for n in range(4)]
+    assert agent.followed == [1, None, 6, 9]
+    assert [feedback.reward for feedback in agent.learned] == [2.0] * 3
+    gone = Notes()
+    driven(monkeypatch, 0, players={"b": gone, "a": "recorded"})
+    assert (len(gone.seeds), gone.seen, gone.learned) == (1, [], [])
+
+
+def test_what_a_log_may_not_load_is_noted(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(branches, "why_untrusted", lambda told: f"load {told}")
+    note = "b does what the log says: a log cannot make us load random; who trusts it names it: "
+    made = driven(monkeypatch, 0)
+    assert made.notes[1:] == [f"{note}players={{'b': ...}}"]
+    made = driven(monkeypatch, 0, players={"a": "recorded", "b": "recorded"})
+    assert made.notes == []
+
+
+def test_a_cut_where_nothing_goes_on_is_refused(monkeypatch: pytest.MonkeyPatch) -> None:
+    for more, at, told in (
+        ({}, 7, "the run has 6 steps; it cannot be cut after step 7"),
+        ({"rows": ROWS[2:2]}, 0, "no episode is going on after step 0; cut it elsewhere"),
+        ({"ends": 2}, 2, "no episode is going on after step 2; cut it elsewhere"),
+        ({"wrong": "x"}, 2, "the run cannot be executed up to the cut: x"),
+        ({"broken": "y"}, 2, "the run cannot be executed up to the cut: y"),
+        ({"rows": [*ROWS[:6], row("step", 3)]}, 2, "run.jsonl: line 7: a step without commands"),
+    ):
+        with pytest.raises(RunError) as caught:
+            driven(monkeypatch, at, **more)
+        assert str(caught.value) == told
+    assert driven(monkeypatch, 6).rest == []
 
 
 # -- what is made of two branches ----------------------------------------------------------------
