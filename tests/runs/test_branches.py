@@ -528,3 +528,55 @@ def test_logs_of_branches_go_where_the_log_is_not(tmp_path: Path) -> None:
     counterfactuals._check_logs(run, tmp_path, 1)
     with pytest.raises(LogWriteError, match=r"after\.jsonl is the log itself; give another fold"):
         counterfactuals._check_logs(run, tmp_path, 2)
+
+
+def test_a_fork_compares_pairs_of_branches(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    called = list[Any]()
+
+    class Made:
+        """Makes branches of which the changed one is one step longer."""
+
+        episode, notes = 3, ["a note"]
+
+        def __init__(self, *given: Any) -> None:
+            called.append(("cut", *given[1:]))
+
+        def check(self, change: Change) -> None:
+            called.append(("check", change.agents))
+
+        def branch(self, change: Any, *given: Any) -> Branch:
+            called.append((change is not None, *given))
+            digests = ["x", "y", "z"][: 2 + (change is not None)]
+            return branch(*digests, a=1.0 + 0.5 * len(digests) * given[0])
+
+    monkeypatch.setattr(counterfactuals, "Cut", Made)
+    monkeypatch.setattr(counterfactuals, "read", lambda path: path)
+    run: Any = SimpleNamespace(agents=["b", "a"], path=tmp_path / "run.jsonl")
+    options: dict[str, Any] = {"vary": ["layout"], "steps": 5, "slot": 2, "logs": tmp_path}
+    report = counterfactuals.fork(run, 4, actions={"a": 1}, pairs=2, **options)
+    one, two = tmp_path / "pair_0", tmp_path / "pair_1"
+    assert called == [
+        ("cut", 4, 2, {}),
+        ("check", ["a"]),
+        (False, 0, ["layout"], 5, one),
+        (True, 0, ["layout"], 5, one),
+        (False, 1, ["layout"], 5, two),
+        (True, 1, ["layout"], 5, two),
+    ]
+    assert (report.step, report.episode, report.agent, report.metric) == (4, 3, "a", "return")
+    assert (report.before, report.after, report.effect) == ([1.0, 2.0], [1.0, 2.5], 0.25)
+    assert (report.parted, report.notes) == ([3, 3], ["a note"])
+    assert [(len(x.digests), len(y.digests)) for x, y in report.branches] == [(2, 3)] * 2
+    assert report.interval == (0.0, 0.5)
+    called.clear()
+    alone = counterfactuals.fork(run, 0, metric=lambda found: float(found.length))
+    assert (alone.agent, alone.metric, alone.effect) == ("b", "<lambda>", 1.0)
+    assert called[2:] == [(False, 0, (), None, None), (True, 0, (), None, None)]
+    assert counterfactuals.fork(run, 0, agent="a", hints={"b": "x"}).agent == "a"
+    with pytest.raises(ConfigError, match="pairs"):
+        counterfactuals.fork(run, 0, pairs=0)
+    run.path = tmp_path / "pair_0" / "before.jsonl"
+    run.path.parent.mkdir()
+    run.path.touch()
+    with pytest.raises(LogWriteError, match="is the log itself"):
+        counterfactuals.fork(run, 0, logs=tmp_path)
