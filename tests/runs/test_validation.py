@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import gzip
 from collections.abc import Callable
 from pathlib import Path
 from typing import Any
@@ -131,6 +132,10 @@ FAULTS: dict[str, tuple[Callable[[list[Row]], Any], list[tuple[int, str]]]] = {
     "twice": (
         change(4, event_id="r:3"),
         [(4, "event_id r:3 is there twice"), (5, "r:5 follows 3")],
+    ),
+    "zero": (
+        change(1, event_id="r:0"),
+        [(1, "event_id r:0 is there twice"), (2, "event_id r:2 follows 0")],
     ),
     "ahead": (change(4, event_id="r:9"), [(4, "event_id r:9 follows 3"), (5, "r:5 follows 9")]),
     "no number": (change(4, event_id="x"), [(4, "event_id x follows 3")]),
@@ -284,3 +289,16 @@ def test_an_empty_log_is_none(tmp_path: Path) -> None:
     report = validate(path)
     assert told(report) == [(1, "the log is empty")]
     assert (report.readable, report.lines) == (False, 0)
+
+
+def test_what_cannot_be_read_on_is_told_once(tmp_path: Path) -> None:
+    path = written(run(), tmp_path)
+    path.write_bytes(gzip.compress(path.read_bytes()) + b"no gzip")
+    report = validate(path)
+    assert (len(report.problems), report.complete) == (1, True)
+    assert report.problems[0].line == 9
+    assert report.problems[0].reason.startswith("the compressed data is damaged: ")
+
+
+def test_a_report_is_readable_from_its_first_line_on() -> None:
+    assert [ValidationReport("x", lines).readable for lines in (0, 1)] == [False, True]
