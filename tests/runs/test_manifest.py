@@ -2,9 +2,11 @@
 
 from __future__ import annotations
 
+import sys
 from types import SimpleNamespace
 from typing import Any
 
+import numpy as np
 import pytest
 
 from piase_gym.core.commands import Command, InvalidAction, Outcome
@@ -122,6 +124,31 @@ def test_worlds_that_cannot_be_made_again_are_told(change: dict[str, Any], told:
     with pytest.raises(RunError) as caught:
         rebuild(manifest_of(text().unwrapped.world) | change)
     assert str(caught.value).startswith(f"line 1: {told}")
+
+
+def test_an_envelope_is_part_of_a_config() -> None:
+    def dumps(**values: Any) -> Any:
+        return lambda mode: {**values, "mode": mode}
+
+    envelope = SimpleNamespace(model_dump=dumps(items=3))
+    config = SimpleNamespace(model_dump=dumps(agents=2), envelope=envelope)
+    inner = {"items": 3, "mode": "json"}
+    assert plain_config(config) == {"agents": 2, "mode": "json", "envelope": inner}
+    config.envelope = None
+    assert plain_config(config) == {"agents": 2, "mode": "json"}
+
+
+def test_versions_are_those_that_are_installed() -> None:
+    found = versions()
+    names = "piase-gym gymnasium numba numpy orjson pettingzoo pydantic".split()
+    assert [*found] == ["python", "platform", *names]
+    assert found["python"] == ".".join(map(str, sys.version_info[:3]))
+    assert found["numpy"] == np.__version__
+
+
+def test_damaged_manifests_make_no_world() -> None:
+    with pytest.raises(RunError, match="schema version 99"):
+        rebuild(MANIFEST | {"schema_version": 99})
 
 
 def test_tables_of_commands_are_those_of_batched_worlds() -> None:

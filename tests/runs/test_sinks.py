@@ -75,6 +75,8 @@ def test_what_was_written_can_be_read_though_the_file_goes_on(ending: str, tmp_p
     assert stat.S_IMODE(path.stat().st_mode) == 0o600
     sink.write(b"one\n")
     sink.write(b"two\n")
+    begins = {"": b"one\n", ".gz": b"\x1f\x8b", ".zst": b"\x28\xb5\x2f\xfd"}
+    assert path.read_bytes().startswith(begins[ending])
     told = [raw[1] for raw in raw_lines(path) if isinstance(raw, tuple)]
     assert told[:2] == [b"one", b"two"]
     sink.close()
@@ -83,7 +85,9 @@ def test_what_was_written_can_be_read_though_the_file_goes_on(ending: str, tmp_p
         assert gzip.decompress(path.read_bytes()) == b"one\ntwo\n"
     with pytest.raises(LogWriteError, match=r"there is a log at .* already; give another path"):
         FileSink(path)
+    path.chmod(0o644)
     again = FileSink(path, overwrite=True)
+    assert stat.S_IMODE(path.stat().st_mode) == 0o600
     again.write(b"three\n")
     again.close()
     assert [raw[1] for raw in raw_lines(path)] == [b"three"]
@@ -160,6 +164,8 @@ def test_what_is_made_of_a_log_goes_elsewhere(tmp_path: Path) -> None:
         with pytest.raises(LogWriteError) as caught:
             check_out(place, log, overwrite)
         assert str(caught.value).endswith(told)
+    with pytest.raises(LogWriteError, match=r"^'x+' cannot be written: .*name too long"):
+        check_out(Path("x" * 300), log, True)
 
 
 def test_packers_go_by_the_ending(monkeypatch: pytest.MonkeyPatch) -> None:
