@@ -89,7 +89,7 @@ class Steps:
         ]
         terminated, truncated = [over[0], False], [False, over[1]]
         outcomes = [Outcome.OK, Outcome.FAILED]
-        rewards = [np.float32(0.5), float(self.steps)]
+        rewards: list[Any] = [np.float32(0.5), float(self.steps)]
         return StepResult(rewards, terminated, truncated, outcomes, any(over), {})
 
     def end_step(self, tick: StepResult) -> None:
@@ -205,7 +205,7 @@ def test_what_is_said_and_hinted_at_the_cut() -> None:
         (("send", "a"), {"own": False, "message": "hello"}),
         (("send", "b"), {"own": False, "message": "hi"}),
     ]
-    world.mailboxes = None  # type: ignore[assignment]
+    world.mailboxes = None
     with pytest.raises(UnsupportedError, match="W has no mailboxes; its agents cannot write"):
         branches._intervene(runner, Change(messages={"a": "hello"}))
 

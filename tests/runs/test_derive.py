@@ -377,7 +377,8 @@ def test_goals_are_described_in_the_config_of_now() -> None:
         record = made.open_episode_record(None, None, 1)
         return [made.goal_start_lines(record, n)[0][2]["description"] for n in range(3)]
 
-    made.world.manual = changed.manual  # the same config: the words are kept
+    world: Any = made.world
+    world.manual = changed.manual  # the same config: the words are kept
     assert words() == ["find it", "take part in Small", "take part in Small"]
     made.world.config = object()
     assert words() == ["goal 0", "goal 1", "goal 2"]

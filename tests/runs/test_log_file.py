@@ -65,14 +65,22 @@ def test_lines_are_the_same_in_whatever_pieces_a_file_comes(
     assert list(raw_lines(path)) == []
 
 
+def kept(monkeypatch: pytest.MonkeyPatch, name: str) -> list[Any]:
+    """Return a list of what a function of the module returns from now on."""
+    real, found = getattr(log_file, name), list[Any]()
+
+    def keep(*given: Any) -> Any:
+        found.append(real(*given))
+        return found[-1]
+
+    monkeypatch.setattr(log_file, name, keep)
+    return found
+
+
 def test_a_file_is_closed_when_its_reader_leaves(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    opened = list[Any]()
-    real = log_file.open_log
-    monkeypatch.setattr(
-        log_file, "open_log", lambda *given: opened.append(real(*given)) or opened[-1]
-    )
+    opened = kept(monkeypatch, "open_log")
     for content in (TEXT, gzip.compress(TEXT)):
         lines = raw_lines(written(tmp_path, content))
         next(lines)
@@ -212,11 +220,7 @@ def test_lines_do_not_expand_and_columns_are_known_by_their_beginning(tmp_path: 
 def test_who_lacks_zstandard_is_told_what_to_install(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    opened = list[Any]()
-    real = log_file.open_regular
-    monkeypatch.setattr(
-        log_file, "open_regular", lambda place: opened.append(real(place)) or opened[-1]
-    )
+    opened = kept(monkeypatch, "open_regular")
     monkeypatch.setitem(sys.modules, "zstandard", None)
     with pytest.raises(MissingExtraError, match="a compressed log") as caught:
         open_log(written(tmp_path, b"\x28\xb5\x2f\xfd and more"))

@@ -11,7 +11,7 @@ import pytest
 from piase_gym import runs
 from piase_gym.errors import ConfigError, RunError
 from piase_gym.runs import reader
-from piase_gym.runs.log_file import Problem
+from piase_gym.runs.log_file import GIVEN_UP, Problem
 from piase_gym.runs.reader import FIRST_LINES, damaged, lacking
 
 MANIFEST: dict[str, Any] = {
@@ -131,7 +131,7 @@ def test_lines_that_cannot_be_read_are_told_and_left_out(
     told.clear()
     assert list(run.events(report=told.append)) == [begin(), RESET]
     assert [problem.line for problem in told] == [2, 3, 4, 6]
-    assert told[-1].reason == reader.GIVEN_UP
+    assert told[-1].reason == GIVEN_UP
     assert list(run) == [begin(), RESET]
 
 

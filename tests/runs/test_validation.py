@@ -12,6 +12,7 @@ import pytest
 import xxhash
 
 from piase_gym.runs import validation
+from piase_gym.runs.log_file import GIVEN_UP
 from piase_gym.runs.validation import ValidationReport, validate
 
 Row = dict[str, Any]
@@ -278,7 +279,7 @@ def test_of_many_problems_the_first_are_listed(
     report = validate(path)
     assert (report.lines, report.count) == (4, 6)
     assert told(report)[-2:] == [
-        (4, validation.GIVEN_UP),
+        (4, GIVEN_UP),
         (4, "the run was cut short: there is no summary"),
     ]
 

@@ -553,7 +553,7 @@ def event(slot: int | None = None) -> Row:
     return {**fields, "episode": 0, "event_data": data}
 
 
-def turns(made: Verifier, *slots: int) -> tuple[str, Any] | None:
+def turns(made: Verifier, *slots: int) -> tuple[Any, Any] | None:
     """Let slots do steps; returns the slot that was wrong, and what it had to be."""
     for slot in slots:
         made._take_turn(9, event(slot), slot)
