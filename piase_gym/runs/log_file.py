@@ -90,7 +90,7 @@ def open_log(path: str | os.PathLike[str], level: str | None = None) -> BinaryIO
     if start == _ZSTD:
         return _Unpacked(file, *_zstd(file))  # type: ignore[return-value]
     if start[:2] == _GZIP:
-        return _Unpacked(file, _Gunzip().decompress, zlib.error)  # type: ignore[return-value]
+        return _Unpacked(file, lambda: _Gunzip().decompress, zlib.error)  # type: ignore[return-value]
     return file
 
 
@@ -100,16 +100,22 @@ def has_columns(path: str | os.PathLike[str]) -> bool:
         return file.read(4) == _ARROW
 
 
-def _zstd(file: BinaryIO) -> tuple[Callable[[bytes], bytes], type[Exception]]:
-    """Return what unpacks pieces, and the error that it raises."""
+def _zstd(file: BinaryIO) -> tuple[Callable[[], Callable[[bytes], bytes]], type[Exception]]:
+    """Return what makes what unpacks pieces, and the error that this raises."""
     try:
         import zstandard
     except ImportError:
         file.close()
         raise MissingExtraError("a compressed log", "data") from None
     unpacker = zstandard.ZstdDecompressor(max_window_size=1 << 27)
-    unpack = unpacker.decompressobj(read_across_frames=True).decompress
-    return unpack, zstandard.ZstdError
+
+    def start() -> Callable[[bytes], bytes]:
+        unpack: Callable[[bytes], bytes] = unpacker.decompressobj(
+            read_across_frames=True
+        ).decompress
+        return unpack
+
+    return start, zstandard.ZstdError
 
 
 class _Gunzip:
@@ -137,9 +143,13 @@ class _Unpacked:
     """
 
     def __init__(
-        self, file: BinaryIO, unpack: Callable[[bytes], bytes], error: type[Exception]
+        self,
+        file: BinaryIO,
+        start: Callable[[], Callable[[bytes], bytes]],
+        error: type[Exception],
     ) -> None:
-        self._file, self._unpack, self._error = file, unpack, error
+        self._file, self._start, self._error = file, start, error
+        self._unpack = start()
         self._taken = self._given = 0
         self.fault = ""
 
@@ -154,6 +164,7 @@ class _Unpacked:
                 part: bytes = self._unpack(packed)
             except self._error as error:
                 self.fault = f"the compressed data is damaged: {error}"
+                parts.append(self._before_damage(packed))
                 break
             parts.append(part)
             count += len(part)
@@ -161,6 +172,19 @@ class _Unpacked:
             self._given += len(part)
             if self._given > MAX_LINE and self._given > MAX_RATIO * self._taken:
                 self.fault = f"the data expands more than {MAX_RATIO} times; it is refused"
+        return b"".join(parts)
+
+    def _before_damage(self, packed: bytes) -> bytes:
+        """Return what a piece with damage in it still gives, unpacked once more byte by byte."""
+        unpack, parts = self._start(), list[bytes]()
+        self._file.seek(0)
+        while left := self._taken - self._file.tell():
+            unpack(self._file.read(min(PIECE, left)))
+        try:
+            for at in range(len(packed)):
+                parts.append(unpack(packed[at : at + 1]))
+        except self._error:
+            pass  # it is told already
         return b"".join(parts)
 
     def close(self) -> None:

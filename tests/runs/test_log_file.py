@@ -107,8 +107,9 @@ def test_compressed_data_is_read_as_far_as_it_is_whole(tmp_path: Path) -> None:
     good = gzip.compress(b"one\ntwo\nthr")
     path = written(tmp_path, good + b"no gzip")
     *lines, fault = raw_lines(path)
+    assert lines == [Raw(1, b"one", False), Raw(2, b"two", False)]
     assert isinstance(fault, Problem)
-    assert fault.line == len(lines) + 1
+    assert fault.line == 3
     assert fault.severity == "error"
     assert fault.reason.startswith("the compressed data is damaged: ")
     path.write_bytes(good[:-9])  # cut short
@@ -142,7 +143,7 @@ def test_data_may_expand_to_just_the_ratio(monkeypatch: pytest.MonkeyPatch) -> N
     def unpacked(given: bytes, most: int, ratio: int) -> tuple[bytes, str]:
         monkeypatch.setattr(log_file, "MAX_LINE", most)
         monkeypatch.setattr(log_file, "MAX_RATIO", ratio)
-        file = log_file._Unpacked(io.BytesIO(given), lambda packed: packed * 3, ValueError)
+        file = log_file._Unpacked(io.BytesIO(given), lambda: lambda packed: packed * 3, ValueError)
         return file.read(100), file.fault
 
     refused = "the data expands more than 2 times; it is refused"
@@ -155,27 +156,23 @@ def test_reading_stops_at_about_the_size_that_was_asked_for(
     monkeypatch: pytest.MonkeyPatch,
 ) -> None:
     monkeypatch.setattr(log_file, "PIECE", 2)
-    file = log_file._Unpacked(io.BytesIO(b"abcdefgh"), bytes, ValueError)
+    file = log_file._Unpacked(io.BytesIO(b"abcdefgh"), lambda: bytes, ValueError)
     assert [file.read(4), file.read(3), file.read(9), file.read(9)] == [b"abcd", b"efgh", b"", b""]
 
 
-class Breaks:
-    """Unpacks one piece, and then cannot."""
-
-    def __init__(self) -> None:
-        self.given = 0
-
-    def __call__(self, packed: bytes) -> bytes:
-        self.given += 1
-        if self.given == 2:
-            raise KeyError("bad")
-        return packed
+def breaks(packed: bytes) -> bytes:
+    """Unpack all but one letter."""
+    if b"f" in packed:
+        raise KeyError("bad")
+    return packed
 
 
-def test_after_damage_nothing_more_is_read(monkeypatch: pytest.MonkeyPatch) -> None:
+def test_what_is_before_damage_is_read_and_nothing_after_it(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
     monkeypatch.setattr(log_file, "PIECE", 2)
-    file = log_file._Unpacked(io.BytesIO(b"abcdefgh"), Breaks(), KeyError)
-    assert file.read(8) == b"ab"
+    file = log_file._Unpacked(io.BytesIO(b"abcdefgh"), lambda: breaks, KeyError)
+    assert file.read(8) == b"abcde"
     assert file.fault == "the compressed data is damaged: 'bad'"
     assert file.read(8) == b""
 
