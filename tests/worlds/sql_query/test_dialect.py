@@ -98,6 +98,8 @@ COLUMNS = [
         ("SELECT DATABASE(), CURDATE(), NOW()", [("Shop", "2026-01-01", "2026-01-01 00:00:00")]),
         ("(SELECT ID FROM makers ORDER BY ID DESC LIMIT 1) UNION (SELECT 7) ORDER BY 1",
          [(3,), (7,)]),
+        ("(SELECT ID FROM makers LIMIT 1) UNION (SELECT ID FROM makers ORDER BY ID DESC) ORDER BY 1"
+         " LIMIT 1", [(1,)]),
         ("SELECT IF(Price > 0, 'up', 'down'), IFNULL(Weight, 9) FROM goods",
          [("down", 2.5), ("up", 9)]),
         ("SELECT DATE_SUB('2020-03-01', INTERVAL 1 DAY), DATE_SUB(NOW(), INTERVAL 2 YEAR)",
