@@ -40,6 +40,11 @@ def test_a_sensor_has_a_size_and_a_range() -> None:
             Sensor(name, lambda facts: 0)
 
 
+def test_a_line_of_a_text_has_200_letters_at_most() -> None:
+    wordy = Sensor("mood", lambda facts: 1.0, tell=lambda reading: "so " * 100)
+    assert wordy.line((1.0,)) == ("mood: " + "so " * 100)[:200]
+
+
 def test_readings_stand_at_the_end() -> None:
     one = Sensor("one", lambda facts: 0.5, low=0.0, high=2.0)
     two = Sensor("two", lambda facts: (3, 4), 2)
