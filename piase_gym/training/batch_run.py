@@ -122,8 +122,8 @@ class BatchRun:
             for policy in self.trainer.policies:
                 require_finite(policy, "the policy")
         except PolicyError as error:
-            what = f"the policy has diverged: {error}, after {self.steps:,} steps"
-            raise TrainingError(f"{what}. Try a smaller learning rate") from error
+            told = f"{error}, after {self.steps:,} steps. Try a smaller learning rate"
+            raise TrainingError(told) from error
 
     def _look(self) -> None:
         """Play the dev seeds on the task as it is, and keep the policies if none were better."""

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from pathlib import Path
+from types import SimpleNamespace
 from typing import Any
 
 import numpy as np
@@ -14,7 +15,7 @@ torch = pytest.importorskip("torch")
 pytest.importorskip("stable_baselines3")
 
 from piase_gym.training import ppo  # noqa: E402
-from piase_gym.training.batch_run import load_policies  # noqa: E402
+from piase_gym.training.batch_run import BatchRun, load_policies  # noqa: E402
 from piase_gym.training.evaluation import look_seeds  # noqa: E402
 from piase_gym.training.train import TrainSettings, train  # noqa: E402
 
@@ -54,6 +55,18 @@ def test_a_broken_run_ends_with_the_parameters_of_an_unbroken_one(tmp_path: Path
     for mine, theirs in zip(one, other, strict=True):
         for name, value in mine["policy"].items():
             assert torch.equal(value, theirs["policy"][name]), name
+
+
+def test_a_policy_that_diverges_is_reported() -> None:
+    sound, broken = torch.nn.Linear(1, 1), torch.nn.Linear(1, 1)
+    torch.nn.init.constant_(broken.bias, float("nan"))
+    run: Any = SimpleNamespace(trainer=SimpleNamespace(policies=[sound, broken]), steps=1200)
+    with pytest.raises(TrainingError) as caught:
+        BatchRun._require_finite(run)
+    told = "the policy has diverged: bias holds numbers that are not finite, after 1,200 steps"
+    assert str(caught.value) == f"{told}. Try a smaller learning rate"
+    run.trainer.policies = [sound]
+    BatchRun._require_finite(run)
 
 
 def test_a_file_is_read_with_plain_torch_and_plays(tmp_path: Path) -> None:
