@@ -561,3 +561,14 @@ def test_a_team_tells_what_is_asked_for() -> None:
             assert info.keys() == wanted
         if infos == "full":
             assert {told["result"] for told in info["agents"].values()} == {"lost"}
+
+
+def test_agents_take_turns_until_the_episode_is_over_however_long_it_is() -> None:
+    env = piase_gym.aec_env("GridWorld", agents=2, max_steps=150)
+    env.reset(seed=0)
+    turns = 0
+    for _ in env.agent_iter():
+        over = env.last()[2] or env.last()[3]
+        env.step(None if over else 5)
+        turns += not over
+    assert turns == 300
