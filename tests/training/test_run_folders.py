@@ -10,8 +10,8 @@ from piase_gym.errors import ConfigError, StorageError, TrainingError
 
 pytest.importorskip("stable_baselines3")
 
-from piase_gym.training.checkpoints import Folder  # noqa: E402
-from piase_gym.training.settings import TrainSettings, check_run_folder  # noqa: E402
+from piase_gym.training.checkpoints import Folder
+from piase_gym.training.settings import TrainSettings, check_run_folder
 
 SETTINGS = TrainSettings(task="GridWorld")
 
