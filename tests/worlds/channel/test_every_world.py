@@ -262,3 +262,19 @@ def test_a_history_that_nobody_writes_is_not_read(line: str) -> None:
     assert piase_gym.parse_text("TextRoom", text, env.config).earlier == ()
     with pytest.raises(TextParseError):
         piase_gym.parse_text("TextRoom", f"{text}\n{line}", env.config)
+
+
+@pytest.mark.parametrize("world", ["TextRoom", "Household", "SqlQuery"])
+def test_in_worlds_of_words_a_message_costs_the_one_who_says_it(world: str) -> None:
+    paid = {}
+    for cost in (0.0, 0.25):
+        env = piase_gym.parallel_env(world, agents=2, actions="text", message_cost=cost)
+        env.reset(seed=0)
+        first, second = env.agents
+        steps = [{first: "say hello", second: "wait"}, {first: "wait", second: "wait"}]
+        paid[cost] = [env.step(step)[1] for step in steps]
+    (spoke, quiet), (free, silent) = paid[0.25], paid[0.0]
+    assert quiet == silent
+    assert {name: spoke[name] - free[name] for name in free} == pytest.approx(
+        {first: -0.25, second: 0.0}
+    )
