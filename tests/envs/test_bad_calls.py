@@ -167,6 +167,14 @@ def test_questions_before_the_first_reset(make: Callable[..., Any], question: st
     ask(env, question)
 
 
+@pytest.mark.parametrize("make", [parallel_env, gym_env])
+def test_plans_before_the_first_reset(make: Callable[..., Any]) -> None:
+    env = make("Household")
+    refuse(ResetNeededError, ("Household", "reset()"), env.expert_plan)
+    env.reset(seed=0)
+    assert env.expert_plan()
+
+
 @pytest.mark.parametrize(
     ("make", "question"),
     [
