@@ -170,9 +170,9 @@ def test_questions_before_the_first_reset(make: Callable[..., Any], question: st
 @pytest.mark.parametrize("make", [parallel_env, gym_env])
 def test_plans_before_the_first_reset(make: Callable[..., Any]) -> None:
     env = make("Household")
-    refuse(ResetNeededError, ("Household", "reset()"), env.expert_plan)
+    refuse(ResetNeededError, ("Household", "reset()"), lambda: env.expert_plan("agent_0"))
     env.reset(seed=0)
-    assert env.expert_plan()
+    assert env.expert_plan("agent_0")
 
 
 @pytest.mark.parametrize(
