@@ -67,6 +67,7 @@ def test_the_registries_suggest_our_names_too() -> None:
 # -- arguments and configs ----------------------------------------------------------------
 
 ARGUMENTS: list[Any] = [
+    ({"difficulty": (0.75, 0.25)}, ConfigError, ("from low to high", "from 0.75 to 0.25")),
     ({"view": "vectr"}, ConfigError, ("view", "'vectr'", "'vector'?", "'both'", "'text'")),
     ({"view": None}, ConfigError, ("view", "None", "'both'")),
     ({"view": ["both"]}, ConfigError, ("view", "'both'", "'text'")),
