@@ -30,6 +30,16 @@ def test_fractions_are_quantities_and_a_value_is_that_of_the_seat() -> None:
     assert torch.equal(found, torch.stack([both[0, 1], both[1, 0]]))
 
 
+def test_symbols_and_quantities_are_added() -> None:
+    torch.manual_seed(0)
+    critic = StateCritic(Box(np.array([0, 0]), np.array([3, 999]), dtype=np.int64), 8, 1)
+    states = torch.tensor([[3, 500], [0, 7]])
+    torch.nn.init.normal_(critic.symbols.bias)  # else unknown symbols are nothing
+    parts = critic.symbols(critic.codes(states)), critic.quantities(states[:, 1:])
+    found = critic(states, torch.zeros(2, dtype=torch.int64))
+    assert torch.allclose(found, critic.body(parts[0] + parts[1])[:, 0])
+
+
 def test_a_state_of_symbols_alone_has_no_quantities() -> None:
     critic = StateCritic(Box(0, 3, (2,), np.int64), 8, 1)
     assert critic.quantities is None
