@@ -146,16 +146,10 @@ def make(name: str) -> Any:
     return piase_gym.parallel_env(name, **({} if crowded else SETTINGS[spec.world]))
 
 
-ASKED = ("words", "things", "drawn", "measured", "twins")
-"""What is asked of a world beside what `step` returns."""
-
-
 def told(env: Any) -> dict[str, Any]:
     """Return what can be asked of a world beside what `step` returns."""
     world, things = env.world, env.world.objects()
     facts = {name: env.facts(name) for name in env.agents}
-    first = [world.agents.index(name) for name in env.agents[:1]]
-    twins = [world.twin(number) for number in first]
     numbers = {name: world.agents.index(name) for name in env.agents}
     return {
         "words": {
@@ -169,8 +163,6 @@ def told(env: Any) -> dict[str, Any]:
             [[world.position(number), world.measured(number)] for number in numbers.values()],
         ],
         "drawn": world.ansi(),
-        "measured": [[world.measure(number) for number in numbers.values()], world.level()],
-        "twins": [None if twin is None else twin.digest() for twin in twins],
     }
 
 
@@ -181,7 +173,7 @@ def rollout(name: str) -> dict[str, str]:
     """
     env = make(name)
     dice, states, seen, infos = Stream(7), [], [], []
-    asked: dict[str, list[Any]] = {part: [] for part in ASKED}
+    asked: dict[str, list[Any]] = {"words": [], "things": [], "drawn": []}
     for episode in range(3):
         observations, info = env.reset(seed=11 if not states else None)
         oracles = {agent: make_agent("oracle") for agent in env.agents if episode == 2}
