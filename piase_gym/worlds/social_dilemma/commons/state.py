@@ -32,7 +32,7 @@ from piase_gym.worlds.grids.codes import FLOOR, OUTSIDE
 from piase_gym.worlds.grids.windows import MAP_FIELDS, map_fields, maps_size
 from piase_gym.worlds.social_dilemma.commons.codes import APPLE, CLEANING, WASTE, WATER
 from piase_gym.worlds.social_dilemma.config import SocialDilemmaConfig, SocialDilemmaEnvelope
-from piase_gym.worlds.social_dilemma.constants import MAX_AGENTS, MAX_SIDE, MAX_WINDOW
+from piase_gym.worlds.social_dilemma.constants import MAX_AGENTS, MAX_SIDE, MAX_WINDOW, RESULTS
 
 LAYOUT, DYNAMICS = 0, 1
 """The random streams."""
@@ -177,7 +177,7 @@ def find_problem(record: Any, table: Any) -> str:
     bounds = {
         "heading": 4,
         "alive": 2,
-        "fate": 3,
+        "fate": len(RESULTS),
         "said": int(table["symbols"]) + 1,
         "beam": 3,
         "out": int(table["timeout"]) + 1,
