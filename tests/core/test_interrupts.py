@@ -12,7 +12,7 @@ import pytest
 
 import piase_gym
 from piase_gym import runs
-from piase_gym.core.interrupts import Whole
+from piase_gym.core.interrupts import Whole, on_first_interrupt
 from piase_gym.runs.lines import Encoder
 from piase_gym.simulation import Simulation
 from piase_gym.wrappers import AvtLogger
@@ -167,3 +167,82 @@ def test_other_threads_hold_nothing_back() -> None:
             interrupt()
         leave.set()
         thread.join()
+
+
+def test_an_interrupt_comes_at_the_end_of_the_outermost_block() -> None:
+    whole, done = Whole(), []
+
+    def once() -> None:
+        with whole:
+            with whole:
+                signal.raise_signal(signal.SIGINT)
+                done.append("inner")
+            done.append("outer")
+
+    def twice() -> None:
+        with whole:
+            signal.raise_signal(signal.SIGINT)
+            signal.raise_signal(signal.SIGINT)
+            done.append("never")
+
+    with whole.watched():
+        with pytest.raises(KeyboardInterrupt):
+            once()
+        with whole:
+            done.append("quiet")
+        with pytest.raises(KeyboardInterrupt):
+            signal.raise_signal(signal.SIGINT)
+        with pytest.raises(KeyboardInterrupt):  # the second comes at once
+            twice()
+        with whole:
+            done.append("calm")
+    assert done == ["inner", "outer", "quiet", "calm"]
+    assert signal.getsignal(signal.SIGINT) is signal.default_int_handler
+
+
+def test_interrupts_are_watched_until_all_have_left() -> None:
+    whole = Whole()
+    whole.watch()
+    whole.watch()
+    whole.leave()
+    assert signal.getsignal(signal.SIGINT) == whole._heard
+    whole.leave()
+    assert signal.getsignal(signal.SIGINT) is signal.default_int_handler
+    before = signal.signal(signal.SIGINT, signal.SIG_IGN)
+    try:
+        with whole.watched():
+            assert signal.getsignal(signal.SIGINT) is signal.SIG_IGN
+        assert signal.getsignal(signal.SIGINT) is signal.SIG_IGN
+    finally:
+        signal.signal(signal.SIGINT, before)
+
+
+@pytest.mark.parametrize("number", [signal.SIGINT, signal.SIGTERM])
+def test_the_first_interrupt_is_a_notice(number: signal.Signals) -> None:
+    told: list[str] = []
+    before = signal.getsignal(number)
+    with on_first_interrupt(lambda: told.append("stop")):
+        signal.raise_signal(number)
+        assert told == ["stop"]
+        assert signal.getsignal(number) is before
+    assert signal.getsignal(number) is before
+    with on_first_interrupt(lambda: told.append("again")):
+        assert signal.getsignal(number) is not before
+    assert signal.getsignal(number) is before
+    assert told == ["stop"]
+
+
+def test_in_a_thread_nothing_is_changed() -> None:
+    found: list[Any] = []
+
+    def work() -> None:
+        with on_first_interrupt(lambda: None):
+            found.append(signal.getsignal(signal.SIGINT))
+        whole = Whole()
+        with whole:
+            found.append(whole._inside)
+
+    thread = threading.Thread(target=work)
+    thread.start()
+    thread.join()
+    assert found == [signal.getsignal(signal.SIGINT), 0]

@@ -1,16 +1,12 @@
-"""Headers of snapshots, and interrupts that wait."""
+"""Headers of snapshots."""
 
 from __future__ import annotations
 
 import json
-import signal
-import threading
-from typing import Any
 
 import pytest
 
 import piase_gym
-from piase_gym.core.interrupts import Whole, on_first_interrupt
 from piase_gym.core.snapshot import check_snapshot
 from piase_gym.errors import SnapshotError
 from tests import probes
@@ -43,82 +39,3 @@ def test_a_snapshot_is_checked_part_by_part() -> None:
             check_snapshot(less, header, model)
     with pytest.raises(SnapshotError, match="a snapshot is a mapping, not list"):
         check_snapshot([], header, model)
-
-
-def test_an_interrupt_comes_at_the_end_of_the_outermost_block() -> None:
-    whole, done = Whole(), []
-
-    def once() -> None:
-        with whole:
-            with whole:
-                signal.raise_signal(signal.SIGINT)
-                done.append("inner")
-            done.append("outer")
-
-    def twice() -> None:
-        with whole:
-            signal.raise_signal(signal.SIGINT)
-            signal.raise_signal(signal.SIGINT)
-            done.append("never")
-
-    with whole.watched():
-        with pytest.raises(KeyboardInterrupt):
-            once()
-        with whole:
-            done.append("quiet")
-        with pytest.raises(KeyboardInterrupt):
-            signal.raise_signal(signal.SIGINT)
-        with pytest.raises(KeyboardInterrupt):  # the second comes at once
-            twice()
-        with whole:
-            done.append("calm")
-    assert done == ["inner", "outer", "quiet", "calm"]
-    assert signal.getsignal(signal.SIGINT) is signal.default_int_handler
-
-
-def test_interrupts_are_watched_until_all_have_left() -> None:
-    whole = Whole()
-    whole.watch()
-    whole.watch()
-    whole.leave()
-    assert signal.getsignal(signal.SIGINT) == whole._heard
-    whole.leave()
-    assert signal.getsignal(signal.SIGINT) is signal.default_int_handler
-    before = signal.signal(signal.SIGINT, signal.SIG_IGN)
-    try:
-        with whole.watched():
-            assert signal.getsignal(signal.SIGINT) is signal.SIG_IGN
-        assert signal.getsignal(signal.SIGINT) is signal.SIG_IGN
-    finally:
-        signal.signal(signal.SIGINT, before)
-
-
-@pytest.mark.parametrize("number", [signal.SIGINT, signal.SIGTERM])
-def test_the_first_interrupt_is_a_notice(number: signal.Signals) -> None:
-    told: list[str] = []
-    before = signal.getsignal(number)
-    with on_first_interrupt(lambda: told.append("stop")):
-        signal.raise_signal(number)
-        assert told == ["stop"]
-        assert signal.getsignal(number) is before
-    assert signal.getsignal(number) is before
-    with on_first_interrupt(lambda: told.append("again")):
-        assert signal.getsignal(number) is not before
-    assert signal.getsignal(number) is before
-    assert told == ["stop"]
-
-
-def test_in_a_thread_nothing_is_changed() -> None:
-    found: list[Any] = []
-
-    def work() -> None:
-        with on_first_interrupt(lambda: None):
-            found.append(signal.getsignal(signal.SIGINT))
-        whole = Whole()
-        with whole:
-            found.append(whole._inside)
-
-    thread = threading.Thread(target=work)
-    thread.start()
-    thread.join()
-    assert found == [signal.getsignal(signal.SIGINT), 0]
