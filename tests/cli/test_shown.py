@@ -2,13 +2,11 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
 from types import SimpleNamespace
 from typing import Any
 
 import pytest
 from pydantic import BaseModel, Field
-from typer.testing import CliRunner
 
 import piase_gym
 from piase_gym import plugins, registry
@@ -21,26 +19,11 @@ from piase_gym.cli import (
     worlds,
 )
 from piase_gym.cli import plugins as plugin_list
-from piase_gym.cli.app import app
 from piase_gym.testing.kit import Finding, Report
 from tests import probes
+from tests.cli.conftest import Said, run
 
 probes.register()
-Said = Callable[[], list[str]]
-
-
-@pytest.fixture
-def said(capsys: pytest.CaptureFixture[str]) -> Said:
-    """Returns the lines that were printed since the last call."""
-    return lambda: capsys.readouterr().out.splitlines()
-
-
-def run(*words: str) -> tuple[int, str]:
-    """Run `piase` in this process; return its exit code and what it printed."""
-    done = CliRunner().invoke(app, words, prog_name="piase")
-    if done.exception is not None and not isinstance(done.exception, SystemExit):
-        raise done.exception
-    return done.exit_code, done.stdout
 
 
 # -- worlds and info -------------------------------------------------------------------------------

@@ -4,14 +4,12 @@ from __future__ import annotations
 
 import os
 import sys
-from collections.abc import Callable
 from pathlib import Path
 from types import SimpleNamespace
 from typing import Any
 
 import pytest
 from pydantic import BaseModel, Field
-from typer.testing import CliRunner
 
 from piase_gym import registry
 from piase_gym.cli import (
@@ -22,7 +20,6 @@ from piase_gym.cli import (
     scenarios,
     train,
 )
-from piase_gym.cli.app import app
 from piase_gym.cli.options import read_settings, read_value, split_pair, split_seat, write_file
 from piase_gym.cli.play import read_partners
 from piase_gym.errors import (
@@ -35,21 +32,6 @@ from piase_gym.errors import (
 from tests import probes
 
 probes.register()
-Said = Callable[[], list[str]]
-
-
-@pytest.fixture
-def said(capsys: pytest.CaptureFixture[str]) -> Said:
-    """Returns the lines that were printed since the last call."""
-    return lambda: capsys.readouterr().out.splitlines()
-
-
-def run(*words: str) -> tuple[int, str]:
-    """Run `piase` in this process; return its exit code and what it printed."""
-    done = CliRunner().invoke(app, words, prog_name="piase")
-    if done.exception is not None and not isinstance(done.exception, SystemExit):
-        raise done.exception
-    return done.exit_code, done.stdout
 
 
 # -- what is typed ---------------------------------------------------------------------------------
