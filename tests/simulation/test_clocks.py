@@ -20,24 +20,9 @@ from piase_gym.simulation.clock import (
     milliseconds,
 )
 from tests import probes
+from tests.helpers.counting_agent import Counts
 
 probes.register()
-
-
-class Counts(Agent):
-    """Answers 0, 1, 2 and so on."""
-
-    def __init__(self) -> None:
-        super().__init__()
-        self.count = 0
-        self.seen: list[Any] = []
-
-    def perceive(self, percept: Any) -> None:
-        self.seen.append(percept)
-
-    def act(self) -> Any:
-        self.count += 1
-        return self.count - 1
 
 
 def seen_at(world: Any, number: int, step: int) -> Any:

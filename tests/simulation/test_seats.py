@@ -8,29 +8,13 @@ from typing import Any
 import pytest
 
 from piase_gym.agents import NoopAgent
-from piase_gym.agents.base import Agent
 from piase_gym.core.rng import partner_seed
 from piase_gym.errors import AgentError, ConfigError
 from piase_gym.simulation.agent_manager import AgentManager, AgentStatus
 from tests import probes
+from tests.helpers.counting_agent import Counts
 
 probes.register()
-
-
-class Counts(Agent):
-    """Answers 0, 1, 2 and so on."""
-
-    def __init__(self) -> None:
-        super().__init__()
-        self.count = 0
-        self.seen: list[Any] = []
-
-    def perceive(self, percept: Any) -> None:
-        self.seen.append(percept)
-
-    def act(self) -> Any:
-        self.count += 1
-        return self.count - 1
 
 
 NAMES = ("ann", "bob")
