@@ -41,7 +41,7 @@ from tests.paths import ROOT
 TOPS = ("piase_gym", "wrappers", "curricula", "benchmarks")
 IGNORED = ("test_kernel_caches.py", "test_package.py")
 """Tests of the source as a text: they notice every change."""
-OF_MODULES = ("tests/worlds/test_limits.py", "tests/worlds/test_spaces.py")
+OF_MODULES = tuple(f"tests/worlds/test_{what}.py" for what in ("limits", "spaces", "ids"))
 """Tests of what modules define, such as the fields of configs: they need execute no function."""
 LIBRARIES = "numba gymnasium pettingzoo pydantic typer rich torch".split()
 SLOWEST, SLOWEST_PLAIN = 20, 6
@@ -391,10 +391,11 @@ class Map:
         by the tests of its folder; and by those of what modules define.
         """
         folder = f"{tests_of(mutant.path)}/"
-        known = self.tests[str(self.drawn.index(mutant))] or self.tests[mutant.path]
+        reached = self.tests[str(self.drawn.index(mutant))]
+        known = reached or self.tests[mutant.path]
         known = known or {test for test in self.seconds if test.startswith(folder)}
         first = (folder, *OF_MODULES)
-        if mutant.module_level:
+        if mutant.module_level or not reached:
             known = known | {test for test in self.seconds if test.startswith(OF_MODULES)}
         chosen: dict[str, str] = {}
         timed = known & self.seconds.keys() - without

@@ -66,14 +66,13 @@ def _feed(replayer: Replayer, history: History | None, event: Event) -> History 
     """
     if history is None:
         return None
-    begins = event["event_type"] == "DSE_AGENT_CURRICULUM_START"
-    if event["step"] > 0 and not replayer.verifier.decides and not begins:
+    if event["step"] > 0 and not replayer.verifier.decides:
         return None  # curricula begin before the first step
     try:
         history.feed(event)
     except (PiaseError, *LINE_DAMAGE):
         return None  # the line itself will be named
-    if begins and not replayer.verifier.decides:
+    if event["event_type"] == "DSE_AGENT_CURRICULUM_START" and not replayer.verifier.decides:
         replayer.verifier.follow(history)
     return history
 

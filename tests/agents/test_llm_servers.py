@@ -6,6 +6,7 @@ import json
 import signal
 import subprocess
 import sys
+import threading
 import time
 from concurrent.futures import ThreadPoolExecutor
 from email.utils import formatdate
@@ -385,3 +386,16 @@ def test_the_server_stays_where_there_is_no_input_and_goes_with_a_pipe(
             assert server.poll() is None
             server.send_signal(signal.SIGINT)
         assert server.wait(30) == 0
+
+
+def test_a_call_under_way_does_not_keep_the_program_from_ending() -> None:
+    with ModelServer([Say("stay", head_drip=0.05)]) as server:
+        agent = LLMAgent("small", server.base_url, timeout=0.3, retries=1)
+        agent.reset(1)
+        agent.perceive(percept())
+        agent.begin_act()
+        name = f"llm-{agent.get_id()}"
+        (thread,) = [one for one in threading.enumerate() if one.name == name]
+        assert thread.daemon
+        agent.act()
+    assert not thread.is_alive()

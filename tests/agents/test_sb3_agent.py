@@ -8,6 +8,7 @@ import os
 import pickle
 import zipfile
 from pathlib import Path
+from types import SimpleNamespace
 from typing import Any
 
 import gymnasium
@@ -406,3 +407,15 @@ def test_the_protocol_takes_models_by_name(saved: dict[str, Any]) -> None:
     assert not greedy.problems
     with pytest.raises(PolicyError, match="there is no model"):
         evaluate("sb3:nowhere.zip", task, episodes=3)
+
+
+def test_points_of_a_box_are_drawn_from_the_models_normal() -> None:
+    network = SimpleNamespace(gaussian=lambda _: (np.full((1, 2), 0.5), np.full((1, 2), 2.0)))
+    box = gymnasium.spaces.Box(-50.0, 50.0, (1, 2), np.float32)
+    agent: Any = SimpleNamespace(network=network, action_space=box, greedy=False)
+    points = np.stack([Sb3Agent._point(agent, np.zeros(1), draw) for draw in range(4000)])
+    found = points.reshape(-1)
+    assert found.mean() == pytest.approx(0.5, abs=0.1)
+    assert found.std() == pytest.approx(2.0, abs=0.1)
+    assert np.mean(np.abs(found - 0.5) < 2.0) == pytest.approx(0.6827, abs=0.03)
+    assert abs(np.corrcoef(points[:, 0, 0], points[:, 0, 1])[0, 1]) < 0.06

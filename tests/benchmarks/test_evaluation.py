@@ -15,6 +15,7 @@ import time
 from collections.abc import Iterator
 from dataclasses import replace
 from pathlib import Path
+from types import SimpleNamespace
 from typing import Any
 
 import gymnasium
@@ -38,6 +39,7 @@ from piase_gym.errors import (
     SuiteError,
     UnknownNameError,
 )
+from piase_gym.jobs import Here
 from tests.benchmarks import bench_policies as own
 from tests.helpers.needs import here
 from tests.paths import ROOT
@@ -534,3 +536,22 @@ def test_time_is_measured_but_no_evidence() -> None:
     (record,) = evaluate("scripted", EMPTY, episodes=1).episodes
     assert 0.0 < record.seconds < time.perf_counter() - start
     assert "seconds" not in record.evidence()
+
+
+@pytest.mark.parametrize("timeout", [None, 1.5])
+def test_a_job_may_take_a_timeout_for_each_of_its_episodes(
+    timeout: float | None, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    given: list[Any] = []
+
+    def choose(*words: Any, **options: Any) -> Any:
+        given.append(options["timeout"])
+        return Here()
+
+    monkeypatch.setattr("piase_gym.benchmarks.evaluation.evaluate.choose_backend", choose)
+    evaluate("random", EMPTY, episodes=3, timeout=timeout)
+    (limit,) = given
+    if timeout is None:
+        assert limit is None
+    else:
+        assert limit(SimpleNamespace(seeds=(1, 2, 3, 4))) == 6.0

@@ -250,3 +250,42 @@ def test_what_was_measured_of_mixing_is_told() -> None:
     assert "600,000 steps in 61 CPU-seconds: it wins 60 % (± 25," in told
     assert "over 3 seeds) of 200 episodes with the 12 tasks" in told
     assert "random play wins 25 %." in told
+
+
+@pytest.mark.parametrize(("alone", "rate"), [(False, 8.0), (True, 1.6)])
+def test_a_rate_of_texts_is_steps_a_second(
+    alone: bool, rate: float, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    ticking(monkeypatch, word_craft, 0.5)
+
+    class Env:
+        agents: list[str]
+
+        def reset(self, seed: int | None = None) -> None:
+            self.agents = ["agent_0"]
+
+        def step(self, act: dict[str, int]) -> None:
+            self.agents = []
+
+    monkeypatch.setattr(word_craft.piase_gym, "parallel_env", lambda *_, **__: Env())
+    # With resets the clock is read twice, half a second apart. Without them it is read ten times,
+    # and the half-seconds of four resets do not count.
+    assert word_craft.text_rate({}, alone, 4)() == pytest.approx(rate)
+
+
+def test_every_house_is_another() -> None:
+    first, again, other = (object_search.play("oracle", seed) for seed in (3, 3, 4))
+    assert first == again
+    assert first != other
+
+
+def test_what_is_learned_of_mixing_was_trained(monkeypatch: pytest.MonkeyPatch) -> None:
+    pytest.importorskip("torch")
+    small = {"total_steps": 256, "num_envs": 16, "num_steps": 8, "minibatch": 64, "width": 16}
+    monkeypatch.setattr(word_craft, "LEARNING", {**word_craft.LEARNING, **small})
+    monkeypatch.setattr(word_craft, "HELD_OUT", word_craft.HELD_OUT[:3])
+    monkeypatch.setattr(word_craft, "SEEDS", range(2))
+    found = word_craft.learn()
+    assert found["steps"] == 256
+    assert len(found["won"]) == 2
+    assert found["cpu_seconds"] > 0

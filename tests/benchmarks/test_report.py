@@ -309,3 +309,15 @@ def test_numbers_of_the_page_are_those_of_the_file() -> None:
 def test_a_row_is_all_that_a_suite_needs() -> None:
     results = evaluate("random", Row(task=EMPTY), episodes=1)
     assert results.settings == (EMPTY,)
+
+
+def test_the_head_of_the_results_is_one_line_however_narrow(
+    monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    results = evaluate("random", EMPTY, episodes=2)
+    monkeypatch.setenv("COLUMNS", "30")
+    show_results(results)
+    head, *rest = capsys.readouterr().out.splitlines()
+    assert len(head) > 30
+    (row,) = [line for line in rest if line.startswith("  random")]
+    assert len(row.split()) >= len(head.split())

@@ -211,3 +211,12 @@ def test_bootstraps_are_deterministic() -> None:
 def test_nonsense_is_refused(call: object) -> None:
     with pytest.raises(ConfigError):
         call()  # type: ignore[operator]
+
+
+def test_the_draws_of_an_improvement_stay_those_of_their_seed() -> None:
+    x = [[[1.0, 2, 3], [2, 2, 4], [0, 1, 5]], [[3, 3, 1], [2, 5, 4], [9, 1, 5]]]
+    y = [[[1.0, 2, 2], [2, 1, 3], [4, 1, 5]], [[3, 2, 1], [6, 5, 3], [2, 1, 5]]]
+    found = s.improvement_interval(x, y, resamples=50, seed=3)
+    assert found.estimate == pytest.approx(11 / 18)
+    assert found.low == pytest.approx(0.20069444444444448)
+    assert found.high == pytest.approx(0.7652777777777776)

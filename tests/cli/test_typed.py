@@ -30,6 +30,7 @@ from piase_gym.errors import (
     UnsupportedError,
 )
 from tests import probes
+from tests.cli.conftest import run
 
 probes.register()
 
@@ -269,3 +270,21 @@ def test_a_director_is_a_name_or_a_file(tmp_path: Path) -> None:
     assert curriculum.read_director(str(path)) == {"type": "fixed", "seed": 3}
     with pytest.raises(ScenarioError):
         curriculum.read_director(str(tmp_path / "none.yaml"))
+
+
+def test_seeds_are_trained_side_by_side_by_whom_was_chosen(
+    monkeypatch: pytest.MonkeyPatch, tmp_path: Path
+) -> None:
+    done: list[Any] = []
+    monkeypatch.setattr(train, "choose", lambda *words: ("backend", *words))
+    monkeypatch.setattr(train, "train_side_by_side", lambda *words: done.append(words))
+    words = "--seeds 3-4 --workers 2 --steps 100 --resume --out".split()
+    code, _ = run("train", "piase/GridWorld-Empty-8x8-v1", *words, str(tmp_path))
+    assert code == 0
+    backend = ("backend", 2, None, None)
+    given = {"steps": 100}
+    ((task, fields, *rest),) = done
+    assert task == "piase/GridWorld-Empty-8x8-v1"
+    assert fields.items() >= given.items()
+    assert "seed" not in fields
+    assert rest == [[3, 4], tmp_path, True, backend]

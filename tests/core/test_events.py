@@ -8,7 +8,7 @@ import pickle
 
 import pytest
 
-from piase_gym.core.events import Event, Events
+from piase_gym.core.events import STEP_KINDS, Event, Events
 
 
 def test_listeners_hear_every_event_in_the_order_of_subscription() -> None:
@@ -121,3 +121,15 @@ def test_copies_leave_listeners_behind(duplicate: object) -> None:
     twin.subscribe(heard.append)
     twin.post("step")
     assert len(heard) == 1
+
+
+@pytest.mark.parametrize("kind", ["step", "outcome", "reset", "hint"])
+def test_steps_are_wanted_by_those_who_hear_what_steps_post(kind: str) -> None:
+    events = Events()
+    assert not events.wants_steps
+    stop = events.subscribe(lambda event: None, [kind])
+    assert events.wants_steps is (kind in STEP_KINDS)
+    stop()
+    assert not events.wants_steps
+    events.subscribe(lambda event: None)
+    assert events.wants_steps

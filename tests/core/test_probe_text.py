@@ -421,3 +421,13 @@ def test_worlds_do_not_share_anything() -> None:
     env.reset(seed=0)
     twin = copy.deepcopy(env.unwrapped.world)
     assert np.array_equal(twin.state(), env.state())
+
+
+def test_a_twin_hints_at_the_others_alone() -> None:
+    env = piase_gym.parallel_env("TextProbe", agents=3)
+    env.reset(seed=1)
+    twin = env.world.twin(1)
+    assert twin is not None
+    told = [twin.facts(agent).hint for agent in range(3)]
+    assert told == ["This is for agent_0 alone.", None, "This is for agent_2 alone."]
+    assert [env.world.facts(agent).hint for agent in range(3)] == [None] * 3

@@ -13,7 +13,13 @@ import pytest
 import piase_gym
 from piase_gym.core.facts import Facts, SharedView
 from piase_gym.core.mailbox import Message
-from piase_gym.core.shared_memory import parse_shared, shared_code, shared_length, shared_lines
+from piase_gym.core.shared_memory import (
+    LETTERS,
+    parse_shared,
+    shared_code,
+    shared_length,
+    shared_lines,
+)
 from piase_gym.errors import EnvelopeError, SnapshotError, TextParseError, UnsupportedError
 from piase_gym.interfaces import PerceptionInterface
 from piase_gym.worlds.text_room.config import TextRoomConfig
@@ -216,3 +222,10 @@ def test_other_lines_are_refused(line: int, instead: str) -> None:
     lines[line] = instead
     with pytest.raises(TextParseError, match="of the shared memory"):
         parsed(lines)
+
+
+def test_one_letter_too_many_is_named() -> None:
+    said = [f"Shared memory, said: agent_0 to agent_1: {k}" for k in range(LETTERS + 1)]
+    head = shared_lines(SharedView())[:2]
+    with pytest.raises(TextParseError, match=f"'?agent_0 to agent_1: {LETTERS}'?"):
+        parsed([*head, *said])

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import functools
+import multiprocessing
 import os
 import signal
 from pathlib import Path
@@ -209,3 +210,13 @@ def test_every_slot_sees_that_its_target_is_reached(director: str) -> None:
     episodes = env.controller.metrics.history.of("agent_0").episodes
     assert [(row.slot, row.arrived) for row in episodes] == [(0, 1), (1, 1), (2, 1)]
     env.close()
+
+
+@pytest.mark.parametrize("kind", [ParallelCurricula, AsyncCurricula])
+def test_who_is_closed_leaves_no_process_behind(kind: Any) -> None:
+    before = {*multiprocessing.active_children()}
+    env = kind("GridWorld", stages(), slots=3, workers=2)
+    env.reset(seed=1)
+    assert len({*multiprocessing.active_children()} - before) == 2
+    env.close()
+    assert {*multiprocessing.active_children()} == before

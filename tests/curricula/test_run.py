@@ -743,3 +743,16 @@ def test_a_director_with_options_comes_from_a_file(tmp_path: Path) -> None:
     words = ["simulate", "door_key", "--skill", "0.5", "--director", "learnability"]
     done = piase("curriculum", *words, "--episodes", "20", cwd=tmp_path)
     assert done.returncode == 0, done.stderr
+
+
+def test_a_run_is_not_saved_again_before_its_time(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    run = run_of(tmp_path, whole=True)
+    saved: list[int] = []
+    inner = run._save
+    monkeypatch.setattr(run, "_save", lambda: (saved.append(run.trainer.steps), inner()))
+    run.train()
+    assert run._updates > 1
+    assert saved == [run.trainer.steps]
+    run.close()

@@ -22,6 +22,7 @@ from piase_gym.errors import (
     ClosedError,
     ConfigError,
     EnvelopeError,
+    GenerationError,
     ResetNeededError,
     SnapshotError,
     UnknownNameError,
@@ -675,3 +676,18 @@ def test_slots_of_many_configs_are_shown_each_as_it_is() -> None:
         assert (world.config.width, world.config.max_steps) == (3 + slot % 4, 10 + slot)
         assert world.facts(0) == alone.unwrapped.world.facts(0)
         assert world.level() == alone.unwrapped.world.level()
+
+
+def test_a_slot_for_which_no_level_can_be_made_is_named(monkeypatch: pytest.MonkeyPatch) -> None:
+    env = piase_gym.batch_env("GridWorld", num_envs=3)
+    env.reset(seed=0)
+    inner = type(env.world).reset_batch
+
+    def reset(world: Any, batch: Any, slots: Any, *what: Any) -> int:
+        inner(world, batch, slots, *what)
+        batch.states["fault"][1] = 1
+        return 1
+
+    monkeypatch.setattr(type(env.world), "reset_batch", reset)
+    with pytest.raises(GenerationError, match=r"^slot 1: GridWorld: "):
+        env.reset(seed=0)

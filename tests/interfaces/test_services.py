@@ -77,6 +77,21 @@ def test_snapshots_of_other_faces_are_taken_up() -> None:
     assert env.get_observation("agent_0").timestamp == 1.0
 
 
+def test_what_is_carried_in_another_environments_snapshot_is_not_new() -> None:
+    from piase_gym.envs.parallel import parallel_env
+
+    fields = {"map": ["@k.LG", "#####"]}
+    parallel = parallel_env("GridWorld", actions="text", **fields)
+    parallel.reset(seed=3)
+    parallel.step({"agent_0": "move right"})
+    parallel.step({"agent_0": "interact"})
+    assert parallel.facts("agent_0").carrying == "key"
+    env = AbstractEnvironment("GridWorld", **fields)
+    env.restore(parallel.snapshot())
+    change = env.get_perceptual_data_for_agent("agent_0").inventory_update
+    assert change == {"added": [], "removed": []}
+
+
 @pytest.mark.parametrize("damage", [None, 3, {}, {"agent_0": {}}, {"agent_0": None}])
 def test_damaged_seats_are_refused(damage: Any) -> None:
     env = Environment("PointProbe")

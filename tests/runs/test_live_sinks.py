@@ -205,3 +205,16 @@ def test_places_that_cannot_be_opened(make: Any, error: type[Exception], told: s
     pytest.importorskip("sqlalchemy")
     with pytest.raises(error, match=told):
         make()
+
+
+def test_a_line_is_in_a_table_once(tmp_path: Path) -> None:
+    pytest.importorskip("sqlalchemy")
+    base = tmp_path / "runs.db"
+    env = AvtLogger(grid(), tmp_path / "run.jsonl", sinks=[runs.SqlSink(f"sqlite:///{base}")])
+    play(env, episodes=1)
+    env.close()
+    with closing(sqlite3.connect(base)) as other:
+        columns = other.execute("PRAGMA table_info(events)").fetchall()
+        assert [name for _, name, _, _, _, key in columns if key] == ["event_id"]
+        with pytest.raises(sqlite3.IntegrityError, match="UNIQUE"):
+            other.execute("INSERT INTO events SELECT * FROM events LIMIT 1")

@@ -322,3 +322,12 @@ def test_taggers_catch_and_runners_escape() -> None:
     world = shipped("Tag-10x10-4p")
     assert sum(chased(world, seed, [0, 1]) for seed in range(8)) == 16
     assert sum(chased(world, seed, [2, 3]) for seed in range(8)) <= 2
+
+
+def test_a_layout_has_rewards_of_its_own_under_those_that_are_given() -> None:
+    plain = GridWorldConfig(layout="foraging", agents=2).rewards
+    own = GridWorldConfig.model_validate(
+        {"layout": "foraging", "agents": 2, "rewards": {"move": -5.0}}
+    ).rewards
+    assert (plain.move, plain.blocked, plain.stay, plain.interact) == (-0.01, -0.02, -0.01, -0.01)
+    assert own == plain.model_copy(update={"move": -5.0})

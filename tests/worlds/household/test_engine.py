@@ -8,9 +8,11 @@ from typing import Any
 
 import pytest
 
+import piase_gym
 from piase_gym.errors import ConfigError
 from piase_gym.interfaces.base_env import BaseEnv
 from piase_gym.worlds.household.levels.files import read_game
+from piase_gym.worlds.household.players.planner import Planner
 from tests.worlds.household.helpers import CLEAN_MUG, PROBLEM, data, game_file
 
 
@@ -239,3 +241,63 @@ def _larger() -> str:
 def test_distances_and_comments_are_passed_over() -> None:
     problem = PROBLEM.replace("(:init", "(:init (= (total-cost) 0) ; (glows)\n")
     assert read_game(data(problem=problem)).game.receptacles[0] == "desk 1"
+
+
+def test_a_game_may_begin_with_something_in_hand(tmp_path: Path) -> None:
+    held = PROBLEM.replace("(inReceptacle Mug_bar_1 Desk_bar_1)", "(holds agent1 Mug_bar_1)")
+    held = held.replace("(objectAtLocation Mug_bar_1 loc_bar_1)", "(holdsAny agent1)")
+    env = make_of(tmp_path, problem=held)
+    assert told(env, "inventory") == "You are carrying: a mug 2."
+    assert told(env, "go to shelf 1").startswith("You arrive at shelf 1.")
+    assert told(env, "move mug 2 to shelf 1") == "You move the mug 2 to the shelf 1."
+
+
+def make_of(folder: Path, **changes: Any) -> Any:
+    """Return an environment of the small home, with changes of its file."""
+    env: Any = BaseEnv("Household", game=game_file(folder, **changes))
+    env.reset(seed=0)
+    return env
+
+
+@pytest.mark.parametrize("wording", ["2.1.3", "2.1.2"])
+def test_every_command_is_written_as_its_line(tmp_path: Path, wording: str) -> None:
+    env: Any = piase_gym.parallel_env(
+        "Household", game=game_file(tmp_path, wording=wording), agents=2, actions="text"
+    )
+    env.reset(seed=0)
+    world = env.world
+    for line in ("go to desk 1", "take mug 2 from desk 1", "go to shelf 1"):
+        for number in (0, 1):
+            rows = world.rows(number)
+            assert [world.write(row.command) for row in rows] == [row.line for row in rows]
+            said = world._speech[number]
+            assert [world.write(row.command) for row in said] == [row.line for row in said]
+        env.step(dict.fromkeys(env.agents, line))
+
+
+@pytest.mark.parametrize("task", ["look", "two", "clean", "heat", "pick"])
+def test_no_bound_of_the_planner_is_above_what_is_left(task: str) -> None:
+    env: Any = piase_gym.parallel_env("Household", tasks=(task,), view="text")
+    for seed in range(8):
+        env.reset(seed=seed)
+        world = env.world
+        planner = Planner(world.game, world.state_of, 0, world.placing)
+        ways: list[Any] = []
+
+        def keep(came: Any, spot: Any, ways: list[Any] = ways, planner: Any = planner) -> Any:
+            whole = Planner._path(planner, came, spot)
+            left = 0
+            ways.append((planner._left(spot), left))
+            while spot in came:
+                spot, rows = came[spot]
+                left += len(rows)
+                ways.append((planner._left(spot), left))
+            return whole
+
+        planner._path = keep  # type: ignore[method-assign]
+        plan = planner.run()
+        assert plan is not None
+        assert ways[0] == (0, 0)
+        assert ways[-1][1] == len(plan)
+        for bound, left in ways[1:]:
+            assert 0 < bound <= left

@@ -410,3 +410,18 @@ def test_who_speaks_is_named() -> None:
     letter = ("agent_1", "all", "over here")
     assert heard == [[letter], [], [letter]]
     env.close()
+
+
+def test_a_twin_has_other_targets_for_others() -> None:
+    env = make("reach", agents=3)
+    env.reset(seed=3)
+    mine = env.world.play.targets
+    twin = env.world.twin(1)
+    assert twin is not None
+    theirs = twin.play.targets
+    assert theirs[1] == mine[1]
+    for other in (0, 2):
+        assert tuple(theirs[other]) == tuple(-c for c in mine[other])
+    assert twin.vectors()[1].tobytes() == env.world.vectors()[1].tobytes()
+    twin.close()
+    env.close()

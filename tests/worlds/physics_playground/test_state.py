@@ -291,6 +291,9 @@ def test_what_bullet_reads_of_a_foreign_file_is_numbers_alone() -> None:
         bad[count + offset : count + offset + 4] = value.to_bytes(4, "little", signed=True)
         with pytest.raises(ValueError, match=word):
             rebuilt(bytes(bad), own, 6)
+    none = bytearray(there)
+    none[count : count + 4] = bytes(4)  # two things that are near, and touch nowhere
+    assert len(rebuilt(bytes(none), own, 6)) == len(there)
 
 
 def test_many_clients_do_not_disturb_each_other() -> None:

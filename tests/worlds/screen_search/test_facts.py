@@ -3,6 +3,8 @@
 from __future__ import annotations
 
 from dataclasses import replace
+from types import SimpleNamespace
+from typing import Any
 
 import numpy as np
 import pytest
@@ -23,6 +25,7 @@ from piase_gym.worlds.screen_search.facts import (
     vector_box,
     vector_of,
 )
+from piase_gym.worlds.screen_search.world import ScreenSearch
 
 CONFIG = ScreenSearchConfig.model_validate({"agents": 2, "window": "Demo"})
 NAMES = ("agent_0", "agent_1")
@@ -118,3 +121,18 @@ def test_the_documents_are_told_things_and_perceptions() -> None:
         "wanted": ["book"],
         "feedback": "You pressed w.",
     }
+
+
+def test_each_new_thing_is_paid_to_who_sees_it_first() -> None:
+    config = CONFIG.model_copy(update={"rewards": CONFIG.rewards.model_copy(update={"found": 0.3})})
+    seen = [(MINE, MINE._replace(name="pen"), MINE), (MINE._replace(name="pen"), MINE)]
+    state = SimpleNamespace(objects=seen, own=[[], []], found=["cup"])
+    world: Any = SimpleNamespace(config=config, state_of=state, alive=[True, True], _order=[1, 0])
+    world.window_of = lambda agent: agent
+    rewards = [1.0, 1.0]
+    notes: dict[int, Any] = {}
+    ScreenSearch._note_found(world, rewards, notes)
+    assert rewards == [1.0, pytest.approx(1.6)]
+    assert notes == {1: {"found": ["pen", "tin mug"]}}
+    assert state.found == ["cup", "pen", "tin mug"]
+    assert state.own == [["tin mug", "pen"], ["pen", "tin mug"]]

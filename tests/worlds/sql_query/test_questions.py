@@ -362,5 +362,14 @@ def test_what_cannot_be_made_is_refused() -> None:
         SqlQueryConfig(dataset="/no/such/folder")
 
 
+@pytest.mark.parametrize(
+    ("difficulty", "sizes"),
+    [(1, (1, 4, 60)), (2, (2, 5, 30)), (3, (2, 7, 30)), (4, (3, 7, 30)), (5, (3, 7, 60))],
+)
+def test_what_a_difficulty_stands_for_stays(difficulty: int, sizes: tuple[int, ...]) -> None:
+    config = SqlQueryConfig.model_validate({"difficulty": difficulty})
+    assert (config.tables, config.columns, config.rows) == sizes
+
+
 if __name__ == "__main__":
     GOLDEN.write_text(json.dumps(drawn(), indent=1) + "\n", "utf-8")

@@ -312,3 +312,12 @@ def test_a_container_cannot_be_put_into_itself_and_vectors_tell_descriptions() -
         env = make(story(rooms=ROOMS, object_details=look, agent_setup=TWO[:1]), view="both")
         vectors.append(env.world.vectors()[0].tolist())
     assert vectors[0] != vectors[1]
+
+
+def test_what_is_used_is_kept_unless_it_is_used_up() -> None:
+    row = {"action": "use", "item_name": "coin", "content": "Clink."}
+    env = two(things={"shelf": {"hidden_item": "key", "interactions": [row]}})
+    play(env, "take coin", agent="ann")
+    for _ in range(2):
+        assert say(env, "use coin on shelf", "ann")["feedback"] == "Clink."
+        assert [held.name for held in env.facts("ann").inventory] == ["coin"]

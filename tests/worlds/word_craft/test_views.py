@@ -13,7 +13,9 @@ import piase_gym
 from piase_gym.core.text_encoding import HINT_CODE
 from piase_gym.errors import SnapshotError
 from piase_gym.testing import check_world
+from piase_gym.worlds.word_craft.observe.pictures import Scene, rgb
 from piase_gym.worlds.word_craft.state import HEAD
+from tests.worlds.test_strokes import strokes
 
 
 def things(env: Any, size: int) -> np.ndarray[Any, Any]:
@@ -152,3 +154,20 @@ def test_damaged_states_are_refused(field: str) -> None:
         with pytest.raises(SnapshotError):
             env.world.set_state({**good, field: value})
         assert env.digest() == before
+
+
+def test_what_is_long_is_cut_in_the_picture() -> None:
+    scene = Scene(
+        recipes=(("goal", "a", "b"),),
+        made=(),
+        tables=(("a", "b"),),
+        hands=("thing " * 20,),
+        left=(3,),
+        agents=("agent_0",),
+        slots=2,
+    )
+    with strokes() as seen:
+        rgb(scene)
+    texts = [given["text"] for kind, given in seen if kind == "text"]
+    (held,) = [text for text in texts if text.startswith("agent_0 holds")]
+    assert held == f"agent_0 holds {'thing ' * 20}"[:70]

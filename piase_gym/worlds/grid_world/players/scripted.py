@@ -143,7 +143,7 @@ class GridScript:
         def safety(cell: Cell) -> tuple[int, int]:
             ways = sum(self._free((cell[0] + dx, cell[1] + dy)) for dx, dy in MOVES.values())
             near = [abs(cell[0] - a) + abs(cell[1] - b) for a, b in taggers]
-            return min(near, default=0), ways
+            return min(near), ways
 
         moves = {ACTIONS[name]: (x + dx, y + dy) for name, (dx, dy) in MOVES.items()}
         free = {action: cell for action, cell in moves.items() if self._free(cell)}
