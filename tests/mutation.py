@@ -7,8 +7,8 @@ reach it until one fails: those of its folder first, then the fast ones that rea
 go on where they were stopped; ``report`` prints what was found.
 
 All is done in a copy of the checkout (``--work``). Where a change is in a kernel, kernels run as
-plain Python. A change that no test reaches counts as not caught; so does one whose tests do not fit
-into ``--budget``.
+plain Python first, and compiled where that catches nothing. A change that no test reaches counts as
+not caught; so does one whose tests do not fit into ``--budget``.
 """
 
 from __future__ import annotations
@@ -43,6 +43,8 @@ IGNORED = ("test_kernel_caches.py", "test_package.py")
 """Tests of the source as a text: they notice every change."""
 OF_MODULES = tuple(f"tests/worlds/test_{what}.py" for what in ("limits", "spaces", "ids"))
 """Tests of what modules define, such as the fields of configs: they need execute no function."""
+OF_KERNELS = ("tests/worlds/test_golden.py",)
+"""Tests of all that kernels do, by ids of their worlds: too slow for plain Python."""
 LIBRARIES = "numba gymnasium pettingzoo pydantic typer rich torch".split()
 SLOWEST, SLOWEST_PLAIN = 20, 6
 """CPU-seconds after which a test is given up when it is measured; with kernels as plain Python."""
@@ -50,6 +52,8 @@ PATIENCE = 12
 """How many times as long it may take on a clock on the wall, as the machine may be busy."""
 START = 3
 """CPU-seconds that a file of tests takes to begin: imports, and kernels out of their cache."""
+COMPILING = 60
+"""CPU-seconds that it takes to compile a world anew."""
 COMPILED = {"helper", "inline", "hot", "kernel"}
 """Decorators of `piase_gym.compiled`: what is in such a function is never seen by Python."""
 UNWATCHED = "piase_gym/compiled/"
@@ -310,6 +314,12 @@ def tests_of(path: str) -> Path:
     return Path("tests") / folder
 
 
+def world_of(path: str) -> str:
+    """Return what the world of a file is called in ids; those of no world give no such name."""
+    parts = [*Path(path).parent.parts, "none", "none"]
+    return parts[2].title().replace("_", "")
+
+
 class Map:
     """Which tests reach a change of the sample, and how long each takes.
 
@@ -375,10 +385,11 @@ class Map:
         self.tests[key].add(test)
         self.reach[test] += key.isdecimal()
 
-    def expected(self, tests: list[str]) -> float:
+    def expected(self, mutant: Mutant, tests: list[str]) -> float:
         """Return the CPU-seconds that some tests should take."""
         files = {test.partition("::")[0] for test in tests}
-        return sum(self.seconds.get(test, SLOWEST) for test in tests) + START * len(files)
+        found = sum(self.seconds.get(test, SLOWEST) for test in tests) + START * len(files)
+        return found + COMPILING * (mutant.compiled and not self.plain)
 
     def choose(self, mutant: Mutant, budget: float, without: set[str]) -> list[str]:
         """Return tests of a change that fit into so many seconds, at least one.
@@ -394,8 +405,13 @@ class Map:
         reached = self.tests[str(self.drawn.index(mutant))]
         known = reached or self.tests[mutant.path]
         known = known or {test for test in self.seconds if test.startswith(folder)}
-        first = (folder, *OF_MODULES)
-        if mutant.module_level or not reached:
+        if mutant.compiled and not self.plain:
+            known = {test for test in self.seconds if test.startswith(folder)}
+            every = {test for test in self.seconds if test.startswith(OF_KERNELS)}
+            own = {test for test in every if f"/{world_of(mutant.path)}-" in test}
+            known |= own or every
+        first = (folder, *OF_MODULES, *OF_KERNELS)
+        if mutant.module_level or not (reached or mutant.compiled):
             known = known | {test for test in self.seconds if test.startswith(OF_MODULES)}
         chosen: dict[str, str] = {}
         timed = known & self.seconds.keys() - without
@@ -507,15 +523,25 @@ class Runner:
 
     def try_one(self, mutant: Mutant) -> dict[str, Any]:
         """Return what becomes of a change."""
+        used, tests, by = 0.0, 0, None
+        for known in self.maps[::-1] if mutant.compiled else self.maps[:1]:
+            by, count, cpu = self._try(mutant, known)
+            used, tests = used + cpu, tests + count
+            if by:
+                break
+        outcome = "caught" if by else "survived" if tests else "not executed"
+        return {"outcome": outcome, "by": by, "tests": tests, "cpu": round(used, 2)}
+
+    def _try(self, mutant: Mutant, known: Map) -> tuple[str | None, int, float]:
+        """Return what fails with a change, if something does, of how many tests, and the cost."""
         path, used, by, tests = self.copy / mutant.path, 0.0, None, []
-        known, plain = self.maps[mutant.compiled], mutant.compiled
         before, stat = path.read_bytes(), path.stat()
         while tests := known.choose(mutant, self.budget, self.unsound):
             path.write_bytes(before[: mutant.start] + mutant.after.encode() + before[mutant.end :])
             stamp = stat.st_mtime + random.randrange(10, 10**6)  # no bytecode is taken for it
             os.utime(path, (stamp, stamp))
             try:
-                by, cpu = play(tests, known.expected(tests), plain)
+                by, cpu = play(tests, known.expected(mutant, tests), known.plain)
             finally:
                 path.write_bytes(before)
                 os.utime(path, (stat.st_atime, stat.st_mtime))
@@ -523,7 +549,7 @@ class Runner:
             if by is None or by in self.sound:
                 break
             again = [by] if by in known.seconds else tests
-            fails, cpu = play(again, known.expected(again), plain)
+            fails, cpu = play(again, known.expected(mutant, again), known.plain)
             used += cpu
             if fails is None:
                 self.sound |= {by} & known.seconds.keys()
@@ -531,8 +557,8 @@ class Runner:
             if by not in known.seconds:
                 raise SystemExit(f"without any change: {fails}, of {' '.join(again)}")
             self.unsound.add(by)
-        outcome = "caught" if by else "survived" if tests else "not executed"
-        return {"outcome": outcome, "by": by, "tests": len(tests), "cpu": round(used, 2)}
+            by = None
+        return by, len(tests), used
 
 
 def run(
