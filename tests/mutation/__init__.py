@@ -1,0 +1,1 @@
+"""Mutation testing: see `tests.mutation.__main__`."""
