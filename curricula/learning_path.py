@@ -20,7 +20,8 @@ from piase_gym.curricula.progress import AgentProgress, typed
 from piase_gym.curricula.store import ProgressStore
 from piase_gym.errors import PiaseError, ProgressError, RunError
 from piase_gym.runs.history import AgentHistory, History
-from piase_gym.runs.reader import LINE_DAMAGE, Run, damaged, read
+from piase_gym.runs.reader import Run, damaged, read
+from piase_gym.runs.schema import LINE_DAMAGE
 
 PATH = "path.jsonl"
 PROGRESS = "progress.json"

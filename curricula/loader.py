@@ -11,8 +11,9 @@ from typing import Any
 
 from pydantic import ValidationError
 
-from piase_gym.core.files import SCENARIO_SUFFIXES, open_regular
+from piase_gym.core.files import SCENARIO_SUFFIXES
 from piase_gym.curricula import validation
+from piase_gym.curricula.fences import fence_problem_in_file, fence_problem_in_text
 from piase_gym.curricula.schema import CurriculumStep, DevelopmentalCurriculum
 from piase_gym.errors import CurriculumError, ScenarioError, UnknownNameError
 from piase_gym.runs.metric_definitions import REACHED
@@ -174,7 +175,7 @@ def _where(document: Document, key: Key) -> str:
     if rest[:1] == ["adaptation_rules"] and len(rest) > 1:
         label += f", rule {int(rest[1]) + 1} [condition, decision]"
         rest = rest[3:] if len(rest) > 2 else rest[2:]
-    inside = ".".join(map(str, rest))
+    inside = dotted(tuple(rest))
     return f"{label}: {inside + ': ' if inside else ''}"
 
 
@@ -221,27 +222,6 @@ def _prompt_warnings(
                 prompts.load(path)
         except CurriculumError as error:
             yield place, f"{step.label}: its prompt is wrong:\n{error}", True
-
-
-def fence_problem_in_file(path: Path) -> str | None:
-    """Return the complaint about a fenced file, or ``None``."""
-    try:
-        with open_regular(path) as stream:
-            return fence_problem_in_text(stream.read(200).decode("utf-8", "replace"), str(path))
-    except (OSError, ValueError):
-        return None
-
-
-def fence_problem_in_text(text: str, source: str) -> str | None:
-    """Return the complaint about a fenced text, or ``None``."""
-    first = text.lstrip("\ufeff \t\r\n").split("\n")[0].strip()
-    if not first.startswith(("```", "~~~")):
-        return None
-    line = text[: text.index(first)].count("\n") + 1
-    return (
-        f"{source}:{line}:1: the file is a block of Markdown ({first[:20]}), not JSON; "
-        "remove the line of the fence at its start and the one at its end"
-    )
 
 
 _ORDERS = 2_000_000_000

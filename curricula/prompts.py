@@ -13,7 +13,7 @@ from typing import Annotated, Any, Self
 
 from pydantic import BaseModel, BeforeValidator, Field, ValidationError, model_validator
 
-from piase_gym.curricula import loader
+from piase_gym.curricula.fences import fence_problem_in_file
 from piase_gym.curricula.schema import CurriculumModel, CurriculumStep, DevelopmentalCurriculum
 from piase_gym.curricula.validation import strip_type_mark
 from piase_gym.errors import CurriculumError, ScenarioError
@@ -265,7 +265,7 @@ def load(path: str | Path) -> PiaAGIPrompt:
     try:
         document = read_file(path)
     except ScenarioError as error:
-        raise CurriculumError(loader.fence_problem_in_file(path) or str(error)) from None
+        raise CurriculumError(fence_problem_in_file(path) or str(error)) from None
     try:
         return PiaAGIPrompt.model_validate(document.data)
     except ValidationError as error:

@@ -35,7 +35,7 @@ from piase_gym.core.world import World
 from piase_gym.curricula import actions, validation
 from piase_gym.curricula.actions import Action
 from piase_gym.curricula.conditions import ATTEMPTS, Condition
-from piase_gym.errors import ConfigError, CurriculumError, EnvelopeError
+from piase_gym.errors import ConfigError, CurriculumError, EnvelopeError, printable
 from piase_gym.runs.windows import check_window
 from piase_gym.scenarios.explaining import find
 from piase_gym.scenarios.reading import Document
@@ -113,7 +113,7 @@ class Criterion(CurriculumModel):
     def __str__(self) -> str:
         """Return the criterion as a condition."""
         value = str(self.value).lower() if isinstance(self.value, bool) else repr(self.value)
-        return f"{self.metric} {self.operator} {value}"
+        return f"{printable(self.metric)} {self.operator} {value}"
 
 
 class HintData(CurriculumModel):

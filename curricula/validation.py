@@ -14,7 +14,7 @@ from pydantic_core import PydanticCustomError
 from piase_gym.curricula import actions
 from piase_gym.curricula.condition_syntax import Kind, type_of
 from piase_gym.curricula.conditions import ATTEMPTS, Condition
-from piase_gym.errors import CurriculumError, PiaseError, suggest
+from piase_gym.errors import CurriculumError, PiaseError, printable, suggest
 from piase_gym.runs.metric_definitions import MEASURE, METRICS, MILESTONE, metric_types
 from piase_gym.scenarios.explaining import NO_ENTRIES, located
 from piase_gym.scenarios.reading import Document, Key
@@ -152,7 +152,7 @@ def rule_label(step: CurriculumStep, number: int) -> str:
     """Return words for a rule, counted from 1."""
     condition = step.adaptation_rules[number][0]
     shown = condition if len(condition) <= 60 else condition[:57] + "..."
-    return f"{step.label}, rule {number + 1} ({shown})"
+    return f"{step.label}, rule {number + 1} ({printable(shown)})"
 
 
 def step_problems(step: CurriculumStep) -> Iterator[Problem]:

@@ -211,6 +211,11 @@ def need(module: str, what: str, extra: str = "data") -> Any:
         raise MissingExtraError(what, extra) from None
 
 
+def printable(text: str) -> str:
+    r"""Return a text as it is if it can be printed in a line, else with the rest as ``\x85``."""
+    return text if text.isprintable() else repr(text)[1:-1]
+
+
 def suggest(name: object, known: Iterable[object]) -> str:
     """Return a hint such as ``did you mean 'empty'?``, or the list of what is allowed.
 

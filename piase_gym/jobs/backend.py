@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import functools
 import hashlib
+import math
 import os
 import platform
 import socket
@@ -143,3 +144,9 @@ def difference(expected: Mapping[str, str]) -> str | None:
     unequal = [name for name in expected if here.get(name, expected[name]) != expected[name]]
     told = [f"{name} {here[name]} instead of {expected[name]}" for name in unequal]
     return ", ".join(told) or None
+
+
+def limit_of(timeout: float | Callable[[Any], float] | None, job: Any) -> float:
+    """Return how many seconds a job may take."""
+    found = timeout(job) if callable(timeout) else timeout
+    return math.inf if found is None else found

@@ -22,7 +22,7 @@ from multiprocessing.connection import Connection, wait
 from typing import Any
 
 from piase_gym.errors import ConfigError
-from piase_gym.jobs.backend import Answer, Backend, do, do_packed, packed, unsendable
+from piase_gym.jobs.backend import Answer, Backend, do, do_packed, limit_of, packed, unsendable
 
 STARTS = 4
 """How many workers in a row may die before they are ready."""
@@ -245,12 +245,6 @@ class Processes:
         for worker in self._workers:
             worker.kill()
         self._workers = []
-
-
-def limit_of(timeout: float | Callable[[Any], float] | None, job: Any) -> float:
-    """Return how many seconds a job may take."""
-    found = timeout(job) if callable(timeout) else timeout
-    return math.inf if found is None else found
 
 
 @contextlib.contextmanager

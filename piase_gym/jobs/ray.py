@@ -26,10 +26,10 @@ from piase_gym.jobs.backend import (
     difference,
     do_packed,
     failed,
+    limit_of,
     packed,
     unsendable,
 )
-from piase_gym.jobs.local import limit_of
 
 PORT = 6379
 """The port of a cluster if an address names none."""

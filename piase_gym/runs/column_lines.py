@@ -19,7 +19,7 @@ from piase_gym.runs.columns import FORMAT, KEY, seal_of
 from piase_gym.runs.lines import Encoder, Out
 from piase_gym.runs.manifest import check_manifest, rebuild
 from piase_gym.runs.options import Options
-from piase_gym.runs.reader import LINE_DAMAGE
+from piase_gym.runs.schema import LINE_DAMAGE
 from piase_gym.runs.sinks import LoggerInterface
 from piase_gym.runs.writer import Sinks, Writer
 

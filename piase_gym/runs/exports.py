@@ -14,8 +14,8 @@ from piase_gym.core.files import replacing
 from piase_gym.errors import ConfigError, LogWriteError, RunError, need, suggest
 from piase_gym.runs.agent_lines import ONLY_FULL, goal_prefix, step_events
 from piase_gym.runs.json_values import dumps, encode
-from piase_gym.runs.reader import LINE_DAMAGE, Run, damaged, read
-from piase_gym.runs.schema import EVENT_TYPES, FIELDS, MORE_FIELDS, Event, component_id
+from piase_gym.runs.reader import Run, damaged, read
+from piase_gym.runs.schema import EVENT_TYPES, FIELDS, LINE_DAMAGE, MORE_FIELDS, Event, component_id
 from piase_gym.runs.sinks import check_out, packer
 
 DIALECTS = ("native", "legacy")

@@ -27,8 +27,8 @@ from piase_gym.runs.metric_definitions import (
     added_metric,
     metric_types,
 )
-from piase_gym.runs.reader import LINE_DAMAGE, Run, damaged, read
-from piase_gym.runs.schema import SCHEMA_VERSION
+from piase_gym.runs.reader import Run, damaged, read
+from piase_gym.runs.schema import LINE_DAMAGE, SCHEMA_VERSION
 from piase_gym.runs.windows import Value, View, Window, check_window, look
 
 __all__ = [

@@ -14,8 +14,6 @@ from piase_gym.runs.log_file import GIVEN_UP, MOST_BAD, Problem, Raw, parse, raw
 from piase_gym.runs.manifest import check_manifest
 from piase_gym.runs.schema import FIELDS, MORE_FIELDS, REBUILD, Event, rank
 
-LINE_DAMAGE = (KeyError, IndexError, TypeError, ValueError, AttributeError, OverflowError)
-"""What happens to who takes damaged values at their word, such as a line's `event_data`."""
 _TEXTS = tuple(
     name for name in (*FIELDS, *MORE_FIELDS) if name not in ("event_data", "step", "episode")
 )

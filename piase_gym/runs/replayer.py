@@ -19,8 +19,8 @@ from piase_gym.runs.json_values import encode
 from piase_gym.runs.log_file import Problem
 from piase_gym.runs.manifest import rebuild
 from piase_gym.runs.options import Levels
-from piase_gym.runs.reader import LINE_DAMAGE, Run, read
-from piase_gym.runs.schema import Event, moment_of
+from piase_gym.runs.reader import Run, read
+from piase_gym.runs.schema import LINE_DAMAGE, Event, moment_of
 from piase_gym.runs.seal import check_seal
 from piase_gym.runs.verify import Verifier
 

@@ -15,6 +15,8 @@ from piase_gym.errors import ConfigError, suggest
 
 Event = dict[str, Any]
 """A line of a log, as it was read."""
+LINE_DAMAGE = (KeyError, IndexError, TypeError, ValueError, AttributeError, OverflowError)
+"""What happens to who takes damaged values at their word, such as a line's `event_data`."""
 
 SCHEMA_VERSION = 3
 """Version of what we write; logs of earlier versions stay readable, later ones are refused.

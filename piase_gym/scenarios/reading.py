@@ -23,7 +23,7 @@ from ruamel.yaml.error import MarkedYAMLError, YAMLError
 from ruamel.yaml.nodes import MappingNode, Node, ScalarNode, SequenceNode
 
 from piase_gym.core.files import SCENARIO_SUFFIXES, NotRegularError, open_regular
-from piase_gym.errors import ScenarioError
+from piase_gym.errors import ScenarioError, printable
 
 Key = tuple[str | int, ...]
 """The way to a part of a file: keys and places in lists."""
@@ -72,7 +72,7 @@ class Document:
 
 def dotted(key: Key) -> str:
     """Return the way to a part as it is written: ``steps.0.name``."""
-    return ".".join(map(str, key))
+    return printable(".".join(map(str, key)))
 
 
 def line_at(place: Place, key: Key, message: str) -> str:

@@ -8,6 +8,7 @@ import importlib
 import json
 import pickle
 import time
+from itertools import product
 from pathlib import Path
 from typing import Any
 
@@ -563,6 +564,23 @@ def places(value: Any, way: tuple[Any, ...] = ()) -> list[tuple[Any, ...]]:
         for key, entry in entries:
             found += places(entry, (*way, key))
     return found
+
+
+STRANGE = "\x85", "a\u2028b", "x\ny", "success_rate >= 0.5\x1c"
+"""Texts that are more than one line."""
+
+
+@pytest.mark.parametrize("text", STRANGE)
+def test_a_problem_is_one_line_whatever_it_quotes(text: str) -> None:
+    told: list[str] = []
+    inside = {"metric": text, "operator": text, "value": text}
+    for way, value in product(places(SIMPLE), (text, [text, "PROCEED"], {text: 1}, inside)):
+        try:
+            curricula.loads(changed(*way, value), "any.json")
+        except CurriculumError as error:
+            told.append(str(error))
+    assert len(told) > 100
+    assert all(line.startswith("any.json:") for each in told for line in each.splitlines())
 
 
 @settings(max_examples=400, deadline=None)
