@@ -5,10 +5,12 @@ from __future__ import annotations
 import copy
 import dataclasses
 import pickle
+from typing import Any
 
 import pytest
 
 from piase_gym.core.events import STEP_KINDS, Event, Events
+from piase_gym.errors import ConfigError
 
 
 def test_listeners_hear_every_event_in_the_order_of_subscription() -> None:
@@ -133,3 +135,55 @@ def test_steps_are_wanted_by_those_who_hear_what_steps_post(kind: str) -> None:
     assert not events.wants_steps
     events.subscribe(lambda event: None)
     assert events.wants_steps
+
+
+def test_watchers_are_called_in_order_and_the_last_ones_after_all_others() -> None:
+    events = Events()
+    names = ("plain", "late", "more", "later")
+    leave = {
+        name: events.watch(lambda acts, tick, name=name: name, name == "more", "late" in name)  # type: ignore[misc]
+        for name in names
+    }
+
+    def order() -> list[tuple[str, bool]]:
+        return [(watcher(None, None), decoded) for watcher, decoded in events.watchers]
+
+    plain, more, late, later = (
+        ("plain", False), ("more", True), ("late", False), ("later", False),
+    )  # fmt: skip
+    assert order() == [plain, more, late, later]
+    assert events.decodes
+    for _ in range(2):  # to leave twice does no harm
+        leave["late"]()
+        leave["more"]()
+    assert not events.decodes
+    events.watch(lambda acts, tick: "newest")
+    assert order() == [plain, ("newest", False), later]
+
+
+def test_an_event_of_ones_own_is_heard_by_its_kind_and_by_logs() -> None:
+    events, heard = Events(), []
+    events.post_event("Idea", {"a": 1})  # to nobody
+    events.subscribe(heard.append)
+    events.post_event("Idea", {3: "x"}, "agent_1")
+    events.post_event("Pause")
+    logged = {"event_type": "Idea", "data": {"3": "x"}, "posted": True}
+    assert heard[:2] == [Event("log", "agent_1", logged), Event("Idea", "agent_1", {"3": "x"})]
+    assert [event.kind for event in heard[2:]] == ["log", "Pause"]
+
+
+@pytest.mark.parametrize(
+    ("event_type", "data", "told"),
+    [
+        (" ", None, "a word, not ' '"),
+        (7, None, "a word, not 7"),
+        ("Idea", [1], "are a mapping, not list"),
+        ("reset", {}, "'reset' is posted by environments"),
+    ],
+)
+def test_what_is_no_event_of_ones_own_is_refused(event_type: Any, data: Any, told: str) -> None:
+    events, heard = Events(), []
+    events.subscribe(heard.append)
+    with pytest.raises(ConfigError, match=told):
+        events.post_event(event_type, data)
+    assert heard == []
