@@ -321,3 +321,15 @@ def test_what_is_used_is_kept_unless_it_is_used_up() -> None:
     for _ in range(2):
         assert say(env, "use coin on shelf", "ann")["feedback"] == "Clink."
         assert [held.name for held in env.facts("ann").inventory] == ["coin"]
+
+
+@pytest.mark.parametrize(("who", "other"), [("ann", "bob"), ("bob", "ann")])
+def test_who_caused_an_event_is_told_and_of_one_that_nobody_caused_all_are(
+    who: str, other: str
+) -> None:
+    later = event({"type": "step_reached", "step": 2}, told("late"))
+    env = two(event(done("look", "box"), told("seen")), later)
+    say(env, "look at box", who)
+    assert (heard(env, who), heard(env, other)) == (["seen"], [])
+    say(env, "wait", who)
+    assert (heard(env, who), heard(env, other)) == (["late"], ["late"])
