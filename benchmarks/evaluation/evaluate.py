@@ -14,7 +14,7 @@ from typing import Any
 
 import piase_gym
 from piase_gym.benchmarks.evaluation.levels import seeds_in, stored_counts
-from piase_gym.benchmarks.evaluation.policies import Policy, PolicyLike, read_policies
+from piase_gym.benchmarks.evaluation.policies import Policy, PolicyLike, read_policies, read_policy
 from piase_gym.benchmarks.evaluation.protocol import PROTOCOL, SEEDS, EpisodeRecord, split_seeds
 from piase_gym.benchmarks.evaluation.results import Results, TaskResult, summarise
 from piase_gym.benchmarks.evaluation.rollout import Job, make_world, play
@@ -325,6 +325,9 @@ class _Run:
 def missing_reason(setting: Setting, policy: Policy) -> str | None:
     """Say that a world has no such player, or a folder no model; that is not a policy's fault."""
     spec = world_spec(task_spec(setting.task).world)
+    partner = read_policy(setting.partner).source if setting.partner else None
+    if isinstance(partner, ModelFolder) and (lack := partner.missing_reason(setting)):
+        return f"the partner {setting.partner} is missing: {lack}"
     if isinstance(policy.source, ModelFolder):
         return policy.source.missing_reason(setting)
     if policy.source in setting.without:

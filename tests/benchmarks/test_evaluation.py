@@ -22,6 +22,7 @@ import gymnasium
 import pytest
 
 from piase_gym.benchmarks import Results, Row, Suite, evaluate
+from piase_gym.benchmarks.evaluation import policies
 from piase_gym.benchmarks.evaluation.evaluate import Journal
 from piase_gym.benchmarks.evaluation.policies import fingerprint, read_policy
 from piase_gym.benchmarks.evaluation.protocol import SEEDS
@@ -32,6 +33,7 @@ from piase_gym.benchmarks.evaluation.rollout import (
     play_batch,
     play_one,
 )
+from piase_gym.benchmarks.references.models import ModelFolder
 from piase_gym.errors import (
     ConfigError,
     PolicyError,
@@ -536,6 +538,25 @@ def test_time_is_measured_but_no_evidence() -> None:
     (record,) = evaluate("scripted", EMPTY, episodes=1).episodes
     assert 0.0 < record.seconds < time.perf_counter() - start
     assert "seconds" not in record.evidence()
+
+
+def test_partners_that_have_learned_play_with_anybody_or_are_said_to_be_missing(
+    monkeypatch: pytest.MonkeyPatch, tmp_path: Path
+) -> None:
+    row = replace(GUEST, partners=(), held_out_partners=("ppo",), label="taught")
+    pytest.importorskip("stable_baselines3")
+    results = evaluate("random", row, episodes=2, split="held_out")
+    assert [(r.partner, r.episodes) for r in results.rows] == [("ppo", 2)]
+    folder = {"ppo": ModelFolder(tmp_path)}
+    monkeypatch.setattr(policies, "shipped_models", lambda: folder)
+    with pytest.raises(SuiteError, match="the partner ppo is missing: there is no model"):
+        evaluate("random", row, episodes=2, split="held_out")
+    row = replace(row, held_out_partners=("random", "ppo"))
+    results = evaluate("random", row, episodes=2, split="held_out")
+    assert [r.partner for r in results.rows] == ["random"]
+    ((where, what),) = [(problem.where, problem.what) for problem in results.skipped]
+    assert where == "taught with ppo"
+    assert what.startswith("the partner ppo is missing: there is no model ")
 
 
 @pytest.mark.parametrize("timeout", [None, 1.5])
