@@ -19,7 +19,7 @@ import orjson
 import torch
 
 from piase_gym.benchmarks.evaluation.evaluate import evaluate
-from piase_gym.benchmarks.evaluation.suites import Row, Suite, expand
+from piase_gym.benchmarks.evaluation.suites import Row, Setting, Suite, expand
 from piase_gym.benchmarks.references.learned import FILE, stored_learners
 from piase_gym.benchmarks.references.learners import best_runs, collect, median_run, setting_of
 from piase_gym.benchmarks.references.measure import write_references
@@ -34,6 +34,9 @@ LARGEST = 5_000_000
 WORSE = 0.02
 """How much less often a policy may win in half precision, and how much less it may get, as a share
 of what it gets."""
+SPLITS = ("dev", "held_out")
+MODEL = "ppo"
+"""What the policy of the models is called."""
 _DATE = (1980, 1, 1, 0, 0, 0)
 
 
@@ -53,7 +56,7 @@ def store_learners(folder: Path, rows: Mapping[str, Sequence[Row]]) -> Iterator[
         for name in sorted(found)
     )
     write_whole(here / FILE, b"{\n" + lines + b"\n}\n")
-    models = shipped_models()["ppo"]
+    models = shipped_models()[MODEL]
     references = copy.deepcopy(dict(read_references(here / REFERENCES)))
     for name, own in rows.items():
         runs = [run for run in best_runs(folder, name) if run["algo"] == "batch_ppo"]
@@ -61,16 +64,22 @@ def store_learners(folder: Path, rows: Mapping[str, Sequence[Row]]) -> Iterator[
             run = median_run(runs)
             told = _ship(Path(run["folder"]) / run["policy"], models, own, references)
             if told.startswith("replaced"):
-                labels = {s.label for row in own for s in expand(row, "held_out")}
-                labels |= {s.label for row in own for s in expand(row, "dev")}
-                for label in labels & references["settings"].keys():
-                    references["settings"][label]["policies"].pop("ppo", None)
+                for setting in (s for row in own for part in SPLITS for s in expand(row, part)):
+                    _forget(references, setting)
             yield f"{name}: {told}"
     size = sum(path.stat().st_size for path in models.folder.glob("*.[zp]*"))
     if size > LARGEST:
         raise StorageError(f"the models have {size:,} bytes together; allowed are {LARGEST:,}")
     write_references(here / REFERENCES, references)
     yield f"{size:,} bytes of models; play the new ones with: piase bench references --missing"
+
+
+def _forget(references: References, setting: Setting) -> None:
+    """Forget what was played with the model of a setting: by it, or by anybody beside it."""
+    if setting.partner == MODEL:
+        references["settings"].pop(setting.label, None)
+    elif setting.label in references["settings"]:
+        references["settings"][setting.label]["policies"].pop(MODEL, None)
 
 
 def _ship(policy: Path, models: ModelFolder, rows: Sequence[Row], references: References) -> str:
@@ -85,7 +94,7 @@ def _ship(policy: Path, models: ModelFolder, rows: Sequence[Row], references: Re
     value = {name: fmean(r.value or 0.0 for r in results.of(label, name)) for name in players}
     won = {name: fmean(r.won for r in results.of(label, name)) for name in players}
     old = models.path(setting)
-    entry = references["settings"].get(label, {}).get("policies", {}).get("ppo")
+    entry = references["settings"].get(label, {}).get("policies", {}).get(MODEL)
     if old.is_file() and entry is not None:
         value["old"], won["old"] = fmean(entry["values"][:50]), entry["success"] or 0.0
     if won["small"] < won["whole"] - WORSE or (

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import copy
 import json
 from dataclasses import replace
 from pathlib import Path
@@ -11,7 +12,7 @@ import numpy as np
 import pytest
 
 from piase_gym.benchmarks import evaluate
-from piase_gym.benchmarks.evaluation.suites import Row, Suite
+from piase_gym.benchmarks.evaluation.suites import Row, Suite, expand
 from piase_gym.benchmarks.references import learned
 from tests.helpers.cli_runner import piase
 from tests.paths import ROOT
@@ -410,3 +411,20 @@ def test_each_seat_of_a_game_of_two_has_its_best_response(
     assert sorted(own[0]) == [-rounds] * 3 + [rounds] * 3
     assert min(best[0]) > 0.5 * rounds
     assert "strangers" not in found  # of one run there are none
+
+
+def test_a_model_that_is_replaced_is_forgotten_as_a_player_and_as_a_partner() -> None:
+    row = Row(
+        task="piase/GridWorld-FourRooms-8x8-v1",
+        config={"agents": 4},
+        focal=1,
+        partners=("random",),
+        held_out_partners=("ppo",),
+        label="guests",
+    )
+    dev, held_out = (expand(row, split)[0] for split in ("dev", "held_out"))
+    played = {"policies": {"ppo": {}, "random": {}}}
+    references: Any = {"settings": {s.label: copy.deepcopy(played) for s in (dev, held_out)}}
+    for setting in (dev, held_out):
+        store._forget(references, setting)
+    assert references["settings"] == {"guests with random": {"policies": {"random": {}}}}
