@@ -1,7 +1,7 @@
 """Puts what learners came to into the package: ``piase bench learners FOLDER --store``.
 
 `learners.json` holds, for each id, curves and episodes of every seed of the best pass. Of each id
-one policy ships, that of the median seed, without its critic and in half precision where it plays
+that is in a suite one policy ships, that of the median seed, without its critic and in half precision where it plays
 no worse so; where the model that ships already gets more on the held-out seeds, that one stays.
 """
 
@@ -19,7 +19,14 @@ import orjson
 import torch
 
 from piase_gym.benchmarks.evaluation.evaluate import evaluate
-from piase_gym.benchmarks.evaluation.suites import Row, Setting, Suite, expand
+from piase_gym.benchmarks.evaluation.suites import (
+    TABLE,
+    Row,
+    Setting,
+    Suite,
+    expand,
+    ids_of,
+)
 from piase_gym.benchmarks.references.learned import FILE, stored_learners
 from piase_gym.benchmarks.references.learners import best_runs, collect, median_run, setting_of
 from piase_gym.benchmarks.references.measure import write_references
@@ -56,11 +63,11 @@ def store_learners(folder: Path, rows: Mapping[str, Sequence[Row]]) -> Iterator[
         for name in sorted(found)
     )
     write_whole(here / FILE, b"{\n" + lines + b"\n}\n")
-    models = shipped_models()[MODEL]
+    models, in_suites = shipped_models()[MODEL], {task for row in TABLE for task in ids_of(row)}
     references = copy.deepcopy(dict(read_references(here / REFERENCES)))
     for name, own in rows.items():
         runs = [run for run in best_runs(folder, name) if run["algo"] == "batch_ppo"]
-        if runs:
+        if runs and own[0].task in in_suites:
             run = median_run(runs)
             told = _ship(Path(run["folder"]) / run["policy"], models, own, references)
             if told.startswith("replaced"):

@@ -21,9 +21,11 @@ from piase_gym.benchmarks.references.measure import (
 from piase_gym.benchmarks.references.models import ModelFolder, read_card, shipped_models
 from piase_gym.benchmarks.references.references import shipped
 from piase_gym.errors import PolicyError, SuiteError, UnknownNameError
+from piase_gym.registry import task_spec
 from tests.helpers.needs import here
 
 pytest.importorskip("stable_baselines3")
+from piase_gym.benchmarks.references.learners import FAST, PASSES
 from piase_gym.benchmarks.references.train import BUDGET, RECIPE, train_models, trained
 
 SMALL = "piase/GridWorld-Empty-Random-5x5-v1"
@@ -138,14 +140,18 @@ def test_stored_models_are_those_of_the_stored_references() -> None:
         entry = stored.get(setting.label, {}).get("policies", {}).get("ppo")
         if entry is None:
             continue
-        digest = hashlib.sha256(shelf.path(setting).read_bytes()).hexdigest()[:16]
-        assert entry["fingerprint"] == f"sb3:{digest}", setting.label
-        made = read_card(shelf.path(setting))["settings"]
-        assert entry["training"] == {"algo": made["algo"], "steps": BUDGET, "seed": made["seed"]}
-        assert {name: made[name] for name in RECIPE} == {
+        path = shelf.path(setting)
+        digest = hashlib.sha256(path.read_bytes()).hexdigest()[:16]
+        fast = path.suffix == ".pt"
+        assert entry["fingerprint"] == f"{'ppo' if fast else 'sb3'}:{digest}", setting.label
+        made = read_card(path)["settings"]
+        world = task_spec(setting.task).world
+        steps, recipe = (PASSES[0].steps[world], FAST) if fast else (BUDGET, RECIPE)
+        assert entry["training"] == {"algo": made["algo"], "steps": steps, "seed": made["seed"]}
+        assert {name: made[name] for name in recipe} == {
             name: list(value) if isinstance(value, tuple) else value
-            for name, value in RECIPE.items()
+            for name, value in recipe.items()
         }
-        checked.add(shelf.path(setting))
-    models = shelf.folder.glob("*.zip")
+        checked.add(path)
+    models = (path for path in shelf.folder.iterdir() if path.suffix in (".zip", ".pt"))
     assert checked == {path for path in models if here([path.name.partition("-")[0]])}

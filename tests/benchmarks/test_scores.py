@@ -90,7 +90,9 @@ def test_what_is_stored_says_which_planners_are_scripts() -> None:
         assert gap.score(gap.low or 0.0) == 0.0
         assert not (gap.beaten and gap.high_policy in ("oracle", "planner"))
     expected = {"piase/TextRoom-LostKey-v3": True, "piase/GridWorld-FourRooms-8x8-v1": False}
-    expected |= {label: True for label in kinds if "1of4" in label or "Physics" in label}
+    expected |= {
+        label: True for label in kinds if "FourRooms-8x8-1of4" in label or "Physics" in label
+    }
     expected = {k: v for k, v in expected.items() if "KeepAway" not in k}
     assert {label: kinds[label][0] for label in expected if label in kinds} == {
         label: beaten for label, beaten in expected.items() if label in kinds
