@@ -1,8 +1,9 @@
 """Puts what learners came to into the package: ``piase bench learners FOLDER --store``.
 
 `learners.json` holds, for each id, curves and episodes of every seed of the best pass. Of each id
-that is in a suite one policy ships, that of the median seed, without its critic and in half precision where it plays
-no worse so; where the model that ships already gets more on the held-out seeds, that one stays.
+that is in a suite one policy ships, that of the median seed, without its critic and in half
+precision where it plays no worse so; where the model that ships already gets more on the held-out
+seeds, that one stays.
 """
 
 from __future__ import annotations
