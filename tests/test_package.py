@@ -23,7 +23,7 @@ from tests.paths import ROOT
 
 NAME = "piase_gym"
 TOP_FOLDERS = ("wrappers", "curricula", "benchmarks", "examples")
-INSTALLED = (".py", ".c", ".html", ".json", ".jsonl", ".txt", ".yaml", ".zip", ".typed")
+INSTALLED = tuple(".py .c .html .json .jsonl .pt .txt .yaml .zip .typed".split())
 STUDIES = ROOT / "benchmarks" / "studies"
 """Run from a checkout, never installed."""
 IN_SDIST = (ROOT / "PKG-INFO").exists()
