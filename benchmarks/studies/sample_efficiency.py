@@ -170,9 +170,9 @@ def stored(path: Path = OUT) -> dict[str, Any]:
     return found
 
 
-def stored_sections() -> dict[str, str]:
+def stored_sections(path: Path = OUT) -> dict[str, str]:
     """Return what docs/training.md shows, by the name of its place."""
-    found, rows = stored(), []
+    found, rows = stored(path), []
     for learner in LEARNERS:
         runs = [run for run in found["runs"] if run["learner"] == learner]
         if runs:

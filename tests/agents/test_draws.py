@@ -89,3 +89,12 @@ def test_doing_nothing_in_a_batch_needs_an_index() -> None:
     assert NoopAgent().act_batch(batch([1, 2], 4)).tolist() == [4, 4]
     with pytest.raises(UnsupportedError, match="does not tell which index does nothing"):
         NoopAgent().act_batch(batch([1]))
+
+
+def test_a_seed_is_all_that_an_agent_that_draws_keeps() -> None:
+    agent = RandomAgent()
+    assert agent.get_state() == {"seed": 0}
+    agent.reset(5)
+    other = RandomAgent()
+    other.set_state(agent.get_state())
+    assert other.get_state() == {"seed": 5}

@@ -576,3 +576,27 @@ def test_a_job_may_take_a_timeout_for_each_of_its_episodes(
         assert limit is None
     else:
         assert limit(SimpleNamespace(seeds=(1, 2, 3, 4))) == 6.0
+
+
+def test_fingerprints_of_models_see_every_number() -> None:
+    torch = pytest.importorskip("torch")
+
+    class Model:
+        """What a model of Stable-Baselines3 has."""
+
+        def __init__(self, last: float, name: str = "net") -> None:
+            self.parameters = {"policy": {name: torch.tensor([0.0] * 5000 + [last])}, "steps": 3}
+            self.made = object()  # differs, and does not count
+
+        def predict(self, observation: Any) -> Any:
+            return observation
+
+        def get_parameters(self) -> Any:
+            return self.parameters
+
+    assert fingerprint(Model(1.0)) == fingerprint(Model(1.0))
+    assert len({fingerprint(Model(*words)) for words in ((1.0,), (2.0,), (1.0, "other"))}) == 3
+    # Nothing but numbers count: the words for a large tensor leave most of them out.
+    middle = Model(1.0)
+    middle.parameters["policy"]["net"][2500] = 1.0
+    assert fingerprint(middle) != fingerprint(Model(1.0))

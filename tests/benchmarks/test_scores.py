@@ -37,8 +37,10 @@ from piase_gym.errors import ProtocolError, SuiteError
 from piase_gym.registry import task_spec, world_spec
 from tests.benchmarks import bench_policies as own
 from tests.helpers.needs import each, here
+from tests.paths import ROOT
 
 EMPTY = "piase/GridWorld-Empty-Random-5x5-v1"
+SHIPPED = ROOT / "benchmarks" / "references" / "references.json"
 
 
 def setting_of(row: Row, split: str = "dev") -> Setting:
@@ -484,3 +486,8 @@ def test_differences_are_paired_by_seed() -> None:
 def test_numbers_are_rounded_as_they_are_read(value: float, digits: int, told: str) -> None:
     assert rounded(value, digits) == told
     assert percent(value / 100, digits) == f"{told}%"
+
+
+def test_references_are_written_as_they_ship(tmp_path: Path) -> None:
+    write_references(tmp_path / "r.json", read_references(SHIPPED))
+    assert (tmp_path / "r.json").read_bytes() == SHIPPED.read_bytes()

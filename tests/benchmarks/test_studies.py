@@ -169,3 +169,23 @@ def test_a_policy_is_judged_on_seeds_of_the_dev_split(monkeypatch: pytest.Monkey
     monkeypatch.setattr(physics_reach.gymnasium, "make", lambda *args, **options: Timed())
     assert physics_reach.judge(Policy(), 3) == (2 / 3, 4.0)
     assert (seeds, closed) == ([1_000_000, 1_000_001, 1_000_002], [True])
+
+
+def test_what_is_shown_of_sample_efficiency_is_over_runs(tmp_path: Path) -> None:
+    out, runs = tmp_path / "runs.json", []
+    assert sample_efficiency.stored_sections(out) == {"samples": "Not measured yet.\n"}
+    for seed, share in enumerate((0.2, 0.6)):
+        won = [1.0] * int(10 * share) + [0.0] * (10 - int(10 * share))
+        values = [10.0 * one for one in won]
+        run = {"learner": SECOND, "seed": seed, "won": won, "values": values}
+        runs.append({**run, "cpu_seconds": 3.0 + 4.0 * seed})
+    out.write_text(json.dumps({"task": "a task", "runs": runs}), "utf-8")
+    head, _, row = sample_efficiency.stored_sections(out)["samples"].splitlines()
+    assert head == "| `a task` | runs | held-out levels won | return | CPU-seconds a run |"
+    cells = row.strip("| ").split(" | ")
+    assert cells[:2] == [SECOND, "2"]
+    assert cells[2].startswith("40.0% (")
+    assert cells[3].startswith("4.0 (")
+    assert cells[4] == "5"
+    low, high = (float(end.rstrip("%)")) for end in cells[2].partition("(")[2].split(" to "))
+    assert low < 20.0 < 60.0 < high  # wider than either run

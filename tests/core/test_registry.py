@@ -372,3 +372,9 @@ def test_a_missing_extra_is_named(spare_registries: None) -> None:
 def test_a_broken_import_of_a_world_without_extras_is_not_hidden() -> None:
     with pytest.raises(ModuleNotFoundError, match="not_there"):
         registry.load("not_there:thing", registry.world_spec("GridWorld"))
+
+
+def test_a_config_is_a_mapping() -> None:
+    spec = registry.world_spec("GridWorld")
+    with pytest.raises(ConfigError, match=r"^GridWorld: a config is a mapping, not str$"):
+        registry.make_config(spec, "width=5")  # type: ignore[arg-type]

@@ -325,3 +325,14 @@ def test_without_delay_a_message_arrives_between_steps_and_is_replayed(tmp_path:
     assert env.poll_messages("agent_1") == []
     env.close()
     assert replay(tmp_path / "run.jsonl").ok
+
+
+def test_of_ticks_in_which_nobody_submits_no_event_tells() -> None:
+    env, told = AbstractEnvironment("TextProbe", agents=2), []
+    env.reset_environment(seed=8)
+    env.events.subscribe(lambda event: told.append(event.data), ["submitted"])
+    env.step(0)
+    assert told == []
+    env.apply_action_from_agent("agent_1", ActionCommand(action_type="say", sequence_id="4"))
+    env.step(1)
+    assert told == [{"commands": {"agent_1": {"sequence_id": "4"}}}]

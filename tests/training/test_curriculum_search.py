@@ -131,6 +131,9 @@ def test_curricula_that_end_in_the_same_step_are_compared(tmp_path: Path) -> Non
     assert "door_key by scripted" in done.output
     assert "short by scripted" in done.output
     assert len(lines(tmp_path)) == 4
+    for line in lines(tmp_path):  # the budget is used up, curriculum done or not
+        assert line["settings"]["whole"] is True
+        assert line["steps"] == 256
 
 
 @pytest.mark.parametrize("name", ["give_and_take", "text_quest"])

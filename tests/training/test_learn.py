@@ -10,6 +10,7 @@ import signal
 import subprocess
 import sys
 import time
+import warnings
 import zipfile
 from pathlib import Path
 from typing import Any
@@ -321,3 +322,16 @@ def test_steps_are_rounded_up_to_whole_updates_and_said(
     with StepBar("first look", 128) as bar:
         report_to(bar, 128)(Progress(64, 128, 0.0, 0.0, None))
     assert "rounded" not in capsys.readouterr().out
+
+
+@pytest.mark.parametrize(("samples", "most", "size"), [(7, 5, 1), (12, 5, 4), (12, 64, 12)])
+def test_minibatches_are_equal(samples: int, most: int, size: int) -> None:
+    from piase_gym.adapters import sb3_vec
+    from piase_gym.training.models import make_model
+
+    vec = sb3_vec("piase/GridWorld-Empty-Random-5x5-v1", num_envs=1)
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore")  # SB3 advises against minibatches of one
+        model = make_model(small(num_steps=samples, minibatch=most), vec)
+    assert model.batch_size == size
+    vec.close()

@@ -357,3 +357,19 @@ def test_a_channel_that_is_off_costs_nothing() -> None:
         assert not [key for key in written if key.startswith("message_") or key == "speech"]
         routed = piase_gym.parallel_env(world, **fields, symbols=2, message_delay=1)
         assert "mail" in routed.world.states.dtype.names
+
+
+@pytest.mark.parametrize(
+    ("fields", "routed"),
+    [
+        ({}, False),
+        ({"message_length": 2}, True),
+        ({"message_delay": 1}, True),
+        ({"message_history": 1}, True),
+        ({"message_to": 1}, True),
+        ({"symbols": 0}, False),
+    ],
+)
+def test_whatever_needs_a_box_of_letters_has_one(fields: dict[str, Any], routed: bool) -> None:
+    env = piase_gym.parallel_env("GridWorld", **{"agents": 2, "symbols": 2, **fields})
+    assert ("mail" in env.world.states.dtype.names) is routed

@@ -12,7 +12,7 @@ from typing import NamedTuple
 
 from piase_gym.core.commands import Command
 from piase_gym.worlds.sql_query import actions
-from piase_gym.worlds.sql_query.actions import is_number, mention, stems
+from piase_gym.worlds.sql_query.actions import is_number, mention
 from piase_gym.worlds.sql_query.facts import SqlQueryFacts
 from piase_gym.worlds.sql_query.levels.dataset import Column, Reference, Table
 from piase_gym.worlds.sql_query.observe.text import QUERY, cut
@@ -74,11 +74,7 @@ class Reading:
     def column(self, words: str, table: Table, numeric: bool | None = None) -> Column:
         """Return the column of a table that some words name: the first of those named best."""
         fits = [c for c in table.columns if numeric in (None, is_number(c))] or list(table.columns)
-
-        def merit(column: Column) -> tuple[float, float, int]:
-            return (*mention(column.name, words), -stems(words).count("id"))
-
-        best = max(fits, key=merit)
+        best = max(fits, key=lambda column: mention(column.name, words))
         if mention(best.name, words)[0]:
             return best
         return next((c for c in fits if not c.key and not _is_link(c, table)), fits[0])
