@@ -179,3 +179,11 @@ def test_sql_of_several_lines_is_one_command() -> None:
     assert found == env.world.read(0, sql)
     assert found.parameters["sql"] == sql
     assert env.world.read_reply(0, f"Let me see.\n```sql\n{sql}\n```").parameters["sql"] == sql
+
+
+def test_a_reward_of_minus_zero_is_told_as_nothing() -> None:
+    env = piase_gym.parallel_env("GridWorld", view="text", actions="text", rewards={"move": -0.0})
+    env.reset(seed=0)
+    observations, *_ = env.step(dict.fromkeys(env.agents, "move right"))
+    (text,) = observations.values()
+    assert text.startswith("Last step: move east; ok; reward 0.\n")

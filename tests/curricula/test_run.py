@@ -382,6 +382,18 @@ def test_a_run_whose_policy_did_not_play_goes_on(tmp_path: Path) -> None:
     make_agent(f"ppo:{path}")
 
 
+def test_every_session_has_a_log_of_its_own(tmp_path: Path) -> None:
+    for session in range(3):
+        run = run_of(tmp_path, log=True, resume=session > 0)
+        run.train(lambda _look, run=run: setattr(run, "interrupted", True))
+        run.close()
+    logs = ("log.jsonl", "log-2.jsonl", "log-3.jsonl")
+    assert sorted(path.name for path in tmp_path.glob("log*")) == sorted(logs)
+    ends = [json.loads((tmp_path / log).read_bytes().splitlines()[-1]) for log in logs]
+    assert len({end["simulation_run_id"] for end in ends}) == 3
+    assert all("seal" in end["event_data"] for end in ends)
+
+
 @pytest.mark.parametrize("director", ["scripted", "randomisation"])
 def test_decisions_log_path_table_and_progress_have_one_count(
     director: str, tmp_path: Path
