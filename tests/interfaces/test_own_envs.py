@@ -34,7 +34,7 @@ from piase_gym import (
     scenarios,
 )
 from piase_gym.core.commands import Command
-from piase_gym.core.documents import is_own, settings_of
+from piase_gym.core.documents import entry_point, is_own, own_classes, settings_of
 from piase_gym.core.models import Action, ActionCommand, ActionResult, Observation
 from piase_gym.curricula import DevelopmentalCurriculum
 from piase_gym.envs.parallel import WorldParallelEnv
@@ -48,6 +48,7 @@ from piase_gym.errors import (
     UnknownFieldError,
     UnsupportedError,
 )
+from piase_gym.interfaces.environment import WorldEnvironment
 from piase_gym.testing import WORLD_CHECKS, run_checks
 from piase_gym.wrappers import AvtLogger, CurriculumWrapper
 from tests.interfaces.own_envs import KINDS, Broken, Dice, Lamps, Street, Tower
@@ -1017,3 +1018,14 @@ def test_the_communication_node_of_the_explorer_document_polls_an_own_perception
         "I found chair and table at position 3"
     ]
     assert "[agent_1] Received 1 messages:" in capsys.readouterr().out
+
+
+def test_what_puts_an_interface_over_a_world_is_no_environment_of_ones_own() -> None:
+    class Mine(WorldEnvironment):
+        """Somebody's changes to the environment over a world."""
+
+    assert entry_point(Lamps) in own_classes
+    for kind in (WorldEnvironment, Mine):
+        assert kind.over_world is True
+        assert entry_point(kind) not in own_classes
+    assert Lamps.over_world is False
