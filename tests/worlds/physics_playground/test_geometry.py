@@ -20,6 +20,7 @@ from piase_gym.worlds.physics_playground.geometry import (
     nearest_of_crate,
     rotate,
 )
+from piase_gym.worlds.physics_playground.levels.bodies import HULL, ROVER, SPHERE
 from piase_gym.worlds.physics_playground.levels.items import COLOURS, Ramp, Thing, Wall, gap
 from piase_gym.worlds.physics_playground.observe.pictures import RGB, agent_colour
 from piase_gym.worlds.physics_playground.scripting import place_problem
@@ -124,3 +125,8 @@ def test_rotations_are_those_of_scipy() -> None:
         assert rotate(p, v) == pytest.approx(first.apply(v))
         assert rotate(inverse(p), v) == pytest.approx(first.inv().apply(v))
         assert rotate(compose(p, q), v) == pytest.approx((first * second).apply(v))
+
+
+def test_no_ray_begins_within_an_agent() -> None:
+    farthest = max(SPHERE, math.hypot(*ROVER[:2]))
+    assert farthest < HULL < farthest + 0.01
