@@ -60,7 +60,6 @@ class Reading:
     def __init__(self, question: str, tables: Sequence[Table]) -> None:
         self.question = question
         self.tables = [table for table in tables if table.columns]
-        self.low = question.lower()
 
     def table(self, words: str) -> Table:
         """Return the table that some words name, or whose columns they name."""
@@ -95,11 +94,15 @@ class Reading:
             column = self.column(name, table)
             text = value.strip("\"'").rstrip(".?")
             number = is_number(column) and re.fullmatch(r"-?\d+(\.\d+)?", text)
-            quoted = text if number else "'" + text.replace("'", "''") + "'"
+            quoted = text if number else _quoted(text)
             found += f" {joint.upper() or 'AND'} " if found else " WHERE "
             start = sign.split(" ")[0] if not sign.startswith("at") else sign
             found += f"{prefix}{column.name} {_SIGN.get(start, '>' if sign else '=')} {quoted}"
         return found
+
+
+def _quoted(text: str) -> str:
+    return "'" + text.replace("'", "''") + "'"
 
 
 def _is_link(column: Column, table: Table) -> bool:
@@ -124,14 +127,8 @@ Match = re.Match[str]
 def _set(q: Reading, m: Match) -> str | None:
     table = q.table(m[2])
     column, new = q.column(m[1], table), m[5].rstrip(".")
-    name = m[4].replace("'", "''")
-    return (
-        f"UPDATE {table.name} SET {column.name} = {new} WHERE {_named(q, m[3], table)} = '{name}'"
-    )
-
-
-def _named(q: Reading, words: str, table: Table) -> str:
-    return q.column(words, table).name
+    named = q.column(m[3], table).name
+    return f"UPDATE {table.name} SET {column.name} = {new} WHERE {named} = {_quoted(m[4])}"
 
 
 def _remove(q: Reading, m: Match) -> str | None:
@@ -143,7 +140,7 @@ def _add(q: Reading, m: Match) -> str | None:
     table = q.table(m[1])
     values = re.findall(r"([\w ]+?) (\"[^\"]+\"|-?\d+(?:\.\d+)?)(?:, |\.$)", m[2])
     names = ", ".join(q.column(name, table).name for name, _ in values)
-    row = ", ".join("'" + v[1:-1] + "'" if v.startswith('"') else v for _, v in values)
+    row = ", ".join(_quoted(v[1:-1]) if v.startswith('"') else v for _, v in values)
     return f"INSERT INTO {table.name} ({names}) VALUES ({row})"
 
 
@@ -164,7 +161,7 @@ def _both(q: Reading, m: Match) -> str | None:
         return None
     f, g = q.column(m[1], link.parent).name, q.column(m[4], link.child).name
     half = f"SELECT T2.{f} FROM {link.joined} WHERE T1.{g} = "
-    return f"{half}'{m[5]}' INTERSECT {half}'{m[6]}'"
+    return f"{half}{_quoted(m[5])} INTERSECT {half}{_quoted(m[6])}"
 
 
 def _without(q: Reading, m: Match) -> str | None:
@@ -250,13 +247,13 @@ def _different(q: Reading, m: Match) -> str | None:
     return f"SELECT {counted.format(g)} FROM {table.name}"
 
 
-def _list(q: Reading, m: Match) -> str | None:
-    table = q.table(m[0])
-    head = re.split(r"\b(?:whose|where)\b", m[0])[0]
+def _list(q: Reading) -> str:
+    table = q.table(q.question)
+    head = re.split(r"\b(?:whose|where)\b", q.question)[0]
     function = _function(head)
     f = q.column(head, table, True if function else None).name
     told = f"{function}({f})" if function else f
-    return f"SELECT {told} FROM {table.name}{q.conditions(m[0], table)}"
+    return f"SELECT {told} FROM {table.name}{q.conditions(q.question, table)}"
 
 
 _WAYS: tuple[tuple[str, Callable[[Reading, Match], str | None]], ...] = (
@@ -285,7 +282,6 @@ _WAYS: tuple[tuple[str, Callable[[Reading, Match], str | None]], ...] = (
     (rf"What is the (.+?) of the (.+?) with the ({_HIGH}|{_LOW}) (.+)", _winner),
     (r".*\b(?:different|distinct|unique)\b.*", _different),
     (r"(?:How many|What is the number of|Count the|Find the number of) (.+)", _how_many),
-    (r".*", _list),
 )
 _PATTERNS = tuple((re.compile(said, re.IGNORECASE | re.DOTALL), way) for said, way in _WAYS)
 
@@ -300,7 +296,7 @@ def solve(question: str, tables: Sequence[Table]) -> str:
         found = way(reading, match) if match is not None else None
         if found is not None:
             return found
-    return f"SELECT * FROM {reading.table(question).name}"
+    return _list(reading)
 
 
 class SqlQuerySolver:
