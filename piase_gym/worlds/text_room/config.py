@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import Annotated, Any, ClassVar, Literal, Self
 
-from pydantic import Field, model_validator
+from pydantic import Field, ValidationError, model_validator
 
 from piase_gym.worlds.text_room.levels import names, words
 from piase_gym.worlds.text_room.levels.recall import MOST_DELAY, recall_story
@@ -97,7 +97,10 @@ class TextRoomConfig(TextConfig):
             return data
         story = data["story"]
         if not isinstance(story, Story):
-            story = Story.model_validate(story)
+            try:
+                story = Story.model_validate(story)
+            except ValidationError:
+                return data  # what is wrong is told of the field, with its place
         filled = {"agents": len(story.agent_setup)}
         if limits := _limits(story):
             filled["max_steps"] = min(limits)

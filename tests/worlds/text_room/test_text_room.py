@@ -489,6 +489,8 @@ def test_quests_share_an_envelope_with_stories() -> None:
             {"story": story(agent_setup=[{"agent_id": "ann", "start_room": "attic"}])},
             "unknown room 'attic'",
         ),
+        ({"story": story(zebra=1)}, "unknown key 'story.zebra'; allowed: 'description', 'rooms'"),
+        ({"story": story(ends="never")}, "TextRoom.story.ends: "),
     ],
 )
 def test_wrong_configs_are_one_sentence(changes: dict[str, Any], told: str) -> None:
