@@ -333,3 +333,240 @@ def test_who_caused_an_event_is_told_and_of_one_that_nobody_caused_all_are(
     assert (heard(env, who), heard(env, other)) == (["seen"], [])
     say(env, "wait", who)
     assert (heard(env, who), heard(env, other)) == (["late"], ["late"])
+
+
+@pytest.mark.parametrize(
+    ("before", "line", "words"),
+    [
+        ((), "open box", "The box is open already."),
+        (("open box",), "close box", "The box is closed already."),
+    ],
+)
+def test_who_does_what_another_has_just_done_is_told(
+    before: tuple[str, ...], line: str, words: str
+) -> None:
+    env = two()
+    play(env, *before, agent="bob")
+    infos = env.step({"ann": line, "bob": line})[4]
+    assert [infos[name]["outcome"] for name in ("ann", "bob")] == ["ok", "failed"]
+    assert infos["bob"]["feedback"] == words
+
+
+def test_who_was_carried_off_meanwhile_finds_no_way_there() -> None:
+    env = two(event(done("look", "box"), {"type": "move_agent", "room": "den", "agent_id": "bob"}))
+    infos = env.step({"ann": "look at box", "bob": "go east"})[4]
+    assert infos["bob"]["outcome"] == "failed"
+    assert infos["bob"]["feedback"] == "There is no way there now."
+
+
+@pytest.mark.parametrize(
+    ("where", "place"),
+    [
+        ({"room": "den"}, ("den", "", "")),
+        ({"container": "box"}, ("hall", "box", "")),
+        ({"agent_id": "ann"}, ("", "", "ann")),
+        ({}, ("den", "", "")),  # where bob is, who caused it
+    ],
+)
+def test_what_appears_is_where_the_story_says(
+    where: dict[str, str], place: tuple[str, str, str]
+) -> None:
+    spawn = {"type": "spawn_object", "object": "crown", **where}
+    env = two(event(done("take", "lamp"), spawn), things={"box": {"is_container": True}})
+    play(env, "open box", agent="ann")
+    play(env, "go east", "take lamp", agent="bob")
+    rooms = {"hall": env.facts("ann"), "den": env.facts("bob")}
+    seen = [
+        (room, thing.inside, "")
+        for room, facts in rooms.items()
+        for thing in facts.objects
+        if thing.name == "crown"
+    ]
+    held = [("", "", facts.agent) for facts in rooms.values() if "crown" in carried(facts)]
+    assert seen + held == [place]
+
+
+def carried(facts: Any) -> list[str]:
+    """Return the names of what is in hand."""
+    return [thing.name for thing in facts.inventory]
+
+
+def test_what_appears_by_itself_is_with_the_first_agent() -> None:
+    spawn = {"type": "spawn_object", "object": "crown"}
+    env = two(event({"type": "step_reached", "step": 2}, spawn))
+    env.step({"ann": "wait", "bob": "go east"})
+    env.step({"ann": "wait", "bob": "wait"})
+    assert "crown" in [thing.name for thing in env.facts("ann").objects]
+    assert "crown" not in [thing.name for thing in env.facts("bob").objects]
+
+
+def test_rooms_and_things_look_as_an_event_has_made_them() -> None:
+    def change(**more: Any) -> dict[str, Any]:
+        return {"type": "change_state", **more}
+
+    env = two(
+        event(done("look", "box"), change(room="hall", description="a burnt hall.")),
+        event(done("look", "safe"), change(object="safe", description="a dented safe.")),
+    )
+    say(env, "look at box", "ann")
+    assert "a burnt hall." in env.world.text(env.facts("bob"))
+    play(env, "look at safe", agent="ann")
+    feedback = say(env, "look at safe", "bob")["feedback"]
+    assert feedback == "A dented safe. It is closed."  # it is still locked
+    assert say(env, "open safe", "bob")["feedback"] == "The safe is locked."
+
+
+@pytest.mark.parametrize(
+    ("trigger", "lines", "met"),
+    [
+        (done("open", "safe"), ["open safe"], False),
+        (done("open", "safe", outcome="failed"), ["open safe"], True),
+        (done("open", "box", outcome="failed"), ["open box"], False),
+        (done("open", "safe", outcome="any"), ["open safe"], True),
+        (done("open", "box", outcome="any"), ["open box"], True),
+        (done("look", "box", agent_id="bob"), ["look at box"], False),
+        (done("look", "box", agent_id="ann"), ["look at box"], True),
+        (done("look", "box"), ["look at safe"], False),
+        (done("use", "coin"), ["take coin", "use coin"], True),
+        (done("use", "box"), ["take coin", "use coin on box"], True),
+        (done("use", "box", item_name="coin"), ["take coin", "use coin on box"], True),
+        (done("use", "safe", item_name="coin"), ["take coin", "use coin on box"], False),
+        (done("use", "box", item_name="lamp"), ["take coin", "use coin on box"], False),
+        (
+            {"type": "action_taken", "action_type": "use", "item_name": "coin"},
+            ["take coin", "use coin on box"],
+            True,
+        ),
+        ({"type": "action_taken", "action_type": "look"}, ["look"], True),
+        (done("look", "box", count=2), ["look at box"], False),
+    ],
+)
+def test_an_event_waits_for_the_action_that_it_names(
+    trigger: dict[str, Any], lines: list[str], met: bool
+) -> None:
+    env = two(event(trigger, told("so it is")))
+    play(env, *lines, agent="ann")
+    assert heard(env, "ann") == (["so it is"] if met else [])
+
+
+def test_a_use_that_only_an_event_knows_of_works() -> None:
+    env = two(event(done("use", "box", item_name="coin"), told("Clink.")))
+    play(env, "take coin", agent="ann")
+    info = say(env, "use coin on box", "ann")
+    assert (info["outcome"], info["feedback"]) == ("ok", "You use the coin.")
+    info = say(env, "use coin on box", "ann")
+    assert (info["outcome"], "Nothing happens" in info["feedback"]) == ("failed", True)
+
+
+@pytest.mark.parametrize(
+    ("trigger", "line"),
+    [
+        ({"type": "flag_set", "flag_name": "brave"}, "look at shelf"),
+        ({"type": "item_found", "item_name": "coin"}, "take coin"),
+        ({"type": "agent_enters", "room": "den"}, "go east"),
+        ({"type": "agent_leaves", "room": "hall"}, "go east"),
+    ],
+)
+def test_an_event_may_wait_for_one_agent(trigger: dict[str, Any], line: str) -> None:
+    for who, words in (("ann", ["yes"]), ("bob", [])):
+        env = two(
+            event(done("look", "shelf"), flag("brave")),
+            event({**trigger, "agent_id": who}, told("yes")),
+        )
+        say(env, line, "ann")
+        assert heard(env, "ann") == words
+
+
+def test_what_does_not_move_neither_leaves_nor_enters() -> None:
+    here = {"type": "move_agent", "room": "hall"}
+    env = two(
+        event(done("look", "box"), here),
+        event({"type": "agent_enters", "room": "hall"}, told("in")),
+        event({"type": "agent_leaves", "room": "hall"}, told("out")),
+    )
+    say(env, "look at box", "ann")
+    assert heard(env, "ann") == []
+
+
+@pytest.mark.parametrize(
+    ("condition", "met"),
+    [
+        ({"type": "item_in_inventory", "item_name": "coin"}, True),
+        ({"type": "item_in_inventory", "item_name": "lamp"}, False),
+        ({"type": "item_in_inventory", "item_name": "coin", "agent_id": "bob"}, False),
+        ({"type": "agent_in_room", "room": "hall"}, True),
+        ({"type": "agent_in_room", "room": "den"}, False),
+        ({"type": "agent_in_room", "room": "den", "agent_id": "bob"}, True),
+        ({"type": "item_in_room", "item_name": "gem", "room": "hall"}, False),  # in the box
+        ({"type": "item_in_room", "item_name": "box", "room": "hall"}, True),
+        ({"type": "item_in_room", "item_name": "box", "room": "den"}, False),
+        ({"type": "item_in_room", "item_name": "coin", "room": "hall"}, False),  # in hand
+        ({"type": "object_state", "object": "box", "is_open": True}, True),
+        ({"type": "object_state", "object": "safe", "is_open": True}, False),
+        ({"type": "object_state", "object": "safe", "is_open": False, "locked": True}, True),
+        ({"type": "object_state", "object": "safe", "is_open": False, "locked": False}, False),
+        ({"type": "agent_state_condition", "condition": "'coin' in inventory"}, True),
+        ({"type": "agent_state_condition", "condition": "'gem' in inventory"}, False),
+        ({"type": "agent_state_condition", "condition": "'brave' in flags"}, True),
+        ({"type": "agent_state_condition", "condition": "room == 'hall' and pulse > 2"}, True),
+        ({"type": "agent_state_condition", "condition": "room == 'den'"}, False),
+        ({"type": "agent_state_condition", "condition": "steps == 5"}, True),
+        ({"type": "agent_state_condition", "condition": "calm > 1", "agent_id": "bob"}, True),
+    ],
+)
+def test_an_event_happens_only_where_its_conditions_hold(
+    condition: dict[str, Any], met: bool
+) -> None:
+    bodies = [
+        {**TWO[0], "stats": {"pulse": {"start": 3}}, "initial_flags": ["brave"]},
+        {**TWO[1], "stats": {"calm": {"start": 2}}},
+    ]
+    env = two(
+        event(done("look", "shelf"), told("yes"), conditions=[condition]),
+        event(done("look", "shelf"), flag("brave")),
+        agent_setup=bodies,
+    )
+    play(env, "go east", agent="bob")
+    play(env, "take coin", "open box", "wait", "wait", "look at shelf", agent="ann")
+    assert heard(env, "ann") == (["yes"] if met else [])
+
+
+def test_a_thing_on_something_without_a_lid_lies_in_the_room() -> None:
+    shelf = {"contains": ["gem"], "hidden_item": "key"}
+    lies = {"type": "item_in_room", "item_name": "gem", "room": "hall"}
+    details = {"box": {"is_container": True}, "shelf": {**shelf, "has_lid": False}}
+    env = two(event(done("look", "safe"), told("yes"), conditions=[lies]), things=details)
+    say(env, "look at safe", "ann")
+    assert heard(env, "ann") == ["yes"]
+
+
+def test_rewards_milestones_and_metrics_of_events_are_told_to_whom_they_concern() -> None:
+    given = [
+        event(
+            done("look", "box"),
+            {"type": "reward", "amount": 2.5, "agent_id": "bob"},
+            {"type": "log_milestone", "milestone_name": "seen"},
+            {"type": "add_metric", "metric": "harm", "amount": 0.123456},
+            repeat=True,
+        ),
+        event(done("look", "safe"), {"type": "end", "result": "drawn"}),
+        event({"type": "step_reached", "step": 99}, flag("never"), flag("won")),
+    ]
+    parts = {"rooms": ROOMS, "object_details": THINGS, "agent_setup": TWO, "win_conditions": WIN}
+    env = make(story(events=given, **parts), rewards={"step": -0.25, "milestone": 4.0})
+    _, rewards, _, _, infos = env.step({"ann": "look at box", "bob": "wait"})
+    assert rewards == {"ann": 3.75, "bob": 2.25}
+    assert infos["ann"]["milestones"] == ["seen"]
+    assert "milestones" not in infos["bob"]
+    _, rewards, _, _, infos = env.step({"ann": "look at box", "bob": "wait"})
+    assert rewards == {"ann": -0.25, "bob": 2.25}
+    infos = env.step({"ann": "look at safe", "bob": "wait"})[4]
+    assert [infos[name]["metrics"] for name in ("ann", "bob")] == [{"harm": 0.247}] * 2
+
+
+def test_only_the_first_text_that_is_read_is_a_milestone() -> None:
+    env = two(things={"coin": {"can_be_taken": True, "read_text": "1 mark"}})
+    assert "milestones" not in say(env, "look at coin", "ann")
+    assert say(env, "read coin", "ann")["milestones"] == ["first_text_read"]
+    assert "milestones" not in say(env, "read coin", "ann")
+    assert say(env, "read coin", "bob")["milestones"] == ["first_text_read"]
