@@ -233,3 +233,10 @@ def test_keys_are_pressed_in_the_order_that_is_set(desk: Desk) -> None:
     env.world.set_order([1, 0])
     env.step({"agent_0": "forward", "agent_1": "backward"})
     assert [key for _, key, _ in desk.pressed] == ["s", "w"]
+
+
+def test_an_index_presses_the_key_of_its_movement(desk: Desk) -> None:
+    env = search()
+    for index in (0, 3, 12, 11):
+        env.step({"agent_0": env.world.command(0, index)})
+    assert [key for _, key, _ in desk.pressed] == ["w", "d", "c"]
