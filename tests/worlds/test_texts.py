@@ -65,6 +65,84 @@ def test_any_grammar_is_read(line: str, found: Any) -> None:
         assert read == found
 
 
+@pytest.mark.parametrize(
+    ("line", "found"),
+    [
+        ("  CLIMB   the Attic . ", Command("climb", {"floor": "attic"})),
+        ("go attic through the hatch", Command("climb", {"floor": "attic"})),
+        ("go down to the dark", Command("climb", {"floor": "cellar"})),
+        ("go attic with care", "'attic with care' is no floor"),
+        ("go upstairs", Command("climb", {"floor": "attic"})),  # where the choices say so
+        ("go", "'climb' needs more words: climb cellar|attic"),
+        ("goat", "I do not know how to 'goat'; allowed: 'climb'"),
+        ("rest now", "I did not understand 'now' after 'rest'"),
+        ("rest!", Command("rest")),
+        ("", "the line is empty; commands: climb cellar|attic; heat <food> with <stove>; "),
+        (" .!", "the line is empty"),
+        ("heat", "'heat' needs more words"),
+        ("heat 1 with gas", Command("heat", {"food": "apple_1", "stove": "gas_stove"})),
+        ("heat app with gas", "You see no such thing here"),  # no whole word
+        ("ask", "there is no agent ''"),
+        ("ask ann", "'ask' needs more words: ask <cook> <question>"),
+        ("Ask the why", "there is no agent 'the'"),
+        ("ask Ann, Why. ", Command("ask", {"cook": "ann", "question": "Why."})),
+        ("rest" + " " * 996, Command("rest")),
+        ("rest" + " " * 997, "the line has 1001 characters; at most 1000 are read"),
+        (7, "a text action is a string, not int"),
+    ],
+)
+def test_lines_are_read_in_any_shape(line: Any, found: Any) -> None:
+    parser = CommandParser(WORDING, ("ann",), VERBS)
+    read = parser.read(line, NEAR, {"upstairs": "attic"})
+    if isinstance(found, str):
+        assert isinstance(read, InvalidAction)
+        assert found in read.message
+    else:
+        assert read == found
+
+
+@pytest.mark.parametrize(
+    ("count", "told"),
+    [
+        (0, "you see or hold: nothing."),
+        (2, "you see or hold: egg 0, egg 1."),
+        (20, "egg 18, egg 19."),
+        (21, "egg 18, egg 19 and 1 more."),
+        (23, "egg 19 and 3 more."),
+    ],
+)
+def test_who_names_what_is_not_there_is_told_what_is(count: int, told: str) -> None:
+    near = [f"egg_{k}" for k in range(count)]
+    read = CommandParser(WORDING, ("ann",), VERBS).read("heat ham on stove", near)
+    assert isinstance(read, InvalidAction)
+    assert read.outcome == "illegal"
+    assert read.message.endswith(told)
+
+
+def test_a_verb_that_cannot_be_used_here_is_as_unknown() -> None:
+    parser = CommandParser(WORDING, ("ann",), VERBS[1:])
+    read = parser.read("climb", NEAR)
+    assert isinstance(read, InvalidAction)
+    assert read.message.startswith("I do not know how to 'climb'; allowed: 'heat'")
+
+
+def test_two_names_are_cut_where_both_are_known() -> None:
+    near = ("pot_with_lid", "stove_with_oven", "lid")
+    parser = CommandParser(WORDING, (), VERBS)
+    for line in (
+        "heat pot with lid with stove with oven",
+        "heat the pot with lid on the stove with oven",
+    ):
+        found = parser.read(line, near)
+        assert found == Command("heat", {"food": "pot_with_lid", "stove": "stove_with_oven"})
+    assert parser.read("heat lid with oven", near) == Command(
+        "heat", {"food": "lid", "stove": "stove_with_oven"}
+    )
+    alone = parser.read("heat pot with lid", near)
+    assert isinstance(alone, InvalidAction)
+    assert "needs more words" in alone.message
+
+
 def test_commands_in_data_are_settled_by_the_wording() -> None:
     parser = CommandParser(WORDING, ("ann",), VERBS)
     heat = Command("heat", {"food": "apple_1", "stove": "gas_stove"})

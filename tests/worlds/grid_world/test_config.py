@@ -99,7 +99,12 @@ def test_layouts_say_how_large_a_grid_they_need(border: bool) -> None:
     told = str(caught.value)
     width, height = map(int, re.findall(r"at least (\d+) by (\d+)", told)[0])
     assert ("with a border" in told) == border
-    fits = {"layout": "multi_room", "width": width, "height": height, "border": border}
+    fits: dict[str, Any] = {
+        "layout": "multi_room",
+        "width": width,
+        "height": height,
+        "border": border,
+    }
     GridWorldConfig(**fits)
     for side in ("width", "height"):
         with pytest.raises(ConfigError, match="needs at least"):
@@ -119,7 +124,8 @@ def test_a_map_brings_its_size_and_its_places() -> None:
 
 
 def test_words_of_the_reference_project_are_taken() -> None:
-    config = GridWorldConfig(grid_size=(5, 3), obstacles=[(4, 2)])
+    fields: dict[str, Any] = {"grid_size": (5, 3), "obstacles": [(4, 2)]}
+    config = GridWorldConfig(**fields)
     assert (config.width, config.height, config.walls) == (5, 3, ((4, 2),))
 
 
