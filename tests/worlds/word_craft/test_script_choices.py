@@ -87,7 +87,12 @@ def test_a_thing_in_hand_is_combined_with_what_it_was_not_tried_with() -> None:
 
 @pytest.mark.parametrize(
     ("fields", "again"),
-    [({"steps_left": 19}, False), ({"steps_left": 21}, True), ({"goal": "boat"}, True)],
+    [
+        ({"steps_left": 19}, False),
+        ({"steps_left": 20}, False),
+        ({"steps_left": 21}, True),
+        ({"goal": "boat"}, True),
+    ],
 )
 def test_another_episode_begins_with_nothing_tried(fields: dict[str, Any], again: bool) -> None:
     first = told("log", "mud", combined=("log", "mud"))
