@@ -1,0 +1,158 @@
+"""What a run may be told: the least and the most of each setting, defaults, and who has a seat."""
+
+from __future__ import annotations
+
+import json
+from dataclasses import asdict
+from pathlib import Path
+from typing import Any
+
+import pytest
+from pydantic import ValidationError
+
+from piase_gym.benchmarks.studies import training_report
+from piase_gym.errors import AgentError, ConfigError, PolicyError, TrainingError
+from piase_gym.training.checkpoints import Folder
+from piase_gym.training.ppo_settings import OPTIONS, Settings
+from piase_gym.training.settings import (
+    TrainResult,
+    TrainSettings,
+    check_run_folder,
+    partners_of,
+    read_settings_of,
+)
+
+COUNTS = ("steps", "num_envs", "num_steps", "epochs", "width", "eval_every", "save_every")
+ENDS: list[dict[str, Any]] = [
+    dict.fromkeys((*COUNTS, "eval_episodes", "threads"), 1),
+    {"seed": 0, "minibatch": 2, "gamma": 0, "gae_lambda": 0, "entropy": 0, "value_weight": 0},
+    {"seed": 999_999, "num_envs": 1 << 16, "gamma": 1, "gae_lambda": 1, "stop_at": 1},
+    {"eval_episodes": 1000, "learning_rate": 1e-9, "clip": 1e-9, "stop_at": 1e-9},
+    {"algo": "batch_ppo", "memory": 0, "self_play": 1, "reward_scale": 1e-9},
+]
+BEYOND = [
+    *((name, 0) for name in (*COUNTS, "eval_episodes", "threads")),
+    *(("seed", -1), ("seed", 1_000_000), ("num_envs", (1 << 16) + 1), ("minibatch", 1)),
+    *(("learning_rate", 0), ("learning_rate", float("inf")), ("clip", 0)),
+    *((name, -0.01) for name in ("gamma", "gae_lambda", "entropy", "value_weight")),
+    *(("gamma", 1.01), ("gae_lambda", 1.01), ("stop_at", 0), ("stop_at", 1.01)),
+    *(("eval_episodes", 1001), ("reward_scale", 0), ("memory", -1)),
+    *(("self_play", -0.01), ("self_play", 1.01)),
+]
+
+
+def made(**changes: Any) -> TrainSettings:
+    """Settings of a run of two agents."""
+    config = {"width": 4, "height": 4, "agents": 2}
+    return TrainSettings(**{"task": "GridWorld", "config": config, **changes})
+
+
+def fast(**changes: Any) -> Settings:
+    """Settings of the fast learner."""
+    return Settings(**changes)
+
+
+@pytest.mark.parametrize("ends", ENDS, ids=range(len(ENDS)))
+def test_the_least_and_the_most_are_allowed(ends: dict[str, Any]) -> None:
+    settings = made(**ends)
+    assert {name: getattr(settings, name) for name in ends} == ends
+
+
+@pytest.mark.parametrize(("name", "value"), BEYOND)
+def test_what_is_beyond_is_named(name: str, value: Any) -> None:
+    with pytest.raises(ConfigError, match=name):
+        made(algo="batch_ppo", **{name: value})
+
+
+def test_settings_stay_as_they_were_checked() -> None:
+    with pytest.raises(ValidationError, match="frozen"):
+        made().steps = 5  # type: ignore[misc]
+
+
+def test_defaults_are_those_that_the_stored_results_were_made_with() -> None:
+    usual = made().model_dump(mode="json")
+    for run in training_report.read("solve"):
+        told = run["settings"]
+        own = {"task", "algo", "config", "stop_at"}
+        assert {name: usual[name] for name in told if name not in own} == {
+            name: value for name, value in told.items() if name not in own
+        }
+    stored = json.loads((training_report.FOLDER / "ppo_batch.json").read_text("utf-8"))
+    assert Settings().told() == stored["settings"]
+
+
+def test_a_setting_of_the_fast_learner_is_told_if_it_is_not_the_usual_one() -> None:
+    found = fast(memory=4, past_kept=3).told()
+    assert {name: found[name] for name in found.keys() & {*OPTIONS}} == {
+        "memory": 4,
+        "past_kept": 3,
+    }
+
+
+@pytest.mark.parametrize("name", ["num_envs", "num_steps", "epochs", "minibatch", "width"])
+def test_the_fast_learner_is_content_with_one_of_each(name: str) -> None:
+    assert asdict(fast(**{name: 1}))[name] == 1
+    with pytest.raises(ConfigError, match=f"{name} is 0; allowed: 1 or more"):
+        fast(**{name: 0})
+
+
+def test_the_fast_learner_takes_the_ends_of_every_range() -> None:
+    ends: dict[str, Any] = {"shaping_until": 1.0, "past_every": 1, "past_kept": 1, "memory": 0}
+    assert fast(**ends, self_play=1.0).told() == {
+        **fast().told(),
+        **{name: ends[name] for name in ("shaping_until", "past_every", "past_kept")},
+        "self_play": 1.0,
+    }
+    for name, value in (("past_every", 0), ("self_play", -0.1), ("shaping_until", 1.1)):
+        with pytest.raises(ConfigError, match=f"{name} is {value}; allowed"):
+            fast(**{name: value})
+
+
+# -- who has a seat ----------------------------------------------------------------------
+
+
+def test_beside_one_learner_sit_those_who_are_given_and_else_those_of_the_task() -> None:
+    agents = [f"agent_{n}" for n in range(3)]
+    alone = made(config={"agents": 3}, partners={"agent_0": "noop"})
+    assert partners_of(alone, agents) == {"agent_0": "noop", "agent_2": "random"}
+    every = made(algo="maskable_ppo", config={"agents": 3}, partners={"*": "noop"})
+    assert partners_of(every, agents) == {"agent_1": "noop", "agent_2": "noop"}
+    shared = made(algo="ippo", config={"agents": 3}, partners={"agent_1": "noop"})
+    assert partners_of(shared, agents) == {"agent_1": "noop"}
+
+
+@pytest.mark.parametrize("algo", ["ippo", "batch_ppo"])
+def test_where_all_learn_a_partner_has_a_seat_of_its_own(algo: str) -> None:
+    with pytest.raises(AgentError, match=r"no agent '\*'; agents are agent_0, agent_1"):
+        made(algo=algo, partners={"*": "noop"})
+
+
+def test_a_partner_whose_model_is_not_there_is_refused() -> None:
+    with pytest.raises(PolicyError, match="no-such"):
+        made(partners={"agent_1": "sb3:no-such.zip"})
+
+
+# -- settings in a folder ----------------------------------------------------------------
+
+
+def test_settings_are_read_as_they_were_written(tmp_path: Path) -> None:
+    settings = made(algo="batch_ppo", layers=(8, 4), roles=(0, 1), stop_at=0.5)
+    Folder(tmp_path).settings.write_text(settings.model_dump_json(), "utf-8")
+    assert read_settings_of(tmp_path) == settings
+    check_run_folder(Folder(tmp_path), settings, resume=True)
+    with pytest.raises(ConfigError, match=r"another run: width is 128 there and 8 here; layers is"):
+        check_run_folder(Folder(tmp_path), made(width=8, algo="batch_ppo", roles=(0, 1)), True)
+
+
+@pytest.mark.parametrize("text", ["{", "[]", '{"task": 3}', '{"task": "GridWorld", "stops": 1}'])
+def test_damaged_settings_are_a_sentence(text: str, tmp_path: Path) -> None:
+    Folder(tmp_path).settings.write_text(text, "utf-8")
+    with pytest.raises(TrainingError, match=r"settings\.json cannot be read: "):
+        read_settings_of(tmp_path)
+
+
+def test_a_best_policy_has_the_name_that_plays_it() -> None:
+    rest: dict[str, Any] = {"steps": 1, "reason": "finished", "dev": 1.0, "wilson95": (0.0, 1.0)}
+    rest |= {"best_steps": 1, "cpu_seconds": 1.0}
+    names = [TrainResult(policy=Path("a", file), **rest).name for file in ("p.zip", "p.pt")]
+    assert names == ["sb3:a/p.zip", "ppo:a/p.pt"]
