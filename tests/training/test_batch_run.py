@@ -2,6 +2,9 @@
 
 from __future__ import annotations
 
+import json
+import os
+import signal
 from pathlib import Path
 from types import SimpleNamespace
 from typing import Any
@@ -9,6 +12,7 @@ from typing import Any
 import numpy as np
 import pytest
 
+from piase_gym.benchmarks.evaluation.statistics import wilson
 from piase_gym.errors import ConfigError, StorageError, TrainingError
 
 torch = pytest.importorskip("torch")
@@ -16,8 +20,9 @@ pytest.importorskip("stable_baselines3")
 
 from piase_gym.training import ppo  # noqa: E402
 from piase_gym.training.batch_run import BatchRun, load_policies  # noqa: E402
+from piase_gym.training.checkpoints import Folder  # noqa: E402
 from piase_gym.training.evaluation import look_seeds  # noqa: E402
-from piase_gym.training.train import TrainSettings, train  # noqa: E402
+from piase_gym.training.train import Progress, TrainSettings, train  # noqa: E402
 
 
 def settings(**changes: Any) -> TrainSettings:
@@ -100,3 +105,118 @@ def test_mistakes_are_sentences(tmp_path: Path) -> None:
     (tmp_path / "run" / "checkpoint.pt").write_bytes(b"nothing")
     with pytest.raises(TrainingError, match="cannot be gone on from"):
         train(settings(steps=1), tmp_path / "run", resume=True)
+
+
+# -- what a run looks at, keeps and writes ------------------------------------------------
+
+
+ROOM: dict[str, Any] = {"width": 4, "height": 4, "max_steps": 12}
+
+
+def plain(**changes: Any) -> TrainSettings:
+    """Settings of one learner: updates are of 128 steps, and hardly change anything."""
+    few: dict[str, Any] = {"num_envs": 8, "num_steps": 16, "steps": 1000, "eval_every": 300}
+    few |= {"config": {**ROOM, "agents": 1}, "save_every": 200, "learning_rate": 1e-9}
+    few |= {"roles": (), "central": False, "self_play": 0.0, "training_reward": "own", "memory": 0}
+    return settings(**{**few, **changes})
+
+
+@pytest.fixture(scope="module")
+def told(tmp_path_factory: pytest.TempPathFactory) -> tuple[Path, list[Progress], list[int]]:
+    """A run: its folder, what it reported, and when its checkpoints were written."""
+    folder, reports, saved = tmp_path_factory.mktemp("runs") / "run", list[Progress](), list[int]()
+
+    def note(progress: Progress) -> None:
+        reports.append(progress)
+        if (folder / "checkpoint.pt").exists():
+            kept = torch.load(folder / "checkpoint.pt", weights_only=True)["kept"]
+            saved.append(kept["saved_at"])
+
+    train(plain(), folder, report=note)
+    return folder, reports, saved
+
+
+def test_a_run_looks_and_saves_as_often_as_it_is_told(told: Any) -> None:
+    folder, reports, saved = told
+    assert [progress.steps for progress in reports] == list(range(0, 1025, 128))
+    assert {progress.total for progress in reports} == {1024}  # whole updates
+    assert [row["steps"] for row in Folder(folder).history()] == [0, 384, 768, 1024]
+    assert saved == [256, 256, 512, 512, 768, 768, 1024]
+    assert reports[0].train is None
+    assert all(0.0 <= progress.train <= 1.0 for progress in reports[1:])
+
+
+def test_the_result_is_of_the_newest_of_the_best_looks(told: Any) -> None:
+    folder, reports, _ = told
+    looks = [(row["dev"], row["steps"]) for row in Folder(folder).history()]
+    result = json.loads((folder / "result.json").read_text("utf-8"))
+    assert (result["dev"], result["best_steps"]) == max(looks)
+    assert reports[-1].best == max(progress.dev for progress in reports)
+    interval = wilson(round(20 * result["dev"]), 20)
+    assert result["wilson95"] == [interval.low, interval.high]
+    assert (result["policy"], result["reason"], result["steps"]) == ("policy.pt", "finished", 1024)
+    seeds = look_seeds(plain().make_world(), 20)
+    assert result["dev_seeds"] == [seeds[0], seeds[-1] + 1]
+
+
+def test_the_policies_beside_a_partner_are_those_of_the_learners(tmp_path: Path) -> None:
+    config = {**ROOM, "agents": 2}
+    told = plain(config=config, partners={"agent_1": "random"}, steps=1)
+    result = train(told, tmp_path)
+    (policy,) = load_policies(result.policy)
+    seeds = look_seeds(told.make_world(), 20)
+    won, returns = ppo.play_returns(
+        policy, "GridWorld", seeds, partners={"agent_1": "random"}, **config
+    )
+    last = Folder(tmp_path).history()[-1]
+    assert (won.mean(), round(float(returns.mean()), 4)) == (last["dev"], last["return"])
+
+
+def test_what_is_finished_is_not_looked_at_again(told: Any) -> None:
+    folder, *_ = told
+    before = Folder(folder).progress.read_bytes(), (folder / "policy.pt").read_bytes()
+    assert train(plain(), folder, resume=True).steps == 1024
+    assert (Folder(folder).progress.read_bytes(), (folder / "policy.pt").read_bytes()) == before
+
+
+def test_a_success_that_suffices_ends_a_run_at_the_first_look_after_learning(
+    tmp_path: Path,
+) -> None:
+    result = train(plain(stop_at=0.01), tmp_path / "run")
+    assert (result.reason, result.steps) == ("solved", 384)
+    assert Folder(tmp_path / "run").history()[0]["dev"] > 0.01  # what was never trained is no end
+    assert train(plain(stop_at=0.01), tmp_path / "run", resume=True).steps == 384
+
+
+def test_a_signal_ends_a_run_after_its_update_and_the_time_of_sessions_is_added(
+    tmp_path: Path,
+) -> None:
+    def stop(progress: Progress) -> None:
+        if progress.steps == 256:
+            os.kill(os.getpid(), signal.SIGINT)
+
+    broken = train(plain(), tmp_path, report=stop)
+    assert (broken.reason, broken.steps) == ("interrupted", 384)
+    kept = torch.load(tmp_path / "checkpoint.pt", weights_only=True)
+    torch.save({**kept, "cpu_seconds": 5000.0}, tmp_path / "checkpoint.pt")
+    whole = train(plain(), tmp_path, resume=True)
+    assert (whole.reason, whole.steps) == ("finished", 1024)
+    assert 5000 <= whole.cpu_seconds < 5500
+
+
+def test_every_learner_has_its_share_of_the_steps(tmp_path: Path) -> None:
+    two: dict[str, Any] = {"config": {**ROOM, "agents": 2}, "steps": 600}
+    both = BatchRun(plain(**two), Folder(tmp_path), lambda _: None)
+    assert (both.total, both.trainer.settings.total_steps) == (768, 384)
+    one = BatchRun(plain(**two, partners={"agent_1": "noop"}), Folder(tmp_path), lambda _: None)
+    assert (one.total, one.trainer.settings.total_steps) == (640, 640)
+
+
+def test_files_with_code_in_them_are_not_opened(tmp_path: Path) -> None:
+    ended = train(plain(steps=1), tmp_path)
+    for name in ("policy.pt", "checkpoint.pt"):
+        torch.save({"code": tmp_path}, tmp_path / name)
+    with pytest.raises(StorageError, match="holds no policies: UnpicklingError"):
+        load_policies(ended.policy)
+    with pytest.raises(TrainingError, match="cannot be gone on from: UnpicklingError"):
+        train(plain(steps=1), tmp_path, resume=True)
