@@ -2,6 +2,9 @@
 
 from __future__ import annotations
 
+import io
+import json
+import zipfile
 from pathlib import Path
 
 import pytest
@@ -10,7 +13,8 @@ from piase_gym.errors import ConfigError, StorageError, TrainingError
 
 pytest.importorskip("stable_baselines3")
 
-from piase_gym.training.checkpoints import Folder
+from piase_gym.agents.sb3_archive import CARD
+from piase_gym.training.checkpoints import STATE, Folder, pack
 from piase_gym.training.settings import TrainSettings, check_run_folder
 
 SETTINGS = TrainSettings(task="GridWorld")
@@ -38,3 +42,58 @@ def test_a_run_is_not_overwritten(tmp_path: Path) -> None:
     folder.settings.write_text("{}")
     with pytest.raises(ConfigError, match="holds a run already; resume it"):
         check_run_folder(folder, SETTINGS, resume=False)
+
+
+# -- checkpoints --------------------------------------------------------------------------
+
+
+def checkpoint(number: int) -> bytes:
+    """Return a checkpoint whose state is a number."""
+    buffer = io.BytesIO()
+    with zipfile.ZipFile(buffer, "w") as archive:
+        archive.writestr("weights", bytes(range(100)))
+    return pack(buffer.getvalue(), {CARD: {"card": number}, STATE: {"state": number}})
+
+
+def test_the_newest_two_checkpoints_are_kept_and_other_files_are_none(tmp_path: Path) -> None:
+    folder = Folder(tmp_path)
+    (tmp_path / "checkpoints").mkdir()
+    for name in (
+        "copy of 000000000900.zip",
+        "900.zip",
+        "000000000900.zip.kept",
+        "0000000000900.zip",
+    ):
+        (tmp_path / "checkpoints" / name).write_bytes(checkpoint(900))
+    saved = [folder.save(steps, checkpoint(steps)) for steps in (100, 20, 300)]
+    assert folder.checkpoints() == [saved[2], saved[0]]
+    assert folder.newest() == (saved[2], {"card": 300}, {"state": 300})
+    assert len(list((tmp_path / "checkpoints").iterdir())) == 6
+
+
+def test_a_checkpoint_with_one_wrong_bit_gives_way_to_the_one_before(tmp_path: Path) -> None:
+    folder = Folder(tmp_path)
+    older, newest = (folder.save(steps, checkpoint(steps)) for steps in (1, 2))
+    weights = bytes(range(100))
+    content = newest.read_bytes()
+    newest.write_bytes(content.replace(weights, weights[:-1] + b"\x00"))
+    assert folder.newest() == (older, {"card": 1}, {"state": 1})
+    older.write_bytes(older.read_bytes().replace(weights, weights[:-1] + b"\x00"))
+    with pytest.raises(TrainingError, match=r"only damaged checkpoints: 0+2\.zip \(weights is"):
+        folder.newest()
+
+
+def test_a_run_without_a_checkpoint_cannot_go_on(tmp_path: Path) -> None:
+    with pytest.raises(TrainingError, match="holds no checkpoint; begin anew in another folder"):
+        Folder(tmp_path).newest()
+
+
+def test_progress_forgets_what_came_after_an_interruption(tmp_path: Path) -> None:
+    folder = Folder(tmp_path)
+    assert folder.history() == []
+    for steps, after in ((0, -1), (10, 0), (20, 10), (30, 20), (25, 20)):
+        folder.note({"steps": steps, "dev": steps / 100}, after)
+    assert [row["steps"] for row in folder.history()] == [0, 10, 20, 25]
+    text = folder.progress.read_text("utf-8")
+    assert [json.loads(line) for line in text.splitlines()] == folder.history()
+    assert text.endswith("\n")

@@ -20,7 +20,9 @@ from piase_gym.training.rewards import (  # noqa: E402
     SMALL,
     Shaping,
     training_config,
+    usual_reward,
 )
+from piase_gym.worlds.grid_world.cells import FLOOR, KEY  # noqa: E402
 
 GAMMA = 0.9
 
@@ -71,6 +73,10 @@ def test_what_a_world_lacks_is_said() -> None:
         ppo.Trainer("WordCraft", ppo.Settings(**small, training_reward="small_costs"), 0)
     with pytest.raises(ConfigError, match="ObjectSearch has none"):
         ppo.Trainer("ObjectSearch", ppo.Settings(**small, training_reward="shaped"), 0)
+
+
+def test_references_have_small_costs_where_acting_costs_anything() -> None:
+    assert (usual_reward("GridWorld"), usual_reward("WordCraft")) == ("small_costs", "own")
 
 
 # -- shaping ------------------------------------------------------------------------------
@@ -144,6 +150,47 @@ def test_shaping_changes_no_best_policy() -> None:
     assert (least < 600).all()
     assert np.corrcoef(steps, least)[0, 1] > 0.8
     assert np.allclose(steps[ends.any(1)], 1.0)
+
+
+def shaped(*rows: str) -> tuple[Any, Shaping]:
+    """Return a map, and its shaping by whole steps."""
+    env = piase_gym.batch_env(
+        "GridWorld", num_envs=1, layout="custom", map=list(rows), autoreset="next_step"
+    )
+    env.reset(0)
+    return env, Shaping(env, GAMMA, 1.0)
+
+
+@pytest.mark.parametrize(
+    ("rows", "steps"),
+    [
+        (("@..", "...", "..G"), 4),
+        (("@.~.G", "..#..", "....."), 8),  # round a wall and what is deadly
+        (("@+.G", "####"), 3),
+        (("G.....@G", "########"), 1),
+        (("...@", "G###"), 4),  # no row goes on at the other side
+        (("k@L.G", "#####"), 1 + 4 + 2),  # to the key, from there to the goal, and both are used
+        (("k.@L.G", "....#."), 2 + 5 + 2),
+    ],
+)
+def test_steps_that_are_left_are_those_of_the_shortest_way(
+    rows: tuple[str, ...], steps: int
+) -> None:
+    _, shaping = shaped(*rows)
+    assert shaping.before.tolist() == [[-steps]]
+    assert shaping.potentials(0.25).tolist() == [[-steps / 4]]
+
+
+def test_who_has_the_key_has_a_door_before_it_and_who_is_out_has_nothing_left() -> None:
+    env, shaping = shaped("k@L.G", "#####")
+    states = env.batch.states
+    states["cells"][states["cells"] == KEY] = FLOOR
+    assert shaping.potentials(1.0).tolist() == [[0.0]]  # the key is nowhere
+    states["carry"][:, 0] = KEY
+    assert shaping.potentials(1.0).tolist() == [[-4.0]]
+    states["alive"][:, 0] = False
+    assert shaping.potentials(1.0).tolist() == [[0.0]]
+    assert shaping.potentials(1.0, np.ones((1, 1), np.bool_)).tolist() == [[-4.0]]
 
 
 def test_where_a_limit_cuts_off_the_potential_is_that_of_the_place() -> None:
