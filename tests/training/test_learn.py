@@ -20,6 +20,7 @@ import pytest
 
 from piase_gym import parallel_env
 from piase_gym.agents import RandomAgent, make_agent
+from piase_gym.benchmarks.evaluation.statistics import wilson
 from piase_gym.errors import (
     AgentError,
     ConfigError,
@@ -36,8 +37,9 @@ contrib = pytest.importorskip("sb3_contrib")
 from piase_gym.cli.console import StepBar  # noqa: E402
 from piase_gym.cli.train import report_to  # noqa: E402
 from piase_gym.training import evaluation  # noqa: E402  # needs the extra
-from piase_gym.training.checkpoints import Folder  # noqa: E402
-from piase_gym.training.train import Progress, TrainSettings, train  # noqa: E402
+from piase_gym.training.checkpoints import CARD, STATE, Folder, pack  # noqa: E402
+from piase_gym.training.models import check_metadata, make_model, make_vec  # noqa: E402
+from piase_gym.training.train import Progress, TrainSettings, train, train_to_end  # noqa: E402
 
 probes.register()
 TINY = {"width": 4, "height": 4, "max_steps": 12}
@@ -335,3 +337,130 @@ def test_minibatches_are_equal(samples: int, most: int, size: int) -> None:
         model = make_model(small(num_steps=samples, minibatch=most), vec)
     assert model.batch_size == size
     vec.close()
+
+
+def test_settings_reach_the_model() -> None:
+    told: dict[str, Any] = {"gamma": 0.7, "gae_lambda": 0.6, "entropy": 0.3, "value_weight": 0.4}
+    settings = small(**told, clip=0.15, learning_rate=0.25, seed=3)
+    vec = make_vec(settings, settings.make_world(), {})
+    model: Any = make_model(settings, vec)
+    assert (model.n_steps, model.batch_size, model.n_epochs) == (16, 64, 2)
+    assert (model.gamma, model.gae_lambda, model.ent_coef, model.vf_coef) == (0.7, 0.6, 0.3, 0.4)
+    assert (model.clip_range(1.0), model.seed, str(model.device)) == (0.15, 3, "cpu")
+    assert [model.lr_schedule(left) for left in (1.0, 0.5, 0.0)] == [0.25, 0.125, 0.0]
+    assert isinstance(model, contrib.MaskablePPO)
+    wrapped: Any = vec
+    assert (wrapped.gamma, wrapped.norm_reward, wrapped.norm_obs) == (0.7, True, False)
+    vec.close()
+
+
+def test_ppo_has_no_masks_and_rewards_are_normalised_if_so_told() -> None:
+    settings = small(algo="ppo", normalize_rewards=False)
+    vec = make_vec(settings, settings.make_world(), {})
+    assert not hasattr(vec, "norm_reward")
+    assert type(make_model(settings, vec)).__name__ == "PPO"
+    vec.close()
+
+
+@pytest.mark.parametrize(
+    ("algo", "partners", "slots"),
+    [("ppo", {"agent_0": "random"}, 8), ("ippo", {}, 24), ("ippo", {"agent_1": "noop"}, 16)],
+)
+def test_there_are_as_many_slots_as_learners(
+    algo: str, partners: dict[str, str], slots: int
+) -> None:
+    from piase_gym.training.settings import partners_of
+
+    settings = small(algo=algo, config={**TINY, "agents": 3}, partners=partners)
+    world = settings.make_world()
+    vec = make_vec(settings, world, partners_of(settings, world.agents))
+    assert vec.num_envs == slots
+    vec.close()
+
+
+def test_a_checkpoint_of_another_version_of_the_package_serves() -> None:
+    card = {"format": 1, "piase_gym": "0.1", "world": "GridWorld"}
+    check_metadata({**card, "piase_gym": "0.2", "more": 1}, card, Path("c.zip"))
+    with pytest.raises(TrainingError, match=r"c\.zip is .* 'TextRoom' there and 'GridWorld' here"):
+        check_metadata({**card, "world": "TextRoom"}, card, Path("c.zip"))
+    with pytest.raises(TrainingError, match="format is None there and 1 here"):
+        check_metadata({"world": "GridWorld"}, card, Path("c.zip"))
+
+
+def test_a_run_looks_and_saves_when_it_is_told_and_its_result_is_of_the_best_look(
+    tmp_path: Path,
+) -> None:
+    settings = small(save_every=384)
+    whole: list[Progress] = []
+    result = train(settings, tmp_path, report=whole.append)
+    assert [one.steps for one in whole] == list(range(0, 1025, 128))
+    assert {one.total for one in whole} == {1024}
+    assert [steps for steps, _ in looks(tmp_path)] == [0, 256, 512, 768, 1024]
+    names = [path.name for path in Folder(tmp_path).checkpoints()]
+    assert names == [f"{steps:012}.zip" for steps in (1024, 768)]
+    stored = json.loads((tmp_path / "result.json").read_text("utf-8"))
+    assert (stored["dev"], stored["best_steps"]) == max(
+        (dev, steps) for steps, dev in looks(tmp_path)
+    )
+    interval = wilson(round(10 * result.dev), 10)
+    assert stored["wilson95"] == [interval.low, interval.high]
+    seeds = evaluation.look_seeds(settings.make_world(), 10)
+    assert (stored["policy"], stored["steps"]) == ("policy.zip", 1024)
+    assert stored["dev_seeds"] == [seeds[0], seeds[-1] + 1]
+
+
+def test_a_run_reports_the_same_whether_it_was_broken_off_or_not(tmp_path: Path) -> None:
+    settings, whole = small(save_every=384), list[Progress]()
+    train(settings, tmp_path / "whole", report=whole.append)
+    first = train(settings, tmp_path / "parts", report=Interrupt(512))
+    assert (first.reason, first.steps) == ("interrupted", 640)
+    path, card, state = Folder(tmp_path / "parts").newest()
+    with zipfile.ZipFile(path) as old:
+        rest = {name: old.read(name) for name in old.namelist() if name not in (CARD, STATE)}
+    with zipfile.ZipFile(path, "w") as new:
+        for name, content in rest.items():
+            new.writestr(name, content)
+    state["run"]["cpu_seconds"] = 5000.0
+    path.write_bytes(pack(path.read_bytes(), {CARD: card, STATE: state}))
+    parts: list[Progress] = []
+    again = train(settings, tmp_path / "parts", resume=True, report=parts.append)
+    assert parts == whole[5:]
+    assert any(one.train for one in parts)
+    assert 5000 <= again.cpu_seconds < 5500  # of all sessions together
+
+
+def test_a_part_of_work_is_trained_to_its_end(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    import piase_gym.training.train as module
+
+    settings, whole = small(steps=384), module.train
+    monkeypatch.setattr(
+        module, "train", lambda *given, **named: whole(*given, **named, report=Interrupt(100))
+    )
+    with pytest.raises(KeyboardInterrupt):
+        train_to_end(settings, tmp_path)
+    assert Folder(tmp_path).checkpoints()[0].name == "000000000256.zip"
+    monkeypatch.undo()
+    result = train_to_end(settings, tmp_path)
+    assert (result.reason, result.steps) == ("finished", 384)
+    assert train_to_end(settings, tmp_path).steps == 384
+
+
+def test_threads_are_those_of_the_settings_while_it_trains(tmp_path: Path) -> None:
+    before, seen = torch.get_num_threads(), set[int]()
+    train(
+        small(steps=1, threads=before + 1),
+        tmp_path,
+        report=lambda _: seen.add(torch.get_num_threads()),
+    )
+    assert seen == {before + 1}
+    assert torch.get_num_threads() == before
+
+
+def test_what_suffices_before_anything_is_learned_is_no_end(tmp_path: Path) -> None:
+    result = train(small(stop_at=1e-9, learning_rate=1e-9), tmp_path / "run")
+    assert looks(tmp_path / "run")[0][1] > 0
+    assert (result.reason, result.steps) == ("solved", 256)
+    again = train(small(stop_at=1e-9, learning_rate=1e-9), tmp_path / "run", resume=True)
+    assert (again.reason, again.steps) == ("solved", 256)
