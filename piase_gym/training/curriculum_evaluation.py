@@ -107,7 +107,6 @@ class LastStepEvaluator:
                 returns[slot] += float(reward)
                 if terminated or truncated:
                     alive[slot], won[slot] = False, info["result"] == "won"
-                    masks[slot] = 1
         for env in envs:
             env.close()
         return won, returns
