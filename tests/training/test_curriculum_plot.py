@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from pathlib import Path
 from typing import Any
 
 import pytest
@@ -9,7 +10,8 @@ import pytest
 from piase_gym.benchmarks.evaluation.plots import new_figure
 from piase_gym.curricula.decisions import Decision
 from piase_gym.curricula.learning_path import EpisodeCountsAt, LearningPath
-from piase_gym.training.curriculum_plot import LEGEND, draw
+from piase_gym.errors import ConfigError, StorageError
+from piase_gym.training.curriculum_plot import BINS, LEGEND, draw, gathered, plot_paths
 
 pytest.importorskip("matplotlib")
 NAMES = {1: "Walk", 2: "Run", 4: "Fly"}
@@ -132,3 +134,34 @@ def test_where_steps_are_drawn_bars_are_shares_of_the_episodes() -> None:
     assert lines(lower) == [([5.0], [1.0]), ([5.0, 20.0], [0.0, 0.25])]
     assert [text.get_text() for text in lower.get_legend().get_texts()] == ["step 1", "step 2"]
     assert lower.get_ylabel() == "won"
+
+
+@pytest.mark.parametrize("count", [1, BINS, BINS + 1, 121, 600])
+def test_many_stretches_are_drawn_as_few_and_lose_nothing(count: int) -> None:
+    path = LearningPath("agent_0", "Lessons", "environment steps", names={1: "Walk"})
+    path.stretches = [EpisodeCountsAt(10 * n, {1: n}, {1: n % 2}) for n in range(1, count + 1)]
+    edges, found = gathered(path)
+    assert edges == sorted({*edges})
+    assert (edges[0], edges[-1]) == (0, 10 * count)
+    assert min(count, BINS // 2) <= len(found) == len(edges) - 1 <= BINS
+    for left, right, place in zip(edges, edges[1:], found, strict=False):
+        inside = range(left // 10 + 1, right // 10 + 1)
+        assert place == {1: (sum(inside), sum(n % 2 for n in inside))}
+
+
+def test_pictures_have_two_panels_for_each_path_that_has_begun(tmp_path: Path) -> None:
+    nothing = LearningPath("agent_1", "Lessons", "environment steps")
+    one, two = (tmp_path / "new" / f"{name}.svg" for name in ("one", "two"))
+    assert plot_paths([WALK, nothing], one) == one
+    plot_paths([WALK, WALK], two)
+    panels_in = [file.read_text("utf-8").count('<g id="axes_') for file in (one, two)]
+    assert panels_in == [2, 4]
+
+
+def test_what_is_no_place_for_a_picture_is_said(tmp_path: Path) -> None:
+    (tmp_path / "folder.png").mkdir()
+    with pytest.raises(ConfigError, match=r"folder\.png' is no file; give another name"):
+        plot_paths([WALK], tmp_path / "folder.png")
+    (tmp_path / "file").write_text("")
+    with pytest.raises(StorageError, match=r"path\.png could not be written: "):
+        plot_paths([WALK], tmp_path / "file" / "path.png")

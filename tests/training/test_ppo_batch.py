@@ -83,6 +83,21 @@ def test_observations_may_be_quantities(ppo: ModuleType) -> None:
     assert torch.allclose(encoder(torch.tensor([[-8.0, 0.0]])), flipped)
 
 
+def test_a_greedy_player_takes_what_is_most_probable_and_others_draw(ppo: ModuleType) -> None:
+    corridor = {"map": ["@..G", "####"], "layout": "custom", "max_steps": 3}
+    trainer = ppo.Trainer("GridWorld", settings(ppo), 0, **corridor)
+    east = [command.parameters == {"direction": "east"} for command in trainer.env.world.commands]
+    torch.nn.init.zeros_(trainer.policy.actor.weight)
+    trainer.policy.actor.bias.data[east.index(True)] = 1.0
+    won, returns = ppo.play_returns(trainer.policy, "GridWorld", range(50), True, **corridor)
+    assert won.all()
+    table = trainer.env.world.config.rewards
+    np.testing.assert_allclose(returns, table.goal + 2 * table.move)
+    drawn = ppo.play(trainer.policy, "GridWorld", range(50), **corridor)
+    assert 0 < drawn.sum() < 50
+    assert (ppo.play(trainer.policy, "GridWorld", range(50), **corridor) == drawn).all()
+
+
 def start(trainer: Any) -> tuple[Any, Any]:
     """Observations and masks of fresh episodes."""
     shown, infos = trainer.env.reset(0)

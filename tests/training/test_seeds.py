@@ -113,6 +113,28 @@ def test_a_training_that_fails_does_not_keep_the_others_from_ending(
     assert told(found[1]) == alone[1]
 
 
+def test_seeds_that_are_not_there_yet_begin_where_others_go_on(
+    tmp_path: Path, alone: dict[int, tuple[Any, ...]]
+) -> None:
+    train(*runs(tmp_path)[0])
+    found: dict[int, Any] = {}
+    train_seeds(
+        runs(tmp_path), Here(), resume=True, report=lambda seed, one: found.update({seed: one})
+    )
+    assert {seed: told(result) for seed, result in found.items()} == alone
+    assert [found[seed].policy for seed in (0, 1)] == [
+        tmp_path / f"run-{seed}" / "policy.pt" for seed in (0, 1)
+    ]
+
+
+def test_a_folder_of_another_run_is_found_before_anything_is_trained(tmp_path: Path) -> None:
+    other = TrainSettings(**{**FIELDS, "steps": 1}, seed=1)
+    train(other, runs(tmp_path)[1][1])
+    with pytest.raises(ConfigError, match="steps is 1 there and 512 here"):
+        train_seeds(runs(tmp_path), Here(), resume=True, report=lambda *_: None)
+    assert list((tmp_path / "run-0").iterdir()) == []
+
+
 @pytest.mark.parametrize(
     ("text", "seeds"), [("0-3", [0, 1, 2, 3]), ("7", [7]), ("1, 5-6", [1, 5, 6])]
 )
