@@ -20,6 +20,7 @@ import pytest
 
 from piase_gym import parallel_env
 from piase_gym.agents import RandomAgent, make_agent
+from piase_gym.agents.sb3_archive import CARD
 from piase_gym.benchmarks.evaluation.statistics import wilson
 from piase_gym.errors import (
     AgentError,
@@ -37,7 +38,7 @@ contrib = pytest.importorskip("sb3_contrib")
 from piase_gym.cli.console import StepBar  # noqa: E402
 from piase_gym.cli.train import report_to  # noqa: E402
 from piase_gym.training import evaluation  # noqa: E402  # needs the extra
-from piase_gym.training.checkpoints import CARD, STATE, Folder, pack  # noqa: E402
+from piase_gym.training.checkpoints import STATE, Folder, pack  # noqa: E402
 from piase_gym.training.models import check_metadata, make_model, make_vec  # noqa: E402
 from piase_gym.training.train import Progress, TrainSettings, train, train_to_end  # noqa: E402
 
