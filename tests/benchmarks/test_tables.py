@@ -150,3 +150,63 @@ def test_problems_are_gathered_by_what_they_are() -> None:
 def test_markdown_keeps_cells_in_their_columns() -> None:
     text = tables.markdown(("a", "b"), [("1|2", "3\n4"), ("5", "6")])
     assert text == "| a | b |\n| --- | --- |\n| 1\\|2 | 3 4 |\n| 5 | 6 |\n"
+
+
+# -- references ---------------------------------------------------------------------------
+
+
+def stored(
+    certified: bool = True, measure: str = "return", steps: int = 0, **values: list[float]
+) -> dict[str, Any]:
+    """What is stored of a task, played by some policies."""
+    policies: dict[str, Any] = {
+        name: {"values": found, "mean": sum(found) / len(found)} for name, found in values.items()
+    }
+    if steps:
+        policies["ppo"]["training"] = {"algo": "ippo", "steps": steps, "seed": 0}
+    known = {"low": ["random", "noop"], "high": "oracle", "certified": certified}
+    return {**known, "measure": measure, "policies": policies}
+
+
+def test_references_are_told_with_points_where_there_are_any() -> None:
+    some = {"random": [0.0, 0.0], "noop": [-1.0, -1.0], "oracle": [4.0, 4.0]}
+    settings = {
+        "piase/Sure-v1": stored(steps=3000, **some, scripted=[1.0, 1.0], ppo=[2.0, 2.0]),
+        "my/Beaten-v1": stored(False, steps=1000, **some, scripted=[1.0, 1.0], ppo=[8.0, 0.0]),
+        "piase/Flat-v1": stored(steps=2000, **{**some, "oracle": [0.0] * 2}, ppo=[2.0, 2.0]),
+    }
+    words, table = tables.reference_table({"settings": settings}).split("\n\n")
+    assert words.startswith("Means over 2 seeds; in brackets points,")
+    told = " PPO by `ippo`: one model a task, with a budget of 1,000 to 3,000 agent steps."
+    assert words.endswith(told)
+    sure, beaten, flat = table.splitlines()[2:]
+    assert sure == "| Sure-v1 | 0.00 | -1.00 | 1.00 (25 to 25) | 2.00 (50 to 50) | 4.00 | oracle |"
+    assert beaten.startswith("| my/Beaten-v1 | 0.00 | -1.00 | 1.00 (25 to 25) | 4.00 (")
+    assert beaten.endswith("| 4.00 | script, beaten by ppo on 1 of 2 levels |")
+    assert flat == "| Flat-v1 | 0.00 | -1.00 | – | 2.00 | 0.00 | oracle |"  # no scale, no points
+
+
+def test_references_of_unlike_numbers_of_seeds_and_no_model_say_so() -> None:
+    settings = {
+        "a": stored(random=[0.0] * 2, noop=[0.0] * 2, oracle=[1.0] * 2),
+        "b": stored(random=[0.0] * 3, noop=[0.0] * 3, oracle=[1.0] * 3),
+    }
+    words = tables.reference_table({"settings": settings}).split("\n\n")[0]
+    assert words.startswith("Means over 2 to 3 seeds;")
+    assert "PPO" not in words
+
+
+def test_an_oracle_is_exploited_in_its_own_place_by_what_wins_more() -> None:
+    own = [0.5, 0.5]
+    settings = {
+        "piase/Tag-v1 with oracle": stored(measure="win_rate", oracle=own, ppo=[0.75, 0.75]),
+        "piase/Duel-v1 with oracle": stored(
+            measure="win_rate", oracle=own, ppo=own, noop=[0.0] * 2
+        ),
+        "piase/Duel-v1 with random": stored(measure="win_rate", oracle=own, ppo=[1.0, 1.0]),
+        "piase/Trade-v1 with oracle": stored(oracle=own, ppo=[1.0, 1.0]),
+    }
+    assert tables.exploitability_table({"settings": settings}).splitlines()[2:] == [
+        "| Tag-v1 with oracle | 0.50 | ppo | 0.25 |",
+        "| Duel-v1 with oracle | 0.50 | none beats the oracle | 0.00 |",
+    ]
