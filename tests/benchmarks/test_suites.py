@@ -157,3 +157,13 @@ def test_a_manifest_of_another_protocol_is_refused(tmp_path: Path) -> None:
     path.write_text('{"protocol": 2, "rows": []}')
     with pytest.raises(ProtocolError, match="is of protocol 2; allowed here: 1"):
         read_suite(path)
+
+
+def test_a_task_alone_is_played_as_its_row_says() -> None:
+    by_pattern = "piase/GridWorld-Empty-Random-5x5-v1"
+    by_name = "piase/GridWorld-Orchard-12x12-4p-v1"
+    for name in (by_pattern, f"piase_gym:{by_pattern}"):
+        assert read_suite([name]).rows == (Row(task=by_pattern, certified=True),)
+    assert read_suite(by_name).rows == (Row(task=by_name, without=("scripted",)),)
+    in_none = "piase/GridWorld-Empty-5x5-v1"
+    assert read_suite(in_none).rows == (Row(task=in_none),)
