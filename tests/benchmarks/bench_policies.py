@@ -11,6 +11,7 @@ from typing import Any
 import numpy as np
 
 from piase_gym.agents import Agent, Percept
+from piase_gym.errors import PolicyError
 
 
 def first_legal(percept: Percept) -> int:
@@ -33,6 +34,16 @@ def raises(percept: Percept) -> int:
     if percept.facts.position[0] == 2:  # type: ignore[attr-defined]
         raise ZeroDivisionError("lost my way")
     return restless(percept)
+
+
+class Refuses(Agent):
+    """Plays in no episode at all."""
+
+    def __init__(self) -> None:
+        raise PolicyError("not with me")
+
+    def act(self) -> int:
+        raise AssertionError
 
 
 class Killer(Agent):

@@ -7,17 +7,20 @@ import json
 import re
 import subprocess
 import sys
+from dataclasses import replace
 from pathlib import Path
 
 import numpy as np
 import pytest
 
 from piase_gym.benchmarks import Results, Row, Suite, evaluate
-from piase_gym.benchmarks.evaluation.suites import read_suite
+from piase_gym.benchmarks.evaluation.policies import read_policy
+from piase_gym.benchmarks.evaluation.suites import Problem, read_suite
 from piase_gym.benchmarks.references.references import shipped
 from piase_gym.benchmarks.speed.peers import Peer
 from piase_gym.cli.results import show_results
-from piase_gym.errors import ProtocolError
+from piase_gym.errors import ProtocolError, StorageError
+from tests.benchmarks import bench_policies as own
 from tests.paths import ROOT
 
 pytest.importorskip("matplotlib")
@@ -127,6 +130,149 @@ def test_a_report_of_nothing_says_what_to_do(tmp_path: Path) -> None:
         write_report(tmp_path)
 
 
+def sections(folder: Path) -> dict[str, list[str]]:
+    """Return the lines of each section of a report, without empty ones."""
+    text = (folder / "report.md").read_text("utf-8")
+    parts = (part.splitlines() for part in text.split("\n## ")[1:])
+    return {title: [line for line in lines if line] for title, *lines in parts}
+
+
+def test_a_report_has_a_section_for_each_question(folder: Path) -> None:
+    from piase_gym.benchmarks.evaluation.report import LEVELS
+    from piase_gym.benchmarks.evaluation.tables import interval
+
+    found, results = sections(folder), Results.load(folder / "results.json")
+    titles = ["Overall", "Improvement", "Tasks", "Partners", "Behaviour", "Films", "Versions"]
+    assert list(found) == titles
+    assert found["Overall"][0].startswith("Suite two, split dev: 3 tasks. ")
+    assert LEVELS[False] in found["Overall"]
+    rows = [line for line in found["Overall"] if line.startswith("| ")][2:]
+    assert rows == [
+        f"| {name} | 1 | {interval(results.overall(name), 1)} | 3 of 3 | 9 |"
+        for name in results.policies
+    ]
+    chance = interval(results.improvement("random", "scripted <&>"))
+    assert found["Improvement"][-1] == f"| random | scripted <&> | {chance} |"
+    assert "a run of the first policy scores more than one of the other" in found["Improvement"][0]
+    assert "| seeds | 1000000 to 1000002 |" in found["Versions"]
+    assert len(found["Tasks"]) == len(found["Behaviour"]) + 1 == 2 + 6 + 1  # and a picture
+    assert found["Partners"][-1] == f"![{TEAM[6:]}](plots/cross_play_0.png)"
+
+
+def test_behaviour_is_told_in_words(folder: Path) -> None:
+    row = Results.load(folder / "results.json").row(EMPTY, "scripted <&>")
+    (line,) = [x for x in sections(folder)["Behaviour"] if x.startswith(f"| {EMPTY} | scripted")]
+    cells = [cell.strip() for cell in line.strip("|").split("|")]
+    assert cells[2] == f"{row.gap.low_policy} {row.gap.low:.2f}, oracle {row.gap.high:.2f}"
+    assert cells[3:] == ["ok 100 %", "goal_reached 1.00", "0.0", "0.0", f"{row.seconds:.2f}"]
+
+
+def test_a_film_says_how_its_episode_ended(folder: Path) -> None:
+    first = Results.load(folder / "results.json").of(EMPTY, "scripted <&>")[0]
+    (line,) = [x for x in sections(folder)["Films"] if x.startswith(f"![{EMPTY[6:]}: scripted")]
+    assert line.startswith(f"![{EMPTY[6:]}: scripted <&>, won after {first.steps} steps](films/")
+
+
+def test_what_was_not_played_is_told_by_its_reason(folder: Path, tmp_path: Path) -> None:
+    from piase_gym.benchmarks.evaluation.report import LEVELS, write_report
+
+    reasons = {"a": "x", "b": "y", "c": "x"}
+    skipped = tuple(Problem(f"piase/{name}", why) for name, why in reasons.items())
+    whole = Results.load(folder / "results.json")
+    problems = (Problem("here", "it fell"),)
+    found = replace(whole, split="new_levels", problems=problems, skipped=skipped)
+    found.save(tmp_path / "results.json")
+    write_report(tmp_path)
+    told = sections(tmp_path)
+    assert list(told)[-3:] == ["Problems", "Not played", "Versions"]
+    assert told["Problems"][-1] == "| here | it fell |"
+    assert told["Not played"][-2:] == ["| x | a, c |", "| y | b |"]
+    assert LEVELS[True] in told["Overall"]
+    assert "Films" not in told  # there are none in this folder
+
+
+def test_films_are_first_of_who_is_best_at_each_task(folder: Path, tmp_path: Path) -> None:
+    from piase_gym.benchmarks.evaluation.report import film_path, make_films
+
+    results = Results.load(folder / "results.json")
+    settings, _ = read_suite(EMPTY).settings("dev")
+    team, _ = read_suite(TEAM).settings("dev")
+    policies = {"random": "random", "scripted <&>": "scripted"}
+    made = make_films([*settings, team[0]], policies, results, tmp_path, most=3)
+    worth = {row.policy: row.value for row in results.rows if row.setting == team[0].label}
+    best = max(worth, key=lambda name: worth[name] or (0.0,))
+    wanted = [(EMPTY, "scripted <&>"), (team[0].label, best), (EMPTY, "random")]
+    assert made == [film_path(tmp_path, *place) for place in wanted]
+    assert all(path.is_file() for path in made)
+
+
+def test_a_long_film_is_cut(folder: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    from piase_gym.benchmarks.evaluation import report
+
+    record = Results.load(folder / "results.json").of(EMPTY, "random")[0]
+    (setting,), _ = read_suite(EMPTY).settings("dev")
+    for most in (2, record.steps, record.steps + 1, record.steps + 2):
+        monkeypatch.setattr(report, "FRAMES", most)
+        frames = report.film(setting, read_policy("random"), record.seed)
+        assert len(frames) == min(most, record.steps + 1)
+
+
+def test_what_cannot_be_filmed_is_left_out(folder: Path, tmp_path: Path) -> None:
+    from piase_gym.benchmarks.evaluation.report import film_path, make_films
+
+    results = Results.load(folder / "results.json")
+    settings, _ = read_suite(EMPTY).settings("dev")
+    policies = {"scripted <&>": own.Refuses, "random": "random"}
+    made = make_films(settings, policies, results, tmp_path)
+    assert made == list((tmp_path / "films").iterdir()) == [film_path(tmp_path, EMPTY, "random")]
+
+
+def test_a_report_goes_into_a_folder(tmp_path: Path) -> None:
+    from piase_gym.benchmarks.evaluation.report import write_report
+
+    (tmp_path / "file").write_text("mine")
+    with pytest.raises(StorageError, match="is a file; name a folder"):
+        write_report(tmp_path / "file")
+    assert (tmp_path / "file").read_text() == "mine"
+
+
+def test_a_report_about_a_model_tells_what_it_took_and_said(tmp_path: Path) -> None:
+    from piase_gym.benchmarks.evaluation.report import write_report
+
+    sure, wide = ({"estimate": 0.5, "low": low, "high": 0.5} for low in (0.5, 0.25))
+    progress = [
+        {"setting": "a", "policy": "llm:m", "steps": 2000, "won": wide, "value": sure},
+        {"setting": "a", "policy": "random", "tokens": 100, "won": sure, "value": wide},
+    ]
+    call = {"told": [{"role": "user", "content": "Go on."}], "outcome": "ok", "why": ""}
+    calls = [{**call, "thinking": "Hm.", "answered": "left"}]
+    calls += [{**call, "answered": "", "thinking": ""}]
+    calls[1] |= {"outcome": "unreadable", "why": "no command"}
+    transcript = {"setting": "a", "seed": 7, "agent": "x", "result": "won", "calls": calls}
+    told = {"model": "m", "prompt_id": "id-1", "settings": {"prompt": "long", "history": "all"}}
+    told |= {"usage": {"calls": 3}, "spent": {"calls": 1}, "progress": progress}
+    told |= {"transcripts": [transcript, {**transcript, "calls": []}]}
+    (tmp_path / "results.json").write_text(json.dumps({"protocol": 1, "llm": told}))
+    write_report(tmp_path)
+    found = sections(tmp_path)
+    by_steps, by_tokens = found["Progress by steps"], found["Progress by tokens"]
+    assert found["Language model"][2:] == [
+        "| prompt id | id-1 |",
+        "| history | all |",
+        "| all episodes took | 3 calls, 0 + 0 tokens, 0.0 s of waiting |",
+        "| of that in the last run | 1 calls, 0 + 0 tokens, 0.0 s of waiting |",
+    ]
+    assert by_steps[-1] == "| a | llm:m | 2,000 | 50 (25 to 50) | 0.50 |"
+    assert by_tokens[-1] == "| a | random | 100 | 50 | 0.50 (0.25 to 0.50) |"
+    assert by_steps[1] == "| task | policy | steps an episode | won so far, % | return so far |"
+    title, *lines = found["Transcripts"][1:]
+    assert title == "### a, seed 7, x: won"
+    assert [line.strip() for line in lines if line.strip()] == [
+        *("--- user, 1", "Go on.", "--- thinking, 1", "Hm.", "--- model, 1 (ok)", "left"),
+        *("--- user, 2", "Go on.", "--- model, 2 (unreadable: no command)", "(nothing)"),
+    ]
+
+
 # -- throughput ---------------------------------------------------------------------------
 
 
@@ -169,6 +315,39 @@ def test_throughput_names_what_is_missing_and_what_fails(
     assert "no licence" in page
     with pytest.raises(ProtocolError):
         Results.load(tmp_path / "results.json")
+
+
+def test_rates_are_told_beside_the_first_and_the_sizes(tmp_path: Path) -> None:
+    from piase_gym.benchmarks.evaluation.report import write_report
+
+    environments = [
+        {"name": "ours", "rate": 2_000_000.0, "version": "1", "own": True},
+        {"name": "theirs", "rate": 500_000.0, "version": "2.0", "own": False},
+    ]
+    rates = [{"name": "x", "rate": 3000.0, "ratios": {"ours": 1.0, "theirs": 0.125}}]
+    points = [{"agents": 1, "rate": 1000.0}, {"agents": 4, "rate": 2500.0}]
+    told = {"environments": environments, "missing": [], "failed": {"Broken": "no licence"}}
+    told |= {"peers": {"title": "One door", "rates": rates}}
+    told |= {"scaling": {"agents": {"title": "Larger teams", "axis": "agents", "points": points}}}
+    (tmp_path / "timings.json").write_text(json.dumps({"protocol": 1, "throughput": told}))
+    write_report(tmp_path)
+    found = sections(tmp_path)
+    assert found["Throughput"][1:3] == [
+        "Not installed, so not measured: nothing.",
+        "Broken failed: no licence",
+    ]
+    assert found["Throughput"][5:7] == [
+        "| ours | 2,000,000 | 1 | 1 |",
+        "| theirs | 500,000 | 0.25 | 2.0 |",
+    ]
+    assert found["The same task"] == [
+        "One door.",
+        "| environment | agent-steps per CPU-second | x ours | x theirs |",
+        "| --- | --- | --- | --- |",
+        "| x | 3,000 | 1.00 | 0.12 |",
+    ]
+    assert found["Larger teams"][2:4] == ["| 1 | 1,000 |", "| 4 | 2,500 |"]
+    assert (tmp_path / "plots" / "agents.png").is_file()
 
 
 def test_throughput_is_kept_beside_an_evaluation_and_not_in_its_results(tmp_path: Path) -> None:

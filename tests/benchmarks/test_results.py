@@ -62,6 +62,7 @@ def test_a_row_has_the_means_and_shares_of_its_episodes() -> None:
     assert (row.steps, row.messages, row.hints, row.seconds) == (4.5, 2.5, 0.5, 0.75)
     assert row.milestones == {"door": 0.5, "goal": 1.0}
     assert row.outcomes == {"blocked": 0.125, "ok": 0.875}
+    assert not replace(row, episodes=0).complete
 
 
 def test_episodes_that_failed_are_counted_and_take_the_score_alone() -> None:
