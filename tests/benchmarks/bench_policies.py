@@ -88,3 +88,41 @@ class Hoarder(Agent):
     def act(self) -> int:
         self.acts += 1
         return self.acts % 4
+
+
+def talks(percept: Percept) -> str:
+    """Say hello, whoever may hear it."""
+    return "say hello"
+
+
+class OnlyAlone(Agent):
+    """Promises to act in batches, and cannot."""
+
+    def act(self) -> int:
+        assert isinstance(self.percept, Percept)
+        return first_legal(self.percept)
+
+    def act_batch(self, percept: Any) -> Any:
+        raise ZeroDivisionError("too many")
+
+
+class Recurrent:
+    """A model that counts its calls in its memory, and notes what it was given."""
+
+    def __init__(self) -> None:
+        self.given: list[tuple[Any, ...]] = []
+
+    def predict(
+        self,
+        observation: Any,
+        state: Any = None,
+        episode_start: Any = None,
+        deterministic: bool = False,
+        action_masks: Any = None,
+    ) -> tuple[Any, int]:
+        start = bool(episode_start[0]), episode_start.shape
+        self.given.append((state, start, deterministic, action_masks.tolist()))
+        return np.array(action_masks.nonzero()[0][0]), 1 + (state or 0)
+
+    def __deepcopy__(self, memo: Any) -> Recurrent:
+        return self

@@ -6,6 +6,7 @@ import functools
 import json
 import multiprocessing
 import os
+import platform
 import resource
 import signal
 import subprocess
@@ -25,14 +26,17 @@ from piase_gym.benchmarks import Results, Row, Suite, evaluate
 from piase_gym.benchmarks.evaluation import policies
 from piase_gym.benchmarks.evaluation.evaluate import Journal
 from piase_gym.benchmarks.evaluation.policies import fingerprint, read_policy
-from piase_gym.benchmarks.evaluation.protocol import SEEDS
+from piase_gym.benchmarks.evaluation.protocol import SEEDS, episode_value, split_seeds
 from piase_gym.benchmarks.evaluation.rollout import (
+    EpisodeMetrics,
     Job,
     SeatedWorld,
+    describe,
     make_world,
     play_batch,
     play_one,
 )
+from piase_gym.benchmarks.evaluation.suites import Setting
 from piase_gym.benchmarks.references.models import ModelFolder
 from piase_gym.errors import (
     ConfigError,
@@ -600,3 +604,205 @@ def test_fingerprints_of_models_see_every_number() -> None:
     middle = Model(1.0)
     middle.parameters["policy"]["net"][2500] = 1.0
     assert fingerprint(middle) != fingerprint(Model(1.0))
+
+
+# -- episodes, by hand --------------------------------------------------------------------
+
+
+def only_setting(row: Row) -> Setting:
+    """Return the only setting of a row."""
+    (setting,), _ = Suite(name="s", rows=(row,)).settings("dev")
+    return setting
+
+
+@pytest.mark.parametrize(
+    ("measure", "results", "value"),
+    [
+        ("win_rate", ("won", "won"), 1.0),
+        ("win_rate", ("won", "drawn"), 0.75),
+        ("win_rate", ("lost", "drawn"), 0.25),
+        ("win_rate", ("lost", "ended"), 0.0),
+        ("return", ("won", "won"), 2.0),
+        ("per_capita", ("lost", "ended"), 2.0),
+    ],
+)
+def test_draws_are_half_a_win_and_returns_are_shared(
+    measure: str, results: tuple[str, ...], value: float
+) -> None:
+    ends = dict(zip("xy", results, strict=True))
+    assert episode_value(measure, {"x": 5.0, "y": -1.0}, ends) == value
+
+
+def test_seeds_of_a_split_are_its_first_and_no_more_than_it_has() -> None:
+    assert split_seeds("dev", 1000) == SEEDS["dev"]
+    assert list(split_seeds("held_out", 2)) == [2_000_000, 2_000_001]
+    for count in (0, 1001, True, 2.0):
+        with pytest.raises(SuiteError, match="episodes must be an integer from 1 to 1000, not "):
+            split_seeds("dev", count)  # type: ignore[arg-type]
+
+
+def test_whatever_changes_an_episode_changes_its_key() -> None:
+    one = only_setting(GUEST)
+    settings = [one, replace(one, measure="return"), replace(one, partner="noop")]
+    settings += [replace(one, version=one.version + 1), replace(one, config_hash="0")]
+    settings += [replace(one, focal=2), replace(one, task=EMPTY)]
+    keys = [Job(setting, read_policy("random"), (1,)).blank(1).key for setting in settings]
+    keys += [Job(one, read_policy("scripted"), (1,)).blank(1).key]
+    keys += [Job(one, read_policy("random"), (1,)).blank(seed).key for seed in (2, 5)]
+    assert len(set(keys)) == len(keys) == 10
+    named = Job(replace(one, label="x"), read_policy("random", "mine", 3), (1,)).blank(1)
+    assert (named.key, named.setting, named.policy, named.run) == (keys[0], "x", "mine", 3)
+
+
+def test_a_job_is_called_by_its_seeds() -> None:
+    setting, policy = only_setting(Row(task=EMPTY)), read_policy("noop", "mine")
+    names = [str(Job(setting, policy, seeds)) for seeds in ((5,), (5, 7, 9))]
+    assert names == [f"{EMPTY}, mine, seed 5", f"{EMPTY}, mine, seeds 5 to 9"]
+
+
+def test_errors_are_told_in_one_line() -> None:
+    assert describe(SuiteError("one\ntwo")) == "SuiteError: one"
+    raised = "the policy or world raised"
+    assert describe(ValueError("one\ntwo")) == f"{raised} ValueError: one"
+    assert describe(ValueError()) == f"{raised} ValueError: "
+    assert describe(KeyError("x" * 400)) == f"{raised} KeyError: '{'x' * 299}"
+
+
+def test_a_hint_counts_once_for_who_is_measured() -> None:
+    world = make_world(only_setting(TEAM))
+    world.reset(0)
+    metrics = EpisodeMetrics(world, ("agent_1", "agent_2"))
+    counts = []
+    for agent, hint in ((1, "go"), (1, "go"), (2, "go"), (0, "go"), (1, "stay"), (1, None)):
+        world.give_hint(agent, hint)
+        metrics.look()
+        counts.append(metrics.hints)
+    assert counts == [1, 1, 2, 2, 3, 3]
+
+
+def test_letters_count_of_who_is_measured() -> None:
+    told = {"task": "piase/TextRoom-Quest-Easy-v3", "config": {"agents": 2, "max_steps": 4}}
+    talker = f"{own.__name__}:talks"
+    for policy, partner, count in (("noop", talker, 0), (talker, "noop", 4)):
+        row = Row(**told, focal=1, partners=(partner,))
+        (record,) = evaluate(policy, row, episodes=1).episodes
+        assert (record.fault, record.steps, record.messages) == (None, 4, count)
+
+
+def test_a_batch_that_fails_is_played_one_by_one() -> None:
+    results = evaluate({"mine": own.OnlyAlone(), "same": own.first_legal}, EMPTY, episodes=4)
+    mine, same = ([r.digest for r in results.of(EMPTY, name)] for name in ("mine", "same"))
+    assert results.complete
+    assert mine == same
+
+
+def test_where_a_policy_failed_is_told() -> None:
+    (row,) = evaluate(own.not_a_number, EMPTY, episodes=2).rows
+    assert all(fault.startswith("step 3: ActionError: ") for fault in row.faults)
+    (row,) = evaluate(own.Refuses, EMPTY, episodes=2).rows
+    assert row.faults == {"PolicyError: not with me": 2}
+
+
+# -- policies, by hand --------------------------------------------------------------------
+
+
+def test_a_recurrent_model_keeps_its_memory_for_an_episode() -> None:
+    model = own.Recurrent()
+    results = evaluate(model, EMPTY, episodes=2)
+    alone = evaluate(own.first_legal, EMPTY, episodes=2)
+    assert [r.digest for r in results.episodes] == [r.digest for r in alone.episodes]
+    for steps in (record.steps for record in results.episodes):
+        given, model.given = model.given[:steps], model.given[steps:]
+        assert [state for state, *_ in given] == [None, *range(1, steps)]
+        assert [start for _, start, *_ in given] == [(True, (1,))] + [(False, (1,))] * (steps - 1)
+        assert all(deterministic and sum(mask) > 0 for *_, deterministic, mask in given)
+    assert model.given == []
+
+
+@pytest.mark.parametrize(
+    ("policy", "name", "batched"),
+    [
+        ("random", "random", True),
+        ("oracle", "oracle", False),
+        ("ppo", "ppo", True),
+        (f"{own.__name__}:first_legal", "first_legal", False),
+        (own.first_legal, "first_legal", False),
+        (own.Hoarder, "Hoarder", False),
+        (own.Hoarder(), "Hoarder", False),
+        (own.OnlyAlone, "OnlyAlone", True),
+        (own.OnlyAlone(), "OnlyAlone", True),
+        (own.Recurrent(), "Recurrent", False),
+    ],
+)
+def test_policies_have_names_and_promise_batches(policy: Any, name: str, batched: bool) -> None:
+    found = read_policy(policy)
+    assert (found.name, found.run, found.batched, found.waits) == (name, 0, batched, False)
+    assert read_policy(policy, "mine", 2).name == "mine"
+    assert read_policy(policy, "mine", 2).run == 2
+    assert read_policy(policy, "mine", 2).fingerprint == found.fingerprint
+    assert read_policy(found) is found
+
+
+def test_runs_are_numbered_by_name() -> None:
+    told = {"a": ["random", "noop"], "b": "random", 3: ("noop",)}
+    found = [(policy.name, policy.run, policy.source) for policy in policies.read_policies(told)]
+    assert found == [("a", 0, "random"), ("a", 1, "noop"), ("b", 0, "random"), ("3", 0, "noop")]
+
+
+def test_files_are_told_apart_by_what_is_in_them(tmp_path: Path) -> None:
+    for name, data in (("a.zip", b"1"), ("b.zip", b"1"), ("c.zip", b"2"), ("d.pt", b"1")):
+        (tmp_path / name).write_bytes(data)
+    paths = [tmp_path / name for name in ("a.zip", "b.zip", "c.zip", "d.pt")]
+    a, b, c, d = (read_policy(path) for path in paths)
+    assert (a.name, a.source, d.source) == ("a", f"sb3:{paths[0]}", f"ppo:{paths[3]}")
+    assert a.fingerprint == b.fingerprint == read_policy(f"sb3:{paths[0]}").fingerprint
+    greedy = read_policy(f"sb3-greedy:{paths[0]}")
+    assert len({p.fingerprint for p in (a, c, d, greedy)}) == 4
+    with pytest.raises(PolicyError, match=r"there is no model .*e\.zip' to be read: No such file"):
+        read_policy(tmp_path / "e.zip")
+
+
+# -- evaluations, by hand -----------------------------------------------------------------
+
+
+def test_episodes_that_are_known_are_told_under_their_new_names(tmp_path: Path) -> None:
+    evaluate({"a": [own.first_legal, own.restless]}, EMPTY, episodes=3, out=tmp_path)
+    played: list[tuple[int, int, int]] = []
+    results = evaluate(
+        {"b": own.restless},
+        Row(task=EMPTY, label="mine"),
+        episodes=5,
+        out=tmp_path,
+        progress=lambda record, done, whole: played.append((record.seed, done, whole)),
+    )
+    assert played == [(1_000_003, 4, 5), (1_000_004, 5, 5)]
+    assert {(r.setting, r.policy, r.run) for r in results.episodes} == {("mine", "b", 0)}
+    assert all(set(r.seats.values()) == {"b"} for r in results.episodes)
+
+
+def test_who_is_left_out_of_a_task_is_told() -> None:
+    row = Row(task=EMPTY, without=("scripted", "random"))
+    results = evaluate({"s": "scripted", "n": "noop"}, row, episodes=1)
+    assert results.policies == ("n",)
+    assert [(p.where, p.what) for p in results.skipped] == [
+        (EMPTY, f"the policy scripted is left out of {EMPTY}")
+    ]
+    with pytest.raises(SuiteError, match=f"nothing can be played: .* left out of {EMPTY}"):
+        evaluate("random", row, episodes=1)
+    with pytest.raises(SuiteError, match="'s' can be played: it has no rows here"):
+        evaluate("noop", Suite(name="s", rows=(replace(row, held_out=True),)), episodes=1)
+
+
+@pytest.mark.parametrize("given", [{"concurrency": 0}, {"workers": True}, {"workers": 1.0}])
+def test_counts_are_positive_integers(given: dict[str, Any]) -> None:
+    (name,) = given
+    with pytest.raises(ConfigError, match=f"{name} must be a positive integer, not "):
+        evaluate("noop", EMPTY, episodes=1, **given)
+
+
+def test_an_evaluation_says_with_what_it_was_made() -> None:
+    results = evaluate("noop", Suite(name="s", rows=(Row(task=EMPTY),), episodes=2, split="train"))
+    assert (results.split, [r.seed for r in results.episodes]) == ("train", [0, 1])
+    assert results.suite["name"] == "s"
+    assert {"protocol", "piase_gym", "python", "numpy"} <= set(results.versions)
+    assert results.versions["python"] == platform.python_version()
