@@ -105,3 +105,25 @@ def test_parts_of_agents_make_a_list() -> None:
         field.merge(config, {2: (5, 5)})
     filled = difficulty.per_agent_list("starts", difficulty.is_place, lambda config: [], (9, 9))
     assert filled.merge(config, {1: (5, 5)}) == {"starts": [(9, 9), (5, 5)]}
+
+
+def test_a_range_that_does_not_begin_at_zero_is_as_wide_as_it_is() -> None:
+    size = difficulty.number_parameter(Level, "enemies", low=4, high=8)
+    assert (size.low, size.high) == (4, 8)
+    assert [size.moved(6, share) for share in (0.25, -0.25, 1, -1)] == [7, 5, 8, 4]
+
+
+def test_the_ends_of_a_range_belong_to_it() -> None:
+    dials = [ENEMIES, EASE]
+    for value in (0, 10):
+        assert difficulty.adjust(dials, Level(), {"enemies": value}) == {"enemies": value}
+    assert difficulty.adjust(dials, Level(), {"by": 1}) == {"enemies": 10}
+    assert difficulty.adjust(dials, Level(), {"by": -1}) == {"enemies": 0}
+
+
+def test_what_is_no_dial_here_is_not_turned() -> None:
+    nowhere = difficulty.number_parameter(Level, "enemies", where=lambda config: False)
+    assert difficulty.adjust([nowhere, EASE], Level(), {"by": 0.25}) == {"speed": 0.25}
+    for params in ({"by": 0.5}, {"enemies": 3}):
+        with pytest.raises(ConfigError, match="Level: there is no dial"):
+            difficulty.adjust([nowhere], Level(), params)

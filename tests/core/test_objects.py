@@ -9,7 +9,7 @@ import pytest
 
 from piase_gym import runs
 from piase_gym.core.commands import Command
-from piase_gym.core.objects import Objects, in_sight, object_changes, seen_changes
+from piase_gym.core.objects import Objects, agent_of, in_sight, object_changes, seen_changes
 from piase_gym.core.surroundings import Surroundings, Thing
 from piase_gym.wrappers import AvtLogger
 from tests.helpers.piaavt import lines
@@ -156,3 +156,87 @@ def test_environments_of_ones_own_wait_for_the_reset_but_for_their_limit() -> No
     found = env.unwrapped.modify({"max_steps": 7, "timeout": 5.0})
     assert (found.now, found.waiting) == ({"max_steps": 7}, {"timeout": 5.0})
     env.close()
+
+
+def test_what_an_agent_lays_down_is_dropped() -> None:
+    held: Objects = {"ann": ANN, "cup": {"kind": "cup", "place": "ann"}}
+    laid: Objects = {"ann": ANN, "cup": {"kind": "cup", "place": "table"}}
+    assert told(held, laid) == [("dropped", "cup", "place", "ann", "table")]
+
+
+def test_properties_that_come_and_go_are_changes() -> None:
+    before: Objects = {"safe": {"kind": "safe", "locked": False, "lit": True}}
+    after: Objects = {"safe": {"kind": "safe", "locked": True, "label": "mine"}}
+    assert told(before, after) == [
+        ("locked", "safe", "locked", False, True),
+        ("state_changed", "safe", "lit", True, None),
+        ("state_changed", "safe", "label", None, "mine"),
+    ]
+
+
+def test_what_is_alike_goes_on_as_the_nearest_of_its_kind() -> None:
+    ann, bob = {"kind": "agent", "place": [9, 9]}, {"kind": "agent", "place": [1, 1]}
+    key = {"kind": "key", "alike": True}
+    before: Objects = {"ann": ann, "bob": bob, "key 1": {**key, "place": [1, 2]}}
+    after: Objects = {
+        "ann": ann,
+        "bob": bob,
+        "rod": {"kind": "rod", "alike": True, "place": [1, 2]},
+        "key 2": {**key, "place": "ann"},
+        "key 3": {**key, "place": "bob"},
+    }
+    assert told(before, after) == [
+        ("picked_up", "key", "place", [1, 2], "bob"),
+        ("spawned", "rod", "place", None, [1, 2]),
+        ("spawned", "key", "place", None, "ann"),
+    ]
+
+
+def test_what_is_alike_goes_on_in_the_place_of_its_name() -> None:
+    cup = {"kind": "cup", "alike": True}
+    before: Objects = {"cup 1": {**cup, "place": "hall"}}
+    after: Objects = {"cup 2": {**cup, "place": "attic"}, "cup 3": {**cup, "place": "hall"}}
+    assert told(before, after) == [("spawned", "cup", "place", None, "attic")]
+
+
+def test_an_agent_perceives_what_it_holds_and_nobody_by_the_place_alone() -> None:
+    there: Objects = {
+        "ann": ANN,
+        "bob": {**ANN, "place": [1, 0]},
+        "cup": {"kind": "cup", "place": "ann"},
+        "jug": {"kind": "jug", "place": "bob"},
+        "box": {"kind": "box", "place": [1, 0]},
+        "bag": {"kind": "bag", "place": [2, 0]},
+        "fog": {"kind": "fog", "place": None},
+    }
+    things = Thing("something", "x", {"position": [1, 0]}), Thing("a sound")
+    assert in_sight(there, "ann", Surroundings(objects=things)) == {"ann", "cup", "box"}
+
+
+def test_what_leaves_the_sight_or_appears_out_of_it_is_not_seen() -> None:
+    before: Objects = {"cup": {"kind": "cup", "place": 1}, "jug": {"kind": "jug", "place": 1}}
+    after: Objects = {"cup": {"kind": "cup", "place": 2}, "box": {"kind": "box", "place": 1}}
+    changes = object_changes(before, after)
+    assert [change.told["object"] for change in changes] == ["cup", "jug", "box"]
+
+    def seen(first: set[str], then: set[str]) -> list[str]:
+        return [row["object"] for row in seen_changes(changes, "ann", first, then)]
+
+    assert seen({"cup", "jug"}, {"box"}) == ["jug", "box"]
+    assert seen({"cup"}, {"cup"}) == ["cup"]
+    assert seen(set(), {"cup"}) == []
+
+
+def test_an_agent_is_what_it_perceives_of_itself() -> None:
+    body = {"energy": 1.0}
+    around = Surroundings(position=[1, 2], rotation="north", inventory=("key",), stats=body)
+    assert agent_of(around, True) == {
+        "kind": "agent",
+        "place": [1, 2],
+        "heading": "north",
+        "inventory": ["key"],
+        "energy": 1.0,
+        "in_play": True,
+    }
+    bare = {"kind": "agent", "place": None, "heading": None, "in_play": False}
+    assert agent_of(Surroundings(), False) == bare

@@ -120,3 +120,31 @@ def test_memories_are_read_back() -> None:
 def test_memories_that_nobody_writes_are_refused(line: str) -> None:
     with pytest.raises(TextParseError):
         read(f"You see.\n{line}")
+
+
+def test_rows_of_a_vector_without_a_memory_are_zeros() -> None:
+    code = Recall(("ann",)).code([Remembered("lamp", (1, 3), 4)]).reshape(16, -1)
+    assert code[0].tolist() == [5.0, *hash_text("lamp").tolist(), 1.0, 1.0, 3.0, 0.0]
+    assert not code[1:].any()
+
+
+def test_a_long_name_is_remembered_by_its_beginning() -> None:
+    memory = Recall(("ann",))
+    seen(memory, **{"x" * 61: [1, 2]})
+    memory.pass_step()
+    assert [entry.name for entry in memory.shown(None, 0)] == ["x" * 60]  # type: ignore[arg-type]
+
+
+def test_as_many_memories_as_are_shown_are_read_back() -> None:
+    view = tuple(Remembered("lamp", None, ago) for ago in [*range(1, 16), 254])
+    assert read("\n".join(["You see.", *Recall.lines(view)])).remembered == view
+
+
+def test_what_is_nowhere_any_more_is_forgotten() -> None:
+    memory = Recall(("ann",))
+    seen(memory, apple=Several([(0, 0)], [(0, 0)]))
+    memory.pass_step()
+    seen(memory, apple=Several([], [(0, 0)]))
+    memory.pass_step()
+    assert memory.shown(None, 0) == ()  # type: ignore[arg-type]
+    assert memory.get_state() == {"steps": 2, "known": [[]]}

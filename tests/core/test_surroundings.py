@@ -116,3 +116,25 @@ def test_values_become_plain(value: Any, plain: Any) -> None:
     assert found == plain
     assert type(found) is type(plain)
     assert json.loads(json.dumps(found)) == plain
+
+
+def test_the_first_name_of_a_field_counts() -> None:
+    @dataclass(frozen=True, kw_only=True)
+    class Many(Facts):
+        location: str | None = "attic"
+        room: str | None = "hall"
+        position: tuple[int, int] | None = (1, 2)
+        heading: str = "north"
+        carrying: str = "key"
+        items: tuple[Any, ...] = (("cup", 3, "red"), {"size": 3}, ("jug",))
+        health: int = 2
+        energy: bool = True
+
+    around = surroundings_by_name(Many(agent="a"), ["a"])
+    assert (around.position, around.rotation) == ([1, 2], "north")
+    assert around.inventory == ("key",)
+    assert around.stats == {"health": 2.0}
+    assert around.objects == (Thing("cup"), Thing("3", properties={"size": 3}), Thing("jug"))
+    assert surroundings_by_name(Many(agent="a", position=None), ["a"]).position == "hall"
+    nowhere = Many(agent="a", position=None, room=None)
+    assert surroundings_by_name(nowhere, ["a"]).position == "attic"
