@@ -13,6 +13,7 @@ from pettingzoo.utils import BaseParallelWrapper
 
 import piase_gym
 from piase_gym.errors import ActionError, ConfigError
+from tests import probes
 
 sb3 = pytest.importorskip("stable_baselines3")
 contrib = pytest.importorskip("sb3_contrib")
@@ -20,6 +21,7 @@ contrib = pytest.importorskip("sb3_contrib")
 from stable_baselines3.common.vec_env import VecVideoRecorder  # noqa: E402
 
 from piase_gym.adapters import sb3_vec  # noqa: E402  # needs the extra
+from piase_gym.adapters.sb3 import ParallelVecEnv  # noqa: E402
 
 
 def test_ppo_trains_an_iteration_with_shared_parameters() -> None:
@@ -216,3 +218,100 @@ def test_a_vec_env_goes_on_from_a_snapshot() -> None:
     second.reset()
     second.restore(snapshot)
     assert play(first, 40) == play(second, 40)
+
+
+@pytest.mark.parametrize("batched", [True, False])
+def test_a_wait_has_no_last_observation_and_does_not_count(
+    batched: bool, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    if not batched:
+        monkeypatch.setattr("piase_gym.adapters.sb3.steps_in_batches", lambda _world: False)
+    places: dict[str, Any] = {"start_pos": [(0, 0), (5, 5)], "goal_pos": (1, 0)}
+    vec = sb3_vec("GridWorld", num_envs=1, agents=2, max_steps=3, **places)
+    vec.reset()
+    shown, rewards, dones, infos = vec.step(np.array([3, 4]))
+    assert dones.tolist() == [True, False]
+    np.testing.assert_array_equal(infos[0].pop("terminal_observation"), shown[0])
+    assert shown[0].any()
+    told = {"r": pytest.approx(float(rewards[0]), abs=1e-5), "l": 1}
+    kept = {"TimeLimit.truncated": False, "won": True, "is_success": True, "episode": told}
+    assert infos == [kept, {}]
+    before = vec.step(np.array([4, 4]))[0]
+    _, _, dones, infos = vec.step(np.array([4, 4]))
+    assert dones.tolist() == [True, True]
+    assert not infos[0].pop("terminal_observation").any()
+    assert infos[0] == {"TimeLimit.truncated": False, "won": False}
+    assert infos[1]["terminal_observation"].shape == before[1].shape
+    assert infos[1]["TimeLimit.truncated"]
+    assert infos[1]["episode"]["l"] == 3
+    assert not infos[1]["is_success"]
+
+
+def test_a_reset_in_the_course_of_episodes_begins_statistics_anew() -> None:
+    vec = sb3_vec("GridWorld", num_envs=2, max_steps=3, start_pos=(0, 0), goal_pos=(7, 7))
+    vec.reset()
+    vec.step(np.array([2, 2]))
+    vec.reset()
+    rewards = sum(vec.step(np.array([3, 4]))[1] for _ in range(2))
+    *_, last, _, infos = vec.step(np.array([3, 4]))
+    assert [row["episode"]["l"] for row in infos] == [3, 3]
+    returns = [row["episode"]["r"] for row in infos]
+    assert returns == pytest.approx((rewards + last).tolist(), abs=1e-5)
+
+
+@pytest.mark.parametrize("batched", [True, False])
+def test_a_seed_is_that_of_one_reset(batched: bool, monkeypatch: pytest.MonkeyPatch) -> None:
+    if not batched:
+        monkeypatch.setattr("piase_gym.adapters.sb3.steps_in_batches", lambda _world: False)
+    vec = sb3_vec("GridWorld", num_envs=2, agents=2)
+    assert vec.seed(4) == [4, 5]
+    vec.reset()
+    assert [info["seed"] for info in vec.reset_infos] == [4, 4, 5, 5]
+    vec.reset()
+    assert not {info["seed"] for info in vec.reset_infos} & {4, 5}
+    assert vec.seed() == [None, None]
+
+
+def test_slots_have_masks_and_a_render_mode_and_nothing_else() -> None:
+    vec = sb3_vec("GridWorld", num_envs=2, agents=2, layout="door_key")
+    vec.seed(0)
+    vec.reset()
+    masks = vec.action_masks()
+    assert masks.dtype == np.bool_
+    assert [ask().tolist() for ask in vec.get_attr("action_masks", [3, 0])] == masks[
+        [3, 0]
+    ].tolist()
+    assert [row.tolist() for row in vec.env_method("action_masks", indices=1)] == [
+        masks[1].tolist()
+    ]
+    assert (vec.get_attr("render_mode"), vec.get_attr("spec", 0)) == (["rgb_array"] * 4, [None])
+    assert [vec.has_attr(name) for name in ("action_masks", "render_mode", "map")] == [
+        True,
+        True,
+        False,
+    ]
+    assert vec.env_is_wrapped(BaseParallelWrapper, [0, 1]) == [False, False]
+    assert len(vec.get_images()) == 2
+    for wrong in (
+        lambda: vec.get_attr("map"),
+        lambda: vec.set_attr("map", 1),
+        lambda: vec.env_method("render"),
+    ):
+        with pytest.raises(AttributeError, match="slots have no"):
+            wrong()
+
+
+def test_slots_of_continuous_actions_have_no_masks() -> None:
+    probes.register()
+    env = piase_gym.parallel_env("PointProbe", view="vector", actions="continuous", agents=2)
+    vec = ParallelVecEnv([env])
+    vec.reset()
+    size = env.action_space("agent_0").shape
+    assert vec.step(np.zeros((2, *size)))[0].shape[0] == 2
+    with pytest.raises(ActionError, match=r"actions are arrays of shape \(2, \d\), not \(3,"):
+        vec.step(np.zeros((3, *size)))
+    with pytest.raises(AttributeError, match="continuous actions have no masks"):
+        vec.action_masks()
+    assert not vec.has_attr("action_masks")
+    with pytest.raises(ConfigError, match="allowed: infos='full', 'none'"):
+        ParallelVecEnv([env], infos="mask")
