@@ -9,8 +9,23 @@ import pytest
 from hypothesis import example, given
 from hypothesis import strategies as st
 
-from piase_gym.core.answers import MAX_REPLY, Answer, plain, read_answer, read_tool_calls
-from piase_gym.core.commands import Command, InvalidAction, Outcome, Param, Verb, read_command
+from piase_gym.core.answers import (
+    MAX_REPLY,
+    Answer,
+    plain,
+    read_answer,
+    read_reply,
+    read_tool_calls,
+)
+from piase_gym.core.commands import (
+    Command,
+    InvalidAction,
+    Outcome,
+    Param,
+    Verb,
+    check_command,
+    read_command,
+)
 
 GRAMMAR = (
     Verb("go", "walk", (Param("direction", choices=("north", "south", "up")),)),
@@ -254,3 +269,68 @@ def test_no_reply_takes_long(part: str) -> None:
     start = time.process_time()
     read_answer((part * MAX_REPLY)[:MAX_REPLY], READS)
     assert time.process_time() - start < 2.0  # some 20 ms; a quadratic reader needs minutes
+
+
+@pytest.mark.parametrize(
+    ("reply", "found"),
+    [
+        ("I walk.<think>or south?</think>go north", Answer("go north", "or south?")),
+        ("<action>go north</action>\nAction: go south", Answer("go north")),
+        ('{"action": "go south"}\nNo:\n```\ngo north\n```', Answer("go north")),
+        ('```\ngo south\n```\nNo: {"action": "go north"}', Answer("go north")),
+        ("reason: hungry\n<action>go north</action>", Answer("go north", reason="hungry")),
+        (
+            'reason: hungry\n{"action": "go north", "reason": "bored"}',
+            Answer("go north", reason="bored"),
+        ),
+        ("<think>one</think>\nthinking: two\naction: go north", Answer("go north", "one\ntwo")),
+        (
+            "message: hello\nthere\n\nAnd so on.\naction: go north",
+            Answer("go north", message="hello\nthere"),
+        ),
+        ('{"action": "look", "reason": {"a": "é"}}', Answer("look", reason='{"a": "é"}')),
+        ('{"action": "go north", "parameters": {}}', Answer("go north")),
+        ('I am {"name": "bob"}.\ngo north', Answer("go north")),
+        ('Of {"parameters": 2} one.\ngo north', Answer("go north")),
+        ("Observation: You are in the hall.\nAction: go north", Answer("go north")),
+        ("go north".ljust(MAX_REPLY), Answer("go north")),
+    ],
+)
+def test_of_several_parts_each_has_its_place(reply: str, found: Answer) -> None:
+    assert read_answer(reply, READS) == found
+
+
+def test_a_command_of_several_lines_is_taken_whole_where_there_are_such() -> None:
+    query, reads = "SELECT 1\nUNION SELECT 2", (lambda text: text.startswith("SELECT"),)
+    assert read_answer(query, reads, multiline=True) == Answer(query)
+    assert read_answer(query, reads) == Answer("SELECT 1")
+    assert read_answer("go north\ngo south") == Answer("go south")  # without readers the last line
+
+
+@pytest.mark.parametrize(
+    ("reply", "found"),
+    [
+        ("go north", NORTH),
+        ("I look.\ngo north\ngo south", NORTH),  # going south is not legal
+        ("I could go.\nAction: go south.", Command("go", {"direction": "south"})),
+        ('{"action": "go", "parameters": {"direction": "north"}}', NORTH),
+        ('{"action": "fly", "parameters": {"to": "x"}}', "unknown action type 'fly'"),
+        ("fly home", "I do not know how to 'fly'"),
+        ("fly home\n", "I do not know how to 'fly'"),
+        ("fly\nhome", "no line of the reply is a command"),
+        (7, "a string, not int"),
+    ],
+)
+def test_a_reply_is_read_as_the_world_reads_lines(reply: object, found: Command | str) -> None:
+    def read(line: object) -> Command | InvalidAction:
+        return read_command(line, GRAMMAR)
+
+    def check(command: Command) -> Command | InvalidAction:
+        return check_command(command, GRAMMAR)
+
+    given = read_reply(reply, read, check, lambda command: command == NORTH, False)
+    if isinstance(found, str):
+        assert isinstance(given, InvalidAction)
+        assert found in given.message
+    else:
+        assert given == found

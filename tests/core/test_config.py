@@ -12,7 +12,7 @@ from hypothesis import strategies as st
 from pydantic import BaseModel, ConfigDict, Field, ValidationError
 
 from piase_gym import registry
-from piase_gym.core.config import Envelope, WorldConfig, require_fit
+from piase_gym.core.config import Envelope, WorldConfig, larger, require_fit
 from piase_gym.errors import ConfigError, EnvelopeError, PiaseError
 from piase_gym.worlds.grid_world.config import GridWorldConfig, GridWorldEnvelope
 
@@ -305,3 +305,29 @@ def test_configs_by_chance_are_made_or_refused_by_us(name: str) -> None:
             refused += 1
     assert refused > 100
     assert longest < 2500
+
+
+def test_the_ends_of_what_is_allowed_are_allowed() -> None:
+    config = ToyConfig(agents=2, agent_ids=("x" * 40, "b"), max_steps=2**31 - 1, rooms=9)
+    assert config.names() == ("x" * 40, "b")
+    assert config.max_steps == config.longest == 2**31 - 1
+
+
+def test_a_larger_envelope_holds_both_and_keeps_the_config() -> None:
+    config = ToyConfig(agents=2, rooms=4)
+    more = larger(config, config.fixed_envelope(), {"rooms": 7})
+    assert more.fixed_envelope() == ToyEnvelope(agents=2, rooms=7)
+    assert (more.agents, more.rooms) == (2, 4)
+    assert larger(more, more.fixed_envelope(), {"rooms": 5}).envelope.rooms == 7
+    with pytest.raises(EnvelopeError, match=r"Toy: an envelope has no size 'romos'; did you mean"):
+        larger(config, config.fixed_envelope(), {"romos": 7})
+    with pytest.raises(EnvelopeError, match=r"Toy.rooms: .*at least 1"):
+        larger(config, config.fixed_envelope(), {"rooms": 0})
+
+
+def test_a_field_that_came_later_is_written_out_where_it_is_used() -> None:
+    script = {"win_reward": 2.0}
+    assert "script" not in ToyConfig().model_dump()
+    assert ToyConfig().diff(ToyConfig(script=script))["script"]["win_reward"] == 2.0
+    assert "script" in ToyConfig(script=script).model_dump()
+    assert ToyConfig(script=script).diff(ToyConfig()) == {"script": None}
