@@ -10,7 +10,13 @@ from typing import Any
 import pytest
 
 from piase_gym.agents.policy_registry import make_agent
-from piase_gym.errors import ActionError, ConfigError, ResetNeededError, UnknownNameError
+from piase_gym.errors import (
+    ActionError,
+    ConfigError,
+    ResetNeededError,
+    SnapshotError,
+    UnknownNameError,
+)
 from piase_gym.interfaces import (
     Action,
     BaseEnv,
@@ -250,3 +256,32 @@ def test_observations_take_their_text_from_the_data() -> None:
     assert len({Action("a"), Action("a")}) == 1
     with pytest.raises(ConfigError, match="mapping"):
         Observation("here")  # type: ignore[arg-type]
+
+
+def test_a_reset_gives_all_attempts_back() -> None:
+    env: Any = BaseEnv("PointProbe", num_attempts=3)
+    for seed in (4, 5):
+        env.reset(seed=seed)
+        assert env.seed == seed
+        assert env.step("fly")[3]["attempts_left"] == 2
+        assert env.step("fly")[3]["attempts_left"] == 1
+
+
+def test_what_all_worlds_show_is_in_the_data() -> None:
+    env: Any = BaseEnv("TextProbe", agents=2, partners={"agent_1": "noop"}, wording="canonical")
+    env.reset(seed=0)
+    env.give_hint("look up")
+    env.world.mailboxes.send("agent_1", "agent_0", "hi")
+    for _ in range(2):
+        shown = env.step("wait")[0]
+    data = shown.structured
+    assert (data["agent"], data["step"], data["hint"]) == ("agent_0", 2, "look up")
+    assert data["messages"] == [{"sender": "agent_1", "recipient": "agent_0", "message": "hi"}]
+    assert (data["text"], env.current_observation) == (shown.text, shown)
+    snapshot = json.loads(json.dumps(env.snapshot()))
+    env.step("wait")
+    env.restore(snapshot)
+    assert env.current_observation == shown
+    for failed in (-1, 0.5, "1"):
+        with pytest.raises(SnapshotError, match="failed_attempts of this snapshot is"):
+            env.restore({**snapshot, "failed_attempts": failed})

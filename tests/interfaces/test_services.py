@@ -14,7 +14,7 @@ from typing import Any
 import pytest
 
 from piase_gym.core.models import ActionCommand
-from piase_gym.errors import ActionError, SnapshotError, UnknownNameError
+from piase_gym.errors import ActionError, AgentError, SnapshotError, UnknownNameError
 from piase_gym.interfaces import (
     AbstractEnvironment,
     Environment,
@@ -336,3 +336,74 @@ def test_of_ticks_in_which_nobody_submits_no_event_tells() -> None:
     env.apply_action_from_agent("agent_1", ActionCommand(action_type="say", sequence_id="4"))
     env.step(1)
     assert told == [{"commands": {"agent_1": {"sequence_id": "4"}}}]
+
+
+@pytest.mark.parametrize(
+    ("late", "done"), [({}, [True, False]), ({"join_at": (0, 9)}, [False] * 2)]
+)
+def test_who_has_ended_in_another_environment_has_ended_here_too(
+    late: dict[str, Any], done: list[bool]
+) -> None:
+    from piase_gym.envs.parallel import parallel_env
+
+    fields = {"agents": 2, "start_pos": [(0, 0), (5, 5)], "goal_pos": (1, 0), **late}
+    parallel = parallel_env("GridWorld", actions="text", **fields)
+    parallel.reset(seed=3)
+    parallel.step(dict.fromkeys(parallel.agents, "stay" if late else "move right"))
+    env = Environment("GridWorld", **fields)
+    env.restore(json.loads(json.dumps(parallel.snapshot())))
+    assert env.agents == parallel.agents != env.possible_agents
+    assert [env.is_done(name) for name in env.possible_agents] == done
+
+
+def test_a_final_result_brings_the_scene_that_follows() -> None:
+    env = AbstractEnvironment("TextProbe", agents=2)
+    talk = EnvironmentInterface(env)
+    env.reset_environment(seed=0)
+    wait = ActionCommand(action_type="wait")
+    assert env.apply_action_from_agent("agent_0", wait).immediate_perception_snippet is None
+    result = talk.submit_action("agent_1", wait)
+    assert result["immediate_perception_snippet"] == {
+        "timestamp": 1.0,
+        "visible_text": env.world.text(env.facts("agent_1")),
+    }
+
+
+def test_a_simulation_is_told_where_everybody_stands() -> None:
+    env = AbstractEnvironment("TextProbe", agents=2, max_steps=2)
+    env.reset_environment({"seed": 5})
+    wait = ActionCommand(action_type="wait")
+    env.apply_action_from_agent("agent_1", wait)
+    time = {"time_step": 0, "seed": 5, "waiting_for": ["agent_0"], "is_over": False}
+    assert env.get_current_state_snapshot("time") == time
+    rows = env.get_current_state_snapshot("agents")
+    assert [rows[name]["submitted"] for name in rows] == [False, True]
+    assert [rows[name]["total_reward"] for name in rows] == [0.0, 0.0]
+    paid = 0.0
+    for tick in range(2):
+        result = env.apply_action_from_agent("agent_0", wait)
+        if tick:
+            result = env.apply_action_from_agent("agent_1", wait)
+        assert result.rewards_obtained is not None
+        paid += result.rewards_obtained["reward"]
+    row = env.get_current_state_snapshot("agent_1")
+    assert paid != 0.0
+    assert row["total_reward"] == pytest.approx(paid)
+    assert (row["in_play"], row["done"], row["submitted"]) == (False, True, False)
+    assert row["last_action_result"]["details"]["truncated"] is True
+    assert env.get_current_state_snapshot("time")["is_over"] is True
+    with pytest.raises(UnknownNameError, match="scope"):
+        env.get_current_state_snapshot("agent_9")
+
+
+def test_who_has_ended_cannot_write_and_is_shown_as_it_was() -> None:
+    env = PerceptionInterface("PointProbe", agents=2, max_steps=1)
+    env.reset(seed=0)
+    for name in env.agents:
+        last = env.execute_action(name, "coast")
+    assert (last["status"], last["in_play"], last["done"]) == ("success", False, True)
+    assert last["reward"] == last["last_action_result"]["rewards_obtained"]["reward"]
+    assert last["message"] == last["last_action_result"]["message"]
+    with pytest.raises(AgentError, match="agent 'agent_0' is not in play and cannot send"):
+        env.send_message("agent_0", "agent_1", "hi")
+    assert env.get_agent_state("agent_1")["visible_caption"] == last["visible_caption"]
