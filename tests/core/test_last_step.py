@@ -8,7 +8,7 @@ from typing import Any
 import pytest
 
 import piase_gym
-from piase_gym.core.last_step import LINE_LENGTH, LastStep, without_last_step
+from piase_gym.core.last_step import LINE_LENGTH, LastStep, read_last_steps, without_last_step
 from piase_gym.errors import SnapshotError
 
 LINES = [
@@ -45,6 +45,25 @@ def test_what_is_long_is_cut_and_other_texts_are_left_alone() -> None:
     assert long.endswith("...\n")
     for text in ("You are here.", "Last step: x", "Last step: stay; fine; reward 0.\nHere.", ""):
         assert without_last_step(text) == text
+
+
+def test_what_just_fits_is_not_cut() -> None:
+    line = LastStep("c" * 100, "ok", 0.0, ("m" * 100,), "r" * 600).line
+    assert line == (f"Last step: {'c' * 100}; ok; reward 0; milestone: {'m' * 100}. {'r' * 600}.\n")
+    line = LastStep("c" * 101, "ok", 0.0, (), "r" * 601).line
+    assert line == f"Last step: {'c' * 97}...; ok; reward 0. {'r' * 597}...\n"
+    assert LastStep("", "illegal", 0.0).line == "Last step: nothing done; illegal; reward 0.\n"
+
+
+def test_last_steps_are_read_back_as_they_were_written() -> None:
+    step = LastStep("go", "ok", 0.5, ("seen",), "Why.")
+    assert read_last_steps([None, step.row], 2) == [None, step]
+    good = ["go", "ok", 0.5, ["seen"], "Why."]
+    assert step.row == good
+    for place, value in ((0, 3), (1, "fine"), (2, 1), (2, "0.5"), (3, [1]), (3, None), (4, None)):
+        row = [*good[:place], value, *good[place + 1 :]]
+        with pytest.raises(SnapshotError, match="last_steps are a list with null or"):
+            read_last_steps([row], 1)
 
 
 PLAYED: list[tuple[str, dict[str, Any], list[str], list[str]]] = [

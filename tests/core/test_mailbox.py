@@ -9,6 +9,7 @@ import pytest
 
 import piase_gym
 from piase_gym.core.commands import MAX_LINE, Command
+from piase_gym.core.mailbox import charged
 from piase_gym.core.rng import Stream
 from piase_gym.errors import ActionError, AgentError, ConfigError, PiaseError
 from piase_gym.mailbox import EVERYONE, ChannelRules, Mailbox, Message
@@ -358,3 +359,75 @@ def test_who_says_too_much_is_told_that_it_was_cut() -> None:
             assert (said in infos["agent_0"].get("feedback", "")) == told
             assert said not in shown["agent_1"]["text"]
             assert env.world.mailboxes.history[-1]["message"] == words[:most]
+
+
+def test_what_was_heard_is_kept_for_each_sender_the_newest_first() -> None:
+    mail = boxes(delay=0, history=2)
+    for sender, words in (("cid", "1"), ("ann", "2"), ("ann", "3")):
+        mail.send(sender, "bob", words)
+        deliver(mail)
+    mail.send("ann", EVERYONE, "4")
+    deliver(mail)
+
+    def heard(agent: str) -> list[tuple[str, int]]:
+        return [(letter.message, steps) for letter, steps in mail.recent[agent]]
+
+    assert heard("bob") == [("4", 0), ("3", 1), ("1", 3)]
+    assert (heard("cid"), heard("ann")) == ([("4", 0)], [])
+    mail.send("ann", "bob", "5")
+    mail.send("ann", "bob", "6")
+    deliver(mail)
+    assert heard("bob") == [("6", 0), ("5", 0), ("1", 4)]
+    again = boxes(delay=0, history=2)
+    again.set_state(json.loads(json.dumps(mail.get_state())))
+    assert again.recent == mail.recent
+    assert "recent" not in boxes(delay=0).get_state()
+
+
+def test_a_system_posts_past_the_rules() -> None:
+    mail = boxes(delay=5, drop=1.0, box_size=1)
+    letter = Message("system", "bob", "hello")
+    for _ in range(2):
+        mail.post(letter)
+    assert mail.delivered == {"ann": [], "bob": [letter, letter], "cid": []}
+    assert (len(mail.poll("bob")), len(mail.history)) == (1, 2)
+
+
+def test_the_future_depends_on_how_much_was_said_and_not_on_what() -> None:
+    one, other = boxes(delay=0, box_size=0), boxes(delay=0, box_size=0)
+    for mail, words in ((one, "1"), (other, "2")):
+        mail.send("ann", "bob", words)
+        deliver(mail, 2)
+    assert one.digest_state() == other.digest_state()
+    assert one.digest_state()["history"] == 1
+    assert one.get_state() != other.get_state()
+
+
+@pytest.mark.parametrize(
+    ("part", "told"),
+    [
+        ({"boxes": {"ann": []}}, "its boxes are not those of ann, bob, cid"),
+        ({"heard": {"ann": []}}, "its boxes are not those of ann, bob, cid"),
+        ({"now": True}, "True is no step"),
+        ({"now": 2**63}, f"{2**63} is no step"),
+        ({"history": [["ann", "bob"]]}, r"\['ann', 'bob'\] is no letter"),
+        ({"history": [["ann", "bob", 3]]}, "is no letter"),
+        ({"history": ["abc"]}, "'abc' is no letter"),
+        ({"travelling": [["1", ["ann", "bob", "hi"]]]}, "'1' is no step"),
+        ({"recent": {"dan": []}}, "it has heard of others than ann, bob, cid"),
+    ],
+)
+def test_a_damaged_state_is_refused_and_changes_nothing(part: dict[str, Any], told: str) -> None:
+    mail = boxes(delay=2, history=1)
+    mail.send("ann", "bob", "hello")
+    before = mail.get_state()
+    with pytest.raises(ValueError, match=told):
+        mail.set_state({**before, **part})
+    assert mail.get_state() == before
+
+
+def test_to_speak_costs_the_speaker_or_all_together() -> None:
+    rewards = [1.0, 1.0, 1.0]
+    assert charged(rewards, [0, 0, 2], [0, 1], 0.25, False) == [0.5, 1.0, 0.75]
+    assert charged(rewards, [0, 0], [0, 1], 0.5, True) == [0.5, 0.5, 1.0]
+    assert charged(rewards, [0], [0, 1], 0.0, True) == rewards == [1.0, 1.0, 1.0]
