@@ -164,13 +164,14 @@ def test_watchers_are_called_in_order_and_the_last_ones_after_all_others() -> No
 def test_who_leaves_makes_room_where_it_was() -> None:
     events = Events()
     called: list[str] = []
+    events.watch(lambda acts, tick: called.append("plain"))
     first = events.watch(lambda acts, tick: called.append("late"), last=True)
     events.watch(lambda acts, tick: called.append("later"), last=True)
     first()
-    events.watch(lambda acts, tick: called.append("plain"))
+    events.watch(lambda acts, tick: called.append("newest"))
     for watcher, _ in events.watchers:
         watcher(None, None)
-    assert called == ["plain", "later"]
+    assert called == ["plain", "newest", "later"]
 
 
 def test_an_event_of_ones_own_is_heard_by_its_kind_and_by_logs() -> None:
