@@ -227,7 +227,7 @@ def test_a_wait_has_no_last_observation_and_does_not_count(
     if not batched:
         monkeypatch.setattr("piase_gym.adapters.sb3.steps_in_batches", lambda _world: False)
     places: dict[str, Any] = {"start_pos": [(0, 0), (5, 5)], "goal_pos": (1, 0)}
-    vec = sb3_vec("GridWorld", num_envs=1, agents=2, max_steps=3, **places)
+    vec: Any = sb3_vec("GridWorld", num_envs=1, agents=2, max_steps=3, **places)
     vec.reset()
     shown, rewards, dones, infos = vec.step(np.array([3, 4]))
     assert dones.tolist() == [True, False]
@@ -304,9 +304,9 @@ def test_slots_have_masks_and_a_render_mode_and_nothing_else() -> None:
 def test_slots_of_continuous_actions_have_no_masks() -> None:
     probes.register()
     env = piase_gym.parallel_env("PointProbe", view="vector", actions="continuous", agents=2)
-    vec = ParallelVecEnv([env])
+    vec: Any = ParallelVecEnv([env])
     vec.reset()
-    size = env.action_space("agent_0").shape
+    size = env.action_space("agent_0").shape or ()
     assert vec.step(np.zeros((2, *size)))[0].shape[0] == 2
     with pytest.raises(ActionError, match=r"actions are arrays of shape \(2, \d\), not \(3,"):
         vec.step(np.zeros((3, *size)))
