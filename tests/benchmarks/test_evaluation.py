@@ -806,3 +806,24 @@ def test_an_evaluation_says_with_what_it_was_made() -> None:
     assert results.suite["name"] == "s"
     assert {"protocol", "piase_gym", "python", "numpy"} <= set(results.versions)
     assert results.versions["python"] == platform.python_version()
+
+
+def test_fingerprints_see_what_a_function_reads_outside_of_itself() -> None:
+    code = """
+def helper(percept):
+    return {part}
+
+def choose(percept, more={default}):
+    return choose and helper(percept) + NUMBER + more
+"""
+
+    def made(part: str = "0", default: int = 0, number: int = 1) -> str:
+        names: dict[str, Any] = {"NUMBER": number}
+        exec(code.format(part=part, default=default), names)
+        return fingerprint(names["choose"])
+
+    assert made() == made()
+    assert made().startswith("hash:")
+    assert len({made(), made("percept"), made(default=1), made(number=2)}) == 4
+    bound = [fingerprint(own.Killer(name, True).reset) for name in "aba"]
+    assert bound[0] == bound[2] != bound[1]

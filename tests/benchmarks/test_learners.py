@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import copy
 import json
+import shutil
 from dataclasses import replace
 from pathlib import Path
 from typing import Any
@@ -14,6 +15,7 @@ import pytest
 from piase_gym.benchmarks import evaluate
 from piase_gym.benchmarks.evaluation.suites import Row, Suite, expand
 from piase_gym.benchmarks.references import learned
+from piase_gym.benchmarks.references.models import ModelFolder
 from tests.helpers.cli_runner import piase
 from tests.paths import ROOT
 
@@ -316,6 +318,70 @@ def test_the_best_pass_and_its_median_run_are_kept(tmp_path: Path) -> None:
     assert found["task"]["steps"] == [0, 1, 2]
 
 
+def run_of(values: list[float], won: list[float] | None, name: str = "") -> dict[str, Any]:
+    """What is kept of a training, of its first label; the second does not count."""
+    trained = {"values": values} | ({} if won is None else {"won": won})
+    other = {"values": [99.0], "won": [1.0]}
+    return {"labels": {"a": {"trained": trained}, "b": {"trained": other}}, "name": name}
+
+
+def test_the_middle_of_runs_is_by_success_then_by_value() -> None:
+    runs = [
+        run_of([3.0, 1.0], [0.0, 1.0], "x"),
+        run_of([9.0], [0.0], "y"),
+        run_of([1.0], [0.5], "z"),
+    ]
+    assert [learners.success_of(run) for run in runs] == [0.5, 0.0, 0.5]
+    assert [learners.value_of(run) for run in runs] == [2.0, 9.0, 1.0]
+    assert learners.median_run(runs)["name"] == "z"
+    assert learners.median_run(runs[:2])["name"] == "y"  # of two the worse
+    assert learners.success_of(run_of([1.0], None)) is None
+    payoffs = [run_of([value], None, str(value)) for value in (5.0, 1.0, 3.0)]
+    assert learners.median_run(payoffs)["name"] == "3.0"
+
+
+def test_what_is_solved_is_won_often_enough_and_payoffs_are_tried_once(tmp_path: Path) -> None:
+    def write(attempt: str, name: str, *runs: Any) -> None:
+        for seed, run in enumerate(runs):
+            place = tmp_path / attempt / name / str(seed)
+            place.mkdir(parents=True)
+            (place / learners.PLAYED).write_text(json.dumps(run))
+
+    often, enough = run_of([1.0], [1.0] * 94 + [0.0] * 6), run_of([1.0], [1.0] * 95 + [0.0] * 5)
+    write("short", "open", enough, often, often)
+    write("short", "late", often)
+    write("long", "late", often, enough, enough)
+    write("short", "game", run_of([1.0], None), run_of([1.0], None))
+    for name, count, solved in (("open", 3, 0), ("late", 3, 1), ("game", 2, 1), ("game", 3, 0)):
+        assert learners.solved(tmp_path, name, count) == bool(solved), name
+    assert not learners.solved(tmp_path, "nothing", 1)
+    write("slow", "many", *(run_of([float(seed)], None) for seed in range(11)))
+    told = [learners.value_of(run) for run in learners.runs_of(tmp_path, "many", "slow")]
+    assert told == list(range(11))  # by number: 10 comes last
+
+
+def test_budgets_are_looked_at_and_shared_as_stated() -> None:
+    by_name = {attempt.name: attempt for attempt in learners.PASSES}
+
+    def plan(task: str, attempt: str) -> TrainSettings:
+        setting = learners.setting_of(learners.tasks([task]).popitem()[1][0])
+        found = learners.settings_for(setting, by_name[attempt], 2)
+        assert found is not None
+        return found
+
+    one, four = plan(EASY, "short"), plan("piase/GridWorld-Tag-10x10-4p-v2", "short")
+    assert (one.steps, one.eval_every, one.num_envs, one.seed) == (4_000_000, 500_000, 512, 2)
+    assert (four.num_envs, one.stop_at, one.memory) == (128, learned.SOLVED, 0)
+    costs, memory = plan(EASY, "costs"), plan(EASY, "memory")
+    assert (costs.training_reward, costs.stop_at) == ("own_costs_later", None)
+    assert (memory.memory, memory.steps) == (128, 16_000_000)
+    slow = plan("piase/TextRoom-Quest-Easy-v3", "slow")
+    assert (slow.algo, slow.steps, slow.eval_every) == ("ippo", 300_000, 100_000)
+    assert (slow.save_every, slow.stop_at) == (300_000, learned.SOLVED)
+    text = learners.setting_of(Row(task="piase/TextRoom-Quest-Easy-v3"))
+    assert learners.settings_for(text, by_name["short"], 0) is None
+
+
 # -- models --------------------------------------------------------------------------------
 
 
@@ -336,6 +402,33 @@ def test_a_slim_model_plays_as_the_whole_one(tmp_path: Path) -> None:
     assert won["half"] >= won["whole"] - 0.05
     assert steps["whole"] < 0.8 * steps["random"]
     assert abs(steps["half"] - steps["whole"]) < 0.1 * steps["whole"]
+
+
+def test_a_model_is_put_in_the_place_of_one_that_gets_less(tmp_path: Path) -> None:
+    rows = [Row(task="piase/GridWorld-FourRooms-8x8-v1")]
+    name = learners.setting_of(rows[0]).name
+    shipped = ModelFolder(Path(store.__file__).with_name("ppo")).path(learners.setting_of(rows[0]))
+    policy = Path(shutil.copy(shipped, tmp_path / "policy.pt"))
+    models = ModelFolder(tmp_path / "models")
+    models.folder.mkdir()
+    old, new = (models.folder / f"{name}.{ending}" for ending in ("zip", "pt"))
+
+    def references(value: float) -> Any:
+        played = {"values": [value] * 50 + [99.0] * 50, "success": 0.0}
+        return {"settings": {rows[0].task: {"policies": {"ppo": played}}}}
+
+    told = store._ship(policy, models, rows, {"settings": {}})
+    assert told.startswith("replaced: ")
+    assert told.endswith(" after nan")
+    assert new.read_bytes() == store.slim(policy)
+    new.unlink()
+    old.write_bytes(b"old")
+    assert store._ship(policy, models, rows, references(50.0)).startswith(
+        "the model that ships is as good (50, here "
+    )
+    assert [path.name for path in models.folder.iterdir()] == [old.name]
+    assert store._ship(policy, models, rows, references(-50.0)).endswith(" after -50")
+    assert [path.name for path in models.folder.iterdir()] == [new.name]
 
 
 def test_models_that_ship_are_small() -> None:

@@ -24,6 +24,8 @@ from piase_gym.benchmarks.references.measure import (
     check_certificates,
     compare,
     measure_references,
+    reference_suite,
+    settings_of,
     write_references,
 )
 from piase_gym.benchmarks.references.references import (
@@ -33,7 +35,7 @@ from piase_gym.benchmarks.references.references import (
     shipped,
     stored_runs,
 )
-from piase_gym.errors import ProtocolError, SuiteError
+from piase_gym.errors import ProtocolError, SuiteError, UnknownNameError
 from piase_gym.registry import task_spec, world_spec
 from tests.benchmarks import bench_policies as own
 from tests.helpers.needs import each, here
@@ -413,6 +415,55 @@ def test_runs_of_a_reference_are_stored_and_read(tmp_path: Path) -> None:
         suites=[suite], episodes=4, policies={"two": [Sloppy(0), Sloppy(9)]}, stored=found
     )
     assert again["settings"] == {}
+
+
+def test_what_is_played_on_held_out_seeds_only_with_some_is_played_on_dev_with_others(
+    tmp_path: Path,
+) -> None:
+    row = Row(
+        task=EMPTY,
+        config={"agents": 2},
+        label="guest",
+        focal=1,
+        partners=("noop",),
+        held_out_partners=("random",),
+        without=("scripted",),
+    )
+    suite = Suite(name="one", rows=(row,))
+    found, problems = measure_references(suites=[suite], episodes=2, out=tmp_path)
+    assert problems == []
+    told = {label: (e["split"], e["seeds"]) for label, e in found["settings"].items()}
+    assert told == {
+        "guest with random": ("held_out", [2_000_000, 2_000_002]),
+        "guest with noop": ("dev", [1_000_000, 1_000_002]),
+    }
+    for split in ("held_out", "dev"):
+        assert (tmp_path / split / "episodes.jsonl").is_file()
+    entry = found["settings"]["guest with noop"]
+    assert set(entry["policies"]) == {"random", "noop", "oracle"}
+    again, _ = measure_references(
+        suites=[suite], episodes=2, stored=found, policies={"ppo": "noop"}
+    )
+    assert all(
+        set(e["policies"]) == {*entry["policies"], "ppo"} for e in again["settings"].values()
+    )
+    assert [s.label for s in settings_of(suite)] == ["guest with random", "guest with noop"]
+
+
+def test_rows_are_chosen_by_label_task_or_id_and_each_once() -> None:
+    plain, other = Row(task=EMPTY), Row(task=EMPTY, config={"max_steps": 9}, label="short")
+    family = Row(task="piase/GridWorld-DoorKey-*")
+    suites = [Suite(name="a", rows=(plain, family)), Suite(name="b", rows=(plain, other))]
+
+    def chosen(*patterns: str) -> tuple[Row, ...]:
+        return reference_suite(suites, patterns).rows
+
+    assert chosen() == (plain, family, other)
+    assert chosen("short") == (other,)
+    assert chosen(EMPTY) == (plain, other)
+    assert chosen("*DoorKey-6x6*", "short") == (family, other)
+    with pytest.raises(UnknownNameError, match="did you mean 'short'"):
+        chosen("shor")
 
 
 # -- several runs, several policies -------------------------------------------------------
