@@ -405,7 +405,7 @@ def test_a_slim_model_plays_as_the_whole_one(tmp_path: Path) -> None:
 
 
 def test_a_model_is_put_in_the_place_of_one_that_gets_less(tmp_path: Path) -> None:
-    rows = [Row(task="piase/GridWorld-FourRooms-8x8-v1")]
+    rows = [Row(task="piase/WordCraft-Pantry-v2")]
     name = learners.setting_of(rows[0]).name
     shipped = ModelFolder(Path(store.__file__).with_name("ppo")).path(learners.setting_of(rows[0]))
     policy = Path(shutil.copy(shipped, tmp_path / "policy.pt"))
