@@ -3,12 +3,16 @@
 from __future__ import annotations
 
 import hashlib
+import io
+import json
 import shutil
+import zipfile
 from pathlib import Path
 from typing import Any
 
 import pytest
 
+from piase_gym.agents.sb3_archive import CARD
 from piase_gym.benchmarks import Row, Suite, evaluate
 from piase_gym.benchmarks.evaluation.policies import read_policy
 from piase_gym.benchmarks.evaluation.suites import Setting
@@ -25,8 +29,17 @@ from piase_gym.registry import task_spec
 from tests.helpers.needs import here
 
 pytest.importorskip("stable_baselines3")
+import torch
+
 from piase_gym.benchmarks.references.learners import FAST, PASSES
-from piase_gym.benchmarks.references.train import BUDGET, RECIPE, train_models, trained
+from piase_gym.benchmarks.references.train import (
+    BUDGET,
+    RECIPE,
+    WEIGHTS,
+    slim,
+    train_models,
+    trained,
+)
 
 SMALL = "piase/GridWorld-Empty-Random-5x5-v1"
 OTHER = "piase/GridWorld-Empty-5x5-v1"
@@ -128,6 +141,30 @@ def test_references_of_some_tasks_leave_the_others() -> None:
     assert list(found["settings"]) == ["team"]
     with pytest.raises(UnknownNameError, match="Nowhere"):
         reference_suite(None, ["piase/Nowhere-*"])
+
+
+def test_encodings_that_training_never_met_become_zeros(tmp_path: Path) -> None:
+    table = torch.tensor([[1.0, 2.0], [3.0, 4.0], [5.0, 6.0]])
+    known = {"pi.encoder.table.weight": table, "head.weight": table.clone()}
+    known["vf.encoder.table.weight"] = table  # one tensor under two names
+    first, last = (tmp_path / name for name in ("first.zip", "last.zip"))
+    for path, change in ((first, 0.0), (last, 0.25)):
+        content = io.BytesIO()
+        table[1, 0] += change
+        torch.save({**known, "count": torch.tensor([7])}, content)
+        with zipfile.ZipFile(path, "w") as archive:
+            archive.writestr(WEIGHTS, content.getvalue())
+            archive.writestr(CARD, json.dumps({"made": path.name}))
+    small = tmp_path / "small.zip"
+    small.write_bytes(slim(last, first))
+    assert read_card(small) == {"made": "last.zip"}
+    with zipfile.ZipFile(small) as archive:
+        assert archive.namelist() == [WEIGHTS, CARD]
+        found = torch.load(io.BytesIO(archive.read(WEIGHTS)), weights_only=True)
+    for name in ("pi.encoder.table.weight", "vf.encoder.table.weight"):
+        assert found[name].tolist() == [[0.0, 0.0], [3.25, 4.0], [0.0, 0.0]]
+    assert found["head.weight"].tolist() == known["head.weight"].tolist()  # nothing but encodings
+    assert (found["head.weight"].dtype, found["count"].tolist()) == (torch.float16, [7])
 
 
 # -- what ships ---------------------------------------------------------------------------

@@ -431,6 +431,26 @@ def test_a_model_is_put_in_the_place_of_one_that_gets_less(tmp_path: Path) -> No
     assert [path.name for path in models.folder.iterdir()] == [new.name]
 
 
+def test_a_slim_model_has_no_critic_and_no_symbols_that_were_never_met(tmp_path: Path) -> None:
+    rows = torch.tensor([0, 2, 1])
+    state = {"encoder.rows": rows, "encoder.table": torch.arange(10.0).reshape(5, 2) / 3.0}
+    state |= {name: torch.ones(3) / 3.0 for name in ("actor.weight", "critic.x", "central.x")}
+    torch.save({"card": {"a": 1}, "policies": [state, {"actor.steps": rows}]}, tmp_path / "p.pt")
+    for half, kind in ((True, torch.float16), (False, torch.float32)):
+        (tmp_path / "slim.pt").write_bytes(store.slim(tmp_path / "p.pt", half))
+        found = torch.load(tmp_path / "slim.pt", weights_only=True)
+        first, second = found["policies"]
+        assert found["card"] == {"a": 1}
+        assert set(first) == {"encoder.rows", "encoder.table", "actor.weight"}
+        assert (first["encoder.rows"].tolist(), first["encoder.rows"].dtype) == (
+            [0, 2, 1],
+            torch.int16,
+        )
+        assert torch.equal(first["encoder.table"], state["encoder.table"][:3].to(kind))
+        assert first["actor.weight"].dtype == kind
+        assert second["actor.steps"].dtype == torch.int64
+
+
 def test_models_that_ship_are_small() -> None:
     folder = Path(store.__file__).with_name("ppo")
     files = [path for path in folder.iterdir() if path.suffix in (".pt", ".zip")]

@@ -130,6 +130,41 @@ def test_every_id_has_a_stored_count() -> None:
             assert {t for t in piase_gym.list_tasks(world) if t[:6] == "piase/"} <= set(found)
 
 
+@pytest.mark.parametrize(
+    ("count", "told", "fixed"),
+    [
+        (("exact", 99, 99, 99), "99 (exact, fixed)", True),
+        (("exact", 1200, 1200, 1200), "1,200 (exact)", False),
+        (("estimate", 1234.6, 1000.4, 4567.8), "about 1,235 (1,000 to 4,568)", False),
+        (("estimate", 60, 50, 99.9), "about 60 (50 to 100)", True),
+        (("estimate", 60, 50, 100.0), "about 60 (50 to 100)", False),
+        (("at least", 1670.4, 1670.4, None), "at least 1,670", False),
+    ],
+)
+def test_counts_are_told_as_sure_as_they_are(count: Any, told: str, fixed: bool) -> None:
+    found = levels.LevelCount(*count, 0, 0)
+    assert (str(found), found.fixed) == (told, fixed)
+
+
+def test_levels_are_all_known_when_each_was_drawn_eight_times() -> None:
+    assert levels.estimate([8, 9, 20]) == levels.LevelCount("exact", 3, 3, 3, 37, 3)
+    assert levels.estimate([7, 9, 20]) == levels.LevelCount("estimate", 3, 3, 3, 36, 3)
+    assert levels.estimate([1, 9]) == levels.LevelCount("estimate", 2, 2, 2, 10, 2)
+
+
+def test_seeds_are_drawn_until_levels_are_known() -> None:
+    world = make_world(setting(ONE))
+    seeds = [levels.count_levels(world, *least).seeds for least in ((), (8,), (7,), (3,))]
+    assert seeds == [512, 8, 14, 12]
+    many = levels.count_levels(make_world(setting(DOOR)), 4)
+    assert (many.kind, many.seeds, many.met) == ("at least", 4, 4)  # none has come again
+
+
+def test_tasks_with_fewer_than_a_hundred_levels_are_fixed() -> None:
+    fixed = [levels.is_fixed(make_world(setting(RANDOM.format(size)))) for size in (5, 6)]
+    assert fixed == [True, False]  # of 72 and 240
+
+
 # -- what is kept apart -------------------------------------------------------------------
 
 
@@ -140,6 +175,33 @@ def test_the_parts_are_tenths_of_the_hashes() -> None:
     assert sum(counts.values()) == 5000
     shares = [counts[part] / 5000 for part in ("train", "dev", "held_out")]
     assert shares == pytest.approx([0.7, 0.1, 0.2], abs=0.03)
+
+
+def test_a_part_is_the_last_digit_of_a_hash() -> None:
+    parts = [levels.part_of(f"{number:016x}") for number in range(10, 20)]
+    assert parts == ["train"] * 7 + ["dev"] + ["held_out"] * 2
+    assert levels.part_of("ffffffffffffffff") == "train"  # 18446744073709551615
+
+
+def test_seeds_of_a_part_are_the_first_that_fit() -> None:
+    world = make_world(setting(DOOR))
+    fit = [n for n in range(50, 80) if levels.part_of(levels.level_of(world, n)) == "held_out"]
+    assert levels.seeds_in(world, "held_out", range(50, 80), len(fit)) == fit
+    assert levels.seeds_in(world, "held_out", itertools.count(50), 2) == fit[:2]
+    told = f"only {len(fit)} of these seeds draw levels of the part 'held_out'; 30 are wanted"
+    with pytest.raises(SuiteError, match=told):
+        levels.seeds_in(world, "held_out", range(50, 80), 30)
+
+
+def test_what_keeps_to_a_part_can_be_ended() -> None:
+    free, kept = (piase_gym.batch_env(DOOR, num_envs=32) for _ in range(2))
+    end = levels.keep_to(kept, "dev")
+    kept.reset(0)
+    assert {levels.part_of(kept.single(slot).level()) for slot in range(32)} == {"dev"}
+    end()
+    kept.reset(0)
+    free.reset(0)
+    assert kept.seeds().tolist() == free.seeds().tolist()
 
 
 @pytest.mark.parametrize("mode", ["next_step", "same_step", "disabled"])

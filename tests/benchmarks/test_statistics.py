@@ -220,3 +220,68 @@ def test_the_draws_of_an_improvement_stay_those_of_their_seed() -> None:
     assert found.estimate == pytest.approx(11 / 18)
     assert found.low == pytest.approx(0.20069444444444448)
     assert found.high == pytest.approx(0.7652777777777776)
+
+
+def test_the_draws_of_means_and_profiles_stay_those_of_their_seed() -> None:
+    runs = [[1.0, 2, 4], [3, 3, 8], [0, 5]]
+    tasks = [runs, [[2.0, 9], [1, 1]]]
+    found = s.mean_interval(runs, resamples=50, seed=3)
+    assert found == pytest.approx((19 / 6, 0.3333348216565701, 5.222221105979795))
+    found = s.aggregate(tasks, resamples=50, seed=3)
+    assert found == pytest.approx((19 / 6, 0.766666666666667, 4.9319444444444445))
+    middle, low, high = s.profile_band(tasks, [2.0, 4.0], resamples=50, seed=3)
+    assert (middle.tolist(), low.tolist()) == ([0.8, 0.4], [0.2, 0.0])
+    assert high == pytest.approx([0.955, 0.755])
+
+
+def test_one_value_is_certain_and_runs_may_be_numbers() -> None:
+    assert s.mean_interval([[3.0]]) == s.mean_interval([3.0]) == (3.0, 3.0, 3.0)
+    assert s.mean_interval([1.0, 2.0]) == s.mean_interval([[1.0], [2.0]])
+
+
+def test_the_level_of_confidence_reaches_every_interval() -> None:
+    runs, other = [[0.0, 1.0, 1.0], [1.0, 0.0, 0.0], [1.0, 1.0, 1.0]], [[0.5], [0.2], [0.9]]
+
+    def widths(level: float) -> list[float]:
+        found = [
+            s.mean_interval(runs, level),
+            s.share_interval(runs, level),
+            s.share_interval(runs[:1], level),
+            s.aggregate([runs], level=level),
+            s.improvement_interval([runs], [other], level),
+            s.paired_difference([1.0, 2.0], [0.0, 3.0], level),
+        ]
+        _, low, high = s.profile_band([runs], [0.5], level)
+        return [one.high - one.low for one in found] + [float((high - low)[0])]
+
+    for loose, sure in zip(widths(0.5), widths(0.99), strict=True):
+        assert 0.0 <= loose < sure
+    for level in (0.0, 1.0, -0.5, 95):
+        with pytest.raises(ConfigError, match="a confidence level lies between 0 and 1, not"):
+            s.wilson(1, 2, level)
+
+
+def test_shares_within_an_episode_have_no_interval_of_wilsons() -> None:
+    runs = [[0.5, 1.0], [1.0, 1.0]]
+    assert s.share_interval(runs) == s.mean_interval(runs)
+    with pytest.raises(ConfigError, match="at least one"):
+        s.share_interval([])
+
+
+def test_the_interquartile_mean_can_be_taken_along_an_axis() -> None:
+    rows = [[0.0, 1.0, 2.0, 100.0], [4.0, 4.0, 4.0, 4.0]]
+    assert s.iqm(rows, axis=1).tolist() == [1.5, 4.0]
+    assert s.iqm(rows, axis=0).tolist() == [2.0, 2.5, 3.0, 52.0]
+    assert s.iqm(rows) == 3.5
+
+
+def test_ends_that_could_be_anywhere_make_no_scale_the_other_way_round() -> None:
+    drawn = s.Anchors(1e6, 1e6, 0.0).rescale(np.full((200, 1), 1e9), 0)
+    assert drawn.shape == (200, 1)
+    assert 0.0 < drawn.min() < 0.9e11
+    assert drawn.max() == pytest.approx(1e11, rel=1e-4)  # one point is the least that they span
+
+
+def test_scales_are_given_for_every_task_or_for_none() -> None:
+    with pytest.raises(ValueError, match="shorter"):
+        s.aggregate([[1.0], [2.0]], anchors=[None])
