@@ -104,6 +104,8 @@ def test_chao_by_hand() -> None:
     count = levels.estimate([1] * 10 + [2] * 4 + [3])  # 15 + 10 * 9 / (2 * 5)
     assert (count.met, count.seeds, count.count) == (15, 21, 24.0)
     assert count.low - 15 == pytest.approx(81 / (count.high - 15))  # type: ignore[operator]
+    variance = 9 + 5 * (2**3 + 2**4 / 4)
+    assert count.high == pytest.approx(15 + 9 * math.exp(1.96 * math.log1p(variance / 81) ** 0.5))
 
 
 def test_questions_that_are_the_same_are_one_level_whatever_their_number() -> None:

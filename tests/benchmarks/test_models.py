@@ -10,9 +10,11 @@ import pytest
 
 from piase_gym.agents import LLMAgent
 from piase_gym.agents.llm import Budget, ReplyFile
+from piase_gym.benchmarks.evaluation import language_models
 from piase_gym.benchmarks.evaluation.evaluate import evaluate
 from piase_gym.benchmarks.evaluation.language_models import (
     Point,
+    Trace,
     at_budget,
     evaluate_model,
     player,
@@ -21,6 +23,7 @@ from piase_gym.benchmarks.evaluation.language_models import (
 )
 from piase_gym.benchmarks.evaluation.policies import read_policy
 from piase_gym.benchmarks.evaluation.report import write_report
+from piase_gym.benchmarks.evaluation.statistics import mean_interval
 from piase_gym.benchmarks.evaluation.suites import read_suite
 from piase_gym.errors import ConfigError
 from piase_gym.testing.model_server import ModelServer, Request, Say, first_command
@@ -102,6 +105,79 @@ def test_progress_is_told_at_equal_budgets(tmp_path: Path) -> None:
     shown[0]["answered"] = "\x1b[2Jgo\u202e"
     text = transcript_text({"calls": [{"thinking": "\x07", "why": "\x00", **shown[0]}]})
     assert text.endswith("(ok: )\ngo\n")
+
+
+def test_what_calls_took_is_counted_as_when_they_were_made() -> None:
+    agent = LLMAgent("small", "http://127.0.0.1:1/v1", budget=Budget(prices=(1.0, 2.0)))
+    calls: list[dict[str, Any]] = [
+        {
+            "outcome": "ok",
+            "text": "go",
+            "prompt_tokens": 10,
+            "completion_tokens": 3,
+            "seconds": 0.5,
+        },
+        {"outcome": "unreadable", "text": "?", "prompt_tokens": 20, "estimated": True},
+        {"outcome": "failed", "seconds": 1.0},
+    ]
+    found = language_models._usage(calls, agent)
+    assert (found.calls, found.failures, found.unreadable, found.estimated) == (3, 1, 1, 1)
+    assert (found.prompt_tokens, found.completion_tokens, found.seconds) == (30, 3, 1.5)
+    assert found.cost == pytest.approx(agent.budget.price(30, 3))
+    assert found.cost > 0.0
+
+
+def test_progress_is_told_up_to_the_longest_episode() -> None:
+    def played(*points: tuple[int, int, float, float]) -> Trace:
+        return Trace(tuple(Point(*point) for point in points), {})
+
+    slow = played((0, 0, 0.0, 0.0), (1, 90, -1.0, 0.0), (2, 190, -2.0, 0.0), (3, 290, 9.0, 1.0))
+    fast = played((0, 0, 0.0, 0.0), (1, 150, 5.0, 1.0))
+    rows = language_models._progress("a", "m", [[slow], [fast]])
+    assert all((row["setting"], row["policy"]) == ("a", "m") for row in rows)
+    told = [
+        (name, row[name], row["won"]["estimate"], row["value"]["estimate"])
+        for row in rows
+        for name in ("steps", "tokens")
+        if name in row
+    ]
+    assert told == [
+        ("steps", 1, 0.5, 2.0),
+        ("steps", 2, 0.5, 1.5),
+        ("steps", 3, 1.0, 7.0),
+        ("tokens", 100, 0.0, -0.5),
+        ("tokens", 200, 0.5, 1.5),
+        ("tokens", 290, 1.0, 7.0),
+    ]
+    assert rows[0]["won"] == mean_interval([[0.0], [1.0]])._asdict()
+    rules = played((0, 0, 0.0, 0.0), (1, 0, 1.0, 1.0))
+    assert [row["steps"] for row in language_models._progress("a", "random", [[rules]])] == [1]
+    assert language_models._progress("a", "m", []) == []
+
+
+def test_a_transcript_says_what_was_told_answered_and_wrong() -> None:
+    told = [{"role": "user", "content": "Go on."}]
+    calls = [
+        {"messages": told, "text": "left", "outcome": "ok", "thinking": "Hm."},
+        {"messages": told, "command": "stay", "outcome": "failed", "told": "down"},
+        {"messages": told, "outcome": "failed"},
+    ]
+    trace_of = Trace((), {"x": calls, "y": []})
+    first, second = language_models._transcripts("a", 7, trace_of, {"x": "won"})
+    assert (first["setting"], first["seed"], first["agent"], first["result"]) == (
+        "a",
+        7,
+        "x",
+        "won",
+    )
+    found = [(c["thinking"], c["answered"], c["outcome"], c["why"]) for c in first["calls"]]
+    assert found == [
+        ("Hm.", "left", "ok", ""),
+        ("", "stay", "failed", "down"),
+        ("", "", "failed", ""),
+    ]
+    assert all(call["told"] == told for call in first["calls"])
+    assert (second["agent"], second["result"], second["calls"]) == ("y", "", [])
 
 
 def test_trouble_of_a_server_is_no_play_of_the_model(tmp_path: Path) -> None:

@@ -507,6 +507,20 @@ def test_cross_play_is_a_square() -> None:
     assert seats == {("agent_0",), ("agent_1",)}
 
 
+def test_cross_play_keeps_the_label_and_the_seats_of_its_row() -> None:
+    row = Row(
+        task="piase/GridWorld-FourRooms-8x8-v1",
+        config={"agents": 3},
+        focal=2,
+        partners=("random",),
+        measure="per_capita",
+    )
+    table, results = cross_play(["noop"], row, episodes=2, split="held_out")
+    assert (table.label, table.measure, table.partners) == (row.task, "per_capita", ("noop",))
+    assert table.values == ((results.rows[0].value,),)
+    assert {len(record.focal) for record in results.episodes} == {2}
+
+
 def test_cross_play_needs_policies() -> None:
     with pytest.raises(SuiteError):
         cross_play([], Row(task=EMPTY))
