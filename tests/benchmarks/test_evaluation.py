@@ -681,7 +681,8 @@ def test_a_hint_counts_once_for_who_is_measured() -> None:
 
 
 def test_letters_count_of_who_is_measured() -> None:
-    told = {"task": "piase/TextRoom-Quest-Easy-v3", "config": {"agents": 2, "max_steps": 4}}
+    told: dict[str, Any] = {"task": "piase/TextRoom-Quest-Easy-v3"}
+    told["config"] = {"agents": 2, "max_steps": 4}
     talker = f"{own.__name__}:talks"
     for policy, partner, count in (("noop", talker, 0), (talker, "noop", 4)):
         row = Row(**told, focal=1, partners=(partner,))

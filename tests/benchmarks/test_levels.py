@@ -144,7 +144,7 @@ def test_every_id_has_a_stored_count() -> None:
     ],
 )
 def test_counts_are_told_as_sure_as_they_are(count: Any, told: str, fixed: bool) -> None:
-    found = levels.LevelCount(*count, 0, 0)
+    found = levels.LevelCount(*(*count, 0, 0))
     assert (str(found), found.fixed) == (told, fixed)
 
 

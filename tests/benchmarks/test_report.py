@@ -9,6 +9,7 @@ import subprocess
 import sys
 from dataclasses import replace
 from pathlib import Path
+from typing import Any
 
 import numpy as np
 import pytest
@@ -244,12 +245,26 @@ def test_a_report_about_a_model_tells_what_it_took_and_said(tmp_path: Path) -> N
         {"setting": "a", "policy": "llm:m", "steps": 2000, "won": wide, "value": sure},
         {"setting": "a", "policy": "random", "tokens": 100, "won": sure, "value": wide},
     ]
-    call = {"told": [{"role": "user", "content": "Go on."}], "outcome": "ok", "why": ""}
+    call: dict[str, Any] = {
+        "told": [{"role": "user", "content": "Go on."}],
+        "outcome": "ok",
+        "why": "",
+    }
     calls = [{**call, "thinking": "Hm.", "answered": "left"}]
     calls += [{**call, "answered": "", "thinking": ""}]
     calls[1] |= {"outcome": "unreadable", "why": "no command"}
-    transcript = {"setting": "a", "seed": 7, "agent": "x", "result": "won", "calls": calls}
-    told = {"model": "m", "prompt_id": "id-1", "settings": {"prompt": "long", "history": "all"}}
+    transcript: dict[str, Any] = {
+        "setting": "a",
+        "seed": 7,
+        "agent": "x",
+        "result": "won",
+        "calls": calls,
+    }
+    told: dict[str, Any] = {
+        "model": "m",
+        "prompt_id": "id-1",
+        "settings": {"prompt": "long", "history": "all"},
+    }
     told |= {"usage": {"calls": 3}, "spent": {"calls": 1}, "progress": progress}
     told |= {"transcripts": [transcript, {**transcript, "calls": []}]}
     (tmp_path / "results.json").write_text(json.dumps({"protocol": 1, "llm": told}))
@@ -326,7 +341,11 @@ def test_rates_are_told_beside_the_first_and_the_sizes(tmp_path: Path) -> None:
     ]
     rates = [{"name": "x", "rate": 3000.0, "ratios": {"ours": 1.0, "theirs": 0.125}}]
     points = [{"agents": 1, "rate": 1000.0}, {"agents": 4, "rate": 2500.0}]
-    told = {"environments": environments, "missing": [], "failed": {"Broken": "no licence"}}
+    told: dict[str, Any] = {
+        "environments": environments,
+        "missing": [],
+        "failed": {"Broken": "no licence"},
+    }
     told |= {"peers": {"title": "One door", "rates": rates}}
     told |= {"scaling": {"agents": {"title": "Larger teams", "axis": "agents", "points": points}}}
     (tmp_path / "timings.json").write_text(json.dumps({"protocol": 1, "throughput": told}))

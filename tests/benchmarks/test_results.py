@@ -44,8 +44,8 @@ def results_of(*records: EpisodeRecord, gap: ScoreRange = GAP, **more: Any) -> R
 
 def test_a_row_has_the_means_and_shares_of_its_episodes() -> None:
     ends = {"x": "won", "y": "lost"}
-    first = {"steps": 3, "messages": 4, "hints": 1, "seconds": 0.5, "results": ends}
-    second = {"steps": 6, "messages": 1, "hints": 0, "seconds": 0.25}
+    first: dict[str, Any] = {"steps": 3, "messages": 4, "hints": 1, "seconds": 0.5, "results": ends}
+    second: dict[str, Any] = {"steps": 6, "messages": 1, "hints": 0, "seconds": 0.25}
     row = summarise(
         SETTING,
         "mine",
@@ -203,5 +203,6 @@ def test_results_that_lack_something_are_damaged(lacks: str) -> None:
 
 
 def test_an_episode_is_won_by_the_share_of_agents_that_won() -> None:
-    ends = ({"x": "won", "y": "won"}, {"x": "won", "y": "drawn"}, {"x": "lost", "y": "ended"}, {})
+    pairs = (("won", "won"), ("won", "drawn"), ("lost", "ended"))
+    ends: list[dict[str, str]] = [dict(zip("xy", pair, strict=True)) for pair in pairs] + [{}]
     assert [episode(1, 0.0, results=results).won for results in ends] == [1.0, 0.5, 0.0, 0.0]

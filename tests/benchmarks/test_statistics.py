@@ -223,8 +223,8 @@ def test_the_draws_of_an_improvement_stay_those_of_their_seed() -> None:
 
 
 def test_the_draws_of_means_and_profiles_stay_those_of_their_seed() -> None:
-    runs = [[1.0, 2, 4], [3, 3, 8], [0, 5]]
-    tasks = [runs, [[2.0, 9], [1, 1]]]
+    runs = [[1.0, 2.0, 4.0], [3.0, 3.0, 8.0], [0.0, 5.0]]
+    tasks = [runs, [[2.0, 9.0], [1.0, 1.0]]]
     found = s.mean_interval(runs, resamples=50, seed=3)
     assert found == pytest.approx((19 / 6, 0.3333348216565701, 5.222221105979795))
     found = s.aggregate(tasks, resamples=50, seed=3)

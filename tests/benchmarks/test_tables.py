@@ -169,7 +169,7 @@ def stored(
 
 
 def test_references_are_told_with_points_where_there_are_any() -> None:
-    some = {"random": [0.0, 0.0], "noop": [-1.0, -1.0], "oracle": [4.0, 4.0]}
+    some: dict[str, Any] = {"random": [0.0, 0.0], "noop": [-1.0, -1.0], "oracle": [4.0, 4.0]}
     settings = {
         "piase/Sure-v1": stored(steps=3000, **some, scripted=[1.0, 1.0], ppo=[2.0, 2.0]),
         "my/Beaten-v1": stored(False, steps=1000, **some, scripted=[1.0, 1.0], ppo=[8.0, 0.0]),
