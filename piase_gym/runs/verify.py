@@ -191,7 +191,7 @@ class Verifier(Recorder):
             self.differ(number, event, None, "kind", data.get("kind", MISSING), "another kind")
             return
         if self._early and kind not in _DERIVED:
-            self._unfounded()
+            self._early.append((number, event))  # what they lead to tells which of them is wrong
             return
         if self._early:  # nothing of a user's stands among them
             self.differ(number, event, None, "line", _of(event), "another line")

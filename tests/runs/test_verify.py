@@ -216,7 +216,8 @@ DIFFERENT: dict[str, tuple[Edit, str]] = {
     ),
     "own line among early": (
         add(10, "EMOTION_STATE_UPDATED", {"joy": 2}),
-        "0 (0, 7): line was 'LEARNING_EPISODE_START', is now missing",
+        "0 (0, 10): line was 'EMOTION_STATE_UPDATED of agent_0', "
+        "is now 'TASK_STATUS_UPDATE of agent_0'",
     ),
     "derived own among early": (
         add(10, "GOAL_CREATED", {"goal_id": "mine"}),
