@@ -117,7 +117,7 @@ def test_a_file_that_cannot_be_opened_is_left_as_it_is(tmp_path: Path) -> None:
         FileSink(tmp_path / "run.jsonl.xz")
     with pytest.raises(LogWriteError, match="is a device or a pipe; a log is a file"):
         FileSink("/dev/null")
-    with pytest.raises(LogWriteError, match="cannot be opened: embedded null byte"):
+    with pytest.raises(LogWriteError, match=r"cannot be opened: .*embedded null"):
         FileSink(tmp_path / "a\0b")
     with pytest.raises(LogWriteError, match="cannot be opened: File exists"):
         FileSink(path / "run.jsonl")
