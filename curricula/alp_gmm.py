@@ -12,7 +12,7 @@ from dataclasses import dataclass, field
 from typing import Any, ClassVar
 
 import numpy as np
-from numpy.typing import NDArray
+from numpy.typing import ArrayLike, NDArray
 from pydantic import ConfigDict
 
 from piase_gym.core.arithmetic import sum_in_order
@@ -70,6 +70,33 @@ class ProgressMemory:
     mixture: list[Gaussian] = field(default_factory=list)
 
 
+class Places:
+    """The places of a memory as rows of an array: to look for the nearest, nothing is copied.
+
+    Attributes:
+        memory: Whose places they are.
+    """
+
+    def __init__(self, memory: ProgressMemory, size: int) -> None:
+        """Take up what is remembered, places of `size` numbers each."""
+        self.memory = memory
+        self.end = len(memory.places)
+        self._rows = np.array(memory.places, dtype=np.float64).reshape(self.end, size)
+
+    def last(self, most: int) -> NDArray[np.float64]:
+        """Return the newest places, up to so many, the oldest first."""
+        return self._rows[max(self.end - most, 0) : self.end]
+
+    def add(self, place: Sequence[float], most: int) -> None:
+        """Add a place; only so many of the newest have to be kept."""
+        if self.end == len(self._rows):
+            kept = self.last(most)
+            self._rows = np.concatenate([kept, np.empty_like(kept), np.empty((64, len(place)))])
+            self.end = len(kept)
+        self._rows[self.end] = place
+        self.end += 1
+
+
 class ALPGMM(TaskDirector[ProgressMemory]):
     """Draws settings where the outcome differs most from what it was before.
 
@@ -123,6 +150,7 @@ class ALPGMM(TaskDirector[ProgressMemory]):
         self.history = check_count("history", history)
         if self.history < self.period:
             raise ConfigError(f"history ({history}) is at least period ({period})")
+        self._places: dict[str, Places] = {}
 
     def check_memory(self, memory: ProgressMemory) -> None:
         """Check what was remembered."""
@@ -185,7 +213,12 @@ class ALPGMM(TaskDirector[ProgressMemory]):
         """Note the learning progress of an episode; fit the mixture if it is time."""
         state = self.state(agent)
         place, outcome = self.place_of(agent, task), outcome_of(episode, self.measure)
-        state.progress.append(learning_progress(state.places, state.outcomes, place, outcome))
+        places = self._places.get(agent)
+        if places is None or places.memory is not state:
+            places = self._places[agent] = Places(state, len(place))
+        known = places.last(self.history)
+        state.progress.append(learning_progress(known, state.outcomes, place, outcome))
+        places.add(place, self.history)
         state.places.append(place)
         state.outcomes.append(outcome)
         state.count += 1
@@ -198,7 +231,7 @@ class ALPGMM(TaskDirector[ProgressMemory]):
 
 
 def learning_progress(
-    places: Sequence[Sequence[float]],
+    places: ArrayLike,
     outcomes: Sequence[float],
     place: Sequence[float],
     outcome: float,
@@ -209,10 +242,10 @@ def learning_progress(
         >>> learning_progress([[0.1], [0.9]], [0.0, 1.0], [0.8], 0.25)
         0.75
     """
-    if not places:
+    if not outcomes:
         return 0.0
-    distances = ((np.array(places) - np.array(place)) ** 2).sum(axis=1)
-    nearest = len(places) - 1 - int(np.argmin(distances[::-1]))
+    distances = ((np.asarray(places) - np.asarray(place)) ** 2).sum(axis=1)
+    nearest = len(outcomes) - 1 - int(np.argmin(distances[::-1]))
     return abs(outcome - outcomes[nearest])
 
 

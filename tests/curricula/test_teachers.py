@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
+import dataclasses
 import itertools
+import json
 import math
 from collections import Counter
 from typing import Any
@@ -183,6 +185,31 @@ def test_learning_progress_is_that_since_the_nearest_task() -> None:
         assert found == pytest.approx(abs(outcome - outcomes[nearest]))
     # Of several as near, the newest counts.
     assert learning_progress([[0.5], [0.5], [0.4]], [1.0, 2.0, 9.0], [0.5], 2.5) == 0.5
+
+
+def test_alp_gmm_remembers_the_newest_tasks_and_takes_up_what_was_stored() -> None:
+    ranges, history, noise = {"obstacle_density": [0.0, 1.0]}, 70, Stream(5)
+    options: dict[str, Any] = {"settings": ranges, "period": 70, "components": [1, 1]}
+    director = opened("alp_gmm", history=history, random=1.0, **options)
+    places: list[float] = []
+    outcomes: list[float] = []
+    progress: list[float] = []
+    for number in range(400):
+        if number == 190:  # as if it were saved and read
+            stored = json.loads(json.dumps(dataclasses.asdict(director.state(AGENT))))
+            director = opened("alp_gmm", history=history, random=1.0, **options)
+            director.memory(AGENT)["teacher"] = stored
+        choice, outcome = director.assign(AGENT), noise.uniform()
+        place = choice.fields["obstacle_density"]
+        ended(director, choice, total=outcome)
+        near = [abs(place - other) for other in places]
+        nearest = max((k for k, d in enumerate(near) if d == min(near)), default=0)
+        progress.append(abs(outcome - outcomes[nearest]) if outcomes else 0.0)
+        places, outcomes = [*places, place][-history:], [*outcomes, outcome][-history:]
+        state = director.state(AGENT)
+        assert [place for (place,) in state.places] == places
+        assert state.outcomes == outcomes
+        assert state.progress == progress[-history:]
 
 
 def aic(mixture: Any, rows: Any) -> float:
