@@ -79,11 +79,13 @@ def test_arms_differ_in_what_they_are_named_for_alone() -> None:
     ("shares", "expected"),
     [
         ({}, None),
-        ({10: [0.1]}, None),
-        ({10: [0.05, 0.05]}, None),  # 5 % is not above
-        ({10: [0.0, 0.2]}, 10),
-        ({10: [0.0, 0.0], 20: [0.04, 0.08]}, 20),
-        ({10: [0.0, 0.0], 20: [0.0, 0.0]}, 20),
+        ({10: [0.9, 0.9]}, None),  # what an untrained policy wins is not known
+        ({0: [0.0, 0.0], 10: [0.1]}, None),
+        ({0: [0.0, 0.0], 10: [0.05, 0.05]}, None),  # 5 points are not above
+        ({0: [0.0, 0.0], 10: [0.0, 0.2]}, 10),
+        ({0: [0.1, 0.3], 10: [0.2, 0.2]}, None),
+        ({0: [0.1, 0.3], 10: [0.2, 0.2], 20: [0.3, 0.3]}, 20),
+        ({0: [0.0, 0.0], 10: [0.0, 0.0], 20: [0.0, 0.0]}, 20),
     ],
 )
 def test_budgets_follow_from_the_calibration(shares: Any, expected: int | None) -> None:
@@ -108,15 +110,19 @@ def test_what_is_there_is_not_done_again_and_the_rest_comes_out_the_same(
     study.main(["--out", str(out)])
     first = out.read_text("utf-8").splitlines()
     lines = read_lines(out)
-    assert [(x["arm"], x["seed"]) for x in lines[:2]] == [("target_only", s) for s in plan.TRIED]
-    assert [(x["arm"], x["seed"]) for x in lines[2:]] == [(arm, 0) for arm in arms]
-    for line in lines:
+    tried = [("target_only", seed, steps) for steps in (0, 256) for seed in plan.TRIED]
+    assert [(x["arm"], x["seed"], x["steps"]) for x in lines[:4]] == tried
+    assert [(x["arm"], x["seed"]) for x in lines[4:]] == [(arm, 0) for arm in arms]
+    for line in lines[:2]:  # untrained
+        assert (line["trained"], line["curve"], line["steps_by_step"]) == (0, [], {})
+        assert len(line["won"]) == 6
+    for line in lines[2:]:
         assert len(line["won"]) == len(line["returns"]) == 6
         assert [look["steps"] for look in line["curve"]] == [128, 256]
         assert sum(line["steps_by_step"].values()) <= line["trained"] == 256
-    assert set(lines[2]["steps_by_step"]) <= {"5"}
-    assert set(lines[3]["steps_by_step"]) <= {"1"}
-    out.write_text("\n".join([*first[:3], first[3][:90]]), "utf-8")  # broken off in mid-line
+    assert set(lines[4]["steps_by_step"]) <= {"5"}
+    assert set(lines[5]["steps_by_step"]) <= {"1"}
+    out.write_text("\n".join([*first[:5], first[5][:90]]), "utf-8")  # broken off in mid-line
     study.main(["--out", str(out)])
     again = [{**line, "cpu_seconds": 0} for line in read_lines(out)]
     assert again == [{**line, "cpu_seconds": 0} for line in lines]
@@ -130,6 +136,7 @@ def write(path: Path, won: Any, seeds: range = plan.SEEDS, arms: Any = None) -> 
     lines: list[Any] = []
     for target, seed in itertools.product(NAMES, plan.TRIED):
         steps = plan.TARGETS[target].budgets[0]
+        lines.append(line_of(study.Job("target_only", target, seed, 0), 6))
         lines.append(line_of(study.Job("target_only", target, seed, steps), 20))
     budgets = {name: target.budgets[0] for name, target in plan.TARGETS.items()}
     for job in study.jobs(budgets):

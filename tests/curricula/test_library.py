@@ -76,7 +76,7 @@ def play_on(env: Any, seats: Mapping[str, Agent]) -> dict[str, str]:
 
 def test_what_ships() -> None:
     first = ("apprentice", "ask_the_data", "chores", "door_key", "explore", "give_and_take")
-    assert (*first, "hands_on", "rooms", "speak_up", "text_quest") == NAMES
+    assert (*first, "hands_on", "pantry", "rooms", "speak_up", "text_quest") == NAMES
     counts = {name: len(curricula.load(name).steps) for name in NAMES}
     assert counts == {**dict.fromkeys(NAMES, 5), "speak_up": 9}
 

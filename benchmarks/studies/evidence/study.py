@@ -42,7 +42,7 @@ class Job:
         arm: The arm.
         target: The target.
         seed: The seed.
-        steps: The budget, in steps of environments.
+        steps: The budget, in steps of environments; 0 is the policy that it begins with.
         tests: Held-out levels at the end.
         looks: Levels at each mark.
         marks: How many marks.
@@ -61,7 +61,7 @@ class Job:
         """What identifies it: everything that its result depends on."""
         target, arm = TARGETS[self.target], ARMS[self.arm]
         curriculum = plan.curriculum(self.target, arm.rules)
-        parts = [plan.PLAN, vars(self), curriculum.sha256, dict(target.learner), target.rewards]
+        parts = [plan.DONE_SINCE, vars(self), curriculum.sha256, dict(target.learner), target.rewards]
         return digest_json([*parts, {name: list(ends) for name, ends in target.settings.items()}])
 
 
@@ -180,7 +180,7 @@ def shares(lines: Sequence[Mapping[str, Any]], target: str) -> dict[int, list[fl
 def calibration(out: Path) -> Iterator[Job]:
     """Yield the trainings that say the budgets, one by one, as those before ask for them."""
     for name, target in TARGETS.items():
-        for steps, seed in product(target.budgets, plan.TRIED):
+        for steps, seed in product((0, *target.budgets), plan.TRIED):
             if plan.budget(target, shares(read_lines(out), name)) is None:
                 yield Job("target_only", name, seed, steps)
 

@@ -146,8 +146,10 @@ class Evidence:
         return statistics.aggregate(runs)
 
     def learnt(self, target: str) -> bool:
-        """Tell whether any arm wins enough on a target that it tells something."""
-        return any(fmean(self.values(arm, target)) >= plan.SMALLEST for arm in self.arms)
+        """Tell whether any arm wins so much more than an untrained policy that it says something."""
+        untrained = fmean(self.tried[target][0])
+        won = [fmean(self.values(arm, target)) for arm in self.arms]
+        return max(won) - untrained >= plan.SMALLEST
 
     def verdicts(self, rival: str) -> dict[str, str]:
         """Return what `dse` against a rival is on each target that is compared."""
@@ -178,9 +180,9 @@ class Evidence:
 
     @property
     def hard_enough(self) -> int:
-        """On how many targets `target_only` came above the least share in the calibration."""
+        """On how many targets `target_only` learnt enough in the calibration."""
         return sum(
-            fmean(self.tried[target][steps]) > plan.SMALLEST
+            plan.gain(self.tried[target], steps) > plan.SMALLEST
             for target, steps in self.budgets.items()
         )
 

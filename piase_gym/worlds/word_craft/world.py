@@ -139,7 +139,8 @@ class WordCraft(ArrayWorld[WordCraftConfig, WordCraftFacts]):
     ## Scenarios and curricula
 
     `bake_bread` and `market_day` are scenarios (`piase run NAME`). The curriculum `apprentice`
-    leads from two recipes of a pantry to tasks of depth 4 (`piase curriculum run apprentice`).
+    leads from two recipes of a pantry to tasks of depth 4 (`piase curriculum run apprentice`);
+    `pantry` stays in a pantry of 40 things, whose recipes a network can learn.
 
     ## Versions
 
