@@ -12,7 +12,7 @@ from __future__ import annotations
 import argparse
 import time
 from collections.abc import Iterator, Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from itertools import product
 from pathlib import Path
 from statistics import fmean
@@ -24,6 +24,7 @@ from piase_gym.benchmarks.studies.evidence.plan import ARMS, TARGETS
 from piase_gym.benchmarks.studies.jobs import add_backend, do_all, errors_told, read_lines
 from piase_gym.core.digest import digest_json
 from piase_gym.curricula.attempts import EpisodeCounts
+from piase_gym.curricula.controller import CurriculumController
 from piase_gym.curricula.progress import AgentProgress
 from piase_gym.training.curriculum_env import controller_of, make_curriculum_env
 from piase_gym.training.curriculum_evaluation import LastStepEvaluator
@@ -61,7 +62,13 @@ class Job:
         """What identifies it: everything that its result depends on."""
         target, arm = TARGETS[self.target], ARMS[self.arm]
         curriculum = plan.curriculum(self.target, arm.rules)
-        parts = [plan.DONE_SINCE, vars(self), curriculum.sha256, dict(target.learner), target.rewards]
+        parts = [
+            plan.DONE_SINCE,
+            vars(self),
+            curriculum.sha256,
+            dict(target.learner),
+            target.rewards,
+        ]
         return digest_json([*parts, {name: list(ends) for name, ends in target.settings.items()}])
 
 
@@ -85,9 +92,9 @@ def perform(job: Job) -> dict[str, Any]:
     (agent,) = controller.curricula
     looks = LastStepEvaluator(env, "dev", job.looks)
     settings = ppo.Settings(**target.learner, total_steps=job.steps)
-    started, looked = time.process_time(), 0.0
+    started = time.process_time()
     trainer = ppo.Trainer(env, settings, APART * job.seed)
-    curve: list[dict[str, Any]] = []
+    marks = Marks(job, controller, agent, looks, trainer)
 
     def tell_director(rollout: Any) -> None:
         shape = settings.num_steps, settings.num_envs, -1
@@ -97,28 +104,9 @@ def perform(job: Job) -> dict[str, Any]:
         learn = controller.learning_mask(agent, settings.num_steps)
         rollout.alive.view(shape)[~learn] = False
 
-    def mark(steps: int, trained_on: float) -> None:
-        nonlocal looked
-        if steps < (len(curve) + 1) * job.steps / job.marks:
-            return
-        at = time.process_time()
-        won, returns = looks.evaluate(trainer.policy)
-        counts = controller.counts[agent]
-        curve.append(
-            {
-                "steps": steps,
-                "won": round(float(won.mean()), 4),
-                "return": round(float(returns.mean()), 4),
-                "training_won": round(trained_on, 4),
-                "step": controller.progress[agent].current_step_order,
-                "steps_by_step": _by_order(counts.steps),
-            }
-        )
-        looked += time.process_time() - at
-
     trainer.after_rollout = tell_director
-    trainer.train(mark)
-    trained = time.process_time() - started - looked
+    trainer.train(marks.mark)
+    trained = time.process_time() - started - marks.seconds
     tests = LastStepEvaluator(env, "held_out", job.tests)
     won, returns = tests.evaluate(trainer.policy)
     progress, counts = controller.progress[agent], controller.counts[agent]
@@ -134,11 +122,52 @@ def perform(job: Job) -> dict[str, Any]:
         "levels": digest_json(tests.seeds),
         "won": "".join("1" if one else "0" for one in won),
         "returns": [round(float(one), 2) for one in returns],
-        "curve": curve,
+        "curve": marks.curve,
         **_way(progress, counts),
-        "cpu_seconds": {"training": round(trained, 1), "looks": round(looked, 1)},
+        "cpu_seconds": {"training": round(trained, 1), "looks": round(marks.seconds, 1)},
         "versions": versions(),
     }
+
+
+@dataclass
+class Marks:
+    """The looks at a training on its way.
+
+    Attributes:
+        job: What is trained.
+        controller: Of its curriculum.
+        agent: Who learns.
+        looks: Plays the levels for trying out.
+        trainer: What trains the policy.
+        curve: What was seen at each mark.
+        seconds: CPU-seconds that it took.
+    """
+
+    job: Job
+    controller: CurriculumController
+    agent: str
+    looks: LastStepEvaluator
+    trainer: Any
+    curve: list[dict[str, Any]] = field(default_factory=list)
+    seconds: float = 0.0
+
+    def mark(self, steps: int, trained_on: float) -> None:
+        """Look at the policy if it is time: after so many steps, with so many episodes won."""
+        if steps < (len(self.curve) + 1) * self.job.steps / self.job.marks:
+            return
+        began = time.process_time()
+        won, returns = self.looks.evaluate(self.trainer.policy)
+        self.curve.append(
+            {
+                "steps": steps,
+                "won": round(float(won.mean()), 4),
+                "return": round(float(returns.mean()), 4),
+                "training_won": round(trained_on, 4),
+                "step": self.controller.progress[self.agent].current_step_order,
+                "steps_by_step": _by_order(self.controller.counts[self.agent].steps),
+            }
+        )
+        self.seconds += time.process_time() - began
 
 
 def _way(progress: AgentProgress, counts: EpisodeCounts) -> dict[str, Any]:

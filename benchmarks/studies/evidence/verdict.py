@@ -146,7 +146,7 @@ class Evidence:
         return statistics.aggregate(runs)
 
     def learnt(self, target: str) -> bool:
-        """Tell whether any arm wins so much more than an untrained policy that it says something."""
+        """Tell whether any arm wins enough more than an untrained policy to say something."""
         untrained = fmean(self.tried[target][0])
         won = [fmean(self.values(arm, target)) for arm in self.arms]
         return max(won) - untrained >= plan.SMALLEST
