@@ -81,7 +81,8 @@ def test_arms_differ_in_what_they_are_named_for_alone() -> None:
         ({}, None),
         ({10: [0.9, 0.9]}, None),  # what an untrained policy wins is not known
         ({0: [0.0, 0.0], 10: [0.1]}, None),
-        ({0: [0.0, 0.0], 10: [0.05, 0.05]}, None),  # 5 points are not above
+        ({0: [0.0, 0.0], 10: [0.05, 0.045]}, None),
+        ({0: [0.06, 0.055], 10: [0.105, 0.11]}, 10),  # 5 points, as counts have them
         ({0: [0.0, 0.0], 10: [0.0, 0.2]}, 10),
         ({0: [0.1, 0.3], 10: [0.2, 0.2]}, None),
         ({0: [0.1, 0.3], 10: [0.2, 0.2], 20: [0.3, 0.3]}, 20),

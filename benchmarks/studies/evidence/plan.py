@@ -186,7 +186,7 @@ def available() -> list[str]:
 
 
 def budget(target: Target, shares: Mapping[int, Sequence[float]]) -> int | None:
-    """Return the budget of a target: the least that lets `target_only` win `SMALLEST` more.
+    """Return the budget of a target: the least that lets `target_only` win at least `SMALLEST` more.
 
     More, that is, than it wins untrained.
 
@@ -200,11 +200,11 @@ def budget(target: Target, shares: Mapping[int, Sequence[float]]) -> int | None:
     for steps in target.budgets:
         if any(len(shares.get(tried, ())) < len(TRIED) for tried in (0, steps)):
             return None
-        if gain(shares, steps) > SMALLEST:
+        if gain(shares, steps) >= SMALLEST:
             return steps
     return target.budgets[-1]
 
 
 def gain(shares: Mapping[int, Sequence[float]], steps: int) -> float:
     """Return by how much `target_only` wins more with a budget than untrained."""
-    return fmean(shares[steps]) - fmean(shares[0])
+    return round(fmean(shares[steps]) - fmean(shares[0]), 9)  # shares are whole episodes

@@ -182,7 +182,7 @@ class Evidence:
     def hard_enough(self) -> int:
         """On how many targets `target_only` learnt enough in the calibration."""
         return sum(
-            plan.gain(self.tried[target], steps) > plan.SMALLEST
+            plan.gain(self.tried[target], steps) >= plan.SMALLEST
             for target, steps in self.budgets.items()
         )
 
