@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import copy
 import json
+import re
 import shutil
 from dataclasses import replace
 from pathlib import Path
@@ -541,3 +542,16 @@ def test_a_model_that_is_replaced_is_forgotten_as_a_player_and_as_a_partner() ->
     for setting in (dev, held_out):
         store._forget(references, setting)
     assert references["settings"] == {"guests with random": {"policies": {"random": {}}}}
+
+
+def test_the_page_says_of_every_open_problem_why() -> None:
+    page = (ROOT / "docs" / "open_problems.md").read_text("utf-8")
+    reasons = page.split("## Why they are open")[1].split("\n## ")[0]
+    named = {
+        name
+        for item in reasons.split("\n- ")[1:]
+        for name in re.findall(r"`([\w-]+)`", item.split(":")[0])
+    }
+    known = {label: label.split()[0].removeprefix("piase/") for label in learned.open_problems()}
+    assert [one for one in known if not known[one].startswith(tuple(named))] == []
+    assert [name for name in named if not any(k.startswith(name) for k in known.values())] == []
