@@ -5,6 +5,10 @@ that an observation picks. A linear layer makes the same of one-hot vectors. Of 
 a space allows few occur, so only those have rows: `SymbolEncoder.admit` gives a row to each code
 that was not met before. Codes without a row add nothing.
 
+The first code that is met at a place has no row either: the others are told by how they differ from
+it. Else places where nothing ever changes would be so many biases more, which an optimizer like
+Adam moves all together, each by its full rate; in large worlds many units then never fire again.
+
 Both passes are compiled. `piase_gym.adapters.CellEncoder` is the same sum in plain torch, with a
 row for every code, for learners that build their networks themselves.
 """
@@ -36,12 +40,16 @@ def row_of(rows, starts, values, i, k):
 
 
 @kernel
-def admit(rows, starts, values, count):
-    """Give a row to every code that has none; returns how many rows there are then."""
+def admit(rows, starts, first, values, count):
+    """Give a row to every code that has none and needs one; returns how many rows there are."""
     for i in range(values.shape[0]):
         for k in range(values.shape[1]):
             value, start = np.int64(values[i, k]), starts[k]
-            if 0 <= value < starts[k + 1] - start and rows[start + value] == 0:
+            if not 0 <= value < starts[k + 1] - start or value == first[k]:
+                continue
+            if first[k] < 0:
+                first[k] = value
+            elif rows[start + value] == 0:
                 rows[start + value] = count
                 count += 1
     return count
@@ -116,7 +124,8 @@ class SymbolEncoder(nn.Module):
 
     Attributes:
         table: The embeddings; row 0, of unknown codes, is zero.
-        rows: The row of each code, place after place; 0 where the code was never met.
+        rows: The row of each code, place after place; 0 where the code has none.
+        first: The code that was met first at each place; -1 where none was.
 
     Raises:
         ConfigError: If there are so many symbols that the numbers must be quantities.
@@ -124,14 +133,16 @@ class SymbolEncoder(nn.Module):
 
     table: nn.Parameter
     rows: Tensor
+    first: Tensor
 
     def __init__(self, high: ArrayLike, width: int) -> None:
         """Begin with a table that knows nothing."""
         super().__init__()
         self.starts = symbol_starts(high)
         self.register_buffer("rows", torch.zeros(int(self.starts[-1]), dtype=torch.int32))
+        self.register_buffer("first", torch.full((len(self.starts) - 1,), -1))
         self.table = nn.Parameter(torch.zeros(1, width))
-        self.bias = nn.Parameter(torch.zeros(width))
+        self.bias = nn.Parameter(torch.randn(width) * (len(self.starts) - 1) ** -0.5)
         self.count = 1
 
     def admit(self, values: Tensor) -> bool:
@@ -139,7 +150,8 @@ class SymbolEncoder(nn.Module):
 
         The table stays the same parameter; an optimizer must make room for the new rows.
         """
-        self.count = int(admit(self.rows.numpy(), self.starts, values.numpy(), self.count))
+        given = self.rows.numpy(), self.starts, self.first.numpy(), values.numpy()
+        self.count = int(admit(*given, self.count))
         known, width = self.table.shape
         if self.count <= known:
             return False

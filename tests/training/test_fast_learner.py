@@ -55,7 +55,7 @@ def test_the_compiled_layer_is_a_sum_of_embeddings(places: int, width: int, kind
 
 def test_codes_that_never_came_add_nothing_and_those_out_of_range_too() -> None:
     encoder = SymbolEncoder([3, 3], 4)
-    encoder.admit(torch.tensor([[0, 1]], dtype=torch.int16))
+    assert encoder.admit(torch.tensor([[0, 1], [1, 0]], dtype=torch.int16))
     encoder.bias.data.fill_(1.0)
     strange = torch.tensor([[3, 3], [4, -1], [9, 9]], dtype=torch.int16)
     assert torch.equal(encoder(strange), torch.ones(3, 4))
@@ -63,11 +63,28 @@ def test_codes_that_never_came_add_nothing_and_those_out_of_range_too() -> None:
     assert encoder.count == 5  # two more codes; none for what the space does not hold
 
 
+def test_places_where_nothing_changes_have_no_rows() -> None:
+    encoder = SymbolEncoder([3, 3, 3], 4)
+    same = torch.tensor([[2, 0, 9], [2, 1, -1], [2, 0, 9]], dtype=torch.int16)
+    assert encoder.admit(same)
+    assert encoder.first.tolist() == [2, 0, -1]  # what is out of range was not met
+    assert encoder.count == 2  # the second code of the second place
+    assert torch.equal(encoder(same[:1]), encoder(same[2:]))
+    other = SymbolEncoder([3, 3, 3], 4)
+    other.load_state_dict(encoder.state_dict())
+    changed = torch.tensor([[0, 0, 3], [2, 0, 2]], dtype=torch.int16)
+    for one in (encoder, other):
+        one.admit(changed)
+        assert one.count == 4
+        assert one.first.tolist() == [2, 0, 3]
+        assert one.rows.tolist() == [2, 0, 0, 0, 0, 1, 0, 0, 0, 0, 3, 0]
+
+
 def test_new_rows_change_no_old_ones_and_an_optimizer_keeps_its_moments() -> None:
     encoder = SymbolEncoder([255] * 4, 8)
     optimizer = torch.optim.Adam(encoder.parameters(), 0.1)
-    first = torch.zeros(1, 4, dtype=torch.uint8)
-    encoder.admit(first)
+    first = torch.ones(1, 4, dtype=torch.uint8)
+    encoder.admit(torch.tensor([[0] * 4, [1] * 4], dtype=torch.uint8))
     encoder(first).sum().backward()
     optimizer.step()
     before, moments = encoder(first).detach(), optimizer.state[encoder.table]["exp_avg"].clone()

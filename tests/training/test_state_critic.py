@@ -67,10 +67,11 @@ def test_a_policy_makes_room_for_symbols_of_states_too() -> None:
     )
     seen = torch.zeros(1, 2)
     assert not policy.admit(seen)
-    assert policy.admit(seen, torch.tensor([[3, 0]]))
-    assert not policy.admit(seen, torch.tensor([[3, 0]]))
+    states = torch.tensor([[3, 0], [0, 0]])
+    assert policy.admit(seen, states)
+    assert not policy.admit(seen, states)
     both = Policy(Box(0, 3, (2,), np.uint8), 5, 8, state_space=Box(0, 3, (2,), np.int64))
-    assert both.admit(torch.zeros(1, 2, dtype=torch.uint8), torch.tensor([[3, 0]]))
+    assert both.admit(torch.zeros(1, 2, dtype=torch.uint8), torch.tensor([[3, 0], [2, 1]]))
     assert both.central is not None
     assert both.central.symbols is not None
     assert both.central.symbols.count == 3
