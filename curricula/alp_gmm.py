@@ -211,6 +211,8 @@ class ALPGMM(TaskDirector[ProgressMemory]):
 
     def learn(self, agent: str, task: Task, episode: Episode) -> None:
         """Note the learning progress of an episode; fit the mixture if it is time."""
+        if self.random >= 1.0:  # no draw would ask
+            return
         state = self.state(agent)
         place, outcome = self.place_of(agent, task), outcome_of(episode, self.measure)
         places = self._places.get(agent)

@@ -13,6 +13,7 @@ from numpy.typing import NDArray
 import piase_gym
 from piase_gym.agents import make_agent
 from piase_gym.benchmarks.evaluation.levels import keep_to, train_apart
+from piase_gym.core.commands import RESULTS
 from piase_gym.core.world import World
 from piase_gym.curricula import ProgressStore
 from piase_gym.curricula.schema import DevelopmentalCurriculum
@@ -69,6 +70,7 @@ class SlotBatch:
         shown, rewards, terminated, truncated, infos = self.env.step(actions[:, 0])
         over = terminated | truncated
         more = {"final_obs": shown[:, None], "_final_obs": over}
+        more["result"] = np.array([[RESULTS.index(result)] for result in infos["result"]], np.uint8)
         ends = terminated[:, None], truncated[:, None]
         return shown[:, None], rewards[:, None], *ends, {**self._infos(infos, ~over), **more}
 

@@ -21,7 +21,9 @@ from piase_gym import curricula
 from piase_gym.benchmarks.studies.evidence import plan, study, verdict
 from piase_gym.benchmarks.studies.jobs import read_lines
 from piase_gym.errors import MissingExtraError
+from piase_gym.runs.history import Episode
 from piase_gym.training.curriculum_settings import import_ppo
+from tests.curricula.teacher_helpers import AGENT, opened
 from tests.paths import DOCS
 
 PAGE = (DOCS / "evidence_teachers.md").read_text("utf-8")
@@ -57,11 +59,17 @@ def test_the_plan_is_what_the_page_says() -> None:
 def test_arms_differ_in_what_they_are_named_for_alone() -> None:
     for name in NAMES:
         old, new = plan.curriculum(name), plan.curriculum(name, "repaired")
-        assert new.sha256 == curricula.load(name).sha256
+        least = plan.TARGETS[name].learner["num_envs"]
+        for ours, ships in zip(new.steps, curricula.load(name).steps, strict=True):
+            episodes = max(least, ships.episodes_per_attempt)
+            assert ours == ships.model_copy(update={"episodes_per_attempt": episodes})
+            assert old.step(ships.order).episodes_per_attempt == ships.episodes_per_attempt < least
         flat, bare = plan.curriculum(name, "unbranched"), plan.curriculum(name, "order")
         for steps in zip(old.steps, new.steps, flat.steps, bare.steps, strict=True):
             assert len({str(s.completion_criteria) + str(s.fields) for s in steps}) == 1
             was, now, unbranched, ordered = steps
+            assert now.episodes_per_attempt == unbranched.episodes_per_attempt
+            assert now.episodes_per_attempt == ordered.episodes_per_attempt
             assert was.max_attempts == now.patience == unbranched.patience
             assert was.patience is now.max_attempts is ordered.patience is None
             assert was.adaptation_rules == now.adaptation_rules
@@ -72,7 +80,9 @@ def test_arms_differ_in_what_they_are_named_for_alone() -> None:
     made = {name: plan.ARMS[name].make(target)[1] for name in plan.ARMS if name != "syllabus"}
     assert made["target_only"]._weights == {5: 1.0}
     assert (made["sequential"].share, made["domain_randomisation"].random) == (0.8, 1.0)
+    assert made["sequential"].episodes(plan.curriculum("door_key").steps[0]) == 256
     assert made["alp_gmm"].random < 1.0
+    assert (made["learning_progress"].rate, made["learning_progress"].fast_rate) == (0.002, 0.02)
 
 
 @pytest.mark.parametrize(
@@ -107,6 +117,8 @@ def test_what_is_there_is_not_done_again_and_the_rest_comes_out_the_same(
         monkeypatch.setattr(where, "ARMS", arms)
     monkeypatch.setattr(plan, "SEEDS", range(1))
     monkeypatch.setattr(study.Job.__init__, "__defaults__", (6, 4, 2))
+    monkeypatch.setattr(plan, "TESTS", 6)
+    monkeypatch.setattr(plan, "UNTRAINED_TESTS", 9)
     out = tmp_path / "lines.jsonl"
     study.main(["--out", str(out)])
     first = out.read_text("utf-8").splitlines()
@@ -116,7 +128,7 @@ def test_what_is_there_is_not_done_again_and_the_rest_comes_out_the_same(
     assert [(x["arm"], x["seed"]) for x in lines[4:]] == [(arm, 0) for arm in arms]
     for line in lines[:2]:  # untrained
         assert (line["trained"], line["curve"], line["steps_by_step"]) == (0, [], {})
-        assert len(line["won"]) == 6
+        assert len(line["won"]) == 9
     for line in lines[2:]:
         assert len(line["won"]) == len(line["returns"]) == 6
         assert [look["steps"] for look in line["curve"]] == [128, 256]
@@ -137,7 +149,8 @@ def write(path: Path, won: Any, seeds: range = plan.SEEDS, arms: Any = None) -> 
     lines: list[Any] = []
     for target, seed in itertools.product(NAMES, plan.TRIED):
         steps = plan.TARGETS[target].budgets[0]
-        lines.append(line_of(study.Job("target_only", target, seed, 0), 6))
+        untrained = study.Job("target_only", target, seed, 0, plan.UNTRAINED_TESTS)
+        lines.append(line_of(untrained, 6))
         lines.append(line_of(study.Job("target_only", target, seed, steps), 20))
     budgets = {name: target.budgets[0] for name, target in plan.TARGETS.items()}
     for job in study.jobs(budgets):
@@ -255,6 +268,14 @@ def test_lines_of_other_plans_and_budgets_are_not_counted(tmp_path: Path) -> Non
         file.writelines(json.dumps(line) + "\n" for line in strange)
     found = verdict.Evidence.read(tmp_path / "a")
     assert (found.strange, len(found.lines)) == (2, 60)
+    before = found.values("dse", "rooms")
+    twice = line_of(study.jobs({"rooms": plan.TARGETS["rooms"].budgets[0]}, ["dse"])[0], 0)
+    tried = line_of(study.Job("target_only", "rooms", 1000, 250_000), 200)
+    with (tmp_path / "a").open("a", encoding="utf-8") as file:
+        file.writelines(json.dumps(line) + "\n" for line in (twice, tried))
+    found = verdict.Evidence.read(tmp_path / "a")  # of two lines of a training the first counts
+    assert (found.strange, found.values("dse", "rooms")) == (2, before)
+    assert found.tried["rooms"][250_000] == [0.1, 0.1]
 
 
 def test_the_page_says_what_the_stored_lines_say() -> None:
@@ -267,3 +288,17 @@ def test_the_arm_of_others_is_named_where_their_package_is_missing() -> None:
         pytest.skip("it is there")
     with pytest.raises(MissingExtraError, match="syllabus-rl"):
         plan.ARMS["syllabus"].make(plan.TARGETS["rooms"])
+
+
+def test_syllabus_is_told_of_one_episode_of_each_environment_first() -> None:
+    pytest.importorskip("syllabus")
+    director: Any = opened("randomisation")
+    theirs = plan.ARMS["syllabus"].director(plan.TARGETS["text_quest"], 5)
+    theirs.open(director.manager, director.avt, 0, [AGENT])
+    told: list[tuple[int, int]] = []
+    theirs._tell = lambda agent, order, episode: told.append((order, episode.slot))
+    ends = [(slot, length) for length in (1, 2) for slot in range(63)] + [(63, 1), (0, 3)]
+    for slot, length in ends:
+        theirs.observe(AGENT, 1, Episode(AGENT, 0, slot, 0, 0, 0, 5, length, 1.0, "won"))
+    slots = [slot for _, slot in told]
+    assert slots == [*range(63), 63, *range(63), 0]

@@ -7,13 +7,16 @@ import json
 import subprocess
 import sys
 from pathlib import Path
-from typing import Any
+from types import SimpleNamespace
+from typing import Any, cast
 
 import numpy as np
 import pytest
+from gymnasium.spaces import Box, Discrete
 
 import piase_gym
 from piase_gym import curricula
+from piase_gym.core.commands import RESULTS, Result
 from piase_gym.curricula import AgentProgress, ProgressStore
 from piase_gym.curricula.decisions import Decision
 from piase_gym.curricula.learning_path import (
@@ -506,7 +509,8 @@ def test_robust_level_replay_learns_nothing_before_there_is_a_replay(tmp_path: P
         assert 20 < len(known) < 500
         ended = run.trainer.policy.state_dict()
         # The first layer gets a row for each code that occurs, whether anything is learnt or not.
-        own = [name for name in begun if name not in ("encoder.table", "encoder.rows")]
+        symbols = ("encoder.table", "encoder.rows", "encoder.first")
+        own = [name for name in begun if name not in symbols]
         assert len(own) > 4
         assert any((begun[name] != ended[name]).any() for name in own) == learns
         run.close()
@@ -643,6 +647,28 @@ def test_slots_between_two_episodes_count_for_nothing() -> None:
     env.close()
     kind = type(make_curriculum_env(curricula.load("text_quest"), num_envs=2))
     assert kind is SlotBatch
+
+
+def test_slots_say_how_episodes_have_ended() -> None:
+    pytest.importorskip("torch")
+    from piase_gym.training.curriculum_env import SlotBatch
+
+    results = [Result.WON, Result.LOST, None, Result.ENDED]
+    ends = np.array([True, True, False, False]), np.array([False, False, False, True])
+    slots = SimpleNamespace(
+        num_envs=4,
+        single_action_space=Discrete(2),
+        single_observation_space=Box(0, 9, (3,), np.uint8),
+        step=lambda acts: (
+            np.zeros((4, 3), np.uint8), np.ones(4), *ends, {"result": np.array(results, object)}
+        ),
+    )  # fmt: skip
+    shown, rewards, terminated, truncated, infos = SlotBatch(
+        slots, "agent_0", cast(Any, None)
+    ).step(np.zeros((4, 1), np.int64))
+    assert [RESULTS[code] for (code,) in infos["result"]] == results
+    assert infos["result"].shape == rewards.shape == terminated.shape == truncated.shape == (4, 1)
+    assert (shown.shape, infos["alive"][:, 0].tolist()) == ((4, 1, 3), [False, False, True, False])
 
 
 # -- the command line ----------------------------------------------------------------------------

@@ -19,16 +19,16 @@ from piase_gym.curricula.directors import Director, make_director
 from piase_gym.curricula.loader import loads
 from piase_gym.curricula.schema import DevelopmentalCurriculum
 
-PLAN: Final = 4
-"""Version of the plan."""
-DONE_SINCE: Final = 3
-"""Trainings are done as they were in this version: lines since then count where they fit."""
+PLAN: Final = 5
+"""Version of the plan; lines of another one are not counted."""
 SEEDS: Final = range(10)
 """The seeds of the trainings."""
 TRIED: Final = range(1000, 1002)
 """The seeds of the calibration."""
 TESTS, LOOKS, MARKS = 200, 100, 20
 """Held-out levels at the end; levels for trying out at each of so many marks on the way."""
+UNTRAINED_TESTS: Final = 2000
+"""Held-out levels for the policies that trainings begin with, which hardly differ."""
 SMALLEST: Final = 0.05
 """A difference of shares that counts: of two arms, and of a policy and an untrained one."""
 THRESHOLD: Final = 0.5
@@ -88,14 +88,17 @@ def curriculum(name: str, rules: str = "shipped") -> DevelopmentalCurriculum:
 
     Args:
         name: Its name.
-        rules: ``shipped``: as it was; ``repaired``: with patience instead of a number of attempts;
-            ``unbranched``: so, and without branches; ``order``: so, and without any rule, so that
-            only the criteria are left.
+        rules: ``shipped``: as it was; ``repaired``: with patience instead of a number of attempts,
+            and with as many episodes in an attempt as there are environments; ``unbranched``: so,
+            and without branches; ``order``: so, and without any rule, so that only the criteria
+            are left.
     """
     path = SHIPPED / f"{name}.curriculum.json"
     data = json.loads(path.read_text("utf-8"))
+    least = TARGETS[name].learner["num_envs"]
     for step in data["steps"] if rules != "shipped" else ():
         step["patience"] = step.pop("max_attempts")
+        step["episodes_per_attempt"] = max(least, step["episodes_per_attempt"])
         if rules == "unbranched":
             step["adaptation_rules"] = [
                 rule for rule in step["adaptation_rules"] if not rule[1].startswith("BRANCH")
@@ -133,11 +136,11 @@ def _drawn(target: Target, order: int, **options: Any) -> dict[str, Any]:
     return {"name": "alp_gmm", "settings": ranges, "step": order, **options}
 
 
-def _syllabus(_target: Target, _order: int) -> Director:
+def _syllabus(target: Target, _order: int) -> Director:
     """Return the director of the package of others."""
     from piase_gym.benchmarks.studies.evidence.syllabus_director import SyllabusLearningProgress
 
-    return SyllabusLearningProgress()
+    return SyllabusLearningProgress(target.learner["num_envs"])
 
 
 ARMS: Final[Mapping[str, Arm]] = {
@@ -147,17 +150,24 @@ ARMS: Final[Mapping[str, Arm]] = {
     ),
     "uniform": Arm("any step, all alike", lambda *_: "randomisation"),
     "sequential": Arm(
-        "the steps in order, each until 80 % of an attempt are won", lambda *_: "threshold"
+        "the steps in order, each until 80 % of as many episodes as there are environments are won",
+        lambda target, _: {"name": "threshold", "episodes": target.learner["num_envs"]},
     ),
     "dse_shipped": Arm(
         "criteria and rules as they were shipped, with `max_attempts`",
         lambda *_: "scripted",
         "shipped",
     ),
-    "dse": Arm("criteria and rules with `patience` in its place", lambda *_: "scripted"),
+    "dse": Arm(
+        "criteria and rules with `patience` in its place, and longer attempts",
+        lambda *_: "scripted",
+    ),
     "plr": Arm("prioritised level replay over the levels of all steps", lambda *_: "plr"),
     "alp_gmm": Arm("ALP-GMM over settings of the last step", _drawn),
-    "learning_progress": Arm("steps by how fast success changes", lambda *_: "learning_progress"),
+    "learning_progress": Arm(
+        "steps by how fast success changes, over thousands of episodes",
+        lambda *_: {"name": "learning_progress", "rate": 0.002},
+    ),
     "domain_randomisation": Arm(
         "settings of the last step, drawn evenly",
         lambda target, order: _drawn(target, order, random=1.0),
@@ -186,9 +196,9 @@ def available() -> list[str]:
 
 
 def budget(target: Target, shares: Mapping[int, Sequence[float]]) -> int | None:
-    """Return the budget of a target: the least that lets `target_only` win at least `SMALLEST` more.
+    """Return the budget of a target: the least with which `target_only` wins `SMALLEST` more.
 
-    More, that is, than it wins untrained.
+    At least so much more, that is, than it wins untrained.
 
     Args:
         target: The target.

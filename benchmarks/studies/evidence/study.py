@@ -63,7 +63,7 @@ class Job:
         target, arm = TARGETS[self.target], ARMS[self.arm]
         curriculum = plan.curriculum(self.target, arm.rules)
         parts = [
-            plan.DONE_SINCE,
+            plan.PLAN,
             vars(self),
             curriculum.sha256,
             dict(target.learner),
@@ -194,13 +194,22 @@ def _by_order(counts: Mapping[int, int]) -> dict[str, int]:
 # -- all of them ---------------------------------------------------------------------------------
 
 
+def finished(out: Path) -> list[dict[str, Any]]:
+    """Return the lines of a file, the first of each training."""
+    found: dict[str, dict[str, Any]] = {}
+    for line in read_lines(out):
+        found.setdefault(line["key"], line)
+    return list(found.values())
+
+
 def shares(lines: Sequence[Mapping[str, Any]], target: str) -> dict[int, list[float]]:
     """Return what the calibration of a target has won so far, by budget."""
     found: dict[int, list[float]] = {}
     for line in lines:
         if line.get("seed") not in plan.TRIED or line.get("target") != target:
             continue
-        if line["key"] == Job("target_only", target, line["seed"], line["steps"]).key:
+        tests = plan.TESTS if line["steps"] else plan.UNTRAINED_TESTS
+        if line["key"] == Job("target_only", target, line["seed"], line["steps"], tests).key:
             won = fmean(int(sign) for sign in line["won"])
             found.setdefault(line["steps"], []).append(won)
     return found
@@ -210,13 +219,14 @@ def calibration(out: Path) -> Iterator[Job]:
     """Yield the trainings that say the budgets, one by one, as those before ask for them."""
     for name, target in TARGETS.items():
         for steps, seed in product((0, *target.budgets), plan.TRIED):
-            if plan.budget(target, shares(read_lines(out), name)) is None:
-                yield Job("target_only", name, seed, steps)
+            if plan.budget(target, shares(finished(out), name)) is None:
+                tests = plan.TESTS if steps else plan.UNTRAINED_TESTS
+                yield Job("target_only", name, seed, steps, tests)
 
 
 def budgets(out: Path) -> dict[str, int]:
     """Return the budgets that the calibration in a file says; targets without one are left out."""
-    lines = read_lines(out)
+    lines = finished(out)
     found = {name: plan.budget(target, shares(lines, name)) for name, target in TARGETS.items()}
     return {name: steps for name, steps in found.items() if steps is not None}
 

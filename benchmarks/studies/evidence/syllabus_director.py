@@ -22,11 +22,18 @@ EVERY = 256
 class SyllabusLearningProgress(SamplingDirector):
     """Draws steps by the learning progress of Syllabus.
 
+    Syllabus takes what its first episodes come to for what chance does. Those that end first are
+    short, so they are won more often than others: it is told of the first episode of every slot,
+    when all have ended, before it is told of the rest.
+
+    Args:
+        slots: How many environments there are.
+
     Raises:
         MissingExtraError: If Syllabus is not installed.
     """
 
-    def __init__(self) -> None:
+    def __init__(self, slots: int = EVERY) -> None:
         """Find the package."""
         errors = np.geterr()  # on import it lets NumPy raise at every underflow, whoever's it is
         try:
@@ -41,6 +48,9 @@ class SyllabusLearningProgress(SamplingDirector):
             DiscreteTaskSpace(count), update_interval=EVERY
         )
         self._theirs: dict[str, Any] = {}
+        self._slots = slots
+        self._first: dict[str, dict[int, tuple[int, Episode]]] = {}
+        self._later: dict[str, list[tuple[int, Episode]]] = {}
 
     def _of(self, agent: str) -> Any:
         """Return what is theirs for an agent."""
@@ -49,6 +59,20 @@ class SyllabusLearningProgress(SamplingDirector):
         return self._theirs[agent]
 
     def observe(self, agent: str, order: int, episode: Episode) -> None:
+        """Tell it of an episode, once the first of every slot has ended."""
+        first = self._first.setdefault(agent, {})
+        later = self._later.setdefault(agent, [])
+        if len(first) < self._slots and episode.slot not in first:
+            first[episode.slot] = order, episode
+            if len(first) == self._slots:
+                for told in (*first.values(), *later):
+                    self._tell(agent, *told)
+        elif len(first) < self._slots:
+            later.append((order, episode))
+        else:
+            self._tell(agent, order, episode)
+
+    def _tell(self, agent: str, order: int, episode: Episode) -> None:
         """Tell it of an episode."""
         place = [step.order for step in self.curriculum(agent).steps].index(order)
         theirs, won = self._of(agent), float(episode.result == "won")

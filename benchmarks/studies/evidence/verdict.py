@@ -24,7 +24,6 @@ from piase_gym.benchmarks.evaluation.tables import percent, rounded
 from piase_gym.benchmarks.studies.evidence import plan, study
 from piase_gym.benchmarks.studies.evidence.plan import ABLATIONS, ARMS, RIVALS, TARGETS
 from piase_gym.benchmarks.studies.evidence.report import points
-from piase_gym.benchmarks.studies.jobs import read_lines
 from piase_gym.errors import PiaseError
 
 Line = Mapping[str, Any]
@@ -78,9 +77,9 @@ class Evidence:
         Raises:
             StorageError: If it is damaged.
         """
-        every, budgets = read_lines(path), study.budgets(path)
+        every, budgets = study.finished(path), study.budgets(path)
         keys = {job.key for job in study.jobs(budgets)}
-        own = {line["key"]: line for line in every if line.get("key") in keys}
+        own = {line["key"]: line for line in every if line["key"] in keys}
         tried = {target: study.shares(every, target) for target in TARGETS}
         counted = len(own) + sum(len(won) for shares in tried.values() for won in shares.values())
         return cls(list(own.values()), budgets, tried, len(every) - counted)
