@@ -120,14 +120,15 @@ def _ship(policy: Path, models: ModelFolder, rows: Sequence[Row], references: Re
 
 
 def slim(policy: Path, half: bool = True) -> bytes:
-    """Return a policy's file without critics, and rows of symbols that were never met.
+    """Return a policy's file without critics and what else is for training alone.
 
     The same numbers give the same bytes, which `torch.load` reads.
     """
     found = torch.load(policy, map_location="cpu", weights_only=True)
     policies = []
     for state in found["policies"]:
-        kept = {k: v for k, v in state.items() if not k.startswith(("critic.", "central."))}
+        unused = ("critic.", "central.", "encoder.first")
+        kept = {k: v for k, v in state.items() if not k.startswith(unused)}
         if "encoder.rows" in kept:
             count = int(kept["encoder.rows"].max()) + 1
             kept["encoder.table"] = kept["encoder.table"][:count].clone()

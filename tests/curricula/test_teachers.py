@@ -190,14 +190,14 @@ def test_learning_progress_is_that_since_the_nearest_task() -> None:
 def test_alp_gmm_remembers_the_newest_tasks_and_takes_up_what_was_stored() -> None:
     ranges, history, noise = {"obstacle_density": [0.0, 1.0]}, 70, Stream(5)
     options: dict[str, Any] = {"settings": ranges, "period": 70, "components": [1, 1]}
-    director = opened("alp_gmm", history=history, random=1.0, **options)
+    director = opened("alp_gmm", history=history, random=0.9, **options)
     places: list[float] = []
     outcomes: list[float] = []
     progress: list[float] = []
     for number in range(400):
         if number == 190:  # as if it were saved and read
             stored = json.loads(json.dumps(dataclasses.asdict(director.state(AGENT))))
-            director = opened("alp_gmm", history=history, random=1.0, **options)
+            director = opened("alp_gmm", history=history, random=0.9, **options)
             director.memory(AGENT)["teacher"] = stored
         choice, outcome = director.assign(AGENT), noise.uniform()
         place = choice.fields["obstacle_density"]
@@ -210,6 +210,17 @@ def test_alp_gmm_remembers_the_newest_tasks_and_takes_up_what_was_stored() -> No
         assert [place for (place,) in state.places] == places
         assert state.outcomes == outcomes
         assert state.progress == progress[-history:]
+
+
+def test_alp_gmm_with_even_draws_alone_remembers_nothing() -> None:
+    ranges = {"obstacle_density": [0.0, 1.0]}
+    director = opened("alp_gmm", settings=ranges, random=1.0, period=10, components=[1, 1])
+    choices = [director.assign(AGENT) for _ in range(30)]
+    for number, choice in enumerate(choices):
+        ended(director, choice, total=float(number))
+    assert all(choice.values["random"] for choice in choices)
+    assert director.assign(AGENT).values["random"]
+    assert dataclasses.asdict(director.state(AGENT)) == dataclasses.asdict(director.Memory())
 
 
 def aic(mixture: Any, rows: Any) -> float:
