@@ -75,6 +75,7 @@ class Places:
 
     Attributes:
         memory: Whose places they are.
+        end: How many rows are in use.
     """
 
     def __init__(self, memory: ProgressMemory, size: int) -> None:

@@ -123,7 +123,9 @@ class SymbolEncoder(nn.Module):
         width: The length of the encoding.
 
     Attributes:
-        table: The embeddings; row 0, of unknown codes, is zero.
+        table: The embeddings; row 0, of codes that have none, is zero.
+        bias: The encoding of the first codes together; drawn like a row, as units that begin at 0
+            would never fire where nothing else is seen.
         rows: The row of each code, place after place; 0 where the code has none.
         first: The code that was met first at each place; -1 where none was.
 
