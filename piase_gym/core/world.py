@@ -596,12 +596,16 @@ class World(ABC, Generic[C, F]):
         ``None`` is for agents that were not in play then, and for all before the first step.
         """
         if isinstance(self._last, tuple):
-            acts, (rewards, _, _, outcomes, _, notes) = self._last
-            self._last = [
-                None if act is None else self._last_step(i, act, outcomes[i], rewards[i], notes)
-                for i, act in enumerate(acts)
-            ]
+            self._last = self.describe_step(*self._last)
         return self._last
+
+    def describe_step(self, acts: Sequence[Act], tick: StepResult) -> list[LastStep | None]:
+        """Return what `last_steps` does, of a step that has just been done."""
+        rewards, _, _, outcomes, _, notes = tick
+        return [
+            None if act is None else self._last_step(i, act, outcomes[i], rewards[i], notes)
+            for i, act in enumerate(acts)
+        ]
 
     def _last_step(
         self,

@@ -567,21 +567,18 @@ class ArrayWorld(World[C, F]):
         """Return the command of an index; the table is the same for all and for ever."""
         return self.commands[index]
 
-    def last_steps(self) -> Sequence[LastStep | None]:
-        """Return, for each agent, what its command did in the last step.
+    def describe_step(self, acts: Sequence[Act], tick: StepResult) -> list[LastStep | None]:
+        """Return, for each agent, what its command did in the step that has just been done.
 
         Most steps are like others before: an index did what it always does, and there is no more
         to say of it than the index, the event, the reward, and what was in the way.
         """
-        last = self._last
-        if not isinstance(last, tuple):
-            return last
-        (acts, (rewards, _, _, outcomes, _, notes)), known = last, self._command_table[2]
+        (rewards, _, _, outcomes, _, notes), known = tick, self._command_table[2]
         for note in notes.values() if notes else ():
             if len(note) > 1 or "milestones" not in note:
-                return super().last_steps()
-        self._last = found = []
+                return super().describe_step(acts, tick)
         events = self._event_view
+        found: list[LastStep | None] = []
         for i, act in enumerate(acts):
             if act is None or isinstance(act, tuple):
                 step = act and self._last_step(i, act, outcomes[i], rewards[i], notes)

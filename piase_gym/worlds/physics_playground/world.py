@@ -20,7 +20,7 @@ from piase_gym.core.mailbox import EVERYONE, ChannelRules, Mailbox, Message, cha
 from piase_gym.core.objects import Objects
 from piase_gym.core.rng import Stream, StreamId
 from piase_gym.core.script.observables import Observable
-from piase_gym.core.world import Capabilities, DecodedAction, Manual, StepResult, World
+from piase_gym.core.world import Act, Capabilities, DecodedAction, Manual, StepResult, World
 from piase_gym.errors import SnapshotError
 from piase_gym.worlds.channel.config import SPOKEN
 from piase_gym.worlds.channel.heard import Earlier, Heard, heard_before
@@ -470,14 +470,10 @@ class PhysicsPlayground(World[PhysicsPlaygroundConfig, PhysicsFacts]):
             kept = self._lines[id(act)] = act, line
         return kept[1]
 
-    def last_steps(self) -> Sequence[LastStep | None]:
+    def describe_step(self, acts: Sequence[Act], tick: StepResult) -> list[LastStep | None]:
         """Tell of a stride as a whole: its rewards and milestones add up."""
-        fresh, found = isinstance(self._last, tuple), super().last_steps()
-        if fresh and any(self.strides):
-            told = zip(found, self.strides, strict=True)
-            found = [last and stride.added_up(last) if stride else last for last, stride in told]
-            self._last = found
-        return found
+        told = zip(super().describe_step(acts, tick), self.strides, strict=True)
+        return [last and stride.added_up(last) if stride else last for last, stride in told]
 
     def _explode(self, step: Step) -> StepResult:
         """End an episode whose numbers have become nonsense; things stay where they last were."""

@@ -17,7 +17,7 @@ from piase_gym.core.last_step import LastStep
 from piase_gym.core.objects import Objects
 from piase_gym.core.rng import StreamId
 from piase_gym.core.script.observables import Observable
-from piase_gym.core.world import Manual
+from piase_gym.core.world import Act, Manual, StepResult
 from piase_gym.worlds.array_world import Modules
 from piase_gym.worlds.channel.config import SPOKEN
 from piase_gym.worlds.social_dilemma import objects, scripting
@@ -117,11 +117,9 @@ class MatrixGames(SocialDilemma[MatrixFacts]):
             command = Command(name, command.parameters)
         return super().write(command)
 
-    def last_steps(self) -> Sequence[LastStep | None]:
+    def describe_step(self, acts: Sequence[Act], tick: StepResult) -> list[LastStep | None]:
         """Tell milestones by the names of choices, and what was said in a time to talk."""
-        if isinstance(self._last, tuple):
-            self._last = [last and self._by_names(last) for last in super().last_steps()]
-        return super().last_steps()
+        return [last and self._by_names(last) for last in super().describe_step(acts, tick)]
 
     def _by_names(self, last: LastStep) -> LastStep:
         """Return the line of the last step in the words of the text."""
