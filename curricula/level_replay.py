@@ -71,6 +71,58 @@ class ReplayMemory:
     returns: dict[str, tuple[float, int]] = field(default_factory=dict)
 
 
+class ScoreTable:
+    """Known tasks by task, and as arrays what every draw asks of all of them.
+
+    Attributes:
+        known: The tasks, as they are remembered.
+        places: Task -> its place in `known`.
+    """
+
+    def __init__(self, known: list[KnownTask]) -> None:
+        """Take up what is remembered."""
+        self.known = known
+        self.places = {one.task: place for place, one in enumerate(known)}
+        self._scores = np.array([one.score for one in known], np.float64)
+        self._last = np.array([one.last for one in known], np.int64)
+
+    @property
+    def scores(self) -> NDArray[np.float64]:
+        """The score of each task."""
+        return self._scores[: len(self.places)]
+
+    def ages(self, count: int) -> NDArray[np.float64]:
+        """Return how many draws ago each task was drawn last, after so many draws."""
+        return (count - self._last[: len(self.places)]).astype(np.float64)
+
+    def add(self, new: KnownTask) -> None:
+        """Remember one more task."""
+        place = len(self.places)
+        if place == len(self._scores):
+            self._scores = np.concatenate([self._scores, np.zeros(place + 64)])
+            self._last = np.concatenate([self._last, np.zeros(place + 64, np.int64)])
+        self.known.append(new)
+        self._note(place)
+
+    def replace(self, place: int, new: KnownTask) -> None:
+        """Remember a task in place of another."""
+        del self.places[self.known[place].task]
+        self.known[place] = new
+        self._note(place)
+
+    def change(self, place: int, *, score: float | None = None, last: int | None = None) -> None:
+        """Change the score of a task, or the draw that it was drawn in last."""
+        known = self.known[place]
+        known.score = known.score if score is None else score
+        known.last = known.last if last is None else last
+        self._note(place)
+
+    def _note(self, place: int) -> None:
+        known = self.known[place]
+        self.places[known.task] = place
+        self._scores[place], self._last[place] = known.score, known.last
+
+
 class PrioritisedLevelReplay(TaskDirector[ReplayMemory]):
     """Draws, with probability `replay`, a task that has a score again, and else a new one.
 
@@ -133,6 +185,7 @@ class PrioritisedLevelReplay(TaskDirector[ReplayMemory]):
             raise ConfigError(f"warm_up is {warm_up}, and the buffer has room for {buffer} levels")
         if self.robust and self.replay == 0.0:
             raise ConfigError("robust learns from replayed levels alone, so replay is above 0")
+        self._tables: dict[str, ScoreTable] = {}
         self.reads_returns = self.score_by == "return"
         self.reads_advantages = not self.reads_returns
 
@@ -166,7 +219,7 @@ class PrioritisedLevelReplay(TaskDirector[ReplayMemory]):
         if state.known and enough and (unseen == [] or again < self.replay):
             weights = self.task_weights(agent)
             place = sample_index(weights.tolist(), stream.uniform())
-            state.known[place].last = state.count
+            self._table(agent).change(place, last=state.count)
             values = {
                 "replayed": True,
                 "draw": state.count,
@@ -188,10 +241,16 @@ class PrioritisedLevelReplay(TaskDirector[ReplayMemory]):
 
     def task_weights(self, agent: str) -> NDArray[np.float64]:
         """Return how probable each known task is in a replay."""
-        state = self.state(agent)
-        scores = np.array([known.score for known in state.known])
-        ages = np.array([state.count - known.last for known in state.known], np.float64)
+        table, count = self._table(agent), self.state(agent).count
+        scores, ages = table.scores, table.ages(count)
         return replay_weights(scores, ages, self.temperature, self.staleness, self.priority)
+
+    def _table(self, agent: str) -> ScoreTable:
+        """Return the table of what is remembered of an agent."""
+        known, table = self.state(agent).known, self._tables.get(agent)
+        if table is None or table.known is not known:
+            table = self._tables[agent] = ScoreTable(known)
+        return table
 
     # -- scores ----------------------------------------------------------------------------
 
@@ -217,19 +276,21 @@ class PrioritisedLevelReplay(TaskDirector[ReplayMemory]):
 
     def take_score(self, agent: str, choice: StepChoice, episode: Episode, score: float) -> None:
         """Remember the score of a task; where there is no room, by the rule of `buffer`."""
-        state, task = self.state(agent), self.task_of(choice, episode)
-        for known in state.known:
-            if known.task == task:
-                known.score += self.rate * (score - known.score)
-                return
+        state, table = self.state(agent), self._table(agent)
+        task = self.task_of(choice, episode)
+        place = table.places.get(task)
+        if place is not None:
+            before = state.known[place].score
+            table.change(place, score=before + self.rate * (score - before))
+            return
         drawn = choice.values.get("draw")
         new = KnownTask(task, score, drawn if isinstance(drawn, int) else state.count)
         if len(state.known) < self.buffer:
-            state.known.append(new)
+            table.add(new)
             return
         least = int(np.argmin(self.task_weights(agent)))
         if score >= state.known[least].score:
-            state.known[least] = new
+            table.replace(least, new)
 
     def check_curriculum(self, curriculum: DevelopmentalCurriculum) -> None:
         """Check that all steps have room, and that the one that is named is there."""

@@ -43,12 +43,12 @@ class Targets:
         if agent is None or event_type not in (ATTEMPT, *_OVER):
             return
         slot, target = data.get("slot"), data.get("target_coords")
-        for key in [key for key in self._targets if key[1] == agent]:
-            if slot is None or key[0] == slot:
-                del self._targets[key]
-        self._arrived = {
-            key for key in self._arrived if key[1] != agent or slot not in (None, key[0])
-        }
+        if slot is None:
+            self._targets = {key: at for key, at in self._targets.items() if key[1] != agent}
+            self._arrived = {key for key in self._arrived if key[1] != agent}
+        else:
+            self._targets.pop((slot, agent), None)
+            self._arrived.discard((slot, agent))
         if event_type == ATTEMPT and target is not None:
             self._targets[slot, agent] = target
 
