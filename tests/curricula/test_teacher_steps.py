@@ -137,6 +137,28 @@ def test_an_equal_score_takes_the_place_of_the_least_probable() -> None:
     assert director.state(AGENT).known[2] == KnownTask(Task(4, 99), 1.0, 9)
 
 
+def test_the_table_of_scores_is_that_of_the_memory_whatever_was_done() -> None:
+    rng = np.random.default_rng(0)
+    director = opened("plr", warm_up=1, buffer=70, temperature=1.0, rate=0.5)
+    known, replayed, seeds = director.state(AGENT).known, 0, []
+    for number in range(400):
+        found = director.propose(AGENT, Numbers(*rng.random(3)))
+        replayed += found.values["replayed"]
+        choice = StepChoice(found.task.order, values=found.values)
+        seed = found.task.seed if found.values["replayed"] else int(rng.integers(10**9))
+        director.score(AGENT, choice, episode(seed), np.array([rng.random()]))
+        seeds.append(seed)
+        table = director._table(AGENT)
+        assert table.known is known is director.state(AGENT).known
+        assert table.places == {one.task: place for place, one in enumerate(known)}
+        assert table.scores.tolist() == [one.score for one in known]
+        count = director.state(AGENT).count
+        assert count == number + 1
+        assert table.ages(count).tolist() == [float(count - one.last) for one in known]
+    assert replayed > 100 and len(set(seeds)) > 140  # so tasks were added, changed and replaced
+    assert len(known) == 70
+
+
 def test_means_of_returns_are_those_of_all_episodes_of_a_step() -> None:
     director = opened("plr", over="steps", score="return")
     for order, total in ((2, 1.0), (2, 2.0), (4, -3.0), (2, 6.0)):
