@@ -2,7 +2,7 @@
 
 A task is open where the best learner that is known is at random level: it wins less often than
 random play; or it wins no more often, or nothing is won, and it gets no more than the better of the
-policies that do not look. `learners.json` holds
+policies that do not look, of those that the row has for its floor. `learners.json` holds
 trainings with several seeds (`piase_gym.benchmarks.references.learners`), `references.json` the
 model that ships, in one run.
 """
@@ -21,6 +21,7 @@ from typing import Any
 import numpy as np
 
 from piase_gym.benchmarks.evaluation.statistics import Interval, mean_interval, share_interval
+from piase_gym.benchmarks.evaluation.suites import rows_by_label
 from piase_gym.benchmarks.references.references import BLIND, References, shipped
 
 FILE, DILEMMAS = "learners.json", "dilemmas.json"
@@ -45,7 +46,7 @@ class Learned:
         runs: Trainings.
         value: Mean value of its episodes, with a hierarchical interval.
         success: Share of episodes won, likewise; ``None`` where nothing is won.
-        gain: How much more it gets than the better policy that does not look, on the same levels.
+        gain: How much more it gets than the better policy of the row's `low`, on the same levels.
         edge: How much more often it wins than random play, likewise.
         random_success: How often random play wins.
         held_out: Whether training never met the levels.
@@ -86,42 +87,55 @@ def stored_dilemmas(file: Path | None = None) -> Mapping[str, Any]:
 def learned(references: References | None = None) -> dict[str, list[Learned]]:
     """Return by label what learners came to, trainings with several seeds first."""
     found: dict[str, list[Learned]] = {}
+    low = _low_by_label()
     for entry in stored_learners().values():
         for label, episodes in entry["labels"].items():
-            blind = {name: episodes[name] for name in BLIND}
-            own = (entry, episodes["values"], episodes.get("won"), blind)
-            found.setdefault(label, []).append(_of_trainings(*own))
+            found.setdefault(label, []).append(
+                _of_trainings(entry, episodes, low.get(label, BLIND))
+            )
     settings = (shipped() if references is None else references).get("settings", {})
     for label, entry in settings.items():
         policies = entry["policies"]
         if MODEL in policies and all(name in policies for name in BLIND):
-            found.setdefault(label, []).append(_of_model(policies))
+            found.setdefault(label, []).append(_of_model(policies, low.get(label, BLIND)))
+    return found
+
+
+def _low_by_label() -> dict[str, Sequence[str]]:
+    """Return which of the policies that do not look are the floor of each row."""
+    return {
+        label: [name for name in BLIND if name in row.low] or BLIND
+        for label, row in rows_by_label().items()
+    }
+
+
+def _floor(policies: Mapping[str, Any], low: Sequence[str]) -> Sequence[float]:
+    """Return the episodes of the best of some policies."""
+    found: Sequence[float] = max((policies[name]["values"] for name in low), key=np.mean)
     return found
 
 
 def _of_trainings(
-    entry: Mapping[str, Any],
-    values: Sequence[Sequence[float]],
-    won: Sequence[Sequence[float]] | None,
-    blind: Mapping[str, Mapping[str, Sequence[float]]],
+    entry: Mapping[str, Any], episodes: Mapping[str, Any], low: Sequence[str]
 ) -> Learned:
-    """Return what several trainings came to."""
+    """Return what several trainings came to in a setting."""
     kind = "fast PPO" if entry["algo"] == "batch_ppo" else "PPO of Stable-Baselines3"
     more = REWARDS_TOLD[entry["reward"]]
     more += "".join(f", with {partner}" for partner in {*entry.get("partners", {}).values()})
     more += f", memory of {entry['memory']}" if entry["memory"] else ""
+    more += ", one policy per seat" if entry.get("policies", 1) > 1 else ""
     name = f"{kind}{more}, up to {entry['budget'] / 1e6:g} M steps"
-    floor = max((blind[b]["values"] for b in BLIND), key=np.mean)
-    return _compared(name, values, won, floor, blind["random"].get("won"), entry["split"])
+    floor, random = _floor(episodes, low), episodes["random"].get("won")
+    own = episodes["values"], episodes.get("won")
+    return _compared(name, *own, floor, random, entry["split"])
 
 
-def _of_model(policies: Mapping[str, Any]) -> Learned:
-    """Return what the model that ships came to."""
+def _of_model(policies: Mapping[str, Any], low: Sequence[str]) -> Learned:
+    """Return what the model that ships came to in a setting."""
     model, made = policies[MODEL], policies[MODEL].get("training", {})
     name = f"{made.get('algo', 'ppo')}, {made.get('steps', 0) / 1e6:g} M steps"
     runs = model.get("runs") or [model["values"]]
-    floor = max((policies[b]["values"] for b in BLIND), key=np.mean)
-    random = policies["random"].get("won")
+    floor, random = _floor(policies, low), policies["random"].get("won")
     won = model.get("won")
     return _compared(name, runs, won, floor, random[0] if random else None, "held_out")
 
@@ -233,10 +247,10 @@ def trainings_table() -> str:
         "| random |",
         "| --- |" + " --- |" * 9,
     ]
+    low = _low_by_label()
     for _, entry in sorted(stored_learners().items()):
         for label, episodes in sorted(entry["labels"].items()):
-            blind = {name: episodes[name] for name in BLIND}
-            row = _of_trainings(entry, episodes["values"], episodes.get("won"), blind)
+            row = _of_trainings(entry, episodes, low.get(label, BLIND))
             steps = f"{np.mean(entry['steps']) / 1e6:.2g}"
             levels = "held out" if row.held_out else "all, which are few"
             cpu = f"{np.mean(entry['cpu_seconds']):.0f}"

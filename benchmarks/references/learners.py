@@ -87,6 +87,8 @@ class Pass:
         options: Further settings of the training.
         unsolved_only: Whether only tasks are tried that earlier passes have not solved.
         slow: Whether it is for tasks that no kernel steps.
+        by_seat: Whether each seat has a policy of its own; where others play some seats, there is
+            no such pass.
     """
 
     name: str
@@ -94,6 +96,7 @@ class Pass:
     options: Mapping[str, Any]
     unsolved_only: bool = True
     slow: bool = False
+    by_seat: bool = False
 
 
 PASSES = (
@@ -114,6 +117,13 @@ PASSES = (
         {"training_reward": "own_costs_later", "stop_at": None},
         unsolved_only=False,
     ),
+    Pass(
+        "prosocial",
+        {"SocialDilemma": 500_000},
+        {"training_reward": "prosocial", "width": 64},
+        unsolved_only=False,
+        by_seat=True,
+    ),
     Pass("long", {"GridWorld": 16_000_000, "WordCraft": 8_000_000, "ObjectSearch": 8_000_000}, {}),
     Pass("shaped", {"GridWorld": 16_000_000}, {"training_reward": "shaped"}),
     Pass(
@@ -124,11 +134,11 @@ PASSES = (
     Pass(
         "slow",
         {
-            "TextRoom": 300_000,
-            "Household": 300_000,
-            "SqlQuery": 300_000,
-            "PhysicsPlayground": 300_000,
-            "ObjectSearch": 300_000,
+            "TextRoom": 100_000,
+            "PhysicsPlayground": 100_000,
+            "Household": 50_000,
+            "SqlQuery": 50_000,
+            "ObjectSearch": 50_000,
         },
         {},
         unsolved_only=False,
@@ -172,6 +182,8 @@ def settings_for(setting: Setting, attempt: Pass, seed: int) -> TrainSettings | 
     world = make_world(setting)
     if steps is None or steps_in_batches(world) == attempt.slow:
         return None
+    if attempt.by_seat and setting.focal < len(setting.agents):
+        return None
     config = dict(setting.config)
     if config.get("tasks") == "test":
         config["tasks"] = "train"
@@ -185,7 +197,8 @@ def settings_for(setting: Setting, attempt: Pass, seed: int) -> TrainSettings | 
     reward = {"training_reward": usual_reward(spec.world)}
     told |= {"eval_every": steps // 8, "save_every": 4_000_000, "stop_at": SOLVED}
     envs = {"num_envs": max(32, SLOTS // len(setting.agents))}
-    return TrainSettings(**{**told, **FAST, **envs, **reward, **attempt.options})
+    roles = {"roles": tuple(range(len(setting.agents)))} if attempt.by_seat else {}
+    return TrainSettings(**{**told, **FAST, **envs, **reward, **roles, **attempt.options})
 
 
 @dataclass(frozen=True)
@@ -292,6 +305,7 @@ def train_one(place: Path, settings: TrainSettings, rows: Sequence[Row]) -> dict
         "reward": settings.training_reward,
         "memory": settings.memory,
         "partners": settings.partners,
+        "policies": len({*settings.roles}) or 1,
         "budget": settings.steps,
         "steps": result.steps,
         "reason": result.reason,
@@ -409,6 +423,7 @@ def _collected(runs: Sequence[Mapping[str, Any]]) -> dict[str, Any]:
     return {
         **{key: runs[0][key] for key in same},
         "partners": runs[0].get("partners", {}),
+        "policies": runs[0].get("policies", 1),
         "steps": [run["steps"] for run in runs],
         "cpu_seconds": [run["cpu_seconds"] for run in runs],
         "curves": [run["curve"] for run in runs],

@@ -32,11 +32,13 @@ EASY, HARD = "piase/GridWorld-Empty-5x5-v1", "piase/GridWorld-DoorKey-8x8-v1"
 # -- what is open --------------------------------------------------------------------------
 
 
-def told(values: Any, won: Any, noop: Any, random: Any, random_won: Any) -> learned.Learned:
+def told(
+    values: Any, won: Any, noop: Any, random: Any, random_won: Any, low: Any = learned.BLIND
+) -> learned.Learned:
     """What a learner came to beside policies that do not look."""
     blind = {"noop": {"values": noop}, "random": {"values": random, "won": random_won}}
     entry = {"algo": "batch_ppo", "reward": "own", "memory": 0, "budget": 1, "split": "new_levels"}
-    return learned._of_trainings(entry, values, won, blind)
+    return learned._of_trainings(entry, {"values": values, "won": won, **blind}, low)
 
 
 def test_a_task_is_open_where_the_best_learner_is_at_random_level() -> None:
@@ -53,10 +55,22 @@ def test_a_task_is_open_where_the_best_learner_is_at_random_level() -> None:
     assert told(high, never, floor, lower, half).at_random_level  # it wins less often
     one = [high[0], *low[1:]]
     assert told(one, never, floor, lower, [0.0] * 100).at_random_level  # one lucky run of five
+    assert not told(low, [half] * 5, floor, lower, half, ["random"]).at_random_level
     row = told(high, often, floor, lower, half)
     assert row.gain.estimate == pytest.approx(np.mean(high) - np.mean(floor))
     assert row.gain.high - row.gain.low < 1.0
     assert (row.edge.estimate, row.random_success) == (0.5, 0.5)  # type: ignore[union-attr]
+
+
+def test_the_floor_is_that_of_the_row() -> None:
+    low = learned._low_by_label()
+    assert low["piase/SocialDilemma-BattleOfTheSexes-v1"] == ["random"]
+    assert low["piase/SocialDilemma-Chicken-v1"] == ["random", "noop"]
+    for wanted, noop in (("random", 50.0), ("noop", 0.0)):
+        policies = {"random": {"values": [20.0, 22.0]}, "noop": {"values": [noop]}}
+        assert learned._floor(policies, [wanted]) == policies[wanted]["values"]
+        best = max(policies.values(), key=lambda policy: policy["values"][0])
+        assert learned._floor(policies, learned.BLIND) == best["values"]
 
 
 def test_every_reward_of_training_is_told_apart() -> None:
@@ -377,8 +391,15 @@ def test_budgets_are_looked_at_and_shared_as_stated() -> None:
     assert (costs.training_reward, costs.stop_at) == ("own_costs_later", None)
     assert (memory.memory, memory.steps) == (128, 16_000_000)
     slow = plan("piase/TextRoom-Quest-Easy-v3", "slow")
-    assert (slow.algo, slow.steps, slow.eval_every) == ("ippo", 300_000, 100_000)
-    assert (slow.save_every, slow.stop_at) == (300_000, learned.SOLVED)
+    assert (slow.algo, slow.steps, slow.eval_every) == ("ippo", 100_000, 33_333)
+    assert (slow.save_every, slow.stop_at) == (100_000, learned.SOLVED)
+    together = plan("piase/SocialDilemma-VolunteersDilemma-4p-v1", "prosocial")
+    assert (together.training_reward, together.roles) == ("prosocial", (0, 1, 2, 3))
+    assert plan("piase/SocialDilemma-Chicken-v1", "prosocial").roles == (0, 1)
+    assert plan("piase/SocialDilemma-Chicken-v1", "short").roles == ()
+    for game in ("MatchingPennies", "PrisonersDilemma-TitForTat"):  # others play a seat
+        _, rows = learners.tasks([f"piase/SocialDilemma-{game}-v1"]).popitem()
+        assert learners.settings_for(learners.setting_of(rows[0]), by_name["prosocial"], 0) is None
     text = learners.setting_of(Row(task="piase/TextRoom-Quest-Easy-v3"))
     assert learners.settings_for(text, by_name["short"], 0) is None
 
