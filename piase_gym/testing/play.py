@@ -5,7 +5,7 @@ from __future__ import annotations
 import copy
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from itertools import islice
-from typing import Any, NamedTuple
+from typing import Any, NamedTuple, TypeVar
 
 import numpy as np
 from gymnasium import spaces
@@ -14,6 +14,7 @@ from piase_gym.core.rng import Stream
 from piase_gym.testing.kit import Fault, require
 from piase_gym.testing.values import difference, plain
 
+T = TypeVar("T")
 WHOLE = 300
 """Steps after which a check stops waiting for an episode's end."""
 HINT = "turn left {step} times: clé \\ \n!"
@@ -58,6 +59,13 @@ def draw(env: Any, agent: str, mask: Any, dice: Stream, unruly: bool) -> Any:
     twin = copy.deepcopy(space)
     twin.seed(dice.integer(2**31 - 1))
     return twin.sample()
+
+
+def some(values: list[T], most: int, dice: Stream) -> list[T]:
+    """Return a list, or a random part of a long one."""
+    if len(values) <= most:
+        return values
+    return [values[dice.integer(len(values))] for _ in range(most)]
 
 
 def opening(env: Any, seed: int | None) -> Row:

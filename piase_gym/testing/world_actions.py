@@ -15,11 +15,13 @@ from piase_gym.core.rng import Stream
 from piase_gym.core.world import World
 from piase_gym.errors import ActionError, ConfigError, UnsupportedError
 from piase_gym.testing.kit import Fault, check, require, require_refusal
-from piase_gym.testing.play import episodes, last_row, opening, play, step
+from piase_gym.testing.play import episodes, last_row, opening, play, some, step
 from piase_gym.testing.subject import Subject
 from piase_gym.testing.values import through_json
 
 SEEDS = (0, 1)
+MOST = 10
+"""Acts of each kind that are carried out in one state; of more, others in every state."""
 
 
 def outcome_of(world: World[Any, Any], agent: int, act: Any) -> tuple[Outcome, dict[str, Any]]:
@@ -45,14 +47,16 @@ def in_play(env: Any, steps: int) -> Iterator[tuple[World[Any, Any], int, str, s
 @check("discrete", "masks")
 def masks_are_legality(subject: Subject) -> str:
     """An index has the outcome `illegal` exactly if its mask is 0, in every state that is tried."""
-    tried = 0
+    tried, dice = 0, Stream(1, 46)
     for world, agent, name, when in in_play(subject.env(), 12):
-        for index, bit in enumerate(world.masks()[agent].tolist()):
-            outcome, _ = outcome_of(world, agent, index)
-            wrong = f"{when} action {index} of {name} has mask {bit}"
-            same = (outcome is Outcome.ILLEGAL) == (bit == 0)
-            require(same, f"{wrong}, but the outcome {outcome.value!r}")
-            tried += 1
+        mask = world.masks()[agent]
+        for legal in (False, True):
+            for index in some((mask.astype(bool) == legal).nonzero()[0].tolist(), MOST, dice):
+                outcome, _ = outcome_of(world, agent, index)
+                wrong = f"{when} action {index} of {name} has mask {mask[index]}"
+                same = (outcome is not Outcome.ILLEGAL) == legal
+                require(same, f"{wrong}, but the outcome {outcome.value!r}")
+                tried += 1
     return f"{tried} actions"
 
 
@@ -73,9 +77,9 @@ def admissible_are_the_allowed(subject: Subject) -> None:
 @check()
 def admissible_are_legal(subject: Subject) -> str:
     """No admissible command has the outcome `illegal` or `unparsable`, as data or as its line."""
-    tried = 0
+    tried, dice = 0, Stream(2, 46)
     for world, agent, name, when in in_play(subject.env(), 12):
-        for command in world.admissible(agent):
+        for command in some(world.admissible(agent), MOST, dice):
             line = world.write(command)
             read = world.read(agent, line)
             where = f"{when} the line {line!r} of {name}"
@@ -90,9 +94,10 @@ def admissible_are_legal(subject: Subject) -> str:
 @check()
 def illegal_is_reported(subject: Subject) -> str:
     """A well-formed command that is not legal costs a step, with the outcome `illegal`."""
-    tried = 0
-    for world, agent, name, when in in_play(subject.env(), 12):
-        for command in _sayable(world):
+    env, tried, dice = subject.env(), 0, Stream(3, 46)
+    sayable = _sayable(env.world)
+    for world, agent, name, when in in_play(env, 12):
+        for command in some(sayable, MOST, dice):
             outcome, _ = outcome_of(world, agent, command)
             what = f"{when} {world.write(command)!r} of {name} is"
             if world.legal(agent, command):
@@ -104,17 +109,17 @@ def illegal_is_reported(subject: Subject) -> str:
     return f"{tried} commands"
 
 
-def _sayable(world: World[Any, Any], most: int = 40) -> list[Command]:
-    """Return commands of the grammar, with every choice of their parameters."""
+def _sayable(world: World[Any, Any], most: int = 1000) -> list[Command]:
+    """Return commands of the grammar, with choices of their parameters, so many of each verb."""
     found = []
     for verb in world.grammar:
         options: list[list[dict[str, Any]]] = []
         for param in verb.params:
             without: list[dict[str, Any]] = [{}] if param.optional else []
             options.append([*without, *({param.name: value} for value in param.choices or ())])
-        for chosen in itertools.product(*options):
+        for chosen in itertools.islice(itertools.product(*options), most):
             found.append(Command(verb.name, {k: v for part in chosen for k, v in part.items()}))
-    return found[:most]
+    return found
 
 
 @check()

@@ -12,7 +12,7 @@ from piase_gym.core.commands import Command, InvalidAction, Outcome
 from piase_gym.core.rng import Stream
 from piase_gym.core.world import World
 from piase_gym.testing.kit import check
-from piase_gym.testing.play import play
+from piase_gym.testing.play import play, some
 from piase_gym.testing.subject import Subject
 from piase_gym.testing.values import difference, plain, require_same
 
@@ -21,7 +21,7 @@ SEEDS = (0, 1)
 STEPS = 8
 MOST = 120
 """Commands of each kind that are judged in a pair of states."""
-PLAYED = 16
+PLAYED = 10
 """Acts that are carried out in a pair of states."""
 PAIRS = 24
 """Pairs of states that are compared for one seed."""
@@ -97,12 +97,12 @@ def _acts(world: AnyWorld, twin: AnyWorld, agent: int, dice: Stream) -> Iterator
     for one in (world, twin):
         if world.capabilities.discrete:
             indices = range(world.num_actions)
-            chosen = _some(list(indices), dice)
+            chosen = some(list(indices), MOST, dice)
             yield from chosen
             listed = [one.command(agent, index) for index in chosen]
             commands = [command for command in listed if isinstance(command, Command)]
         else:
-            commands = _some(one.admissible(agent), dice)
+            commands = some(one.admissible(agent), MOST, dice)
         for command in commands:
             yield Command(command.verb, dict(command.parameters))
             line = one.write(command)
@@ -110,13 +110,6 @@ def _acts(world: AnyWorld, twin: AnyWorld, agent: int, dice: Stream) -> Iterator
             words = line.replace("_", " ").split()
             if len(words) > 2:  # by the last word of its name alone
                 yield f"{words[0]} {words[-1]}"
-
-
-def _some(values: list[Any], dice: Stream) -> list[Any]:
-    """Return a list, or a random part of a long one."""
-    return (
-        [values[dice.integer(len(values))] for _ in range(MOST)] if len(values) > MOST else values
-    )
 
 
 def _compare_step(world: AnyWorld, twin: AnyWorld, agent: int, act: Any, where: str) -> None:
