@@ -451,6 +451,13 @@ def test_a_model_is_put_in_the_place_of_one_that_gets_less(tmp_path: Path) -> No
     assert [path.name for path in models.folder.iterdir()] == [old.name]
     assert store._ship(policy, models, rows, references(-50.0)).endswith(" after -50")
     assert [path.name for path in models.folder.iterdir()] == [new.name]
+    size = len(store.slim(policy))
+    (models.folder / "other.pt").write_bytes(b"x" * (store.LARGEST - size))
+    assert store._ship(policy, models, rows, references(-50.0)).startswith("replaced: ")
+    (models.folder / "other.pt").write_bytes(b"x" * (store.LARGEST - size + 1))
+    told = f"too large to ship: {size:,} bytes, and {size - 1:,} are left"
+    assert store._ship(policy, models, rows, references(-50.0)) == told
+    assert new.read_bytes() == store.slim(policy)
 
 
 def test_a_slim_model_has_no_critic_and_no_symbols_that_were_never_met(tmp_path: Path) -> None:
