@@ -1,4 +1,4 @@
-"""What an adaptation rule can decide: read from its word, written as its word."""
+"""What an adaptation rule can decide: read from text, and written as text."""
 
 from __future__ import annotations
 
@@ -33,7 +33,7 @@ class Action:
     text: str = ""
 
     def __str__(self) -> str:
-        """Return its word."""
+        """Return the decision as it is written."""
         return self.text or self.kind
 
 
@@ -41,9 +41,9 @@ def read(text: object, steps: Mapping[int, str] | None, hints: Sequence[str] | N
     """Read a decision.
 
     Args:
-        text: Its word.
-        steps: Order -> name of the steps that one can go to; ``None`` if they are not known
-        yet.
+        text: The decision as it is written.
+        steps: Order -> name of the steps that a branch can go to; ``None`` if they are not known
+            yet.
         hints: The keys of the step's hints; ``None`` if they are not known yet.
 
     Raises:

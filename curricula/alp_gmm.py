@@ -1,4 +1,4 @@
-"""ALP-GMM: a mixture of Gaussians finds where in a space of tasks the success is changing.
+"""ALP-GMM: a mixture of Gaussians finds where in a space of tasks success is changing.
 
 Portelas, Colas, Hofmann, Oudeyer: Teacher algorithms for curriculum learning of Deep RL in
 continuously parameterized environments, CoRL 2019. The mixture is scikit-learn's.
@@ -36,7 +36,7 @@ FORBID = ConfigDict(extra="forbid")
 
 @dataclass
 class Gaussian:
-    """A part of a mixture over places and their learning progress, which comes last.
+    """A component of a mixture over places and their learning progress, which comes last.
 
     Attributes:
         mean: Its mean.
@@ -71,25 +71,25 @@ class ProgressMemory:
 
 
 class Places:
-    """The places of a memory as rows of an array: to look for the nearest, nothing is copied.
+    """The places of a memory as rows of an array: looking for the nearest copies nothing.
 
     Attributes:
-        memory: Whose places they are.
+        memory: The memory that the places belong to.
         end: How many rows are in use.
     """
 
     def __init__(self, memory: ProgressMemory, size: int) -> None:
-        """Take up what is remembered, places of `size` numbers each."""
+        """Copy the remembered places, of `size` numbers each."""
         self.memory = memory
         self.end = len(memory.places)
         self._rows = np.array(memory.places, dtype=np.float64).reshape(self.end, size)
 
     def last(self, most: int) -> NDArray[np.float64]:
-        """Return the newest places, up to so many, the oldest first."""
+        """Return up to `most` of the newest places, the oldest first."""
         return self._rows[max(self.end - most, 0) : self.end]
 
     def add(self, place: Sequence[float], most: int) -> None:
-        """Add a place; only so many of the newest have to be kept."""
+        """Add a place; only the newest `most` have to be kept."""
         if self.end == len(self._rows):
             kept = self.last(most)
             self._rows = np.concatenate([kept, np.empty_like(kept), np.empty((64, len(place)))])
@@ -99,23 +99,23 @@ class Places:
 
 
 class ALPGMM(TaskDirector[ProgressMemory]):
-    """Draws settings where the outcome differs most from what it was before.
+    """Draws settings where the outcome differs most from earlier outcomes.
 
     The absolute learning progress (ALP) of an episode is the distance of its outcome from that of
-    the nearest task before. Every `period` episodes mixtures of Gaussians are fitted to the last
-    `period` tasks with their ALP, and the one with the least AIC is kept. A Gaussian is drawn by
-    its mean ALP, a task by that Gaussian. Distances are those in the unit cube, to which each range
-    is scaled.
+    the nearest earlier task. Every `period` episodes mixtures of Gaussians are fitted to the last
+    `period` tasks with their ALP, and the one with the least AIC is kept. A Gaussian is drawn in
+    proportion to its mean ALP, and a task from that Gaussian. Distances are measured in the unit
+    cube, to which each range is scaled.
 
     Args:
         settings: Fields of the config: name -> [least, largest]. Without any, the place of a step
             in the curriculum is drawn.
         step: The step whose settings are drawn; by default the last.
         measure: The outcome: ``return`` or ``success``.
-        period: Episodes between two fits; before the first all draws are even.
+        period: Episodes between two fits; before the first fit all draws are uniform.
         components: The least and the largest number of Gaussians.
-        random: The share of draws that are even.
-        history: Among so many episodes the nearest is looked for.
+        random: The share of draws that are uniform.
+        history: How many past episodes are searched for the nearest task.
     """
 
     Memory: ClassVar[Any] = ProgressMemory
@@ -168,13 +168,13 @@ class ALPGMM(TaskDirector[ProgressMemory]):
             raise ProgressError("this progress is damaged, or of other options: teacher")
 
     def steps_with_settings(self, curriculum: DevelopmentalCurriculum) -> Sequence[CurriculumStep]:
-        """Return the step that is named, or the last."""
+        """Return the named step, or the last."""
         return super().steps_with_settings(curriculum)[-1:]
 
     # -- drawing ---------------------------------------------------------------------------
 
     def propose(self, agent: str, stream: Stream) -> Proposal:
-        """Draw a task: evenly, or of a Gaussian."""
+        """Draw a task, uniformly or from a Gaussian."""
         state, evenly = self.state(agent), stream.uniform()
         size = max(len(self.ranges), 1)
         if not state.mixture or evenly < self.random:
@@ -190,7 +190,7 @@ class ALPGMM(TaskDirector[ProgressMemory]):
         return Proposal(self._task(agent, drawn.tolist()), values)
 
     def _task(self, agent: str, place: Sequence[float]) -> Task:
-        """Return the task at a place of the unit cube, or at its face."""
+        """Return the task at a place, which is clipped to the unit cube."""
         if self.ranges:
             return Task(
                 self.steps_with_settings(self.curriculum(agent))[0].order,
@@ -202,7 +202,7 @@ class ALPGMM(TaskDirector[ProgressMemory]):
         return Task(steps[number].order)
 
     def place_of(self, agent: str, task: Task) -> list[float]:
-        """Return where in the unit cube a task is."""
+        """Return the place of a task in the unit cube."""
         if self.ranges:
             return self.ranges.place(task.settings)
         orders = [step.order for step in self.curriculum(agent).steps]
@@ -212,7 +212,7 @@ class ALPGMM(TaskDirector[ProgressMemory]):
 
     def learn(self, agent: str, task: Task, episode: Episode) -> None:
         """Note the learning progress of an episode; fit the mixture if it is time."""
-        if self.random >= 1.0:  # no draw would ask
+        if self.random >= 1.0:  # no draw would use it
             return
         state = self.state(agent)
         place, outcome = self.place_of(agent, task), outcome_of(episode, self.measure)
@@ -239,7 +239,7 @@ def learning_progress(
     place: Sequence[float],
     outcome: float,
 ) -> float:
-    """Return the distance of an outcome from that at the nearest place; of several, the newest's.
+    """Return the distance of an outcome from that at the nearest place; ties go to the newest.
 
     Example:
         >>> learning_progress([[0.1], [0.9]], [0.0, 1.0], [0.8], 0.25)
@@ -253,7 +253,7 @@ def learning_progress(
 
 
 def component_weights(means: Sequence[float]) -> list[float]:
-    """Return the probability of each Gaussian, by its mean progress; if all have none, evenly."""
+    """Return the probability of each Gaussian, by its mean progress; uniform if none has any."""
     kept = [max(mean, 0.0) for mean in means]
     total = sum_in_order(kept)
     return [1.0 / len(kept)] * len(kept) if total <= 0.0 else [mean / total for mean in kept]
@@ -265,8 +265,8 @@ def fit_mixture(rows: NDArray[np.float64], fewest: int, most: int, seed: int) ->
     Args:
         rows: Places with their progress.
         fewest: The least number of Gaussians.
-        most: The largest.
-        seed: Of scikit-learn's draws.
+        most: The largest number.
+        seed: The seed of scikit-learn's draws.
     """
     import warnings
 
@@ -275,7 +275,7 @@ def fit_mixture(rows: NDArray[np.float64], fewest: int, most: int, seed: int) ->
     from threadpoolctl import threadpool_limits
 
     fitted = []
-    # More threads only wait for each other here. Warnings are of fewer rows than Gaussians.
+    # More threads only wait for each other here. Warnings are about fewer rows than Gaussians.
     with threadpool_limits(1), warnings.catch_warnings():
         warnings.simplefilter("ignore", ConvergenceWarning)
         for number in range(fewest, most + 1):
@@ -289,7 +289,7 @@ def fit_mixture(rows: NDArray[np.float64], fewest: int, most: int, seed: int) ->
 
 
 def _is_covariance(rows: Sequence[Sequence[float]]) -> bool:
-    """Tell whether a matrix has a Cholesky factor."""
+    """Return whether a matrix has a Cholesky factor."""
     matrix = np.array(rows)
     if not np.allclose(matrix, matrix.T):
         return False

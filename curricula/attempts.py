@@ -23,8 +23,8 @@ class AttemptState:
         number: Number of the attempt in the run.
         wanted: How many episodes it has.
         begun: How many of them have begun.
-        ended: How many have come to their end.
-        env_steps: Steps of those.
+        ended: How many of them have ended.
+        env_steps: Steps of those that have ended.
         choice: What the director chose.
     """
 
@@ -38,14 +38,14 @@ class AttemptState:
     choice: StepChoice | None = None
 
     def as_json(self) -> dict[str, int]:
-        """Return which attempt it is and how far it is, as `path.jsonl` has it."""
+        """Return which attempt it is and how far it has come, as `path.jsonl` records it."""
         told = {"step": self.step.order, "attempt": self.attempt, "ended": self.ended}
         return {**told, "wanted": self.wanted, "begun": self.begun}
 
 
 @dataclass(frozen=True)
 class Participation:
-    """One agent's part in an episode that goes on.
+    """One agent's part in an episode that is in play.
 
     Attributes:
         agent: The agent.
@@ -73,8 +73,8 @@ class EpisodeCounts:
     Attributes:
         counted: Order of a step -> episodes that counted for an attempt at it.
         won: Order of a step -> how many of those were won.
-        uncounted: Episodes that counted for no attempt, because theirs had all of its episodes
-            already or was over.
+        uncounted: Episodes that counted for no attempt, because their attempt already had all of
+            its episodes or was over.
         steps: Order of a step -> steps of all of these episodes, counted or not.
     """
 

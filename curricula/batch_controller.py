@@ -25,7 +25,7 @@ KINDS = ("batch_step", "batch_ended", "batch_begun", "batch_restore")
 class BatchController(CurriculumController):
     """Lets the agents of a batch follow curricula, all slots with one controller.
 
-    An episode that begins at a step of the batch depends on those that ended
+    An episode that begins at a step of the batch depends on the episodes that ended
     `CurriculumOptions.lag` steps before it or earlier, in the order (end step, slot); nothing ever
     waits.
 
@@ -70,12 +70,12 @@ class BatchController(CurriculumController):
     # -- what the wrapper calls ------------------------------------------------------------
 
     def before_reset(self, which: NDArray[np.bool_] | None) -> None:
-        """Give the slots that are to be reset the configs of their next episodes."""
+        """Give the slots that will be reset the configs of their next episodes."""
         slots = range(self.batch.num_envs) if which is None else np.flatnonzero(which).tolist()
         self._assign(list(slots))
 
     def after_step(self) -> None:
-        """Decide what can be decided for episodes that begin with the next step or later."""
+        """Make the decisions that are due for episodes that begin with the next step or later."""
         decided = self.process_ended_episodes(self.collector.step + 1 - self.options.lag)
         ended, self._ended = self._ended, []
         if ended and not self._same_step:
@@ -86,7 +86,7 @@ class BatchController(CurriculumController):
     # -- configs ---------------------------------------------------------------------------
 
     def _assign(self, slots: Iterable[int]) -> None:
-        """Let slots take the configs of the steps that they are in at their next reset."""
+        """Set the configs that slots take at their next reset."""
         chosen = list(slots)
         numbers = [self._number(config) for config in self.next_configs(chosen)]
         self.batch.batch.states["next_config"][chosen] = numbers
@@ -96,7 +96,7 @@ class BatchController(CurriculumController):
                 self.batch.set_next_seed(slot, seed)
 
     def _number(self, config: Any) -> int:
-        """Return the number of a config among those of the batch."""
+        """Return the number of a config among the batch's configs."""
         known = self._numbers.get(id(config))
         if known is None or known[0] is not config:
             for other in range(self._read, len(self.batch.configs)):
@@ -135,7 +135,7 @@ class BatchController(CurriculumController):
             self._assign(slots)
 
     def _begin_episode(self, slot: int, hints: bool) -> None:
-        """An episode of a slot begins; one that goes on is broken off."""
+        """Begin an episode in a slot; one that is still in play is broken off."""
         world = self.batch.world
         self.step = self.collector.step
         if self.participants[slot]:

@@ -1,10 +1,10 @@
 """One director for environments that live elsewhere: in other processes, on other machines.
 
 Each environment is a slot. At the end of an episode it hands in what the episode left behind, and
-is told how the next one begins. Decisions fall in the order in which episodes arrive, so a run with
-the same arrivals in one process has the same decisions. What an episode may miss is bounded: the
-decisions that fall between its beginning and its end are its staleness, and one that is too stale
-is not counted.
+is told how the next one begins. Decisions are made in the order in which episodes arrive, so a run
+with the same arrivals in one process has the same decisions. What an episode may miss is bounded:
+its staleness is the number of decisions between its beginning and its end, and an episode that is
+too stale is not counted.
 """
 
 from __future__ import annotations
@@ -19,16 +19,16 @@ from piase_gym.curricula.slot_workers import EnvSpec, SlotCommand, SlotEnv, Slot
 from piase_gym.errors import ConfigError, need
 
 Ask = Callable[[int, SlotResult | None], SlotCommand]
-"""Hands in an episode of a slot, or nothing, and returns how the next one begins."""
+"""Hands in a slot's last episode, or ``None``, and returns how the next one begins."""
 
 
 class Arrival(NamedTuple):
     """An episode as it arrived.
 
     Attributes:
-        slot: Where it was played.
-        steps: How long it was.
-        staleness: How many decisions fell while it was played.
+        slot: The slot in which it was played.
+        steps: Its length in steps.
+        staleness: How many decisions were made while it was played.
         counted: Whether it was counted.
     """
 
@@ -45,8 +45,8 @@ class CentralDirector:
         world: An id, a world or a config.
         curriculum: A curriculum, its name or its path.
         slots: How many environments there are.
-        seed: Of slot 0; slot i begins with ``seed + i``.
-        max_staleness: An episode in which more decisions fell is not counted; ``None`` counts all.
+        seed: The seed of slot 0; slot i begins with ``seed + i``.
+        max_staleness: Episodes that are staler than this are not counted; ``None`` counts all.
         run_seed: The seed of the director's own draws.
         options: `director`, `tutor`, `progress`, `metrics` and `lag`, as `CurriculumWrapper` takes
             them, and arguments of `GymEnv`.
@@ -96,8 +96,8 @@ class CentralDirector:
     def enter(self) -> int:
         """Return a slot for an environment that does not know which one it is.
 
-        It is one that nobody has yet; if there is none, that of which nothing was heard for
-        longest, whose process may have died.
+        It is one that nobody has yet; if there is none, the one that has been silent for longest,
+        because its process may have died.
         """
         free = (slot for slot in range(self.controller.slots) if slot not in self._entered)
         slot = next(free, None)
@@ -107,17 +107,17 @@ class CentralDirector:
         return slot
 
     def _hear(self, slot: int) -> None:
-        """Note that a slot was heard of."""
+        """Note that a slot was heard from."""
         self._calls += 1
         self._entered[slot] = self._calls
 
     def next(self, slot: int, result: SlotResult | None = None) -> SlotCommand:
-        """Take an episode that has ended, and tell how the next one begins.
+        """Take an episode that has ended, and return how the next one begins.
 
         Args:
             slot: The slot.
-            result: What its environment answered last; ``None`` if no episode has ended there.
-                One that was begun is then broken off.
+            result: The last result of its environment; ``None`` if no episode has ended there. An
+                episode that was begun is then broken off.
 
         Raises:
             ConfigError: If there is no such slot, or no episode was begun there.
@@ -139,13 +139,13 @@ class CentralDirector:
         )
 
     def _met_now(self, slot: int) -> int:
-        """Note how many decisions a slot's next episode knows; returns the clock."""
+        """Note how many decisions a slot's next episode knows of, and return the clock."""
         self._met[slot] = self.decisions
         return self._clock
 
     @property
     def decisions(self) -> int:
-        """How many decisions have fallen."""
+        """How many decisions have been made."""
         return sum(len(one.decisions) for one in self.controller.progress.values())
 
     def _take(self, slot: int, result: SlotResult) -> None:
@@ -179,14 +179,14 @@ class CentralDirector:
         return FollowingEnv(self.spec(), slot, self.next)
 
     def close(self) -> None:
-        """Decide what is left, and keep the progress."""
+        """Make the remaining decisions, and save the progress."""
         self.controller.close()
 
 
 class FollowingEnv(gymnasium.Env[Any, Any]):
     """The environment of one slot, which asks a director how each episode begins.
 
-    Seeds of `reset` are the director's to choose; one that is given is not used.
+    The director chooses the seeds of `reset`; a seed that is given is not used.
 
     Args:
         spec: How to make it.
@@ -216,7 +216,7 @@ class FollowingEnv(gymnasium.Env[Any, Any]):
         return result.observation, result.reward, *ends, dict(result.info)
 
     def _do(self, command: SlotCommand) -> SlotResult:
-        """Do what was told, or raise what went wrong."""
+        """Execute a command, or raise what went wrong."""
         result = self._slot_env.execute(command)
         if result.error is not None:
             raise result.error
@@ -233,16 +233,16 @@ class FollowingEnv(gymnasium.Env[Any, Any]):
 def start_director(name: str, world: Any, curriculum: Any, **options: Any) -> Any:
     """Start a director as an actor of the Ray cluster that this process is connected to.
 
-    It lives on the machine of this process, so that no other one that dies takes it along.
+    It lives on the machine of this process, so that it does not die with another machine.
 
     Args:
-        name: By which environments find it.
+        name: The name by which environments find it.
         world: An id, a world or a config.
         curriculum: A curriculum, its name or its path.
         options: Arguments of `CentralDirector`.
 
     Returns:
-        Its handle; ``ray.get(handle.report.remote())`` tells what was decided.
+        Its handle; ``ray.get(handle.report.remote())`` returns what was decided.
     """
     ray = need("ray", "a director on a cluster", "ray")
     strategies = need("ray.util.scheduling_strategies", "a director on a cluster", "ray")
@@ -251,7 +251,7 @@ def start_director(name: str, world: Any, curriculum: Any, **options: Any) -> An
     )
     made = ray.remote(CentralDirector).options(name=name, num_cpus=0, scheduling_strategy=here)
     handle = made.remote(world, curriculum, **options)
-    ray.get(handle.spec.remote())  # an argument that is not allowed is told here
+    ray.get(handle.spec.remote())  # raises here if an argument is not allowed
     return handle
 
 
@@ -259,8 +259,8 @@ def follow(name: str, slot: int | None = None) -> FollowingEnv:
     """Return the environment of a slot, in any process of the cluster of its director.
 
     Args:
-        name: Of the director.
-        slot: Which slot it is; two environments must not be the same. ``None`` lets the director
+        name: The name of the director.
+        slot: Which slot it is; no two environments may have the same. ``None`` lets the director
             choose.
     """
     ray = need("ray", "a director on a cluster", "ray")

@@ -1,4 +1,4 @@
-"""The syntax of conditions: tokens, and types of what they compare, before anything is computed."""
+"""The syntax of conditions: tokens and type checks, before anything is computed."""
 
 from __future__ import annotations
 
@@ -46,7 +46,7 @@ class Token(NamedTuple):
 
 
 def tokenize(text: object) -> list[Token]:
-    """Split a condition into words, and refuse what it must not have.
+    """Split a condition into words, and reject what is not allowed.
 
     Raises:
         CurriculumError: If it is too long, too deep, or has a word that is not allowed.
@@ -92,7 +92,7 @@ def _split(text: str) -> Iterator[Token]:
 
 
 def _check_number(word: str, column: int) -> None:
-    """Refuse numbers that nobody means."""
+    """Reject numbers that nobody means."""
     digits, _, exponent = word.lower().partition("e")
     if len(digits) > MOST_DIGITS or abs(int(exponent[:5] or 0)) > MOST_DIGITS or len(exponent) > 5:
         raise CurriculumError(
@@ -101,7 +101,7 @@ def _check_number(word: str, column: int) -> None:
 
 
 def _check_levels(words: list[Token]) -> None:
-    """Refuse what is nested too deeply; signs before a value nest too."""
+    """Reject conditions that are nested too deeply; signs before a value count as nesting."""
     level = run = 0
     for word in words:
         level += (word.text in "([") - (word.text in ")]")
@@ -113,7 +113,7 @@ def _check_levels(words: list[Token]) -> None:
 
 
 def _check_powers(words: list[Token]) -> None:
-    """Refuse powers that could grow beyond every measure."""
+    """Reject powers that could grow too large."""
     places = [n for n, word in enumerate(words) if word.text == "**"]
     if len(places) > MOST_POWERS:
         raise CurriculumError(
@@ -130,7 +130,7 @@ def _check_powers(words: list[Token]) -> None:
 
 
 def _check_calls(words: list[Token]) -> None:
-    """Refuse calls and indices: a bracket that opens right after a value."""
+    """Reject calls and indices: an opening bracket right after a value."""
     for before, word in pairwise(words):
         value = before.kind in ("name", "number", "string") or before.text in (")", "]")
         if value and word.text in ("(", "["):
@@ -140,7 +140,7 @@ def _check_calls(words: list[Token]) -> None:
 
 
 Kind = Literal["number", "boolean", "string"]
-"""What a value is; there is no way from one kind to another."""
+"""The kind of a value; kinds are never converted into one another."""
 
 
 def type_of(value: object) -> Kind | None:
@@ -153,7 +153,7 @@ def type_of(value: object) -> Kind | None:
 
 
 def plain_value(value: object) -> Value:
-    """Return what a metric gave as a plain value; what is no finite number or truth is ``None``."""
+    """Return a metric's result as a plain value: a string, a finite number, a bool or ``None``."""
     if isinstance(value, str):
         return str(value)
     plain = jsonable(value)
@@ -169,7 +169,7 @@ _SIGNS = dict(
         strict=True,
     )
 )
-"""How operations are written, by their names in rule-engine."""
+"""Name of an operation in rule-engine -> its sign in a condition."""
 
 
 _CONSTANTS: Mapping[str, Any] = {
@@ -188,7 +188,7 @@ _OPERATIONS: Mapping[str, Kind] = {
 
 
 class TypeChecker:
-    """Finds the kind of each part of a condition; ``None`` stands for one that is not known."""
+    """Finds the kind of each part of a condition; ``None`` stands for an unknown kind."""
 
     def __init__(self, symbols: Mapping[str, tuple[str, Kind | None]]) -> None:
         self.symbols = symbols
@@ -250,7 +250,7 @@ class TypeChecker:
         return "boolean"
 
     def _told(self, node: Any) -> str:
-        """Return words for a part of the condition."""
+        """Return a description of a part of the condition."""
         name = type(node).__name__
         if name == "SymbolExpression":
             return repr(self.symbols[node.name][0])
@@ -260,7 +260,7 @@ class TypeChecker:
         return "what is calculated"
 
     def _want(self, node: Any, wanted: Kind, sign: str) -> None:
-        """Ask for a kind."""
+        """Require that a part is of a kind."""
         found = self.kind(node)
         if found not in (wanted, None):
             raise CurriculumError(
@@ -268,7 +268,7 @@ class TypeChecker:
             )
 
     def _alike(self, sign: str, left: Any, one: Any, right: Any, other: Any) -> None:
-        """Ask for two parts of one kind."""
+        """Require that two parts are of the same kind."""
         if one != other and one is not None and other is not None:
             raise CurriculumError(
                 f"{self._told(left)} is a {one} and {self._told(right)} is a {other}; "

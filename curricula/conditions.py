@@ -1,10 +1,10 @@
-"""Conditions of adaptation rules: sentences in a part of rule-engine's syntax, over metrics.
+"""Conditions of adaptation rules: expressions over metrics, in a part of rule-engine's syntax.
 
-A condition compares metrics with numbers, truths, strings and each other, joins comparisons with
+A condition compares metrics with numbers, booleans, strings and each other, joins comparisons with
 ``and``, ``or``, ``not``, and may calculate with ``+ - * / // % **``. ``&&``, ``||`` and ``!`` are
-read as ``and``, ``or`` and ``not``. There are no calls, no attributes, no regular expressions. What
-is written is checked word by word before rule-engine sees it, so nothing in a condition can take
-long; nothing is ever passed to `eval`.
+read as ``and``, ``or`` and ``not``. There are no calls, no attributes, no regular expressions. A
+condition is checked word by word before rule-engine sees it, so nothing in it can take long;
+nothing is ever passed to `eval`.
 """
 
 from __future__ import annotations
@@ -35,7 +35,7 @@ ATTEMPTS = "step_attempts"
 
 @dataclass(frozen=True)
 class ConditionResult:
-    """What became of a condition.
+    """The result of evaluating a condition.
 
     Attributes:
         holds: Whether it holds.
@@ -51,10 +51,10 @@ class ConditionResult:
 
 
 class Condition:
-    """A condition that was read and checked.
+    """A condition that was parsed and checked.
 
     Attributes:
-        text: As it was written.
+        text: The condition as it was written.
         names: The names that it reads, in the order in which they first appear.
 
     Args:
@@ -77,7 +77,7 @@ class Condition:
         """Read and check the condition."""
         self.text = text
         if not isinstance(text, str) or len(text) > MOST_CHARACTERS:
-            tokenize(text)  # which complains
+            tokenize(text)  # raises the error
         self.names, self._rule = _read(text)
         self._kinds: dict[tuple[Kind | None, ...], str | None] = {}
         self.check(kinds)
@@ -87,7 +87,7 @@ class Condition:
         return f"Condition({self.text!r})"
 
     def __eq__(self, other: object) -> bool:
-        """Conditions are equal if they are written alike."""
+        """Return whether two conditions are written alike."""
         return isinstance(other, Condition) and other.text == self.text
 
     def __hash__(self) -> int:
@@ -95,7 +95,7 @@ class Condition:
         return hash(self.text)
 
     def __reduce__(self) -> tuple[type[Condition], tuple[str]]:
-        """Let processes read a condition anew; compiled rules stay at home."""
+        """Let other processes parse a condition again; compiled rules are not pickled."""
         return Condition, (self.text,)
 
     def check(self, kinds: Mapping[str, Kind] | None) -> None:
@@ -116,13 +116,13 @@ class Condition:
             raise CurriculumError(mismatch)
 
     def evaluate(self, values: Mapping[str, Value]) -> ConditionResult:
-        """Tell whether the condition holds.
+        """Return whether the condition holds.
 
         Args:
             values: A value for each name; one that is not there, or ``None``, is missing.
 
         Returns:
-            The verdict: the same values always give the same.
+            The result; the same values always give the same result.
         """
         read = {name: plain_value(values.get(name)) for name in self.names}
         missing = tuple(name for name, value in read.items() if value is None)
@@ -140,7 +140,7 @@ class Condition:
             return ConditionResult(False, read, problem=str(getattr(error, "message", error)))
 
     def _mismatch(self, kinds: tuple[Kind | None, ...]) -> str | None:
-        """Say what does not fit if names have these kinds; ``None`` stands for any kind."""
+        """Return what does not fit if names have these kinds; ``None`` stands for any kind."""
         if kinds not in self._kinds:
             symbols = {f"v{n}": pair for n, pair in enumerate(zip(self.names, kinds, strict=True))}
             try:

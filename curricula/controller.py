@@ -1,4 +1,4 @@
-"""The controller of a run: leads agents through curricula, in whatever kind of environment.
+"""The controller of a run leads agents through curricula, in any kind of environment.
 
 It holds the progress, metrics and director of one run. It gives every episode its config, counts
 episodes in the order in which they ended, lets the director decide when an attempt is over, and
@@ -45,31 +45,31 @@ if TYPE_CHECKING:
 
 
 UNSAVED = 200
-"""So many episodes may end without a decision until progress is saved."""
+"""How many episodes may end without a decision before progress is saved."""
 IN_EPISODE = "nudge"
-"""The `by` of a hint that is given in the midst of an episode."""
+"""The `by` of a hint that is given in the middle of an episode."""
 
 
 class CurriculumController:
-    """Agents on their way through curricula: it assigns configs, counts episodes, and decides.
+    """Leads agents through curricula: assigns configs, counts episodes, and decides.
 
-    Its subclasses (`EnvController`, `BatchController`, `SlotController`) ask for `next_configs`
-    before a reset, say `start_episode` and `end_episode` or `abort_episode`, and then
+    Its subclasses (`EnvController`, `BatchController`, `SlotController`) call `next_configs`
+    before a reset, then `start_episode` and `end_episode` or `abort_episode`, and then
     `process_ended_episodes`.
 
     Args:
-        world: The world that they are in.
+        world: The world that the agents are in.
         options: What to follow, and how.
         events: Where everything is posted.
         slots: How many environments there are.
-        base: The config of which holds what no step sets; by default that of the world.
+        base: The config with the fields that no step sets; by default that of the world.
 
     Attributes:
         manager: Curricula and progress.
         metrics: Metrics.
-        setup: What makes configs.
+        setup: The module that makes configs.
         modifier: Changes the environment by its dials and elements.
-        decisions: What was decided in this run.
+        decisions: The decisions of this run.
         counts: For each agent, how many of its episodes have ended in this run.
         participants: For each slot, who takes part in its episode.
         step: Steps of the run so far; wrappers set it.
@@ -162,7 +162,7 @@ class CurriculumController:
 
     @property
     def inputs(self) -> MetricInputs:
-        """What is read of single steps."""
+        """What is read from single steps."""
         if self.options.metrics:
             return MetricInputs()
         needed = {need.metric for c in self.curricula.values() for need in c.needs}
@@ -173,13 +173,13 @@ class CurriculumController:
         return self._attempts[agent]
 
     def attempts(self, slot: int) -> dict[str, int]:
-        """Return for each agent in a slot's episode the attempt for which it counts."""
+        """Return, for each agent in a slot's episode, the attempt for which the episode counts."""
         return {agent: part.number for agent, part in self.participants[slot].items()}
 
     # -- the beginning -------------------------------------------------------------------
 
     def _check_metrics(self) -> None:
-        """Check that every metric that is read can be had.
+        """Check that every metric that is read is available.
 
         Raises:
             CurriculumError: If one cannot.
@@ -210,7 +210,7 @@ class CurriculumController:
         return bool(kept)
 
     def _load_windows(self) -> int:
-        """Load what windows need of the past; return the number of the last episode in it."""
+        """Load the history that windows need; return the number of the last episode in it."""
         if self.director.per_slot:
             return 0
         return max(
@@ -238,19 +238,19 @@ class CurriculumController:
             self.post("DSE_AGENT_CURRICULUM_START", data, agent)
 
     def set_agents(self, agents: Mapping[str, Agent]) -> None:
-        """Configure these agents from now on, when they come to a step."""
+        """Configure these agents from now on, when they enter a step."""
         self.agent_configurator = AgentConfigurator(agents, self.curricula)
 
     def give_hint(self, agent: str, message: str) -> None:
-        """Show words to an agent in the midst of an episode, where that can be done."""
+        """Show a hint to an agent in the middle of an episode, where that is possible."""
         raise ConfigError("hints are given through the wrapper of an environment")
 
     # -- configs of the next episodes ----------------------------------------------------
 
     def next_configs(self, slots: Iterable[int]) -> list[Any]:
-        """Return the configs of the next episodes of some slots, in their order.
+        """Return the configs of the next episodes of some slots, in the order of `slots`.
 
-        Attempts that begin now are posted. An episode that was prepared and did not begin is not
+        Attempts that begin now are posted. An episode that was prepared but did not begin is not
         drawn again.
         """
         if not self._started:
@@ -267,7 +267,7 @@ class CurriculumController:
         return [config for _ in slots]
 
     def _sample_config(self, slot: int) -> Any:
-        """Return the config of a slot's next episode, with a step for each agent drawn for it."""
+        """Return the config of a slot's next episode, for which each agent's step is drawn."""
         drawn = self._sampled[slot]
         for agent in self.curricula:
             if agent not in drawn:
@@ -287,7 +287,7 @@ class CurriculumController:
         return next((c.seed for c in choices if c is not None and c.seed is not None), None)
 
     def _start_attempt(self, agent: str, choice: StepChoice, slot: int | None) -> AttemptState:
-        """Let an attempt begin."""
+        """Begin an attempt."""
         curriculum, progress = self.curricula[agent], self.progress[agent]
         step = curriculum.step(choice.order)
         self._configure_agent(agent, step)
@@ -313,7 +313,7 @@ class CurriculumController:
         return AttemptState(step, attempt, number, wanted, choice=choice)
 
     def _configure_agent(self, agent: str, step: CurriculumStep) -> None:
-        """Prepare an agent that comes to a step, or goes on with it in another process."""
+        """Prepare an agent that enters a step, or continues it in another process."""
         if self._entered.get(agent) == step.order:
             return
         if agent in self._entered:
@@ -331,7 +331,7 @@ class CurriculumController:
             self.post("DSE_AGENT_RECONFIG_APPLIED", data, agent)
 
     def _config_for(self, orders: Mapping[str, int], drawn: Fields) -> Any:
-        """Return the config of an episode, and post it if it is another one than before."""
+        """Return the config of an episode, and post it if it has changed."""
         config = self.setup.config(orders, drawn)
         self.orders = dict(orders)
         if config is not self._config:
@@ -343,7 +343,7 @@ class CurriculumController:
     # -- episodes ------------------------------------------------------------------------
 
     def start_episode(self, slot: int, playing: Sequence[str]) -> dict[str, Participation]:
-        """An episode begins; returns who takes part in it, with the hint that it is to get."""
+        """Begin an episode; return each agent's part in it, with the hint that it should get."""
         participants = {}
         for agent in (agent for agent in self.curricula if agent in playing):
             tried = self._attempt_of(agent, slot)
@@ -382,15 +382,15 @@ class CurriculumController:
         return Participation(agent, SPARE, self._sequence, step, progress.attempt)
 
     def end_episode(self, slot: int, records: Mapping[str, EpisodeRecord]) -> None:
-        """An episode has ended; it is counted by `process_ended_episodes`."""
+        """Queue an episode that has ended; `process_ended_episodes` counts it."""
         participants, self.participants[slot] = self.participants[slot], {}
         self._sampled[slot] = {}
         self._queue.append(EndedEpisode(self.step, slot, participants, records))
 
     def abort_episode(self, slot: int, records: Mapping[str, EpisodeRecord]) -> None:
-        """An episode was broken off, or never had a step; its attempt gets another one.
+        """Drop an episode that was broken off or never had a step; its attempt gets another one.
 
-        For agents whose own episode had ended, while others went on, it is counted.
+        It is still counted for agents that had finished their own episode while others went on.
         """
         played = {agent: record for agent, record in records.items() if record.episode.finished}
         participants = self.participants[slot]
@@ -418,7 +418,7 @@ class CurriculumController:
     # -- hints ---------------------------------------------------------------------------
 
     def hint_text(self, participation: Participation) -> str | None:
-        """Return the words of the hint that an agent is to get at the beginning of an episode."""
+        """Return the words of the hint that an agent gets at the beginning of an episode."""
         if participation.hint is None:
             return None
         message = participation.step.hints[participation.hint].message
@@ -451,13 +451,13 @@ class CurriculumController:
     # -- decisions -----------------------------------------------------------------------
 
     def process_ended_episodes(self, until: int | None = None) -> list[Decision]:
-        """Count episodes that ended, in the order (step, slot), and decide where it is time.
+        """Count the ended episodes in the order (step, slot), and decide where it is time.
 
         Args:
             until: Only those that ended at this step or before; by default all.
 
         Returns:
-            What was decided.
+            The decisions.
         """
         due = [e for e in self._queue if until is None or e.step <= until]
         if not due:
@@ -478,7 +478,7 @@ class CurriculumController:
     def _count(
         self, agent: str, participation: Participation, record: EpisodeRecord | None
     ) -> list[Decision]:
-        """Count an episode for its attempt, and decide if that is over."""
+        """Count an episode for its attempt; if the attempt is over, decide."""
         tried, drawn = self._attempts[agent], self.director.per_slot
         if drawn:
             counts = participation.number > 0
@@ -512,7 +512,7 @@ class CurriculumController:
         assert decision is not None, f"{type(self.director).__name__} decides nothing"
         curriculum, stages = self.curricula[agent], self.progress[agent].stages
         decision, by = ask_tutor(self.options.tutor, decision, tried.step, curriculum, stages)
-        # Episodes that go on will count for no attempt.
+        # Episodes that are still in play will count for no attempt.
         in_play = sum(agent in participants for participants in self.participants)
         data = {**decision.as_json(), "by": by, "in_play": in_play}
         self.post("DSE_ADAPTATION_EVAL", data, agent)
@@ -525,13 +525,13 @@ class CurriculumController:
     # -- learners ------------------------------------------------------------------------
 
     def report_advantages(self, agent: str, advantages: Any) -> None:
-        """Tell the director the advantages of the last steps, as the learner estimates them.
+        """Report to the director the advantages of the last steps, as the learner estimates them.
 
-        Directors that score levels by them need it after each rollout; others do not mind.
+        Directors that score levels by them need this after each rollout; others do not need it.
 
         Args:
             agent: The agent.
-            advantages: Those of its last steps, shape (steps, slots).
+            advantages: The advantages of its last steps, shape (steps, slots).
 
         Raises:
             AgentError: If it has no curriculum.
@@ -545,9 +545,9 @@ class CurriculumController:
         )
 
     def learning_mask(self, agent: str, steps: int) -> NDArray[np.bool_]:
-        """Return from which of its last steps a learner is to learn, shape (steps, slots).
+        """Return which of its last steps a learner should learn from, shape (steps, slots).
 
-        It is asked once after each rollout: what was played before that is forgotten.
+        Call it once after each rollout: what was played before the call is forgotten.
 
         Args:
             agent: The agent.
@@ -562,7 +562,7 @@ class CurriculumController:
     # -- saving and logging --------------------------------------------------------------
 
     def save(self) -> None:
-        """Write progress into its file, if there is one."""
+        """Write progress to its file, if there is one."""
         self._unsaved = 0
         if self.options.store is not None:
             if not self.director.per_slot:
@@ -571,7 +571,7 @@ class CurriculumController:
             self.options.store.save(self.progress)
 
     def close(self) -> None:
-        """Unsubscribe, decide what is left, and keep what was not kept yet."""
+        """Unsubscribe, make the remaining decisions, and save what is not yet saved."""
         for unsubscribe in self._subscriptions:
             unsubscribe()
         self._subscriptions.clear()
@@ -585,7 +585,7 @@ class CurriculumController:
             self.events.post("log", agent, event_type=event_type, data=dict(data))
 
     def override(self, fields: Fields) -> Fields:
-        """Let fields of the config hold from the next reset on, for the rest of the step."""
+        """Override fields of the config from the next reset on, for the rest of the step."""
         self.setup.add_overrides(fields, self.orders)
         data = {"orders": dict(self.orders), "config": fields, "by": "modifier"}
         self.post("DSE_ENV_RECONFIG_APPLIED", data)
@@ -593,10 +593,10 @@ class CurriculumController:
 
 
 class EnvironmentModifierInterface:
-    """How the environment of a controller is changed by an engine or a tutor (the DSE document).
+    """Lets an engine or a tutor change the environment of a controller (the DSE document).
 
-    Difficulty and elements hold from the next reset on, for the rest of the step: an episode keeps
-    the rules under which it began. A hint holds at once.
+    Difficulty and elements apply from the next reset on, for the rest of the step: an episode keeps
+    the rules under which it began. A hint applies at once.
     """
 
     def __init__(self, controller: CurriculumController) -> None:
@@ -626,25 +626,25 @@ class EnvironmentModifierInterface:
         self._controller.give_hint(agent_id, hint)
 
     def _override(self, changes: Callable[[World[Any, Any], Any], Fields]) -> Fields:
-        """Let what a world makes of a change hold from the next reset on."""
+        """Apply the fields that a world derives from a change, from the next reset on."""
         setup = self._controller.setup
         config = setup.config(self._controller.orders)
         return self._controller.override(changes(setup.world, config))
 
 
 class CurriculumProperties:
-    """What every environment with a controller offers of it."""
+    """Properties that every environment with a controller offers."""
 
     controller: CurriculumController
 
     @property
     def progress(self) -> dict[str, AgentProgress]:
-        """How far each agent has come."""
+        """The progress of each agent."""
         return self.controller.progress
 
     @property
     def decisions(self) -> list[Decision]:
-        """What was decided since this environment was made, in order."""
+        """The decisions since this environment was made, in order."""
         return self.controller.decisions
 
     @property

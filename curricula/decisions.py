@@ -84,7 +84,7 @@ class Decision:
 
 
 class _Reader:
-    """Asks an interface for values, for each once, and notes them."""
+    """Asks an interface for each value once, and keeps the values."""
 
     def __init__(
         self, avt: PiaAVTInterface, agent: str, step: CurriculumStep, attempt: int
@@ -92,7 +92,7 @@ class _Reader:
         self.avt, self.agent, self.step = avt, agent, step
         self.attempt = attempt
         self.before: Sequence[Decision] | None = None
-        """What was decided after earlier attempts at the step, if it is known."""
+        """The decisions after earlier attempts at the step, if they are known."""
         self.values: dict[str, Value] = {}
         self._asked: dict[Need, Value] = {}
 
@@ -109,9 +109,9 @@ class _Reader:
         return value
 
     def stalled(self) -> bool:
-        """Tell whether the attempts of the step's patience were no better than those before.
+        """Return whether the last `patience` attempts at the step were no better than those before.
 
-        Where it is not known how they went, none is taken for better.
+        If earlier decisions are not known, no attempt counts as better.
         """
         if self.before is None:
             return True
@@ -143,7 +143,7 @@ def _shown(value: Value) -> str:
 
 
 def meets(criterion: Criterion, value: Value) -> bool:
-    """Tell whether a value meets a criterion; no value and a value of another kind do not."""
+    """Return whether a value meets a criterion; ``None`` and a value of another kind do not."""
     if value is None or type_of(value) != type_of(criterion.value):
         return False
     if isinstance(value, bool) and criterion.operator not in ("==", "!="):
@@ -163,7 +163,7 @@ class AdaptationDecisionModule:
         self.avt_interface = avt_interface
 
     def evaluate_step_completion(self, agent_id: str, current_step: CurriculumStep) -> bool:
-        """Tell whether all criteria of a step hold; a step without any is never complete."""
+        """Return whether all criteria of a step hold; a step without any is never complete."""
         return self._completion(_Reader(self.avt_interface, agent_id, current_step, 0))[0]
 
     def evaluate_adaptation_rules(
@@ -201,11 +201,11 @@ class AdaptationDecisionModule:
             stages: The developmental stages that it has reached.
             env_steps: Environment steps of the attempt, for the records.
             episodes: Episodes of the attempt, for the records.
-            before: What was decided on the agent so far; without it the step's `patience` counts
-                all attempts.
+            before: The agent's decisions so far; without them the step's `patience` counts all
+                attempts.
 
         Returns:
-            The decision; the same values always give the same.
+            The decision; the same values always give the same decision.
         """
         reader = _Reader(self.avt_interface, agent_id, step, attempts)
         if before is not None:
@@ -293,11 +293,12 @@ def default_action(
 
 
 def stalled(step: CurriculumStep, attempts: Sequence[Mapping[str, Value]]) -> bool:
-    """Tell whether a step was tried as often as its `patience` says without getting better.
+    """Return whether a step was tried as often as its `patience` says without getting better.
 
-    One attempt is a matter of luck, so stretches of a quarter of the patience are compared, by
-    their means, with how near each criterion was. The step is stalled when the best stretch began
-    `patience` attempts ago or earlier; while it is a later one for any criterion, the agent learns.
+    A single attempt is a matter of luck, so stretches of a quarter of the patience are compared, by
+    the mean of how near they came to each criterion. The step is stalled when the best stretch
+    began `patience` attempts ago or earlier; while it is a later one for any criterion, the agent
+    is learning.
 
     Args:
         step: The step.
@@ -352,9 +353,9 @@ def replace_action(
     """Return a decision with another action: one that a tutor or another director has chosen.
 
     Args:
-        decision: What was decided, of a step that is not complete.
+        decision: The decision about a step that is not complete.
         curriculum: The curriculum.
-        action: What is done instead.
+        action: The action to take instead.
         stages: The developmental stages that the agent has reached.
         reason: Why, in words.
     """

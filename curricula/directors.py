@@ -1,6 +1,6 @@
-"""Directors: what says, between episodes, which step comes next.
+"""Directors choose, between episodes, which step comes next.
 
-Hand-made curricula and automatic ones go through the same door: a director is asked for the step
+Hand-made and automatic curricula use the same interface: a director is asked for the step
 of an episode (`Director.assign`), is told how each episode went (`Director.observe`), and decides
 when an attempt is over (`Director.decide`). `ScriptedDirector` does what the curriculum says.
 """
@@ -35,14 +35,14 @@ STREAM = 1000
 
 @dataclass(frozen=True)
 class StepChoice:
-    """The step of one episode, drawn.
+    """The step that was chosen for one episode.
 
     Attributes:
         order: Order of the step.
-        values: By what it was drawn.
+        values: What the draw was based on.
         seed: The level, as the effective seed of the episode; ``None`` for whatever comes next.
-        fields: Fields of the config that were drawn, over those of the step.
-        learn: Whether learners are to learn from the episode; see
+        fields: Fields of the config that were drawn; they override those of the step.
+        learn: Whether learners should learn from the episode; see
             `piase_gym.curricula.learner_feedback`.
         settings: The values of `fields`, in the order of the director's `ranges`.
     """
@@ -64,7 +64,7 @@ class AttemptResult:
         step: The step.
         attempt: Number of the attempt at this step, from 1.
         env_steps: Steps of its episodes.
-        episodes: How many episodes.
+        episodes: How many episodes it had.
     """
 
     agent: str
@@ -87,14 +87,14 @@ class Director(ABC):
     per_slot: ClassVar[bool] = False
     """Whether each environment of a batch gets a step of its own, drawn at each reset.
 
-    Else all are in the agent's step, and an attempt is the first episodes of any of them.
+    Otherwise all are in the agent's step, and the first episodes of any of them make an attempt.
     """
     corners: Sequence[Fields] = ()
-    """The extreme settings that may be drawn, which have to suit `steps_with_settings`."""
+    """The extreme settings that may be drawn; they must suit `steps_with_settings`."""
     reads_returns: bool = False
-    """Whether sums of rewards are read."""
+    """Whether the director reads sums of rewards."""
     reads_advantages: bool = False
-    """Whether episodes are scored by the advantages of their steps, which the learner tells."""
+    """Whether episodes are scored by the advantages of their steps, as the learner reports them."""
     manager: CurriculumManager
     avt: PiaAVTInterface
     seed: int
@@ -103,7 +103,7 @@ class Director(ABC):
     def open(
         self, manager: CurriculumManager, avt: PiaAVTInterface, seed: int, agents: Sequence[str]
     ) -> None:
-        """Begin, or go on after progress was loaded.
+        """Begin, or continue from loaded progress.
 
         Raises:
             ConfigError: If the curricula do not suit this director.
@@ -128,18 +128,18 @@ class Director(ABC):
         return self.manager.curricula[agent]
 
     def memory(self, agent: str) -> dict[str, Any]:
-        """Return what is remembered of an agent, which is saved with its progress; JSON-able."""
+        """Return what is remembered about an agent: JSON-able, and saved with its progress."""
         return self.manager.progress(agent).memory
 
     def check(self, memory: Mapping[str, Any]) -> None:
-        """Check what was remembered of an agent, before anything goes on from it.
+        """Check what was remembered about an agent, before anything continues from it.
 
         Raises:
             ProgressError: If it is damaged.
         """
 
     def check_resumed(self, memory: Mapping[str, Any], curriculum: DevelopmentalCurriculum) -> None:
-        """Check what was remembered of an agent in a curriculum; by default only `check`.
+        """Check what was remembered about an agent in a curriculum; by default only `check`.
 
         Raises:
             ProgressError: If it is damaged.
@@ -153,30 +153,30 @@ class Director(ABC):
     def assign(self, agent: str, slot: int = 0) -> StepChoice | None:
         """Return the step of an agent's next episode in a slot, or ``None`` at the end.
 
-        Directors `per_slot` draw it, once for each call.
+        Directors that are `per_slot` draw a step at each call.
         """
         progress = self.manager.progress(agent)
         return StepChoice(progress.current_step_order) if progress.active else None
 
     def observe(self, agent: str, order: int, episode: Episode) -> None:
-        """Take in an episode that counts, in the order in which episodes ended."""
+        """Observe an episode that counts; called in the order in which episodes ended."""
 
     def observe_choice(self, agent: str, choice: StepChoice, episode: Episode) -> None:
-        """Take in an episode and what was drawn for it; by default only `observe`."""
+        """Observe an episode and what was drawn for it; by default only `observe`."""
         self.observe(agent, choice.order, episode)
 
     def score(
         self, agent: str, choice: StepChoice, episode: Episode, advantages: NDArray[Any]
     ) -> None:
-        """Take in the advantages of an episode's steps; later than `observe_choice`."""
+        """Receive the advantages of an episode's steps; called later than `observe_choice`."""
 
     @abstractmethod
     def decide(self, tried: AttemptResult) -> Decision | None:
-        """Decide after an attempt; ``None`` if there is nothing to decide."""
+        """Return the decision after an attempt, or ``None`` if there is nothing to decide."""
 
 
 def director_name(director: Any, curriculum: DevelopmentalCurriculum) -> str:
-    """Return the name of a director that leads through a curriculum."""
+    """Return the name of the director that leads through a curriculum."""
     named = curriculum.director if director is None else director
     if isinstance(named, Mapping):
         named = named.get("name")
@@ -213,10 +213,10 @@ class ScriptedDirector(Director):
 
 
 class SamplingDirector(Director):
-    """Draws a step for each episode by weights; subclasses say the weights.
+    """Draws a step for each episode by weights; subclasses define the weights.
 
-    Draw number k in slot s is a function of the seed, the agent, s and k alone, and of the
-    weights at that time: it does not matter who hosts the slot.
+    Draw number k in slot s depends only on the seed, the agent, s, k and the weights at that time:
+    it does not matter who hosts the slot.
     """
 
     per_slot = True
@@ -246,7 +246,7 @@ class SamplingDirector(Director):
         return StepChoice(steps[chosen].order, values)
 
     def next_stream(self, agent: str, slot: int, numbers: int = 1) -> Stream:
-        """Return a stream for the next draw in a slot, of which so many numbers may be taken."""
+        """Return a stream for the next draw in a slot, which may take up to `numbers` numbers."""
         draws = self.memory(agent).setdefault("draws", [])
         draws += [0] * (slot + 1 - len(draws))
         stream = Stream(
@@ -258,7 +258,7 @@ class SamplingDirector(Director):
         return stream
 
     def decide(self, tried: AttemptResult) -> None:
-        """Decide nothing: every episode is drawn anew."""
+        """Decide nothing: a step is drawn for every episode."""
 
 
 def read_weights(weights: Any) -> dict[int, float]:
@@ -276,7 +276,7 @@ def read_weights(weights: Any) -> dict[int, float]:
 
 
 def sample_index(weights: Sequence[float], unit: float) -> int:
-    """Return the place into which a number in ``[0, 1)`` falls among weights.
+    """Return the index of the weight into which a number in ``[0, 1)`` falls.
 
     Raises:
         ConfigError: If the weights are not numbers from 0 on, one of them positive.
@@ -299,9 +299,9 @@ def sample_index(weights: Sequence[float], unit: float) -> int:
 
 
 class Threshold(Director):
-    """Goes on to the next step when a share of the last episodes was won.
+    """Goes on to the next step when a given share of the last episodes was won.
 
-    Criteria and rules of the curriculum are not asked. After the last step the agent stays there.
+    Criteria and rules of the curriculum are ignored. The agent stays at the last step.
 
     Args:
         share: The share of episodes to win, above 0 and at most 1.
@@ -351,11 +351,11 @@ class Threshold(Director):
 
 
 class Randomisation(SamplingDirector):
-    """Draws every episode's step, all alike or by fixed weights.
+    """Draws every episode's step, uniformly or by fixed weights.
 
     Args:
         weights: Order of a step -> its weight; steps that are not named are not drawn. By
-            default all are alike.
+            default all steps have the same weight.
     """
 
     def __init__(self, weights: Mapping[int, float] | None = None) -> None:
@@ -386,9 +386,9 @@ class LearningProgress(SamplingDirector):
     """Draws steps at which success is changing; a share of the draws is uniform.
 
     Args:
-        rate: By which share each episode moves the slow mean, above 0 and at most 1; the fast mean
-            moves `speed` times as much.
-        speed: How much faster the fast mean is, from 1 on.
+        rate: The share by which each episode moves the slow mean, above 0 and at most 1; the fast
+            mean moves `speed` times as much.
+        speed: How much faster the fast mean is, at least 1.
         explore: The share of draws that are uniform, above 0 and at most 1.
     """
 
@@ -413,19 +413,19 @@ class LearningProgress(SamplingDirector):
             raise ProgressError("this progress is damaged: means: they are from 0 to 1")
 
     def _means(self, agent: str, order: int) -> list[float]:
-        """Return fast mean and slow mean of a step; until its first episode both are 0."""
+        """Return the fast and the slow mean of a step; both are 0 until its first episode."""
         known: dict[str, Any] = self.memory(agent).setdefault("means", {})
         means: list[float] = known.setdefault(str(order), [0.0, 0.0])
         return means
 
     def observe(self, agent: str, order: int, episode: Episode) -> None:
-        """Move the means of a step by whether an episode was won."""
+        """Update the means of a step with whether an episode was won."""
         means, won = self._means(agent, order), float(episode.result == "won")
         means[0] += self.fast_rate * (won - means[0])
         means[1] += self.rate * (won - means[1])
 
     def weights(self, agent: str) -> Sequence[float]:
-        """Return each step's share of the learning progress, mixed with the uniform one."""
+        """Return each step's share of the learning progress, mixed with a uniform share."""
         orders = [step.order for step in self.curriculum(agent).steps]
         progress = [abs(fast - slow) for fast, slow in (self._means(agent, o) for o in orders)]
         total, even = sum_in_order(progress), 1.0 / len(orders)

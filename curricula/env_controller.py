@@ -60,7 +60,7 @@ class EnvController(CurriculumController):
     # -- episodes --------------------------------------------------------------------------
 
     def before_reset(self) -> None:
-        """Let the next episode have the config of the steps that agents are in."""
+        """Set the next episode's config to that of the steps that agents are in."""
         self._break_off()
         self._sync_user_config()
         (config,) = self.next_configs([0])
@@ -74,12 +74,12 @@ class EnvController(CurriculumController):
             self.runner.set_next_seed(seed)
 
     def report_advantages(self, agent: str, advantages: Any) -> None:
-        """Tell the director the advantages of the last steps; see `CurriculumController`."""
+        """Report the advantages of the last steps to the director; see `CurriculumController`."""
         self.step = self.collector.step
         super().report_advantages(agent, advantages)
 
     def learning_mask(self, agent: str, steps: int) -> NDArray[np.bool_]:
-        """Return from which of its last steps a learner is to learn."""
+        """Return which of its last steps a learner should learn from."""
         self.step = self.collector.step
         return super().learning_mask(agent, steps)
 
@@ -88,7 +88,7 @@ class EnvController(CurriculumController):
         return self.runner.next_config or self.runner.world.config
 
     def _sync_user_config(self) -> None:
-        """Let what users reconfigured hold where no step says otherwise."""
+        """Keep the fields that users reconfigured, where no step sets them."""
         present = self._pending_config()
         if present is not self._known_config:
             fields = {} if present == self._known_config else self._known_config.diff(present)
@@ -98,9 +98,9 @@ class EnvController(CurriculumController):
             self._known_config = present
 
     def after_reset(self) -> None:
-        """Start to record; steps before were taken while no agent of the caller was there."""
+        """Start to record; earlier steps were taken while no agent of the caller was there."""
         self.collector.start_recording()
-        self._sync_user_config()  # the options of a reset can have a config
+        self._sync_user_config()  # the options of a reset can contain a config
 
     def after_step(self) -> None:
         """Record a step; at the end of the episode, count it and decide."""
@@ -110,14 +110,14 @@ class EnvController(CurriculumController):
             self.process_ended_episodes()
 
     def _break_off(self) -> None:
-        """End an episode that did not come to its own end."""
+        """Break off an episode that is still in play."""
         if self.participants[0]:
             self.step = self.collector.step
             self.abort_episode(0, self.collector.finish_episode(self.attempts(0)))
             self.process_ended_episodes()
 
     def _on_event(self, event: Event) -> None:
-        """An episode begins, or goes on from another state."""
+        """Begin an episode, or continue one from another state."""
         if event.kind == "restore":
             self._break_off()
             self._known_config = self._pending_config()
@@ -141,7 +141,7 @@ class EnvController(CurriculumController):
         self.record_hint(participation, message, by)
 
     def give_hint(self, agent: str, message: str) -> None:
-        """Show words to an agent in the midst of an episode."""
+        """Show words to an agent in the middle of an episode."""
         self.runner.require_episode()
         self.runner.number(agent)
         self.step = self.collector.step

@@ -1,8 +1,8 @@
-"""Collects what happens in environments into whole episodes, which the metrics then get.
+"""Collects what happens in environments into whole episodes for the metrics.
 
-`EpisodeCollector` follows one environment, `BatchEpisodeCollector` a batch. Of a step only those
-values are kept that some metric reads, and often none at all, so that following costs next to
-nothing. The rest is asked for when an agent ends.
+`EpisodeCollector` follows one environment, `BatchEpisodeCollector` a batch. Only those values of a
+step that some metric reads are kept, and often none at all, so that following costs next to
+nothing. The rest is read when an agent's episode ends.
 """
 
 from __future__ import annotations
@@ -32,9 +32,9 @@ if TYPE_CHECKING:
 
 
 StepHook = tuple[int, Callable[[Any], object]]
-"""Which entry of a `StepResult` is kept of each step, and what keeps it."""
+"""The index of the `StepResult` entry to keep from each step, and the function that keeps it."""
 REWARDS, OUTCOMES, ENDED = 0, 3, 4
-"""Those entries."""
+"""The indices of these entries."""
 OUTCOME_NAMES = [str(outcome) for outcome in ALL_OUTCOMES]
 """The outcome of each code in a batch."""
 
@@ -47,12 +47,12 @@ def _finish(
     milestones: dict[str, int],
     arrived: int,
 ) -> Episode:
-    """Return an episode with what is known once it is over; who has not ended was broken off.
+    """Return an episode with what is known once it is over; without a result it was broken off.
 
     Args:
         episode: The episode, as its end left it, or as it began.
         length: Steps of the agent.
-        end: Steps of the run at its end; so are milestones and arrival.
+        end: Steps of the run at its end; milestones and arrival are counted in the same way.
         attempts: For each agent, the number of the attempt for which the episode counts.
         milestones: When each milestone was reached.
         arrived: When the agent reached its target, or 0.
@@ -68,9 +68,9 @@ class EpisodeCollector:
     """Follows the caller's agents in one environment.
 
     Args:
-        runner: What runs the environment.
+        runner: The episode runner of the environment.
         agents: The agents to follow.
-        inputs: What is read of single steps.
+        inputs: What is read from single steps.
 
     Attributes:
         steps_before: Steps of all episodes before this one.
@@ -107,7 +107,7 @@ class EpisodeCollector:
 
     @property
     def taken(self) -> int:
-        """Steps of the present episode, as far as it was followed."""
+        """Steps of the current episode, as far as it was followed."""
         return self.runner.steps - self._start
 
     @property
@@ -116,12 +116,12 @@ class EpisodeCollector:
         return self.steps_before + self.taken
 
     def set_target(self, agent: str, data: Mapping[str, Any]) -> None:
-        """Record where an agent is to go; `data` is that of its attempt's line."""
+        """Record where an agent should go; `data` is that of its attempt's line."""
         self.targets.hear(ATTEMPT, agent, data)
         self._targets[agent] = data.get("target_coords")
 
     def begin(self) -> None:
-        """An episode begins, or goes on from a restored state."""
+        """Begin an episode, or continue one from a restored state."""
         self._clear()
         self._start = self.runner.steps
         self.targets.again()
@@ -140,7 +140,7 @@ class EpisodeCollector:
         self.step_hooks = tuple(hooks)
 
     def start_recording(self) -> None:
-        """From now on every step is recorded; those before were taken while nobody entered."""
+        """Record every step from now on; earlier steps were taken before anybody entered."""
         self._skip = self.taken
         self._record_entries()
 
@@ -159,7 +159,7 @@ class EpisodeCollector:
             self._arrived.setdefault(name, self.taken)
 
     def _is_in_step(self, agent: str) -> bool:
-        """Tell whether an agent took part in the step that was just taken."""
+        """Return whether an agent took part in the step that was just taken."""
         return self._ends.get(agent, self.taken) == self.taken > self._entered[agent]
 
     def _on_message(self, event: Any) -> None:
@@ -178,7 +178,7 @@ class EpisodeCollector:
         return bool(tick.ended or tick.notes) and self._record_events(tick)
 
     def _record_events(self, tick: StepResult) -> bool:
-        """Record what ended or was reached in a step; tells whether the episode is over."""
+        """Record what ended or was reached in a step; return whether the episode is over."""
         world, taken = self.runner.world, self.taken
         for number, notes in tick.notes.items():
             found = self._milestones.setdefault(world.agents[number], {})
@@ -206,9 +206,9 @@ class EpisodeCollector:
     # -- its end --------------------------------------------------------------------------
 
     def finish_episode(self, attempts: Mapping[str, int]) -> dict[str, EpisodeRecord]:
-        """Return what the episode leaves behind; who has not ended was broken off.
+        """Return what the episode leaves behind; agents that have not ended were broken off.
 
-        Agents that did no step leave nothing.
+        Agents that took no step leave nothing.
 
         Args:
             attempts: For each agent, the number of the attempt for which the episode counts.
@@ -260,7 +260,7 @@ class BatchEpisodeCollector:
     Args:
         batch: The batch.
         agents: The agents to follow.
-        inputs: What is read of single steps.
+        inputs: What is read from single steps.
 
     Attributes:
         step: Steps of the whole batch so far.
@@ -278,7 +278,7 @@ class BatchEpisodeCollector:
         self._lengths = np.zeros(shape, np.int64)
         self._start = np.zeros(batch.num_envs, np.int64)
         self._number = [0] * batch.num_envs
-        """How many episodes of a slot there were before the present one."""
+        """How many episodes of a slot there were before the current one."""
         self._episodes: list[dict[str, Episode]] = [{} for _ in range(batch.num_envs)]
         self._marks = np.zeros(shape, np.uint8)
         self._codes: list[tuple[int, NDArray[Any], NDArray[Any]]] = []
@@ -288,11 +288,11 @@ class BatchEpisodeCollector:
     # -- an episode and its steps --------------------------------------------------------
 
     def set_target(self, agent: str, data: Mapping[str, Any]) -> None:
-        """Record where an agent is to go; `data` is that of its attempt's line."""
+        """Record where an agent should go; `data` is that of its attempt's line."""
         self.targets.hear(ATTEMPT, agent, data)
 
     def begin(self, slot: int) -> None:
-        """An episode of a slot begins."""
+        """Begin an episode in a slot."""
         self._totals[slot] = 0.0
         self._lengths[slot] = 0
         self._start[slot] = self.step
@@ -309,7 +309,7 @@ class BatchEpisodeCollector:
 
         Args:
             alive: Who was in play, shape (envs, agents).
-            over: Which slots began anew instead, or did nothing.
+            over: Which slots began an episode instead, or did nothing.
         """
         batch = self.batch.batch
         self.step += 1
@@ -357,7 +357,7 @@ class BatchEpisodeCollector:
             if ended[number]:
                 episode = self._episode(slot, agent)
                 episode.result = str(RESULTS[self.batch.results[slot, number]])
-                if self._measures:  # to look at a slot as at a world takes long
+                if self._measures:  # looking at a slot as a world is slow
                     episode.measures = dict(self.batch.at(slot).measured(number))
                 episode.end = self.step
                 self._episodes[slot][agent] = episode
@@ -371,9 +371,9 @@ class BatchEpisodeCollector:
     # -- the end of an episode ------------------------------------------------------------
 
     def finish_episode(self, slot: int, attempts: Mapping[str, int]) -> dict[str, EpisodeRecord]:
-        """Return what a slot's episode leaves behind; who has not ended was broken off.
+        """Return what a slot's episode leaves behind; agents that have not ended were broken off.
 
-        Agents that did no step leave nothing.
+        Agents that took no step leave nothing.
 
         Args:
             slot: The slot.
@@ -397,7 +397,7 @@ class BatchEpisodeCollector:
         return found
 
     def _steps(self, episode: Episode, number: int) -> list[Step]:
-        """Return the steps of an episode, if somebody reads them."""
+        """Return the steps of an episode, if any metric reads them."""
         if not self.inputs.steps:
             return []
         slot, attempt, steps = episode.slot, episode.attempt, []
@@ -418,7 +418,7 @@ class BatchEpisodeCollector:
 
 
 class _Places:
-    """Where the agents of one slot are, asked for as of a world."""
+    """The positions of the agents in one slot, with the interface of a world."""
 
     def __init__(self, collector: BatchEpisodeCollector, places: NDArray[Any]) -> None:
         self.agents = collector.batch.world.agents

@@ -15,7 +15,7 @@ _SUITE_STEP = ("order", "name", "prompt_reference", "conditions", "notes")
 
 
 def plain(curriculum: DevelopmentalCurriculum) -> dict[str, Any]:
-    """Return a curriculum as JSON-able data, without what is left at its default."""
+    """Return a curriculum as JSON-able data, without fields that have their default value."""
     value = curriculum.model_dump(mode="json", exclude_defaults=True, exclude={"steps"})
     steps = [step.model_dump(mode="json", exclude_defaults=True) for step in curriculum.steps]
     return {**value, "steps": steps}
@@ -24,7 +24,7 @@ def plain(curriculum: DevelopmentalCurriculum) -> dict[str, Any]:
 def to_prompt_suite(curriculum: DevelopmentalCurriculum) -> dict[str, Any]:
     """Return a curriculum as the prompt suite writes them, marked with ``__type__``.
 
-    Nothing is left out; what the suite does not know, it keeps.
+    Nothing is left out; the suite keeps fields that it does not know.
     """
     head = {MARK: "DevelopmentalCurriculum"}
     head |= {name: getattr(curriculum, name) for name in _SUITE_HEAD}

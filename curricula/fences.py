@@ -1,4 +1,4 @@
-"""Says that a JSON file was left in the block of Markdown that it came in."""
+"""Detects JSON files that were left in the block of Markdown that they came in."""
 
 from __future__ import annotations
 
@@ -8,7 +8,7 @@ from piase_gym.core.files import open_regular
 
 
 def fence_problem_in_file(path: Path) -> str | None:
-    """Return the complaint about a fenced file, or ``None``."""
+    """Return the error message for a fenced file, or ``None``."""
     try:
         with open_regular(path) as stream:
             return fence_problem_in_text(stream.read(200).decode("utf-8", "replace"), str(path))
@@ -17,7 +17,7 @@ def fence_problem_in_file(path: Path) -> str | None:
 
 
 def fence_problem_in_text(text: str, source: str) -> str | None:
-    """Return the complaint about a fenced text, or ``None``."""
+    """Return the error message for a fenced text, or ``None``."""
     first = text.lstrip("\ufeff \t\r\n").split("\n")[0].strip()
     if not first.startswith(("```", "~~~")):
         return None

@@ -1,7 +1,7 @@
-"""Learnability: tasks that are won now and then, which are those where something can be learnt.
+"""Learnability: tasks that are won now and then, where there is something to learn.
 
-With success probability p the learnability is p (1 - p). Of steps: Tzannetos and others: Proximal
-Curriculum for Reinforcement Learning Agents, TMLR 2023. Of levels: Rutherford and others: No
+With success probability p the learnability is p (1 - p). For steps: Tzannetos and others: Proximal
+Curriculum for Reinforcement Learning Agents, TMLR 2023. For levels: Rutherford and others: No
 Regrets: Investigating and Improving Regret Approximations for Curriculum Discovery (Sampling for
 Learnability, SFL), NeurIPS 2024.
 """
@@ -37,7 +37,7 @@ FORBID = ConfigDict(extra="forbid")
 
 @dataclass
 class Candidate:
-    """A level that is tried.
+    """A level that is being tried.
 
     Attributes:
         task: The level.
@@ -60,9 +60,9 @@ class LearnabilityMemory:
 
     Attributes:
         results: Order of a step -> whether its last episodes were won.
-        candidates: The levels that are tried now.
-        best: The most learnable of those that were tried before.
-        played: Episodes since they were chosen.
+        candidates: The levels that are being tried.
+        best: The most learnable of the levels that were tried before.
+        played: Episodes since `best` was chosen.
     """
 
     __pydantic_config__ = FORBID
@@ -74,22 +74,23 @@ class LearnabilityMemory:
 
 
 class Learnability(TaskDirector[LearnabilityMemory]):
-    """Draws tasks by p (1 - p), where p is the share of their episodes that was won.
+    """Draws tasks by p (1 - p), where p is the share of their episodes that were won.
 
-    Over steps, a step is drawn in proportion to it; one without an episode counts as p = 1/2. Over
-    levels, `candidates` new levels are tried `tries` times each, from which learners are not to
-    learn; then for `period` episodes a share is of the `best` of them, all alike, and the rest new.
+    Over steps, a step is drawn in proportion to it; a step without episodes has p = 1/2. Over
+    levels, `candidates` new levels are tried `tries` times each, and learners should not learn from
+    these episodes; then, for `period` episodes, levels are drawn uniformly from the `best` of them,
+    except for a share of new levels.
 
     Args:
         over: ``steps`` or ``levels`` (seeds), with `settings` if there are any.
-        explore: The share of draws that are even: of all steps, or of new levels.
-        window: Of steps: p is that of so many last episodes.
+        explore: The share of draws that are uniform over all steps, or the share of new levels.
+        window: For steps: how many of the last episodes determine p.
         candidates: How many levels are tried.
-        tries: How often each is.
+        tries: How often each is tried.
         best: How many of them are kept.
-        period: For how many episodes.
-        step: The step of levels; by default they are of all, evenly.
-        settings: Fields of the config that a new level draws evenly: name -> [least, largest].
+        period: For how many episodes they are kept.
+        step: The step of levels; by default it is drawn uniformly from all steps.
+        settings: Fields of the config, drawn uniformly for a new level: name -> [least, largest].
     """
 
     Memory: ClassVar[Any] = LearnabilityMemory
@@ -132,7 +133,7 @@ class Learnability(TaskDirector[LearnabilityMemory]):
             raise ProgressError("this progress is damaged, or of other options: teacher")
 
     def check_orders(self, memory: LearnabilityMemory, curriculum: DevelopmentalCurriculum) -> None:
-        """Check that the steps of levels are there."""
+        """Check that the steps of levels exist."""
         tasks = [*memory.best, *(candidate.task for candidate in memory.candidates)]
         require_orders((task.order for task in tasks), curriculum)
 
@@ -164,7 +165,7 @@ class Learnability(TaskDirector[LearnabilityMemory]):
         return Proposal(task, {"candidate": False, "best": True})
 
     def _next_candidate(self, agent: str, stream: Stream) -> Candidate:
-        """Return a level to try: one that was begun too seldom, a new one, or what is missing."""
+        """Return a level to try: one begun too rarely, a new one, or the one that ended least."""
         tried = self.state(agent).candidates
         for candidate in tried:
             if candidate.begun < self.tries:
@@ -205,7 +206,7 @@ class Learnability(TaskDirector[LearnabilityMemory]):
 
 
 def learnability_weights(shares: Sequence[float], explore: float) -> list[float]:
-    """Return the probabilities of tasks that are won with these shares.
+    """Return the probability of each task, given the shares of episodes that were won.
 
     Example:
         >>> [round(weight, 3) for weight in learnability_weights([0.0, 0.5, 0.9], 0.0)]
@@ -219,7 +220,7 @@ def learnability_weights(shares: Sequence[float], explore: float) -> list[float]
 
 
 def most_learnable(shares: Sequence[float], count: int) -> list[int]:
-    """Return the places of the tasks with the largest p (1 - p); of equal ones, the first."""
+    """Return the indices of the tasks with the largest p (1 - p); ties go to the first."""
     values = np.array(shares) * (1.0 - np.array(shares))
     return [int(place) for place in np.argsort(-values, kind="stable")[:count]]
 

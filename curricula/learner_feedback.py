@@ -1,8 +1,8 @@
-"""What learners tell a director, and what it tells them: advantages, and what to learn from.
+"""What learners and directors exchange: advantages, and which steps to learn from.
 
-A learner that has played some steps tells the advantages of these steps; each episode that is over
-gets those of its own steps. And it may ask which of these steps it is to learn from: some
-directors try levels before anybody is to learn from them.
+A learner that has played some steps reports the advantages of these steps; each episode that is
+over gets those of its own steps. The learner may also ask which of these steps it should learn
+from: some directors try levels before learners should learn from them.
 """
 
 from __future__ import annotations
@@ -19,7 +19,7 @@ from piase_gym.errors import ConfigError
 from piase_gym.runs.history import Episode
 
 MOST_WAITING = 10_000
-"""So many episodes of a slot may wait for their advantages."""
+"""How many episodes of a slot may wait for their advantages."""
 Score = Callable[[StepChoice, Episode, NDArray[Any]], None]
 
 
@@ -37,7 +37,7 @@ class _Slot:
 
 
 class LearnerFeedback:
-    """What goes between one agent's learner and its director.
+    """Passes advantages and masks between one agent's learner and its director.
 
     Args:
         slots: How many environments there are.
@@ -45,20 +45,20 @@ class LearnerFeedback:
     """
 
     def __init__(self, slots: int, scores: bool) -> None:
-        """Nothing was played yet."""
+        """Begin before anything was played."""
         self.scores = scores
         self._slots = [_Slot() for _ in range(slots)]
         self._told: list[NDArray[Any]] = []
         """Advantages that are still needed, each of shape (steps, slots)."""
         self._told_to = 0
-        """The step up to which they were told."""
+        """The step up to which they were reported."""
 
     def begin(self, slot: int, step: int, learn: bool) -> None:
-        """An episode begins after so many steps of the run."""
+        """Note that an episode begins after `step` steps of the run."""
         self._slots[slot].begun.append((step, learn))
 
     def ended(self, choice: StepChoice, episode: Episode) -> None:
-        """An episode is over and counts.
+        """Note that an episode is over and counts.
 
         Raises:
             ConfigError: If nobody tells advantages.
@@ -75,12 +75,12 @@ class LearnerFeedback:
             )
 
     def report(self, advantages: Any, step: int, score: Score) -> None:
-        """Take in the advantages of the last steps, and score the episodes that have all of theirs.
+        """Receive the advantages of the last steps, and score the episodes that have all of theirs.
 
         Args:
             advantages: Shape (steps, slots), those of the last steps.
             step: Steps of the run so far.
-            score: Takes in the advantages of an episode.
+            score: Receives the advantages of an episode.
 
         Raises:
             ConfigError: If they are not numbers of such a shape.
@@ -94,7 +94,7 @@ class LearnerFeedback:
                 f"the {step} steps so far, not {given.dtype} of shape {shape}"
             )
         if self._told and step - len(given) != self._told_to:
-            self._told = []  # steps are missing, so what was told before ends nowhere
+            self._told = []  # steps are missing, so earlier advantages cannot be used
         self._told.append(given.astype(np.float64))
         self._told_to = step
         self._score(score)
@@ -109,7 +109,7 @@ class LearnerFeedback:
             slot.waiting = [entry for entry in slot.waiting if entry[1].end > self._told_to]
         for choice, episode in sorted(due, key=lambda entry: (entry[1].end, entry[1].slot)):
             begin = episode.end - episode.length
-            if begin >= first:  # else a part was not told
+            if begin >= first:  # else some were not reported
                 score(choice, episode, told[begin - first : episode.end - first, episode.slot])
         needed = [slot.begun[-1][0] for slot in self._slots if slot.begun]
         needed += [e.end - e.length for slot in self._slots for _, e in slot.waiting]
@@ -117,7 +117,7 @@ class LearnerFeedback:
         self._told = [told[oldest - first :]] if oldest < self._told_to else []
 
     def mask(self, steps: int, step: int) -> NDArray[np.bool_]:
-        """Return from which of the last steps to learn, shape (steps, slots).
+        """Return which of the last steps to learn from, shape (steps, slots).
 
         Args:
             steps: How many.

@@ -1,8 +1,8 @@
 """Learning paths: how agents went through curricula, read back and described.
 
 A path is read from the folder of `piase curriculum run`, from a log, or from a file of progress.
-The folder and the log know at which step of the whole training a decision fell; progress counts
-only the steps of the attempts that were decided on.
+The folder and the log record at which step of the whole training a decision was made; progress
+counts only the steps of the attempts that were decided on.
 """
 
 from __future__ import annotations
@@ -25,7 +25,7 @@ from piase_gym.runs.schema import LINE_DAMAGE
 
 PATH = "path.jsonl"
 PROGRESS = "progress.json"
-"""What the folder of a run has: a row for each update, and the progress of its agents."""
+"""Files in the folder of a run: a row for each update, and the progress of its agents."""
 ATTEMPT, EVAL = "DSE_STEP_ATTEMPT_START", "DSE_ADAPTATION_EVAL"
 BEGIN = "DSE_AGENT_CURRICULUM_START"
 SUCCESS = "success_rate"
@@ -33,7 +33,7 @@ SUCCESS = "success_rate"
 
 @dataclass(frozen=True)
 class DecisionAt:
-    """A decision, and when it fell.
+    """A decision, and when it was made.
 
     Attributes:
         at: Environment steps until then.
@@ -46,12 +46,12 @@ class DecisionAt:
 
 @dataclass(frozen=True)
 class EpisodeCountsAt:
-    """What was played between two looks at the training.
+    """What was played between two records of the training.
 
     Attributes:
-        at: Environment steps until the second look.
+        at: Environment steps until the second record.
         played: Order of a step -> episodes of it that ended.
-        won: Order of a step -> how many of those were won; empty if nobody wrote it down.
+        won: Order of a step -> how many of those were won; empty if not recorded.
     """
 
     at: int
@@ -61,12 +61,12 @@ class EpisodeCountsAt:
 
 @dataclass(frozen=True)
 class UnderWay:
-    """An attempt that nothing was decided about yet.
+    """An attempt without a decision yet.
 
     Attributes:
         step: Order of the step.
         attempt: Number of the attempt at it.
-        ended: Episodes of it that have ended; ``None`` if nobody wrote it down.
+        ended: Episodes of it that have ended; ``None`` if not recorded.
         wanted: Episodes that it needs.
         begun: Episodes of it that have begun.
     """
@@ -80,7 +80,7 @@ class UnderWay:
 
 @dataclass
 class LearningPath:
-    """The way of one agent.
+    """The path of one agent through a curriculum.
 
     Attributes:
         agent: The agent.
@@ -93,7 +93,7 @@ class LearningPath:
         drawn: Order -> episodes, where steps were drawn episode by episode.
         under_way: The attempt that is under way, if there is one.
         uncounted: Episodes that have ended and counted for no attempt.
-        director: What said which step comes next, if that is known.
+        director: What chose which step comes next, if that is known.
     """
 
     agent: str
@@ -110,7 +110,7 @@ class LearningPath:
 
     @property
     def end(self) -> int:
-        """Environment steps until the last thing that is known."""
+        """Environment steps until the last record."""
         return max([*(m.at for m in self.moves), *(s.at for s in self.stretches)], default=0)
 
     @property
@@ -119,7 +119,7 @@ class LearningPath:
         return judged_by([move.decision for move in self.moves])
 
     def add(self, at: int, decision: Decision) -> None:
-        """Take in the next decision."""
+        """Add the next decision."""
         self.moves.append(DecisionAt(at, decision))
         self.names[decision.step] = decision.name
         self.outcome = decision.outcome
@@ -138,7 +138,7 @@ def judged_by(decisions: Sequence[Decision]) -> str:
 
 @dataclass(frozen=True)
 class _Entry:
-    """What a row of a run says of an agent."""
+    """What a row of a run says about an agent."""
 
     order: int
     attempt: int
@@ -183,7 +183,7 @@ def read_paths(path: str | Path) -> list[LearningPath]:
 
 
 def _of_progress(progress: AgentProgress) -> LearningPath:
-    """Return the path that progress tells of."""
+    """Return the path that is recorded in progress."""
     path = LearningPath(progress.agent_id, progress.curriculum, "steps of counted attempts")
     at = 0
     for decision in progress.decisions:
@@ -245,7 +245,7 @@ def read_rows(path: Path) -> Iterator[dict[str, Any]]:
 
 
 def _of_log(run: Run) -> list[LearningPath]:
-    """Return the paths that a log tells of."""
+    """Return the paths that are recorded in a log."""
     slots = int(run.manifest.get("num_envs") or 1)
     paths: dict[str, LearningPath] = {}
     history, drawn, number = History(1), set[str](), 0
@@ -307,8 +307,8 @@ def _count_episodes(path: LearningPath, known: AgentHistory, slots: int, drawn: 
 def explain(path: LearningPath) -> Iterator[str]:
     """Yield lines that say what was decided after each attempt, and why.
 
-    Attempts in a row with one decision and one reason but for its numbers are not drawn together:
-    every decision has its line.
+    Consecutive attempts whose decisions and reasons differ only in numbers are not merged: every
+    decision has its own lines.
     """
     head = f"{path.agent} in '{path.curriculum}'"
     if path.drawn:
@@ -332,7 +332,7 @@ def explain(path: LearningPath) -> Iterator[str]:
 
 
 def describe_open(path: LearningPath) -> Iterator[str]:
-    """Yield lines about what no decision rests on: the attempt under way, uncounted episodes."""
+    """Yield lines about what no decision is based on: the attempt under way, uncounted episodes."""
     now = path.under_way
     if now is not None:
         told = f"Now in {_label(path, now.step)}, attempt {now.attempt}"
@@ -378,7 +378,7 @@ def _label(path: LearningPath, order: int) -> str:
 
 
 def describe_outcome(outcome: str) -> str:
-    """Return what became of a curriculum, in words."""
+    """Return the outcome of a curriculum, in words."""
     return "goes on" if outcome == "running" else f"is {outcome}"
 
 
@@ -424,7 +424,7 @@ def table_rows(path: LearningPath, orders: Iterable[int] = ()) -> list[tuple[str
 
 
 def _is_share(value: object) -> bool:
-    """Tell whether a value is a number from 0 to 1."""
+    """Return whether a value is a number from 0 to 1."""
     return isinstance(value, int | float) and not isinstance(value, bool) and 0 <= value <= 1
 
 
@@ -434,12 +434,12 @@ def short_name(metric: str) -> str:
 
 
 def headings(path: LearningPath) -> tuple[str, ...]:
-    """Return what the columns of `table_rows` are."""
+    """Return the headings of the columns of `table_rows`."""
     return (*HEADINGS[:-2], short_name(path.judged_by), HEADINGS[-1])
 
 
 def _last_success(path: LearningPath, order: int, mine: list[Decision]) -> str:
-    """Return the share that was won at the end, of the last attempt or the last episodes.
+    """Return the share of the last attempt or the last episodes that was won.
 
     Where attempts are judged by another share, return that.
     """
@@ -458,4 +458,4 @@ def _last_success(path: LearningPath, order: int, mine: list[Decision]) -> str:
 
 
 HEADINGS = ("step", "name", "attempts", "hints", "branches", "episodes", "won", "done")
-"""What the columns of `table_rows` are, where attempts are judged by success."""
+"""The headings of the columns of `table_rows`, where attempts are judged by success."""

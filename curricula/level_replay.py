@@ -1,4 +1,4 @@
-"""Prioritised level replay (PLR): levels that taught much come again.
+"""Prioritised level replay (PLR): levels that taught the learner much are played again.
 
 Jiang, Grefenstette, Rocktäschel: Prioritized Level Replay, ICML 2021; and for `robust`, Jiang,
 Dennis and others: Replay-Guided Adversarial Environment Design, NeurIPS 2021.
@@ -44,7 +44,7 @@ class KnownTask:
     Attributes:
         task: The task.
         score: Its score.
-        last: The number of the draw that it was drawn in last.
+        last: The number of the last draw that chose it.
     """
 
     __pydantic_config__ = FORBID
@@ -72,15 +72,15 @@ class ReplayMemory:
 
 
 class ScoreTable:
-    """Known tasks by task, and as arrays what every draw asks of all of them.
+    """Known tasks, indexed by task, with arrays of the values that every draw needs.
 
     Attributes:
         known: The tasks, as they are remembered.
-        places: Task -> its place in `known`.
+        places: Task -> its index in `known`.
     """
 
     def __init__(self, known: list[KnownTask]) -> None:
-        """Take up what is remembered."""
+        """Index the tasks that are remembered."""
         self.known = known
         self.places = {one.task: place for place, one in enumerate(known)}
         self._scores = np.array([one.score for one in known], np.float64)
@@ -92,7 +92,7 @@ class ScoreTable:
         return self._scores[: len(self.places)]
 
     def ages(self, count: int) -> NDArray[np.float64]:
-        """Return how many draws ago each task was drawn last, after so many draws."""
+        """Return how many draws ago each task was last drawn, after `count` draws."""
         return (count - self._last[: len(self.places)]).astype(np.float64)
 
     def add(self, new: KnownTask) -> None:
@@ -111,7 +111,7 @@ class ScoreTable:
         self._note(place)
 
     def change(self, place: int, *, score: float | None = None, last: int | None = None) -> None:
-        """Change the score of a task, or the draw that it was drawn in last."""
+        """Change the score of a task, or the number of the draw that chose it last."""
         known = self.known[place]
         known.score = known.score if score is None else score
         known.last = known.last if last is None else last
@@ -124,31 +124,31 @@ class ScoreTable:
 
 
 class PrioritisedLevelReplay(TaskDirector[ReplayMemory]):
-    """Draws, with probability `replay`, a task that has a score again, and else a new one.
+    """Replays, with probability `replay`, a task that has a score, and else draws a new one.
 
-    Replayed tasks are drawn by ``(1 - staleness) P_S + staleness P_C``. `P_S` goes with ``h **
-    (1 / temperature)`` of the scores, where h is one over the rank, or the score; `P_C` with how
-    many draws ago a task was drawn last. A score is the mean over an episode's steps of the
-    absolute value of the generalised advantage, which the learner tells
-    (`CurriculumController.report_advantages`).
+    Replayed tasks are drawn by ``(1 - staleness) P_S + staleness P_C``. `P_S` is proportional to
+    ``h ** (1 / temperature)``, where h is one over the rank of the score, or the score itself;
+    `P_C` is proportional to the number of draws since a task was last drawn. A score is the mean
+    over an episode's steps of the absolute value of the generalised advantage, which the learner
+    reports (`CurriculumController.report_advantages`).
 
     Args:
         over: ``levels``: tasks are levels (seeds), with `settings` if there are any; or ``steps``:
             tasks are the steps of the curriculum.
-        replay: The probability of replay. Where no step is left that has no score, all is replay.
-        warm_up: Nothing is replayed before so many tasks have a score; of steps, at most all.
-        temperature: Of the scores, above 0; the smaller, the more the best are preferred.
+        replay: The probability of replay. Over steps, all is replay once every step has a score.
+        warm_up: How many tasks need a score before any is replayed; over steps, at most all.
+        temperature: Above 0; the smaller it is, the more the tasks with high scores are preferred.
         staleness: The share of `P_C`.
         priority: ``rank`` or ``proportional``.
         score: ``gae``; ``positive``: the mean of advantages with those below 0 counted as 0; or
-            ``return``: the distance of the return from the mean of the returns at that step
-            before, which needs no learner.
-        rate: By which share a score moves to the last one of its task.
-        robust: Whether learners are to learn from replayed tasks alone.
-        buffer: How many tasks are remembered. When it is full, a new one takes the place of the
-            one that is least probable, if its score is not below that one's.
-        step: The step of new levels; by default they are of all, evenly.
-        settings: Fields of the config that a new level draws evenly: name -> [least, largest].
+            ``return``: the distance of the return from the mean of the earlier returns at that
+            step, which needs no learner.
+        rate: The share by which a task's score moves towards that of its last episode.
+        robust: Whether learners should learn from replayed tasks alone.
+        buffer: How many tasks are remembered. When there is no room, a new task replaces the
+            least probable one, unless its score is lower than that one's.
+        step: The step of new levels; by default it is drawn uniformly from all steps.
+        settings: Fields of the config, drawn uniformly for a new level: name -> [least, largest].
     """
 
     Memory: ClassVar[Any] = ReplayMemory
@@ -210,7 +210,7 @@ class PrioritisedLevelReplay(TaskDirector[ReplayMemory]):
     # -- drawing ---------------------------------------------------------------------------
 
     def propose(self, agent: str, stream: Stream) -> Proposal:
-        """Draw a task that is known, or a new one."""
+        """Draw a known task or a new one."""
         state, again = self.state(agent), stream.uniform()
         state.count += 1
         unseen = self._unseen(agent)
@@ -233,20 +233,20 @@ class PrioritisedLevelReplay(TaskDirector[ReplayMemory]):
         return Proposal(task, values, learn=not self.robust)
 
     def _unseen(self, agent: str) -> list[int] | None:
-        """Return the steps that have no score yet; levels have no end."""
+        """Return the steps that have no score yet; ``None`` for levels, which never run out."""
         if self.levels:
             return None
         seen = {known.task.order for known in self.state(agent).known}
         return [step.order for step in self.curriculum(agent).steps if step.order not in seen]
 
     def task_weights(self, agent: str) -> NDArray[np.float64]:
-        """Return how probable each known task is in a replay."""
+        """Return the probability of each known task in a replay."""
         table, count = self._table(agent), self.state(agent).count
         scores, ages = table.scores, table.ages(count)
         return replay_weights(scores, ages, self.temperature, self.staleness, self.priority)
 
     def _table(self, agent: str) -> ScoreTable:
-        """Return the table of what is remembered of an agent."""
+        """Return the table of what is remembered about an agent."""
         known, table = self.state(agent).known, self._tables.get(agent)
         if table is None or table.known is not known:
             table = self._tables[agent] = ScoreTable(known)
@@ -255,7 +255,7 @@ class PrioritisedLevelReplay(TaskDirector[ReplayMemory]):
     # -- scores ----------------------------------------------------------------------------
 
     def observe_choice(self, agent: str, choice: StepChoice, episode: Episode) -> None:
-        """Score an episode by its return, if that is what scores are."""
+        """Score an episode by its return, if scores are based on returns."""
         if self.reads_returns:
             returns, order = self.state(agent).returns, str(choice.order)
             mean, count = returns.get(order, (episode.total, 0))
@@ -275,7 +275,7 @@ class PrioritisedLevelReplay(TaskDirector[ReplayMemory]):
         return float(parts.mean())
 
     def take_score(self, agent: str, choice: StepChoice, episode: Episode, score: float) -> None:
-        """Remember the score of a task; where there is no room, by the rule of `buffer`."""
+        """Remember the score of a task; if there is no room, the rule of `buffer` applies."""
         state, table = self.state(agent), self._table(agent)
         task = self.task_of(choice, episode)
         place = table.places.get(task)
@@ -293,7 +293,7 @@ class PrioritisedLevelReplay(TaskDirector[ReplayMemory]):
             table.replace(least, new)
 
     def check_curriculum(self, curriculum: DevelopmentalCurriculum) -> None:
-        """Check that all steps have room, and that the one that is named is there."""
+        """Check that the buffer has room for all steps, and that the named step exists."""
         super().check_curriculum(curriculum)
         if not self.levels and len(curriculum.steps) > self.buffer:
             raise ConfigError(f"buffer is {self.buffer}; there are {len(curriculum.steps)} steps")
@@ -309,10 +309,10 @@ def replay_weights(
     """Return the probabilities of tasks in a replay.
 
     Args:
-        scores: From 0 on; of equal ones the first has the higher rank.
-        ages: How many draws ago each was drawn last.
-        temperature: Of the scores.
-        staleness: The share that goes with the ages.
+        scores: At least 0; of equal scores the first ranks higher.
+        ages: How many draws ago each was last drawn.
+        temperature: The temperature of the scores.
+        staleness: The share of the probability that depends on the ages.
         priority: ``rank`` or ``proportional``.
 
     Example:

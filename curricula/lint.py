@@ -1,7 +1,7 @@
-"""Looks for what is allowed in a curriculum but cannot be meant: dead rules, dead ends, dead steps.
+"""Finds what is allowed in a curriculum but cannot be intended: dead rules, dead ends, dead steps.
 
-Errors keep a curriculum from ever ending; warnings are parts of it that never play a part; notes
-are worth knowing.
+Errors keep a curriculum from ever ending; warnings are about parts of it that have no effect;
+notes are worth knowing.
 """
 
 from __future__ import annotations
@@ -28,12 +28,12 @@ END = -1
 
 @dataclass(frozen=True)
 class Finding:
-    """Something that was found.
+    """Something that `lint` found.
 
     Attributes:
         level: ``error``, ``warning`` or ``note``.
-        place: ``file:line:column``, or what else the curriculum came from.
-        message: What it is, naming step and rule.
+        place: ``file:line:column``, or whatever else the curriculum came from.
+        message: What was found, naming step and rule.
     """
 
     level: Level
@@ -41,7 +41,7 @@ class Finding:
     message: str
 
     def __str__(self) -> str:
-        """Return it as one line."""
+        """Return the finding as one line."""
         return f"{self.place}: {self.message} ({self.level})"
 
 
@@ -49,7 +49,7 @@ _Found = tuple[Level, validation.Path, str]
 
 
 def lint(path_or_name: object, world: object = None) -> tuple[Finding, ...]:
-    """Look for what cannot be meant.
+    """Look for what cannot be intended.
 
     Args:
         path_or_name: A curriculum, its name or its path.
@@ -99,7 +99,7 @@ def _named(step: CurriculumStep, found: Iterable[_Found]) -> Iterator[_Found]:
 
 
 def _comes_back(curriculum: DevelopmentalCurriculum, step: CurriculumStep) -> bool:
-    """Tell whether a branch may lead to a step, or to one before it, once it is over."""
+    """Return whether a branch may lead to a step, or to one before it, once it is over."""
     return any(
         rule.action.kind == "BRANCH_TO"
         and curriculum.step(rule.action.target or 0).order <= step.order
@@ -156,7 +156,7 @@ def _action(step: CurriculumStep, attempt: int, outcome: Outcome) -> Any:
 
 
 def _reach(ways: Mapping[int, set[int]], start: int) -> set[int]:
-    """Return what can be reached from a place, itself included."""
+    """Return what can be reached from a place, including itself."""
     seen, front = {start}, [start]
     while front:
         for after in ways.get(front.pop(), ()):
@@ -169,7 +169,7 @@ def _reach(ways: Mapping[int, set[int]], start: int) -> set[int]:
 def _reachability(
     curriculum: DevelopmentalCurriculum, step: CurriculumStep, ways: Mapping[int, set[int]]
 ) -> Iterator[_Found]:
-    """Yield whether a step cannot be reached, or has no way to the end."""
+    """Yield a finding if a step cannot be reached, or has no way to the end."""
     reached = _reach(ways, step.order)
     if step.order not in _reach(ways, curriculum.steps[0].order):
         yield "warning", (), "no way leads to it from the first step"
@@ -182,7 +182,7 @@ def _reachability(
 
 
 def _exits(step: CurriculumStep, found: Analysis) -> Iterator[_Found]:
-    """Note steps in which an agent that never succeeds stays for ever."""
+    """Yield a note if an agent that never succeeds stays in the step for ever."""
     if not found.sure or not step.completion_criteria:
         return
     last = found.outcomes[max(found.outcomes)]
@@ -235,7 +235,7 @@ def _metrics(curriculum: DevelopmentalCurriculum, step: CurriculumStep) -> Itera
 
 
 def _names(curriculum: DevelopmentalCurriculum, step: CurriculumStep) -> Iterator[_Found]:
-    """Yield names that read like the order of another step, for branches go by orders first."""
+    """Yield names that read like another step's order, because branches try orders first."""
     other = curriculum.find_step(int(step.name)) if step.name.isdecimal() else None
     if other is not None and other is not step:
         told = f"BRANCH_TO_{step.name} leads to {other.label}, for orders come before names"
@@ -243,7 +243,7 @@ def _names(curriculum: DevelopmentalCurriculum, step: CurriculumStep) -> Iterato
 
 
 def _stages(curriculum: DevelopmentalCurriculum, step: CurriculumStep) -> Iterator[_Found]:
-    """Yield steps whose stage no step before them leads to."""
+    """Yield a finding if a step needs a stage to which no step leads."""
     wanted = step.developmental_stage_prerequisite
     if wanted is None:
         return

@@ -41,8 +41,8 @@ def load(path_or_name: object) -> DevelopmentalCurriculum:
 
     Args:
         path_or_name: A name from `names()`, or the path of a ``.json`` file (``.yaml`` and
-            ``.yml`` are read too); or what such a file says, as a mapping; a curriculum is
-            returned as it is.
+            ``.yml`` are read too); or the content of such a file, as a mapping. A curriculum
+            is returned as it is.
 
     Returns:
         The curriculum, checked.
@@ -71,8 +71,8 @@ def loads(text: str, source: str = "<text>", folder: Path | None = None) -> Deve
 
     Args:
         text: The text.
-        source: What errors call it.
-        folder: Where the files of its prompts lie.
+        source: The name of the text in errors.
+        folder: The folder of its prompt files.
 
     Raises:
         CurriculumError: As `load`.
@@ -145,7 +145,7 @@ def build(document: Document, source: str, folder: Path | None) -> Developmental
 
 
 def _explain(error: ValidationError, document: Document) -> Iterator[tuple[Key, str]]:
-    """Yield each problem: the key of the part of the file, and words that name step and rule."""
+    """Yield each problem: the key of the part of the file, and a message naming step and rule."""
     for problem in validation.problems_in(error):
         yield find(document, problem.path), problem.message
     shapes: dict[Key, list[str]] = {}
@@ -157,14 +157,14 @@ def _explain(error: ValidationError, document: Document) -> Iterator[tuple[Key, 
         else:
             others.add(key)
             yield key, f"{_where(document, key)}{told}"
-    for key in shapes.keys() - others:  # of a value that may be of several kinds, one line
+    for key in shapes.keys() - others:  # one line for a value that may be of several kinds
         *wanteds, got = shapes[key]
         wanted = " or ".join(dict.fromkeys(wanteds))
         yield key, f"{_where(document, key)}{wanted}{EXPECTED}{got}"
 
 
 def _where(document: Document, key: Key) -> str:
-    """Return words for a place: the step by order and name, and the key in it."""
+    """Return a description of a place: the step by order and name, and the key in it."""
     if len(key) < 2 or key[0] != "steps":
         return f"{dotted(key)}: " if key else ""
     step = document.data["steps"][key[1]]
@@ -197,7 +197,7 @@ def _config_problems(
 
 
 def _overrides_key(document: Document, step: CurriculumStep) -> str:
-    """Return the name under which a step's overrides stand in the file."""
+    """Return the key of a step's overrides in the file."""
     short = "environment_config"
     raw: Any = document.data["steps"][step.index]
     return short if short in raw else "environment_config_overrides"
@@ -206,7 +206,7 @@ def _overrides_key(document: Document, step: CurriculumStep) -> str:
 def _prompt_warnings(
     curriculum: DevelopmentalCurriculum, document: Document, folder: Path | None
 ) -> Iterator[tuple[Place, str, bool]]:
-    """Yield steps whose prompt is missing, or wrong; the latter keeps it from being used."""
+    """Yield the steps with a missing or a wrong prompt; a wrong one is an error."""
     from piase_gym.curricula import prompts
 
     for step in curriculum.steps:
@@ -237,13 +237,13 @@ _NEUTRAL: Mapping[str, Any] = {
 
 
 class Recovery:
-    """The data of a curriculum, with what is wrong replaced round by round.
+    """The data of a curriculum, in which wrong parts are replaced round by round.
 
     Args:
         data: The data as it was read; it is not changed.
 
     Attributes:
-        data: What is to be checked next.
+        data: The data to check next.
     """
 
     def __init__(self, data: Mapping[str, Any]) -> None:

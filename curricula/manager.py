@@ -56,12 +56,12 @@ class CurriculumManager:
         curriculum: DevelopmentalCurriculum | None = None,
         stage: str | None = None,
     ) -> AgentProgress:
-        """Let an agent begin its curriculum; its first step is still to be set.
+        """Let an agent begin its curriculum, without setting its first step yet.
 
         Args:
             agent_id: The agent.
             curriculum: Its curriculum; by default `current_curriculum`.
-            stage: A developmental stage that it has reached before.
+            stage: A developmental stage that it has already reached.
 
         Raises:
             CurriculumError: If there is no curriculum.
@@ -98,7 +98,7 @@ class CurriculumManager:
         return self.set_current_step(agent_id, first.order)
 
     def resume(self, progress: AgentProgress, curriculum: DevelopmentalCurriculum) -> None:
-        """Take up an agent's progress; an attempt that was broken off begins anew.
+        """Resume an agent's progress; an attempt that was broken off starts again.
 
         Raises:
             ProgressError: If it is progress in another curriculum, or does not fit its steps.
@@ -194,7 +194,7 @@ class CurriculumManager:
             progress.stages.append(stage)
 
     def _skip(self, progress: AgentProgress, until: int | None) -> None:
-        """Note the steps that are left out on the way to another."""
+        """Mark the steps that are skipped on the way to another."""
         steps = self.curricula[progress.agent_id].steps
         first = bisect_right(steps, progress.current_step_order, key=lambda step: step.order)
         for place in range(first, len(steps)):
@@ -205,7 +205,7 @@ class CurriculumManager:
     # -- decisions -------------------------------------------------------------------------
 
     def apply(self, decision: Decision) -> CurriculumStep | None:
-        """Move an agent's progress on by a decision about its current attempt.
+        """Apply a decision about an agent's current attempt to its progress.
 
         Returns:
             The step of the next attempt, or ``None`` at the end.

@@ -1,8 +1,7 @@
 """Metrics of agents in a curriculum, from what finished episodes leave behind.
 
-They are computed by the code that computes them from a log: `piase_gym.runs.Metrics` over a
-`History`. What is saved is to follow every step: `piase_gym.curricula.episode_collector` hands over
-whole episodes.
+The same code computes them from a log: `piase_gym.runs.Metrics` over a `History`. Here it need not
+follow every step, because `piase_gym.curricula.episode_collector` hands over whole episodes.
 """
 
 from __future__ import annotations
@@ -28,7 +27,7 @@ FOLLOWED = (ATTEMPT, "ENVIRONMENT_EVENT_OCCURRED", "ENVIRONMENT_STATE_CHANGED")
 
 @dataclass(frozen=True)
 class MetricInputs:
-    """What metrics read of single steps; the rest is known at the end of an episode.
+    """What metrics read from single steps; the rest is known at the end of an episode.
 
     Attributes:
         rewards: Whether sums of rewards are read.
@@ -40,7 +39,7 @@ class MetricInputs:
 
     @classmethod
     def of(cls, metrics: Iterable[str]) -> MetricInputs:
-        """Return what some metrics read; those of one's own may read everything."""
+        """Return what some metrics read; user-defined metrics may read everything."""
         names = set(metrics)
         strange = {n for n in names if n not in METRICS and not n.startswith(_PARTS)}
         return cls(
@@ -55,7 +54,7 @@ class EpisodeRecord:
 
     Attributes:
         episode: The episode.
-        steps: Its steps, if somebody reads them.
+        steps: Its steps, if any metric reads them.
     """
 
     episode: Episode
@@ -63,14 +62,14 @@ class EpisodeRecord:
 
 
 class CurriculumMetrics(Metrics):
-    """Answers for the agents of curricula.
+    """Metrics of the agents that follow curricula.
 
     Args:
         agents: The agents.
         milestones: The world's `milestones`.
         measures: The world's `measures`.
-        own: Metrics of one's own by name, as `piase_gym.runs.Metrics.define` takes them.
-        retain: How many steps are remembered one by one; episodes all are.
+        own: User-defined metrics by name, as `piase_gym.runs.Metrics.define` takes them.
+        retain: How many single steps are remembered; episodes are all remembered.
 
     Attributes:
         history: What is remembered.
@@ -100,7 +99,7 @@ class CurriculumMetrics(Metrics):
         *,
         slot: int | None = None,
     ) -> bool:
-        """Tell whether an attempt began, a hint was given or a milestone reached.
+        """Return whether an attempt began, a hint was given or a milestone was reached.
 
         Raises:
             UnsupportedError: If it is about other events, which only `piase_gym.runs.Metrics` sees.
@@ -116,17 +115,17 @@ class CurriculumMetrics(Metrics):
     # -- what is recorded ----------------------------------------------------------------
 
     def attempt(self, agent: str, data: Mapping[str, Any]) -> Attempt:
-        """Take in that an attempt begins; `data` is that of its line in the log."""
+        """Record that an attempt begins; `data` is that of its line in the log."""
         self._feed(ATTEMPT, agent, data)
         return self.history.of(agent).attempts[-1]
 
     def hint(self, agent: str, message: str | None, slot: int | None = None) -> None:
-        """Take in that an agent was given a hint."""
+        """Record that an agent was given a hint."""
         data = {"kind": "hint", "agent": agent, "message": message}
         self._feed("ENVIRONMENT_EVENT_OCCURRED", "system", data | _slot(slot))
 
     def add_episode(self, record: EpisodeRecord, slot: int | None = None) -> None:
-        """Take in an agent's episode; episodes stay in the order in which they began."""
+        """Record an agent's episode; episodes stay in the order in which they began."""
         episode = record.episode
         known = self.history.of(episode.agent)
         bisect.insort(known.episodes, episode, key=lambda other: other.sequence)
@@ -137,7 +136,7 @@ class CurriculumMetrics(Metrics):
             self._feed("ENVIRONMENT_STATE_CHANGED", episode.agent, data | _slot(slot))
 
     def _feed(self, event_type: str, agent: str, data: Mapping[str, Any]) -> None:
-        """Take in an event as a log would have it."""
+        """Record an event as a log would contain it."""
         event = {"event_type": event_type, "agent_id": agent, "event_data": dict(data)}
         self.history.feed({**event, "step": self.history.step, "episode": 0})
 

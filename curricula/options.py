@@ -19,7 +19,7 @@ if TYPE_CHECKING:
 
 
 class CurriculumOptions:
-    """What to follow, and how, from what users write.
+    """What to follow, and how, as users specify it.
 
     Args:
         curricula: Agent -> curriculum, its name or its path; or one curriculum, for the agent
@@ -27,18 +27,18 @@ class CurriculumOptions:
         own: The caller's agents.
         director: A director, its name, or a mapping of name and options; by default the
             `director` of the curriculum, and without one its own rules.
-        tutor: Who may choose among decisions, and word hints.
+        tutor: A tutor, which may choose among decisions and word hints.
         progress: A file in which progress is kept.
-        agents: Agents to be configured when they come to a step.
+        agents: Agents to configure when they enter a step.
         seed: The seed of the curricula, from which all draws of the director follow:
             ``0..2**63-1``.
-        metrics: Metrics of one's own by name, as `piase_gym.runs.Metrics.define` takes them.
-        lag: An episode that begins at a step depends on those that ended so many steps before it;
-            1 or more.
+        metrics: User-defined metrics by name, as `piase_gym.runs.Metrics.define` takes them.
+        lag: An episode depends on those that ended at least this many steps before it began; 1 or
+            more.
 
     Attributes:
         curricula: The curriculum of each agent.
-        director: What says which step comes next.
+        director: The director, which chooses the next step.
         store: Where progress is kept.
 
     Raises:

@@ -1,7 +1,7 @@
-"""Curricula in many environments at once, hosted by as many processes as one likes.
+"""Curricula in many environments at once, hosted by any number of processes.
 
-The number of slots is part of a run; workers only host them. What an episode depends on is said in
-steps of the whole vector, so a fixed policy gets the same curriculum from 0, 1, 2 or 8 workers.
+The number of slots is part of a run; workers only host them. What an episode depends on is defined
+in steps of the whole vector, so a fixed policy gets the same curriculum from 0, 1, 2 or 8 workers.
 """
 
 from __future__ import annotations
@@ -30,7 +30,7 @@ CURRICULUM_OPTIONS = ("director", "tutor", "progress", "seed", "metrics", "lag")
 
 
 class SlotController(CurriculumController):
-    """The controller of slots that workers host, and what goes between it and them.
+    """The controller of slots that workers host, and its exchange with the workers.
 
     Args:
         world: An id, a world or a config.
@@ -44,7 +44,7 @@ class SlotController(CurriculumController):
     Attributes:
         model: An environment like those of the slots.
         agent: The learner.
-        workers: What hosts the slots.
+        workers: The pool of workers that host the slots.
 
     Raises:
         ConfigError: If a number is not allowed.
@@ -86,7 +86,7 @@ class SlotController(CurriculumController):
         self.attempt_listeners.append(self._on_attempt)
 
     def _on_attempt(self, _agent: str, data: Any) -> None:
-        """Take note of where the learner is to go."""
+        """Note where the learner should go."""
         self._attempt_data[data.get("slot")] = data
 
     def assign(self, slots: Sequence[int]) -> None:
@@ -95,11 +95,11 @@ class SlotController(CurriculumController):
             self._configs[slot] = config
 
     def forget_config(self, slot: int) -> None:
-        """Send a slot its config again: its environment is a new one."""
+        """Have a slot's config sent again, because its environment is a new one."""
         self._sent_configs[slot] = None
 
     def reset_commands(self, seed: Any, step: int) -> list[SlotCommand]:
-        """Let an episode begin in every slot; those that go on are broken off."""
+        """Begin an episode in every slot; episodes in play are broken off."""
         seeds, everyone = spread_seeds(seed, self.slots), range(self.slots)
         for slot in everyone:
             if self.participants[slot]:
@@ -108,7 +108,7 @@ class SlotController(CurriculumController):
         return [self.reset_command(slot, seeds[slot], step) for slot in everyone]
 
     def reset_command(self, slot: int, seed: int | None, step: int) -> SlotCommand:
-        """Let an episode begin, and return what its slot is to be told."""
+        """Begin an episode, and return the command for its slot."""
         participation = self.start_episode(slot, [self.agent])[self.agent]
         words = self.hint_text(participation)
         if words is not None:
@@ -121,7 +121,7 @@ class SlotController(CurriculumController):
         return SlotCommand(slot, reset=True, seed=seed, config=config, hint=words, attempt=attempt)
 
     def process(self, results: Sequence[SlotResult], step: int) -> None:
-        """Take in what slots answered at a step of the run: count, decide, assign."""
+        """Process the answers of slots at a step of the run: count, decide, assign."""
         ended = [result for result in results if result.terminated or result.truncated]
         self.step = step
         for result in ended:
@@ -133,14 +133,14 @@ class SlotController(CurriculumController):
         self.assign([result.slot for result in ended])
 
     def close(self) -> None:
-        """Decide what is left, keep the progress, and stop the workers."""
+        """Make the remaining decisions, save the progress, and stop the workers."""
         super().close()
         self.workers.close()
         self.model.close()
 
 
 def shift_to_run(record: EpisodeRecord, slot: int, attempt: int, start: int) -> EpisodeRecord:
-    """Return what an episode left behind, as one of a slot that began after so many steps."""
+    """Return a record, shifted to a slot's episode that began after `start` steps of the run."""
     episode = record.episode
     by = start - episode.start
     episode.slot, episode.attempt = slot, attempt
@@ -167,18 +167,18 @@ class _Slots(CurriculumProperties):
 class ParallelCurricula(_Slots, VectorEnv[Any, Any, Any]):
     """A Gymnasium VectorEnv of one learner that follows a curriculum in many slots.
 
-    For worlds without a batched kernel, whose steps take long: array worlds are faster as a batch.
-    An episode ends with the learner's; the next step begins another (``NEXT_STEP``), in the config
-    of the step that the learner is in then. An episode that begins at a step of the vector depends
-    on those that ended `lag` steps before it or earlier, in the order (end step, slot); nothing
-    ever waits.
+    For worlds without a batched kernel and with slow steps: array worlds are faster as a batch.
+    An episode ends when the learner's does; the next step begins another (``NEXT_STEP``), in the
+    config of the curriculum step that the learner is in by then. An episode that begins at a step
+    of the vector depends on those that ended `lag` steps before it or earlier, in the order (end
+    step, slot); nothing ever waits.
 
     Args:
         world: An id, a world or a config.
         curriculum: A curriculum, its name or its path.
         slots: How many environments there are; part of the run.
-        workers: How many processes host them; 0 hosts all in this process. It changes nothing in
-            what is decided.
+        workers: How many processes host them; 0 hosts all in this process. It does not
+            change what is decided.
         context: How processes are started: ``forkserver``, ``spawn`` or ``fork``.
         options: `director`, `tutor`, `progress`, `seed`, `metrics` and `lag`, as
             `CurriculumWrapper` takes them, and arguments of `GymEnv`: `agent`, `view`, `partners`,
@@ -227,7 +227,7 @@ class ParallelCurricula(_Slots, VectorEnv[Any, Any, Any]):
     def step(
         self, actions: Any
     ) -> tuple[Any, NDArray[Any], NDArray[Any], NDArray[Any], dict[str, Any]]:
-        """Let the learner act once in every slot whose episode goes on; begin one in the others."""
+        """Let the learner act in every slot with an episode in play; begin one in the others."""
         if self._over is None:
             raise ResetNeededError("call reset() before the first step")
         self._step += 1
@@ -250,18 +250,18 @@ class ParallelCurricula(_Slots, VectorEnv[Any, Any, Any]):
         return self._stack(results), rewards, terminated, truncated, infos
 
     def _tell(self, commands: list[SlotCommand]) -> list[SlotResult]:
-        """Let all slots do something, and wait for what comes of it."""
+        """Send commands to slots, and wait for the results."""
         self.controller.workers.send(commands)
         return self.controller.workers.gather(len(commands))
 
     def _stack(self, results: Sequence[SlotResult]) -> Any:
-        """Put the observations together."""
+        """Stack the observations."""
         space = self.single_observation_space
         empty: Any = create_empty_array(space, self.num_envs)
         return concatenate(space, [result.observation for result in results], empty)
 
     def _masks(self, results: Sequence[SlotResult]) -> dict[str, Any]:
-        """Put the masks together, where there are masks."""
+        """Stack the masks, if there are any."""
         if "action_mask" not in results[0].info:
             return {}
         return {"action_mask": np.stack([result.info["action_mask"] for result in results])}
@@ -271,12 +271,12 @@ class ParallelCurricula(_Slots, VectorEnv[Any, Any, Any]):
         return tuple(self.controller.workers.picture(slot) for slot in range(self.num_envs))
 
     def close_extras(self, **kwargs: Any) -> None:
-        """Decide what is left, keep the progress, and stop the workers."""
+        """Make the remaining decisions, save the progress, and stop the workers."""
         self.controller.close()
 
 
 class AsyncStep(NamedTuple):
-    """What a slot answers.
+    """The answer of a slot.
 
     Attributes:
         slot: The slot.
@@ -296,7 +296,7 @@ class AsyncStep(NamedTuple):
 
 
 class AsyncCurricula(_Slots):
-    """One learner in many slots that answer when they are ready, on its way through a curriculum.
+    """One learner that follows a curriculum in many slots, which answer when they are ready.
 
     After an episode's end the next `send` to that slot begins another one; its action is ignored.
     The clock of the run counts arrivals: an episode that begins after n of them depends on those
@@ -307,7 +307,7 @@ class AsyncCurricula(_Slots):
         curriculum: A curriculum, its name or its path.
         slots: How many environments there are.
         workers: How many processes host them; 0 hosts all in this process.
-        arrivals: The order of arrivals of another run, to be followed as far as it goes.
+        arrivals: The order of arrivals of another run, which is followed as far as it goes.
         context: How processes are started.
         options: See `piase_gym.curricula.parallel.ParallelCurricula`.
 
@@ -345,7 +345,7 @@ class AsyncCurricula(_Slots):
         self._begun = False
 
     def reset(self, *, seed: Any = None) -> None:
-        """Let an episode begin in every slot; `recv` has what the learner observes.
+        """Begin an episode in every slot; `recv` returns what the learner observes.
 
         Raises:
             ConfigError: If a slot is still busy.
@@ -394,12 +394,12 @@ class AsyncCurricula(_Slots):
         return self._before + len(self.arrivals)
 
     def _send(self, commands: list[SlotCommand]) -> None:
-        """Let slots do something."""
+        """Send commands to slots."""
         self._busy |= {command.slot for command in commands}
         self.controller.workers.send(commands)
 
     def _next(self) -> SlotResult:
-        """Wait for the report whose turn it is."""
+        """Wait for the result that is next in order."""
         wanted = self._script.popleft() if self._script else None
         if not self._busy or (wanted is not None and wanted not in self._busy):
             whose = "nobody" if wanted is None else f"slot {wanted}, whose turn it is,"
@@ -412,7 +412,7 @@ class AsyncCurricula(_Slots):
             self._here += self.controller.workers.receive()
 
     def close(self) -> None:
-        """Wait for who is busy, decide what is left, and stop the workers."""
+        """Wait for busy slots, make the remaining decisions, and stop the workers."""
         waiting = len(self._busy) - len(self._here)
         if waiting > 0:
             self.controller.workers.gather(waiting)

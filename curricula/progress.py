@@ -18,7 +18,7 @@ SCHEMA = 1
 STATUSES = ("not_started", "in_progress", "completed_success", "completed_failure", "skipped")
 OUTCOMES = ("running", "finished", "failed")
 MOST = 2**53
-"""No count is larger."""
+"""The largest count that is allowed."""
 T = TypeVar("T")
 NOWHERE = -1
 """The current step of an agent that has not begun."""
@@ -34,12 +34,11 @@ class AgentProgress:
         curriculum_version: Its version.
         curriculum_sha256: Its `DevelopmentalCurriculum.sha256`.
         current_step_order: Order of the step that it is in, or was in last; -1 before the
-        first.
+            first.
         completed_steps: Orders of the steps that it has completed, in the order of completion.
         step_attempts: Order -> attempts begun; the first counts 1.
         step_episodes: Order -> episodes that decisions rest on, or, where steps are drawn,
-        that
-            have ended.
+            that have ended.
         statuses: Order -> status, of the steps that have any but ``not_started``.
         stages: The developmental stages that it has reached, oldest first.
         outcome: ``running``, ``finished`` or ``failed``.
@@ -47,7 +46,7 @@ class AgentProgress:
         decisions: Every decision so far.
         env_steps: Environment steps in the attempts that were decided on.
         episodes: Episodes in them.
-        memory: What its director remembers of it, such as draws and statistics; JSON-able.
+        memory: What its director remembers about it, such as draws and statistics; JSON-able.
     """
 
     __pydantic_config__ = ConfigDict(extra="forbid")
@@ -82,7 +81,7 @@ class AgentProgress:
 
     @property
     def finished(self) -> bool:
-        """Whether the agent has come to the end of the curriculum."""
+        """Whether the agent has reached the end of the curriculum."""
         return self.outcome == "finished"
 
     @property
@@ -139,7 +138,7 @@ class AgentProgress:
         return progress
 
     def _check(self) -> None:
-        """Check the values of what was read, whose types are right.
+        """Check the values of what was read; their types are known to be right.
 
         Raises:
             ProgressError: If one is wrong.
@@ -179,7 +178,7 @@ class AgentProgress:
         )
 
     def _check_steps(self, curriculum: DevelopmentalCurriculum) -> None:
-        """Check that steps and hints that are named are there.
+        """Check that the steps and hints that are named exist.
 
         Raises:
             ProgressError: If one is not.
@@ -205,7 +204,7 @@ def _adapter(kind: Any) -> TypeAdapter[Any]:
 
 
 def typed(kind: type[T], value: object) -> T:
-    """Return JSON-able data as a value of a type; nothing is converted but keys of mappings.
+    """Return JSON-able data as a value of a type; only keys of mappings are converted.
 
     Raises:
         ValueError: If it is something else; the message says where.

@@ -1,4 +1,4 @@
-"""Prompt files (`PiaAGIPrompt`): what a step says to the agent that it is given to.
+"""Prompt files (`PiaAGIPrompt`): what a step says to the agent that gets them.
 
 The fields are those of the prompt suite. Every section may be missing or null; a list may be
 written as one string. A prompt reads as text, section by section, for language models.
@@ -21,7 +21,7 @@ from piase_gym.scenarios.explaining import explain
 from piase_gym.scenarios.reading import read_file
 
 PROMPT_VALUES = "prompt_values"
-"""The key of `agent_config_overrides` under which the values of placeholders stand."""
+"""The key of `agent_config_overrides` that holds the values of placeholders."""
 _PLACE = re.compile(r"\{([A-Za-z_]\w*)\}")
 
 
@@ -47,7 +47,7 @@ class Section(CurriculumModel):
 
 
 class SystemRules(Section):
-    """How the agent is to speak."""
+    """How the agent should speak."""
 
     syntax: Words | None = None
     language: Words | None = None
@@ -115,7 +115,7 @@ class CognitiveModuleConfiguration(Section):
 
 
 class Role(Section):
-    """Who the agent is to be."""
+    """Who the agent should be."""
 
     name: Words | None = None
     profile: Words | None = None
@@ -156,7 +156,7 @@ class DevelopmentalScaffolding(Section):
 
 
 class CBTAutoTraining(Section):
-    """How the agent is to train itself."""
+    """How the agent should train itself."""
 
     training_scenario: Words | None = None
     execution_loop: Words | None = None
@@ -185,7 +185,7 @@ class PiaAGIPrompt(Section):
 
     @property
     def placeholders(self) -> tuple[str, ...]:
-        """The names that stand in braces, in order, each once."""
+        """The names in braces, in order, each once."""
         texts = _strings(self.model_dump(mode="json"))
         return tuple(dict.fromkeys(name for text in texts for name in _PLACE.findall(text)))
 
@@ -202,7 +202,7 @@ class PiaAGIPrompt(Section):
         return type(self).model_validate(fill(self.model_dump(mode="json")))
 
     def text(self) -> str:
-        """Return the prompt as Markdown, without what is empty; its last words begin the talk."""
+        """Return the prompt as Markdown, without what is empty."""
         return "\n".join(_lines(self, 1)).strip() + "\n"
 
 
@@ -279,15 +279,15 @@ def prompt_path(curriculum: DevelopmentalCurriculum, step: CurriculumStep) -> Pa
     path = curriculum.folder / step.prompt_reference
     try:
         return path if path.is_file() else None
-    except (OSError, ValueError):  # no name that a file can have
+    except (OSError, ValueError):  # not a possible name of a file
         return None
 
 
 def prompt_of(curriculum: DevelopmentalCurriculum, step: CurriculumStep) -> PiaAGIPrompt | None:
     """Return the prompt of a step with its placeholders filled, or ``None`` if there is none.
 
-    Known are ``{curriculum}``, ``{step}`` and ``{objective}``, and what the step's
-    `agent_config_overrides` have under ``prompt_values``.
+    The known placeholders are ``{curriculum}``, ``{step}`` and ``{objective}``, and those that the
+    step's `agent_config_overrides` have under ``prompt_values``.
 
     Raises:
         CurriculumError: If the file is wrong.

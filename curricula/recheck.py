@@ -1,9 +1,9 @@
-"""Decisions of a logged run, computed again from its replay.
+"""The decisions of a logged run, computed again from its replay.
 
-A log of a curriculum has the whole curriculum in the line with which an agent begins it. So what
-was decided after each attempt follows from the lines before: the metrics, the criteria, the rules.
-Not so where a tutor chose, steps were drawn, a run was resumed (its windows may need what was
-before), or a metric of the user's own was read; such decisions are believed.
+The line with which an agent begins a curriculum in a log contains the whole curriculum. So every
+decision follows from the lines before it: the metrics, the criteria, the rules. This does not hold
+where a tutor chose, steps were drawn, a run was resumed (its windows may need earlier episodes), or
+a user-defined metric was read; such decisions are accepted as they are.
 """
 
 from __future__ import annotations
@@ -28,7 +28,7 @@ class Recheck:
     """Computes the decisions of a run again.
 
     Args:
-        history: What has happened in the run, up to the line that is asked for.
+        history: What has happened in the run, up to the line that is checked.
     """
 
     def __init__(self, history: History) -> None:
@@ -41,7 +41,7 @@ class Recheck:
     def expect(
         self, event_type: str, agent: str | None, data: Mapping[str, Any]
     ) -> tuple[Mapping[str, Any], list[tuple[str, dict[str, Any]]]]:
-        """Return the data that a line has to have, and the lines that have to follow it.
+        """Return the data that a line must have, and the lines that must follow it.
 
         Raises:
             RunError: If a curriculum is not the one of its hash.
@@ -55,7 +55,7 @@ class Recheck:
         return found, decision_events(Decision(**fields))
 
     def _begin(self, agent: str, data: Mapping[str, Any]) -> None:
-        """Take note of an agent's curriculum."""
+        """Note an agent's curriculum."""
         self._curricula.pop(agent, None)
         definition = data.get("definition")
         scripted = data.get("director") == SCRIPTED
@@ -74,7 +74,7 @@ class Recheck:
         self._made[agent] = []
 
     def _decide(self, agent: str, data: Mapping[str, Any]) -> Mapping[str, Any]:
-        """Return a decision as it has to be."""
+        """Return the data that a decision must have."""
         curriculum, stages = self._curricula[agent], self._stages[agent]
         step = curriculum.find_step(data["step"])
         if step is None:
@@ -91,14 +91,14 @@ class Recheck:
                 before=self._made[agent],
             )
         except UnknownNameError:
-            return data  # a metric of the user's own
+            return data  # a user-defined metric
         self._made[agent].append(found)
         stage = step.developmental_stage_reached
         if found.completed and stage and stage not in stages:
             stages.append(stage)
         now = {**found.as_json(), "by": data.get("by")}
-        if "in_play" in data:  # no part of the decision; it was counted from the run
+        if "in_play" in data:  # not part of the decision; it was counted from the run
             now["in_play"] = data["in_play"]
-        if data.get("by") == "tutor":  # whose choice is an input; what it was told is not
+        if data.get("by") == "tutor":  # the tutor's choice is an input; what it was told is not
             return {**data, "values": now["values"]}
         return now

@@ -1,7 +1,7 @@
-"""What can become of an attempt at a step: every case that its criteria and rules tell apart.
+"""Outcomes of an attempt at a step: every case that its criteria and rules distinguish.
 
 Conditions compare values with constants. So it is enough to try, for every name, the constants
-themselves and values below, between and above them, within what the metric can be at all.
+themselves and values below, between and above them, within the range of the metric.
 """
 
 from __future__ import annotations
@@ -25,7 +25,7 @@ RANGES: Mapping[str, tuple[float, float]] = {
     **dict.fromkeys("hints_used episodes env_steps".split(), (0.0, math.inf)),
     "attempts": (1.0, math.inf),
 }
-"""What the values of metrics can be."""
+"""The least and the largest value that metrics can have."""
 _ARITHMETIC = frozenset("+ - * / // % **".split())
 
 COMPLETE = "complete"
@@ -36,12 +36,12 @@ Outcome = str | int
 
 @dataclass
 class Analysis:
-    """What can become of attempts at a step.
+    """The possible outcomes of attempts at a step.
 
     Attributes:
-        outcomes: Attempt -> what can become of it, of attempts that there can be.
+        outcomes: Attempt -> its possible outcomes, for attempts that can occur.
         sure: Whether every case was tried.
-        alone: Rules whose condition can hold, in whatever attempt and whatever comes before them.
+        alone: Rules with a condition that can hold, in any attempt and whatever precedes them.
     """
 
     outcomes: dict[int, set[Outcome]] = field(default_factory=dict)
@@ -50,7 +50,7 @@ class Analysis:
 
     @property
     def all(self) -> set[Outcome]:
-        """What can become of any attempt."""
+        """The possible outcomes of any attempt."""
         return set().union(*self.outcomes.values())
 
 
@@ -96,7 +96,7 @@ def _outcome(
     read: Mapping[str, Need],
     alone: set[int],
 ) -> Outcome:
-    """Return what becomes of an attempt, and note every rule that holds."""
+    """Return the outcome of an attempt, and note every rule that holds."""
     criteria = step.completion_criteria
     complete = bool(criteria) and all(
         meets(c, case[step.need(c.metric, c.window)]) for c in criteria
@@ -112,7 +112,7 @@ def _outcome(
 
 
 def _stays(step: CurriculumStep, outcome: Outcome, attempt: int) -> bool:
-    """Tell whether another attempt at the step can follow, without a way back to it."""
+    """Return whether another attempt at the step can follow, without a way back to it."""
     if outcome == DEFAULT:
         return default_action(step, attempt)[0].kind == "REPEAT_STEP"
     if isinstance(outcome, int):
@@ -122,7 +122,7 @@ def _stays(step: CurriculumStep, outcome: Outcome, attempt: int) -> bool:
 
 
 class _Constants:
-    """The numbers that each name of a step is compared with; names that meet share theirs."""
+    """The numbers that each name is compared with; names in one comparison share theirs."""
 
     def __init__(self, step: CurriculumStep) -> None:
         self._of: dict[str, set[float]] = {}
@@ -187,7 +187,7 @@ def _points(step: CurriculumStep, need: Need, constants: list[float]) -> list[Va
     ends = [end for end in (low, high) if math.isfinite(end)]
     numbers = sorted({n for n in [*_between(constants), *ends] if low <= n <= high})
     points: list[Value] = list(numbers)
-    if spec is None and not name.startswith(MEASURE):  # a metric of the user's own may be anything
+    if spec is None and not name.startswith(MEASURE):  # a user-defined metric may be anything
         points += [True, False, *_strings(step)]
     may_be_missing = spec is None or name == "steps_to_goal"
     return [*points, None] if may_be_missing else points
@@ -201,7 +201,7 @@ def _attempts(step: CurriculumStep, constants: list[float]) -> list[int]:
 
 
 def _calculates(step: CurriculumStep) -> bool:
-    """Tell whether a condition calculates with metrics, so that constants are not enough."""
+    """Return whether a condition calculates with metrics, so that constants are not enough."""
     for rule in step.rules:
         words = tokenize(rule.condition.text)
         for before, word in itertools.pairwise(words):

@@ -1,6 +1,6 @@
 """The models of a curriculum: metrics, criteria, hints, rules, steps and the curriculum itself.
 
-What can be wrong beyond the shape of the data is in `piase_gym.curricula.validation`.
+Checks that go beyond the shape of the data are in `piase_gym.curricula.validation`.
 """
 
 from __future__ import annotations
@@ -59,7 +59,7 @@ if TYPE_CHECKING:
 else:
 
     class _ErrorTranslation(type(BaseModel)):
-        """Lets a model that is made in Python complain like one that is read from a file."""
+        """Makes a model built in Python report errors like one that is read from a file."""
 
         def __call__(cls, *args: Any, **fields: Any) -> Any:
             try:
@@ -143,8 +143,8 @@ class Rule(NamedTuple):
     """An adaptation rule.
 
     Attributes:
-        condition: When it holds.
-        action: What is decided then.
+        condition: When the rule applies.
+        action: The decision that it makes.
     """
 
     condition: Condition
@@ -156,7 +156,7 @@ class Rule(NamedTuple):
 
 
 class Need(NamedTuple):
-    """A metric that a curriculum reads, as the interface is asked for it.
+    """A metric that a curriculum reads, in the form in which the interface is asked for it.
 
     Attributes:
         metric: Its name.
@@ -168,7 +168,7 @@ class Need(NamedTuple):
 
     @property
     def as_window(self) -> dict[str, int] | None:
-        """The window as the interface takes it."""
+        """The window in the form that the interface takes."""
         return None if self.window is None else {self.window[0]: self.window[1]}
 
 
@@ -265,17 +265,17 @@ class CurriculumStep(CurriculumModel):
 
     @property
     def index(self) -> int:
-        """Its place in the file, from 0; steps are sorted by order."""
+        """The step's position in the file, from 0; a curriculum sorts its steps by order."""
         return self._index
 
     @property
     def rule_conditions(self) -> tuple[Condition, ...]:
-        """The conditions of its adaptation rules, read."""
+        """The conditions of the adaptation rules, parsed."""
         return self._conditions
 
     @cached_property
     def rules(self) -> tuple[Rule, ...]:
-        """The adaptation rules, read."""
+        """The adaptation rules, parsed."""
         steps, hints = self._setting.steps, list(self.hints)
         return tuple(
             Rule(condition, actions.read(action, steps, hints))
@@ -283,7 +283,7 @@ class CurriculumStep(CurriculumModel):
         )
 
     def alone(self, number: int) -> CurriculumStep:
-        """Return the step with one of its rules, counted from 0, and no other."""
+        """Return a copy of the step that has only rule `number`, counted from 0."""
         copy = self.model_copy(update={"adaptation_rules": (self.adaptation_rules[number],)})
         copy._conditions = (self._conditions[number],)
         copy.__dict__.pop("rules", None)
@@ -291,7 +291,7 @@ class CurriculumStep(CurriculumModel):
 
     @property
     def label(self) -> str:
-        """Words for errors and reasons."""
+        """How errors and reasons refer to the step."""
         return f"step {self.order} {self.name!r}"
 
     @property
@@ -300,12 +300,12 @@ class CurriculumStep(CurriculumModel):
         return self._setting.on_no_rule
 
     def is_open(self, stages: Collection[str]) -> bool:
-        """Tell whether an agent that has reached these stages may take the step."""
+        """Return whether an agent that has reached these stages may take the step."""
         wanted = self.developmental_stage_prerequisite
         return wanted is None or wanted in stages
 
     def need(self, name: str, window: Mapping[str, int] | None = None) -> Need:
-        """Return what the interface is asked for when the step reads a name."""
+        """Return the metric that the interface is asked for when the step reads a name."""
         defined = self._setting.metrics.get(name)
         if defined is not None:
             name, window = defined.metric or name, window or defined.window
@@ -323,8 +323,8 @@ class CurriculumStep(CurriculumModel):
     def fields(self) -> dict[str, Any]:
         """The fields of the world's config that the step sets, `max_interactions` as `max_steps`.
 
-        A field ``scenario`` stands for the fields of that scenario, but for the names of its
-        agents, which are fixed by the environment.
+        A field ``scenario`` stands for the fields of that scenario, except the names of its
+        agents, which the environment fixes.
         """
         fields = dict(self.environment_config_overrides)
         if "scenario" in fields:
@@ -339,7 +339,7 @@ class CurriculumStep(CurriculumModel):
 
     @property
     def target_coords(self) -> tuple[float, ...] | str | None:
-        """Where ``reached_goal_<order>`` wants the agent to stand, if the step says so."""
+        """Where ``reached_goal_<order>`` requires the agent to stand, if the step says so."""
         return validation.target_of(self.agent_config_overrides)
 
 
@@ -410,12 +410,12 @@ class DevelopmentalCurriculum(CurriculumModel):
 
     @property
     def source(self) -> str:
-        """The file that it was read from, or what else it came from."""
+        """The file that the curriculum was read from, or whatever else it came from."""
         return self._source
 
     @property
     def folder(self) -> Path | None:
-        """Where its prompt files lie, if it was read from a file."""
+        """The folder of its prompt files, if it was read from a file."""
         return self._folder
 
     @property
@@ -424,7 +424,7 @@ class DevelopmentalCurriculum(CurriculumModel):
         return self._warnings
 
     def set_origin(self, document: Document, source: str, folder: Path | None) -> None:
-        """Note what it was read from; its places are told of that."""
+        """Note what the curriculum was read from; `place` refers to that document."""
         self._document, self._source, self._folder = document, source, folder
 
     def set_warnings(self, lines: Iterable[str]) -> None:
@@ -432,7 +432,7 @@ class DevelopmentalCurriculum(CurriculumModel):
         self._warnings = tuple(lines)
 
     def place(self, path: tuple[str | int, ...]) -> str:
-        """Return where a part of the curriculum stands: ``file:line:column``, or its source."""
+        """Return the location of a part of the curriculum: ``file:line:column``, or its source."""
         if self._document is None:
             return self.source
         return str(self._document.place(find(self._document, path)))
@@ -478,11 +478,11 @@ class DevelopmentalCurriculum(CurriculumModel):
 
     @cached_property
     def sha256(self) -> str:
-        """What the curriculum does, hashed; words for readers do not count."""
+        """The hash of what the curriculum does; texts for readers do not count."""
         prose = set(validation.PROSE)
         value = self.model_dump(mode="json", exclude=prose)
         if not self.partners:
-            del value["partners"]  # which keeps the hashes of curricula without any
+            del value["partners"]  # keeps the hashes of curricula without partners
         if self.director is None:
             del value["director"]
         value["steps"] = [step.model_dump(mode="json", exclude=prose) for step in self.steps]
@@ -492,7 +492,7 @@ class DevelopmentalCurriculum(CurriculumModel):
         return hashlib.sha256(json.dumps(value, sort_keys=True).encode()).hexdigest()
 
     def base(self, world: object = None) -> WorldConfig:
-        """Return the config that the steps change: of a world, an id or a config object.
+        """Return the config that the steps change, taken from a world, an id or a config object.
 
         Args:
             world: The world; by default the curriculum's own.
@@ -536,7 +536,7 @@ class DevelopmentalCurriculum(CurriculumModel):
             raise CurriculumError(f"{self.source}: {step.label}: {error}") from None
 
     def check_world(self, world: World[Any, Any]) -> None:
-        """Check that a world has the milestones and measures that are read.
+        """Check that a world has the milestones and measures that the curriculum reads.
 
         Curricula that name their world are checked when they are loaded.
 
@@ -554,7 +554,7 @@ class DevelopmentalCurriculum(CurriculumModel):
         """Return the envelope that all steps need, for ``parallel_env(..., envelope=...)``.
 
         Args:
-            world: As for `configs`; the envelope of a config object is held as well.
+            world: As for `configs`; the envelope of a config object is included as well.
 
         Raises:
             CurriculumError: If a step sets what the world does not know.

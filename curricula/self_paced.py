@@ -47,10 +47,10 @@ class PaceMemory:
     Attributes:
         shares: The probability of each step, where steps are drawn.
         mean: The mean of the Gaussian, where settings are drawn.
-        factor: The lower triangle whose square is its covariance, row by row.
-        places: Where the tasks since the last update were: numbers of steps, or in the unit cube.
+        factor: The Cholesky factor of its covariance (lower triangle), row by row.
+        places: The tasks since the last update: indices of steps, or places in the unit cube.
         outcomes: How they went.
-        values: Of steps: the mean outcome of each when it was played last; ``None`` before.
+        values: For steps: the mean outcome of each when last played; ``None`` before that.
         updates: Updates so far.
     """
 
@@ -68,21 +68,21 @@ class PaceMemory:
 class SelfPaced(TaskDirector[PaceMemory]):
     """Draws tasks from a distribution that moves to the target as fast as the outcomes allow.
 
-    Over steps it is a table, whose update has a closed form. Over settings it is a Gaussian in the
-    unit cube, to which each range is scaled; what it draws outside is moved to the cube's face.
+    Over steps it is a table with a closed-form update. Over settings it is a Gaussian in the unit
+    cube, to which each range is scaled; places that are drawn outside are clipped to the cube.
 
     Args:
         settings: Fields of the config: name -> [least, largest]. Without any, steps are drawn.
         step: The step whose settings are drawn; by default the last.
-        start: Of settings: name -> [mean, standard deviation], for all of them. Of steps: order ->
-            weight; by default nine tenths are the first step's.
-        target: The same; by default nine tenths are the last step's; of settings the middle, with
-            a quarter of the range.
+        start: For settings: name -> [mean, standard deviation], for all of them. For steps: order
+            -> weight; by default the first step has nine tenths.
+        target: In the same form; by default the last step has nine tenths, and settings have the
+            middle of their range as mean and a quarter of it as standard deviation.
         measure: The outcome: ``success`` or ``return``.
         period: Episodes between two updates.
         max_kl: How far an update may go.
-        zeta: How strongly the target draws.
-        warm_up: For so many updates it does not.
+        zeta: How strongly the target attracts.
+        warm_up: For how many updates it does not attract at all.
     """
 
     Memory: ClassVar[Any] = PaceMemory
@@ -128,7 +128,7 @@ class SelfPaced(TaskDirector[PaceMemory]):
             )
 
     def _gaussian(self, name: str, given: Any) -> tuple[Array, Array]:
-        """Return mean and standard deviations in the unit cube."""
+        """Return the mean and the standard deviations in the unit cube."""
         if not isinstance(given, Mapping) or set(given) != set(self.ranges.names):
             names = ", ".join(self.ranges.names)
             raise ConfigError(f"{name} has [mean, standard deviation] for each of: {names}")
@@ -149,14 +149,14 @@ class SelfPaced(TaskDirector[PaceMemory]):
         return np.array(self.ranges.place(means)), np.array(spreads) / self.ranges.lengths
 
     def check_curriculum(self, curriculum: DevelopmentalCurriculum) -> None:
-        """Check that the steps that are named are there."""
+        """Check that the named steps exist."""
         super().check_curriculum(curriculum)
         if not self.ranges:
             for which, name in enumerate(("start", "target")):
                 self._table(curriculum, which, name)
 
     def _table(self, curriculum: DevelopmentalCurriculum, which: int, name: str) -> Array:
-        """Return the distribution of steps at the beginning (0), or the target (1)."""
+        """Return the distribution of steps at the start (0), or the target (1)."""
         orders, weights = [step.order for step in curriculum.steps], self._weights[which]
         if weights is None:
             found = np.full(len(orders), (1.0 - MAIN) / max(len(orders) - 1, 1))
@@ -173,7 +173,7 @@ class SelfPaced(TaskDirector[PaceMemory]):
     # -- what is remembered ----------------------------------------------------------------
 
     def state(self, agent: str) -> PaceMemory:
-        """Return what is remembered of an agent, with the distribution of the beginning."""
+        """Return what is remembered about an agent, at first with the start distribution."""
         found = super().state(agent)
         if self.ranges and not found.mean:
             mean, spread = self._gaussians[0]
@@ -207,7 +207,7 @@ class SelfPaced(TaskDirector[PaceMemory]):
             raise ProgressError("this progress is damaged: teacher: there is a share for each step")
 
     def steps_with_settings(self, curriculum: DevelopmentalCurriculum) -> Sequence[CurriculumStep]:
-        """Return the step that is named, or the last."""
+        """Return the named step, or the last."""
         return super().steps_with_settings(curriculum)[-1:]
 
     # -- drawing ---------------------------------------------------------------------------
@@ -217,7 +217,7 @@ class SelfPaced(TaskDirector[PaceMemory]):
         return self.state(agent).shares
 
     def propose(self, agent: str, stream: Stream) -> Proposal:
-        """Draw a task of the distribution."""
+        """Draw a task from the distribution."""
         if not self.ranges:
             chosen = self.draw_step(agent, stream)
             return Proposal(Task(chosen.order), chosen.values)
@@ -231,7 +231,7 @@ class SelfPaced(TaskDirector[PaceMemory]):
         )
 
     def _told(self, state: PaceMemory) -> dict[str, Any]:
-        """Return what is logged of the Gaussian."""
+        """Return what is logged about the Gaussian."""
         spreads = np.sqrt((np.array(state.factor) ** 2).sum(axis=1))
         rows = zip(self.ranges.names, state.mean, spreads.tolist(), strict=True)
         told = {}
@@ -258,7 +258,7 @@ class SelfPaced(TaskDirector[PaceMemory]):
         state.places, state.outcomes = [], []
 
     def _alpha(self, state: PaceMemory, distance: float) -> float:
-        """Return how strongly the target draws now; `distance` is the divergence from it."""
+        """Return how strongly the target attracts now; `distance` is the divergence from it."""
         if state.updates <= self.warm_up:
             return 0.0
         return self.zeta * max(float(np.mean(state.outcomes)), 0.0) / max(distance, 1e-9)
@@ -296,9 +296,9 @@ def divergence(one: Array, other: Array) -> float:
 
 
 def move_table(old: Array, target: Array, values: Array, alpha: float, max_kl: float) -> Array:
-    """Return the p that maximises ``p @ values - alpha KL(p || target)``, near the old one.
+    """Return the p near `old` that maximises ``p @ values - alpha KL(p || target)``.
 
-    With a multiplier eta for ``KL(p || old) <= max_kl`` its logarithm is, but for a constant,
+    With a multiplier eta for ``KL(p || old) <= max_kl``, log p is, up to a constant,
     ``(values + alpha log target + eta log old) / (alpha + eta)``; eta is 0 where that suffices.
 
     Args:
@@ -334,7 +334,7 @@ def move_table(old: Array, target: Array, values: Array, alpha: float, max_kl: f
 # -- Gaussians -----------------------------------------------------------------------------
 
 Gauss = tuple[Array, Array]
-"""A mean, and the lower triangle whose square is the covariance."""
+"""A mean, and the Cholesky factor of the covariance (lower triangle)."""
 
 
 def gaussian_divergence(one: Gauss, other: Gauss) -> float:
@@ -347,7 +347,7 @@ def gaussian_divergence(one: Gauss, other: Gauss) -> float:
 
 
 def log_density(gaussian: Gauss, places: Array) -> Array:
-    """Return the logarithm of a Gaussian's density at places, but for a constant."""
+    """Return the logarithm of a Gaussian's density at places, up to a constant."""
     apart = np.linalg.solve(gaussian[1], (places - gaussian[0]).T)
     return np.asarray(-0.5 * (apart**2).sum(axis=0) - np.log(np.diag(gaussian[1])).sum())
 
@@ -355,7 +355,7 @@ def log_density(gaussian: Gauss, places: Array) -> Array:
 def gaussian_objective(
     new: Gauss, old: Gauss, target: Gauss, places: Array, values: Array, alpha: float
 ) -> float:
-    """Return the mean value with the samples of `old` weighted for `new`, less alpha KL."""
+    """Return the mean value, with the samples of `old` reweighted for `new`, less alpha KL."""
     ratio = np.exp(log_density(new, places) - log_density(old, places))
     return float((ratio * values).mean() - alpha * gaussian_divergence(new, target))
 
@@ -377,7 +377,7 @@ def move_gaussian(
     rows, columns = np.tril_indices(size, -1)
 
     def gauss(numbers: Array) -> Gauss:
-        """Return the Gaussian at numbers that are 0 for the old one, in units of its spread."""
+        """Return the Gaussian for parameters that are 0 for `old`, in units of its spread."""
         factor = np.diag(np.exp(numbers[size : 2 * size]))
         factor[rows, columns] = numbers[2 * size :]
         return old[0] + old[1] @ numbers[:size], old[1] @ factor
@@ -388,7 +388,7 @@ def move_gaussian(
     def room(numbers: Array) -> float:
         return max_kl - gaussian_divergence(gauss(numbers), old)
 
-    # No number can be outside of these without more divergence than is allowed.
+    # A parameter outside of these bounds would exceed the divergence that is allowed.
     far = float(np.sqrt(2.0 * max_kl))
     sides = [(-far, far)] * size + [(-max_kl - 0.5, far)] * size + [(-far, far)] * len(rows)
     first = np.zeros(len(sides))
@@ -398,7 +398,7 @@ def move_gaussian(
         loss, first, method="SLSQP", bounds=sides, constraints=constraint, options=options
     )
     moved = np.asarray(found.x, np.float64)
-    for _ in range(100):  # what the solver overshoots is taken back
+    for _ in range(100):  # takes back what the solver overshoots
         if room(moved) >= -1e-6 * max_kl:
             return gauss(moved) if loss(moved) <= loss(first) else old
         moved *= 0.95

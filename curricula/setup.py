@@ -1,4 +1,4 @@
-"""From the steps of agents to the config of an episode, and to how the agents are configured."""
+"""Turns the steps of agents into the config of an episode and the settings of the agents."""
 
 from __future__ import annotations
 
@@ -22,9 +22,9 @@ if TYPE_CHECKING:
 
 
 MOST_COMBINATIONS = 400
-"""So many combinations of steps of several agents are checked at the beginning, at most."""
+"""Up to this many combinations of several agents' steps, all are checked at the beginning."""
 LENGTH = "max_steps"
-"""Of this shared field the largest value holds: nobody's attempt is cut short."""
+"""The largest value of this shared field holds, so that nobody's attempt is cut short."""
 Orders = Mapping[str, int]
 """Agent -> the order of its step."""
 NOTHING: Mapping[str, Any] = {}
@@ -34,7 +34,7 @@ class Override(NamedTuple):
     """A field that a step sets.
 
     Attributes:
-        agent: Whose step it is.
+        agent: The agent that is in the step.
         step: The step.
         value: The value.
     """
@@ -77,11 +77,11 @@ class ScenarioSetupModule:
     def config(self, orders: Orders, drawn: Mapping[str, Any] = NOTHING) -> Any:
         """Return the config of an episode in which agents are in these steps.
 
-        What no step sets is as in `base`. It is computed once for each combination.
+        Fields that no step sets are as in `base`. Each combination is computed once.
 
         Args:
             orders: The steps.
-            drawn: Fields that a director has drawn, over those of the steps.
+            drawn: Fields that a director has drawn; they override those of the steps.
         """
         key = (*sorted(orders.items()), *sorted(drawn.items()))
         if key not in self._known:
@@ -102,12 +102,12 @@ class ScenarioSetupModule:
                     raise type(error)(describe_settings(step, drawn, error)) from None
 
     def set_base(self, config: Any) -> None:
-        """Take another config for what no step sets."""
+        """Take another config for the fields that no step sets."""
         self.base = config.pinned(self.world.envelope)
         self._known.clear()
 
     def add_overrides(self, fields: Fields, orders: Orders) -> None:
-        """Change fields over what the steps set, until `clear_overrides`.
+        """Override what the steps set, until `clear_overrides`.
 
         Args:
             fields: The fields.
@@ -125,7 +125,7 @@ class ScenarioSetupModule:
             raise
 
     def clear_overrides(self) -> None:
-        """Let the steps alone say what holds."""
+        """Drop the overrides, so that the steps alone decide."""
         if self.overrides:
             self.overrides = {}
             self._known.clear()
@@ -139,7 +139,7 @@ class ScenarioSetupModule:
         return config.pinned(self.world.envelope)
 
     def fields(self, orders: Orders) -> Fields:
-        """Return the fields of the config that some steps set, merged.
+        """Return the fields of the config that these steps set, merged.
 
         Raises:
             CurriculumError: If two agents set one shared field differently.
@@ -215,7 +215,7 @@ class ScenarioSetupModule:
             raise self._too_small(too_small[0])
 
     def _combinations(self) -> Iterator[Orders]:
-        """Yield which steps may come together: all, or if they are too many, those of pairs."""
+        """Yield combinations of steps to check: all, or those of pairs of agents if too many."""
         rows = {a: [s.order for s in c.steps] for a, c in self.curricula.items()}
         if len(rows) < 2 or math.prod(map(len, rows.values())) <= MOST_COMBINATIONS:
             for chosen in itertools.product(*rows.values()):
@@ -255,12 +255,12 @@ def describe_settings(step: CurriculumStep, drawn: Fields, error: ConfigError) -
 
 
 def union_envelope(curricula: Any, config: Any, director: Director | None = None) -> dict[str, int]:
-    """Return the least envelope that several curricula need, beside a config's own.
+    """Return the smallest envelope that holds several curricula and a config's own envelope.
 
     Args:
         curricula: The curricula.
         config: The config that they change.
-        director: Who may draw settings.
+        director: The director that may draw settings.
 
     Raises:
         ConfigError: If settings do not suit a step.
@@ -298,7 +298,7 @@ def ensure_envelope(
         world: The world of the environment.
         grow_envelope: Makes room for larger configs.
         fixed: Name of a wrapper that has fixed the spaces already, if there is one.
-        director: Who may draw settings.
+        director: The director that may draw settings.
 
     Raises:
         EnvelopeError: If there is such a wrapper, and the spaces are too small.
@@ -337,12 +337,12 @@ def _lead(curricula: Mapping[str, DevelopmentalCurriculum]) -> str | None:
 
 
 def _same(one: Any, other: Any) -> bool:
-    """Compare two values of a field as JSON has them."""
+    """Return whether two values of a field are the same in JSON."""
     return canonical_json(jsonable(one)) == canonical_json(jsonable(other))
 
 
 class AgentConfigurator:
-    """Configures the agents that were handed over, and keeps what of them lasts into a step.
+    """Configures the given agents, and keeps the parts of their state that last into a step.
 
     Args:
         agents: The agents by name.
@@ -357,7 +357,7 @@ class AgentConfigurator:
     def __init__(
         self, agents: Mapping[str, Agent], curricula: Mapping[str, DevelopmentalCurriculum]
     ) -> None:
-        """Take note of how the agents are at the beginning, and read the prompts."""
+        """Remember the initial state of the agents, and read the prompts."""
         self._prompts = {
             (name, step.order): prompt_of(curriculum, step)
             for name, curriculum in curricula.items()
@@ -384,9 +384,10 @@ class AgentConfigurator:
         return None if prompt is None else prompt.text()
 
     def settings(self, name: str, step: CurriculumStep) -> dict[str, Any]:
-        """Return what an agent is configured with when it comes to a step.
+        """Return the settings with which an agent is configured when it enters a step.
 
-        That is the step's `agent_config_overrides`, and ``prompt``, if it has a prompt file.
+        They are the step's `agent_config_overrides`, and ``prompt_reference`` and ``prompt`` if it
+        has a prompt file.
         """
         settings = copy.deepcopy(step.agent_config_overrides)
         prompt = self.prompt(name, step)
@@ -395,7 +396,7 @@ class AgentConfigurator:
         return settings
 
     def enter(self, name: str, step: CurriculumStep, settings: Mapping[str, Any]) -> bool:
-        """Prepare an agent for a step that it comes to.
+        """Prepare an agent for a step that it enters.
 
         Returns:
             Whether there was anything to do.

@@ -1,7 +1,8 @@
 """Simulated learners: the real world and the real curriculum, and a learner of known skill.
 
-At each step the learner does what the world's oracle does with the probability of its skill, else
-something legal at random. So a curriculum can be tried out in seconds, before anything is trained.
+At each step, with the probability of its skill, the learner does what the world's oracle does, or
+else something legal at random. So a curriculum can be tried out in seconds, before anything is
+trained.
 """
 
 from __future__ import annotations
@@ -31,10 +32,10 @@ class SkilledLearner(Agent):
     Args:
         skill: The probability, from 0 to 1.
         learning: The share of what is still missing that each episode adds to the skill.
-        seed: Of everything random.
+        seed: The seed of everything random.
 
     Attributes:
-        skill: The probability now.
+        skill: The current probability.
     """
 
     def __init__(self, skill: float, learning: float = 0.0, seed: int = 0) -> None:
@@ -52,7 +53,7 @@ class SkilledLearner(Agent):
         self._choice, self._chance = Stream(seed, CHOICE), Stream(seed, CHANCE)
 
     def perceive(self, percept: Any) -> None:
-        """Take in what there is to see, as the oracle does."""
+        """Perceive, and let the oracle perceive the same."""
         super().perceive(percept)
         self._oracle.perceive(percept)
 
@@ -65,16 +66,16 @@ class SkilledLearner(Agent):
         return commands[self._chance.integer(len(commands))]
 
     def improve(self) -> None:
-        """Become better by an episode."""
+        """Raise the skill after an episode."""
         self.skill += self.learning * (1.0 - self.skill)
 
 
 @dataclass(frozen=True)
 class SimulationResult:
-    """What came of a simulation.
+    """The result of a simulation.
 
     Attributes:
-        path: The way through the curriculum.
+        path: The path through the curriculum.
         episodes: How many episodes were played.
         steps: How many environment steps.
         skill: The learner's skill at the end.
@@ -107,9 +108,9 @@ def simulate(
         world: The world, if the curriculum names none.
         config: Fields of the world's config.
         learning: What each episode adds to the skill, as a share of what is missing.
-        seed: Of everything.
-        director: What says which step comes next; default the curriculum's own rules.
-        most: Most episodes; a curriculum without an end is broken off there.
+        seed: The seed of everything.
+        director: What chooses the next step; by default the curriculum's own rules.
+        most: The largest number of episodes; a curriculum without an end is broken off there.
 
     Raises:
         ConfigError: If a number is not allowed, or there is no world.
@@ -142,7 +143,7 @@ def simulate(
 
 
 def _episode(env: Any, players: Mapping[str, Agent], seed: int | None) -> int:
-    """Play one episode; returns its steps."""
+    """Play one episode, and return its number of steps."""
     env.reset(seed=seed)
     runner, count = env.unwrapped.runner, 0
     for name, player in players.items():
@@ -191,9 +192,9 @@ def world_of(curriculum: DevelopmentalCurriculum, world: str | None) -> str:
 def base_fields(
     curriculum: DevelopmentalCurriculum, config: Mapping[str, Any] | None = None
 ) -> dict[str, Any]:
-    """Return the fields that an environment is to be made with, for a curriculum to be laid over.
+    """Return the config fields with which to make an environment for a curriculum.
 
-    The number of agents is that of the first step, so that all of them are there to be led.
+    By default the number of agents is that of the first step, so that all of them exist.
     """
     fields = dict(config or {})
     first = curriculum.steps[0].fields

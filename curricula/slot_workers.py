@@ -1,7 +1,7 @@
 """Slot workers: environments of one learner each, in this process or in others.
 
 A worker knows nothing of curricula. It gets the config and the hint of an episode, steps its slots,
-and returns what finished episodes leave behind. Which worker hosts a slot changes nothing in it.
+and returns what finished episodes leave behind. A slot does not depend on which worker hosts it.
 """
 
 from __future__ import annotations
@@ -30,7 +30,7 @@ class EnvSpec(NamedTuple):
     Attributes:
         world: An id, a world or a config.
         options: Arguments of `GymEnv`.
-        inputs: What is read of single steps.
+        inputs: What is read from single steps.
     """
 
     world: Any
@@ -39,16 +39,16 @@ class EnvSpec(NamedTuple):
 
 
 class SlotCommand(NamedTuple):
-    """What a slot is to do.
+    """What a slot should do.
 
     Attributes:
         slot: The slot.
         action: The learner's action, for a step.
         reset: Whether to begin an episode instead.
         seed: Its seed; ``None`` to go on from the last.
-        config: Its config, if that is another one.
-        hint: Words that the learner is shown from its beginning on.
-        attempt: Data of the attempt that it is for.
+        config: Its config, if that has changed.
+        hint: Words that the learner is shown from the beginning of the episode on.
+        attempt: Data of the attempt that the episode is for.
     """
 
     slot: int
@@ -61,7 +61,7 @@ class SlotCommand(NamedTuple):
 
 
 class SlotResult(NamedTuple):
-    """What became of it.
+    """The result of a command.
 
     Attributes:
         slot: The slot.
@@ -96,23 +96,23 @@ class SlotEnv:
         self.env.events.subscribe(self._start_episode, ("begun",))
 
     def _start_episode(self, _event: Event) -> None:
-        """An episode begins; nobody has seen it yet."""
+        """Begin to collect an episode, which nobody has seen yet."""
         self.collector.begin()
         if self._hint is not None:
             self.env.world.give_hint(self.env.agent_index, self._hint)
 
     def execute(self, command: SlotCommand) -> SlotResult:
-        """Do what a slot is to do; an error is raised again where the command came from."""
+        """Execute a command; an error is raised again where the command came from."""
         try:
             return self._reset(command) if command.reset else self._step(command)
         except Exception as error:
             return SlotResult(command.slot, error=error)
 
     def _reset(self, command: SlotCommand) -> SlotResult:
-        """Begin an episode; one that goes on is broken off."""
+        """Begin an episode; one that is in play is broken off."""
         record = self.collector.finish_episode({}).get(self.agent) if self._going else None
         if command.attempt is not None:
-            # A collector of one environment knows no slots; what it is told holds for its own.
+            # A collector of one environment knows no slots; what it is told applies to its own.
             self.collector.set_target(self.agent, {**command.attempt, "slot": None})
         if command.config is not None:
             self.env.runner.set_next_config(command.config)
@@ -143,9 +143,9 @@ class SlotWorker:
         self.runners = [slot.env.runner for slot in self._slots.values()]
 
     def execute(self, commands: Sequence[SlotCommand]) -> list[SlotResult]:
-        """Let slots do what they are told, and report.
+        """Execute the commands of slots, and return the results.
 
-        An error of one slot does not keep the others from doing their part.
+        An error in one slot does not stop the others.
         """
         return [self._slots[command.slot].execute(command) for command in commands]
 
@@ -160,7 +160,7 @@ class SlotWorker:
 
 
 def worker_main(connection: Connection, spec: EnvSpec, slots: Sequence[int]) -> None:
-    """Host slots in another process until it is told to stop, or nobody is there any more."""
+    """Host slots in another process until it is told to stop, or the other end is gone."""
     worker: SlotWorker | None = None
     try:
         worker = SlotWorker(spec, slots)
@@ -180,14 +180,14 @@ def worker_main(connection: Connection, spec: EnvSpec, slots: Sequence[int]) -> 
 
 
 class WorkerPool:
-    """All slots of a run, hosted by so many processes.
+    """All slots of a run, hosted by a number of processes.
 
     Args:
         spec: How to make an environment.
         slots: How many slots there are; slot s is hosted by worker ``s % workers``.
         workers: How many processes; 0 hosts all slots in this one.
         context: How processes are started: ``forkserver``, ``spawn`` or ``fork``; or
-            ``elsewhere``, if others make the environments and hand in what becomes of them.
+            ``elsewhere``, if others make the environments and hand in the results.
     """
 
     def __init__(
@@ -219,7 +219,7 @@ class WorkerPool:
             self._processes.append(process)
 
     def send(self, commands: Sequence[SlotCommand]) -> None:
-        """Let slots do what they are told; each slot must be done with what it was told before."""
+        """Send commands to slots; each slot must be done with its previous command."""
         if self._local is not None:
             self._ready += self._local.execute(commands)
             return
@@ -229,14 +229,14 @@ class WorkerPool:
                 self._pipe_call(worker, pipe.send, own)
 
     def gather(self, count: int) -> list[SlotResult]:
-        """Wait for so many reports; they come in the order of their slots."""
+        """Wait for `count` results, and return them in the order of their slots."""
         found: list[SlotResult] = []
         while len(found) < count:
             found += self.receive()
         return sorted(found, key=lambda result: result.slot)
 
     def receive(self) -> list[SlotResult]:
-        """Wait for the next reports, in the order in which they arrive.
+        """Wait for the next results, in the order in which they arrive.
 
         Raises:
             ClosedError: If a worker has died.

@@ -1,4 +1,4 @@
-"""Keeps progress in a file: written as a whole or not at all, and never written over by mistake."""
+"""Keeps progress in a file: written as a whole or not at all, and never overwritten by mistake."""
 
 from __future__ import annotations
 
@@ -22,8 +22,8 @@ SCHEMA = 1
 class ProgressStore:
     """The progress of agents in one JSON file.
 
-    A file that another program has written since it was read is left as it is: what was to be
-    saved goes into a file beside it.
+    A file that another program has written since it was read is left as it is: the progress to
+    save goes into a file next to it.
 
     Args:
         path: The file; it need not exist yet.
@@ -82,7 +82,7 @@ class ProgressStore:
         return dict(found)
 
     def save(self, progress: Mapping[str, AgentProgress]) -> None:
-        """Write the progress of agents into the file, beside that of others.
+        """Write the progress of agents to the file, next to that of other agents.
 
         Raises:
             StorageError: If it cannot be written, or there is a file that was not read or was
@@ -143,7 +143,7 @@ class ProgressStore:
         return found
 
     def _write_beside(self, progress: Mapping[str, AgentProgress]) -> Path:
-        """Write progress into a new file beside the store's; returns its path."""
+        """Write progress to a new file next to the store's, and return its path."""
         number = 1
         while (path := self.path.with_name(f"{self.path.name}.{number}")).exists():
             number += 1
@@ -164,7 +164,7 @@ class ProgressStore:
 def _encode(progress: Mapping[str, AgentProgress]) -> bytes:
     """Return progress as JSON, the same bytes for the same progress.
 
-    It says what `AgentProgress.as_json` says, without a copy of every decision.
+    The content is that of `AgentProgress.as_json`, without copying every decision.
     """
     agents = {agent: {"schema": PROGRESS, **vars(entry)} for agent, entry in progress.items()}
     value = {"format": FORMAT, "schema": SCHEMA, "agents": agents}

@@ -1,6 +1,6 @@
 """Tasks that teachers draw: a step of the curriculum, a level of it, and settings of its config.
 
-A teacher (`TaskDirector`) is a director that draws for each episode a step, and beside it a level,
+A teacher (`TaskDirector`) is a director that draws a step for each episode and, besides, a level,
 which is the effective seed of the episode, or settings, which are fields of the config.
 """
 
@@ -26,17 +26,17 @@ from piase_gym.runs.history import Episode
 from piase_gym.runs.metrics import PiaAVTInterface
 
 NUMBERS = 128
-"""So many random numbers one draw may take."""
+"""The largest number of random numbers that one draw may take."""
 MOST_RANGES = 6
 VALUES = 21
-"""A range of floats is drawn from at so many places, so that a batch needs so many configs."""
+"""How many different values a range of floats has, which limits the configs of a batch."""
 MEASURES = ("success", "return")
 M = TypeVar("M")
 
 
 @dataclass(frozen=True)
 class Task:
-    """What an episode is to be of.
+    """The step, level and settings of an episode.
 
     Attributes:
         order: Order of the step.
@@ -52,8 +52,8 @@ class Task:
 class SettingRanges:
     """Fields of the config that are drawn from ranges.
 
-    A range ``[2, 7]`` has whole numbers. A range with a float is drawn from at `VALUES` places,
-    its ends among them.
+    A range like ``[2, 7]`` has whole numbers. A range with a float is drawn from at `VALUES`
+    places, including its ends.
 
     Args:
         ranges: Name of a field -> its least and its largest value.
@@ -93,7 +93,7 @@ class SettingRanges:
         return len(self.names)
 
     def at(self, place: Sequence[float] | NDArray[np.float64]) -> tuple[float, ...]:
-        """Return the values at a place of the unit cube; what lies outside is moved to its face."""
+        """Return the values at a place of the unit cube, to which places outside are clipped."""
         found: list[float] = []
         for (low, high), whole, share in zip(self.pairs, self.whole, place, strict=True):
             inside = min(max(float(share), 0.0), 1.0)
@@ -105,7 +105,7 @@ class SettingRanges:
         return tuple(found)
 
     def place(self, values: Sequence[float]) -> list[float]:
-        """Return where in the unit cube values are."""
+        """Return the place of some values in the unit cube."""
         return [
             (value - low + 0.5) / (high - low + 1) if whole else (value - low) / (high - low)
             for (low, high), whole, value in zip(self.pairs, self.whole, values, strict=True)
@@ -113,7 +113,7 @@ class SettingRanges:
 
     @property
     def lengths(self) -> NDArray[np.float64]:
-        """How long each range is, as the side of a unit cube."""
+        """The length of each range, which is scaled to a side of the unit cube."""
         ends = zip(self.pairs, self.whole, strict=True)
         return np.array([high - low + whole for (low, high), whole in ends], np.float64)
 
@@ -125,7 +125,7 @@ class SettingRanges:
         }
 
     def draw(self, stream: Stream) -> tuple[float, ...]:
-        """Return values that are all alike probable."""
+        """Return values that are drawn uniformly."""
         return self.at([stream.uniform() for _ in self.names])
 
 
@@ -135,8 +135,8 @@ class Proposal:
 
     Attributes:
         task: The task.
-        values: By what it was drawn.
-        learn: Whether learners are to learn from the episode.
+        values: What the draw was based on.
+        learn: Whether learners should learn from the episode.
     """
 
     task: Task
@@ -147,12 +147,12 @@ class Proposal:
 class TaskDirector(SamplingDirector, Generic[M]):
     """Draws a task for each episode, and learns from how the episode went.
 
-    What it remembers of an agent is a dataclass, `Memory`, saved with the agent's progress.
+    What it remembers about an agent is a dataclass, `Memory`, saved with the agent's progress.
 
     Args:
         settings: Fields of the config that are drawn: name -> [least, largest].
         step: The step, by order or name.
-        levels: Whether levels are drawn.
+        over: ``levels`` or ``steps``, for directors that can draw either.
     """
 
     Memory: ClassVar[Any]
@@ -165,7 +165,7 @@ class TaskDirector(SamplingDirector, Generic[M]):
     ) -> None:
         """Check the settings; `step` is checked once there is a curriculum.
 
-        Directors that can draw ``"levels"`` as well as ``"steps"`` are told `over` which.
+        Directors that can draw ``"levels"`` as well as ``"steps"`` say which in `over`.
         """
         if settings is not None and not isinstance(settings, Mapping):
             raise ConfigError(f"settings are a mapping of fields to ranges, not {settings!r:.80}")
@@ -176,7 +176,7 @@ class TaskDirector(SamplingDirector, Generic[M]):
             raise ConfigError("step and settings are of levels; with over='steps' there are none")
 
     def take_measure(self, measure: str) -> None:
-        """Take the outcome that a director of settings goes by: ``return`` or ``success``.
+        """Set the outcome that a director of settings uses: ``return`` or ``success``.
 
         Raises:
             ConfigError: If it is another, or `step` is named without settings.
@@ -202,14 +202,14 @@ class TaskDirector(SamplingDirector, Generic[M]):
         super().open(manager, avt, seed, agents)
 
     def check_curriculum(self, curriculum: DevelopmentalCurriculum) -> None:
-        """Check that the step that is named is there."""
+        """Check that the named step exists."""
         if self._step is not None:
             curriculum.step(self._step)
 
     # -- what is remembered ----------------------------------------------------------------
 
     def check(self, memory: Mapping[str, Any]) -> None:
-        """Check what was remembered of an agent."""
+        """Check what was remembered about an agent."""
         super().check(memory)
         if "teacher" in memory:
             self.check_memory(self._read(memory["teacher"]))
@@ -221,14 +221,14 @@ class TaskDirector(SamplingDirector, Generic[M]):
             self.check_orders(self._read(memory["teacher"]), curriculum)
 
     def check_orders(self, memory: M, curriculum: DevelopmentalCurriculum) -> None:
-        """Check that the steps that are remembered are there.
+        """Check that the steps that are remembered exist.
 
         Raises:
             ProgressError: If one is not.
         """
 
     def check_memory(self, memory: M) -> None:
-        """Check the values of what was remembered; their types are right.
+        """Check the values of what was remembered; their types are known to be right.
 
         Raises:
             ProgressError: If one is not allowed.
@@ -245,7 +245,7 @@ class TaskDirector(SamplingDirector, Generic[M]):
         return found
 
     def state(self, agent: str) -> M:
-        """Return what is remembered of an agent, to be changed in place."""
+        """Return what is remembered about an agent; callers may change it in place."""
         memory = self.memory(agent)
         held = memory.get("teacher")
         if not isinstance(held, self.Memory):
@@ -270,7 +270,7 @@ class TaskDirector(SamplingDirector, Generic[M]):
         return StepChoice(task.order, values, task.seed, fields, found.learn, task.settings)
 
     def new_task(self, agent: str, stream: Stream) -> Task:
-        """Return a task of the step, or of any, with a level and settings that are drawn evenly."""
+        """Return a task of the named step, or of any, with a uniformly drawn level and settings."""
         orders = [step.order for step in self.curriculum(agent).steps]
         order = orders[sample_index_evenly(len(orders), stream)]
         if self._step is not None:
@@ -279,13 +279,13 @@ class TaskDirector(SamplingDirector, Generic[M]):
         return Task(order, seed, self.ranges.draw(stream))
 
     def steps_with_settings(self, curriculum: DevelopmentalCurriculum) -> Sequence[CurriculumStep]:
-        """Return the step that is named, or all."""
+        """Return the named step, or all steps."""
         return curriculum.steps if self._step is None else [curriculum.step(self._step)]
 
     # -- learning --------------------------------------------------------------------------
 
     def task_of(self, choice: StepChoice, episode: Episode) -> Task:
-        """Return the task that was played; a seed given to the reset is another level."""
+        """Return the task that was played; a seed given to the reset makes it another level."""
         seed = episode.seed if self.levels else None
         return Task(choice.order, seed, choice.settings)
 
@@ -309,7 +309,7 @@ def require_orders(orders: Iterable[int], curriculum: DevelopmentalCurriculum) -
 
 
 def sample_index_evenly(count: int, stream: Stream) -> int:
-    """Return one of so many places, all alike probable."""
+    """Return a uniformly drawn index below `count`."""
     return min(int(stream.uniform() * count), count - 1)
 
 
@@ -360,7 +360,7 @@ def check_count(name: str, value: Any, least: int = 1) -> int:
 
 
 def check_word(name: str, value: Any, allowed: Sequence[str]) -> str:
-    """Return an option that is one of some words.
+    """Return an option that is one of the allowed words.
 
     Raises:
         ConfigError: If it is not.

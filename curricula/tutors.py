@@ -1,8 +1,9 @@
-"""Tutors: somebody who watches an agent learn, chooses among the decisions of a step, and hints.
+"""Tutors watch an agent learn, choose among the decisions of a step, and give hints.
 
-A tutor can do no more than the curriculum allows: of an attempt that is not complete it may choose
-any decision that a rule of the step names, or to repeat; and it may word hints, also in the midst
-of an episode. Every choice and every word is an event, so a tutored run replays without the tutor.
+A tutor can do no more than the curriculum allows: after an attempt that is not complete it may
+choose any decision that a rule of the step names, to repeat, or the curriculum's `on_no_rule`; and
+it may word hints, also in the middle of an episode. Every choice and every word is an event, so a
+tutored run replays without the tutor.
 """
 
 from __future__ import annotations
@@ -26,7 +27,7 @@ class DecisionContext:
         agent: The agent.
         step: The step.
         decision: What the curriculum's own rules decide.
-        allowed: What may be chosen, as rules write it.
+        allowed: The decisions that may be chosen, as rules write them.
     """
 
     agent: str
@@ -37,7 +38,7 @@ class DecisionContext:
 
 @dataclass(frozen=True)
 class TutorObservation:
-    """What a tutor sees of an agent after a step of an episode.
+    """What a tutor sees about an agent after a step of an episode.
 
     Attributes:
         agent: The agent.
@@ -75,13 +76,13 @@ class Tutor(Protocol):
 
 @dataclass(frozen=True)
 class TimedHint:
-    """Words that a scripted tutor says in the midst of an episode.
+    """Words that a scripted tutor says in the middle of an episode.
 
     Attributes:
-        after: After so many steps of the episode.
+        after: The number of steps of the episode after which they are said.
         words: The words.
-        order: In this step of the curriculum; by default in all.
-        attempt: From this attempt on.
+        order: The curriculum step in which they are said, by its order; by default all.
+        attempt: The first attempt in which they are said.
     """
 
     after: int
@@ -96,7 +97,7 @@ class ScriptedTutor:
     Args:
         choices: (order of a step, number of the attempt) -> decision.
         words: Key of a hint -> its words, instead of the curriculum's.
-        nudges: What is said in the midst of episodes.
+        nudges: What is said in the middle of episodes.
     """
 
     def __init__(

@@ -1,4 +1,4 @@
-"""What can be wrong with a curriculum beyond its shape; every problem knows its place."""
+"""Checks of a curriculum beyond its shape; every problem knows its place."""
 
 from __future__ import annotations
 
@@ -25,25 +25,25 @@ if TYPE_CHECKING:
 
 Path = tuple[str | int, ...]
 MOST_PROBLEMS = 20
-"""How many problems are told at once; a file with more has one cause, or is no curriculum."""
+"""How many problems are reported at once; more have one cause, or the file is no curriculum."""
 PROSE = frozenset(
     "description author learning_objectives success_criteria conditions notes evaluation_strategy "
     "piase_scenario_reference piaavt_metrics_to_track overall_learning_goals".split()
 )
-"""Fields for readers, which change nothing."""
+"""Fields for readers, which have no effect."""
 FIXED = ("agent_ids", "envelope")
 """Fields of a config that fix the spaces, which steps cannot change."""
 
 
 class Problem(NamedTuple):
-    """Something wrong: the way to its place in the file, and words that name step and rule."""
+    """A problem: the path to its place in the file, and a message that names step and rule."""
 
     path: Path
     message: str
 
 
 def raise_problems(problems: Iterable[Problem]) -> None:
-    """Raise what a validator of pydantic may raise, if there is any problem."""
+    """Raise an error that a pydantic validator may raise, if there is any problem."""
     found = list(islice(problems, MOST_PROBLEMS))
     if found:
         told = "\n".join(problem.message for problem in found)
@@ -68,7 +68,7 @@ def shapes_in(
     for key, told in located(error, model, document, skip="curriculum"):
         if key != ("steps",) or not told.startswith(NO_ENTRIES):
             yield key, told
-        elif not document.data["steps"]:  # pydantic says so too of steps that are all wrong
+        elif not document.data["steps"]:  # pydantic also says so if all steps are wrong
             yield key, "a curriculum has at least one step"
 
 
@@ -149,7 +149,7 @@ def require_same_world(own: str, given: object, source: str) -> None:
 
 
 def rule_label(step: CurriculumStep, number: int) -> str:
-    """Return words for a rule, counted from 1."""
+    """Return a label for a rule, which counts rules from 1."""
     condition = step.adaptation_rules[number][0]
     shown = condition if len(condition) <= 60 else condition[:57] + "..."
     return f"{step.label}, rule {number + 1} ({printable(shown)})"
@@ -178,7 +178,7 @@ def step_problems(step: CurriculumStep) -> Iterator[Problem]:
 
 
 def curriculum_problems(curriculum: DevelopmentalCurriculum) -> Iterator[Problem]:
-    """Yield what is wrong with a curriculum, but for what needs its world's config."""
+    """Yield what is wrong with a curriculum, except for what needs its world's config."""
     yield from _world_problems(curriculum)
     yield from _partner_problems(curriculum)
     yield from _director_problems(curriculum)
@@ -186,7 +186,7 @@ def curriculum_problems(curriculum: DevelopmentalCurriculum) -> Iterator[Problem
     try:
         kinds = metric_types_of(curriculum, world_metrics(curriculum))
     except PiaseError:
-        return  # the world is unknown or cannot be imported, which is told already
+        return  # the world is unknown or cannot be imported, which is reported already
     yield from metric_name_problems(curriculum, kinds)
 
 
@@ -259,7 +259,7 @@ def _kind(found: type) -> Kind:
 
 
 class MetricTypes(dict[str, Kind]):
-    """Types of metrics by name; milestones and measures of an unknown world are all known."""
+    """Types of metrics by name; in an unknown world, every milestone and measure has one."""
 
     open = True
 
@@ -321,7 +321,7 @@ def world_metrics(
 ) -> dict[str, type[float] | type[bool]] | None:
     """Return the metrics of the curriculum's own world, or ``None`` if they are not known.
 
-    The world is imported only if a metric of its own is read, for that takes time.
+    The world is imported only if a metric of its own is read, because that takes time.
     """
     read = [d.metric or n for n, d in curriculum.metrics.items()]
     for step in curriculum.steps:
@@ -335,7 +335,7 @@ def world_metrics(
     try:
         configs = [config for _, config in curriculum.configs()]
     except PiaseError:
-        return None  # the loader tells what is wrong with them
+        return None  # the loader reports what is wrong with them
     return metrics_of(load(spec.world, spec).kind_for(configs[0]), configs)
 
 
@@ -386,7 +386,7 @@ def _metric_problems(curriculum: DevelopmentalCurriculum, kinds: MetricTypes) ->
 
 
 def _criterion_problem(criterion: Criterion, kinds: MetricTypes) -> str | None:
-    """Say what is wrong with a criterion."""
+    """Return what is wrong with a criterion, or ``None``."""
     if criterion.metric == ATTEMPTS:
         return f"{ATTEMPTS} is for rules; a step is complete by what the agent has done"
     if criterion.metric not in kinds:

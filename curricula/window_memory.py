@@ -1,8 +1,8 @@
-"""What windows that are longer than an attempt need of episodes before a resumption.
+"""Keeps the past episodes that windows longer than an attempt need after a resumption.
 
-It is kept with an agent's progress, so that an agent that goes on in another process is judged as
-if it had never stopped. Outcomes of single steps are not kept: over windows of ``env_steps``,
-metrics of outcomes and messages begin afresh.
+They are kept with an agent's progress, so that an agent that continues in another process is judged
+as if it had never stopped. Outcomes of single steps are not kept: over windows of ``env_steps``,
+metrics of outcomes and messages start again.
 """
 
 from __future__ import annotations
@@ -16,7 +16,7 @@ from piase_gym.errors import ProgressError
 from piase_gym.runs.history import SPARE, Attempt, Episode, History
 
 RECENT = "recent"
-"""The key under which it is kept in `AgentProgress.memory`."""
+"""The key under which they are kept in `AgentProgress.memory`."""
 
 
 @dataclass(frozen=True)
@@ -38,7 +38,7 @@ def longest_windows(needs: Iterable[Need]) -> dict[str, int]:
 
 
 def save_windows(history: History, progress: AgentProgress, needs: Iterable[Need]) -> None:
-    """Note in an agent's progress what its windows still need of the past."""
+    """Save in an agent's progress what its windows still need from the past."""
     windows = longest_windows(needs)
     if not windows:
         return
@@ -78,7 +78,7 @@ def check(progress: AgentProgress) -> _Recent:
 def load_windows(
     history: History, progress: AgentProgress, curriculum: DevelopmentalCurriculum
 ) -> int:
-    """Let a history go on where an agent's progress ends.
+    """Continue a history where an agent's progress ends.
 
     Returns:
         The number of the last episode that is remembered, or 0.
@@ -94,7 +94,7 @@ def load_windows(
         aimed = curriculum.step(decision.step).target_coords is not None
         attempt = Attempt(number, decision.step, None, aimed, 0, 0, decision.episodes)
         known.attempts.append(attempt)
-    # The attempt that was broken off begins anew, with the same number: what was played for it
+    # The attempt that was broken off starts again, with the same number: what was played for it
     # counts for windows of episodes and steps, and for no attempt.
     decided = len(progress.decisions)
     for row in recent.episodes:

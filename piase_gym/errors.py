@@ -30,7 +30,7 @@ class ConfigError(PiaseError, ValueError):
 
 
 class UnknownFieldError(ConfigError, TypeError):
-    """A keyword or key that does not exist; a TypeError as well, as of unknown arguments."""
+    """A keyword or key that does not exist; a TypeError too, as for unknown arguments."""
 
 
 class EnvelopeError(ConfigError):
@@ -74,7 +74,7 @@ class SnapshotError(PiaseError, ValueError):
 
 
 class MemoryFileError(PiaseError, ValueError):
-    """A memory file that is damaged, of other sizes, or written with another embedder."""
+    """A memory file that is damaged, has other sizes, or was written with another embedder."""
 
 
 class RunError(PiaseError, ValueError):
@@ -94,7 +94,7 @@ class PluginError(PiaseError, RuntimeError):
 
 
 class LogSinkWarning(UserWarning):
-    """A place for the lines of a log has failed and is left out; the others go on."""
+    """A sink for the lines of a log has failed and is left out; the other sinks go on."""
 
 
 class PluginWarning(UserWarning):
@@ -102,7 +102,7 @@ class PluginWarning(UserWarning):
 
 
 class UnsupportedError(PiaseError, RuntimeError):
-    """Something that this world does not offer (its capabilities say what it does)."""
+    """Something that this world does not offer (its capabilities say what it does offer)."""
 
 
 class UnfinishedError(PiaseError, TypeError):
@@ -110,7 +110,7 @@ class UnfinishedError(PiaseError, TypeError):
 
 
 class OwnEnvironmentError(PiaseError, RuntimeError):
-    """An environment of one's own that failed; ``fault`` has the reason and what was said."""
+    """An environment of one's own that failed; ``fault`` has the reason and a message."""
 
     def __init__(self, message: str, fault: Any = None) -> None:
         """Keep the fault."""
@@ -119,7 +119,7 @@ class OwnEnvironmentError(PiaseError, RuntimeError):
 
 
 class CapacityError(PiaseError, RuntimeError):
-    """There is no room for another one: more are open than are allowed."""
+    """There is no room for another one: as many are open as are allowed."""
 
 
 class WindowError(PiaseError, RuntimeError):
@@ -130,7 +130,7 @@ class WindowError(PiaseError, RuntimeError):
     """
 
     def __init__(self, reason: str, message: str) -> None:
-        """Keep the `reason` beside the sentence."""
+        """Keep the `reason` along with the sentence."""
         super().__init__(message)
         self.reason = reason
 
@@ -140,7 +140,7 @@ class SuiteError(ConfigError):
 
 
 class PolicyError(PiaseError, ValueError):
-    """A policy that cannot be used: of no known kind, for other spaces, or of a broken file."""
+    """A policy that cannot be used: of an unknown kind, for other spaces, or from a broken file."""
 
 
 class ModelError(PiaseError, RuntimeError):
@@ -148,7 +148,7 @@ class ModelError(PiaseError, RuntimeError):
 
 
 class ProtocolError(PiaseError, ValueError):
-    """Stored results of another protocol version, or that are damaged."""
+    """Stored results that are of another protocol version or damaged."""
 
 
 class TrainingError(PiaseError, RuntimeError):
@@ -165,7 +165,7 @@ class JobError(PiaseError, RuntimeError):
     Attributes:
         job: Its name.
         reason: What went wrong, in one sentence.
-        trace: The traceback of what it raised, if it could.
+        trace: The traceback of the exception that it raised, if there is one.
     """
 
     def __init__(self, job: str, reason: str, trace: str = "") -> None:
@@ -174,7 +174,7 @@ class JobError(PiaseError, RuntimeError):
         self.job, self.reason, self.trace = job, reason, trace
 
     def __reduce__(self) -> tuple[Any, ...]:
-        """Be pickled with all that it was made of."""
+        """Pickle the error with the arguments that it was made from."""
         return type(self), (self.job, self.reason, self.trace)
 
 
@@ -200,7 +200,7 @@ def need(module: str, what: str, extra: str = "data") -> Any:
     Args:
         module: Its name.
         what: What needs it.
-        extra: The extra that brings it.
+        extra: The extra that provides it.
 
     Raises:
         MissingExtraError: If it is not installed.
@@ -212,7 +212,7 @@ def need(module: str, what: str, extra: str = "data") -> Any:
 
 
 def printable(text: str) -> str:
-    r"""Return a text as it is if it can be printed in a line, else with the rest as ``\x85``."""
+    r"""Return a text as it is if it prints on one line, else with escapes such as ``\x85``."""
     return text if text.isprintable() else repr(text)[1:-1]
 
 

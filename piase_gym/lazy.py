@@ -1,4 +1,4 @@
-"""Packages whose public names are imported when they are first asked for."""
+"""Packages that import their public names when they are first asked for."""
 
 from __future__ import annotations
 
@@ -14,8 +14,8 @@ from typing import Any
 def lazy(package: str) -> tuple[Callable[[str], Any], Callable[[], list[str]]]:
     """Return the functions `__getattr__` and `__dir__` of a package.
 
-    What the package imports under ``if TYPE_CHECKING:`` is what it offers, so that type checkers,
-    editors and Python read the same list.
+    The package offers the names that it imports under ``if TYPE_CHECKING:``, so that type
+    checkers, editors and Python read the same list.
 
     Args:
         package: The ``__name__`` of the package.
@@ -29,7 +29,7 @@ def lazy(package: str) -> tuple[Callable[[str], Any], Callable[[], list[str]]]:
         return {alias.name: str(n.module) for n in imports for alias in n.names}
 
     def find(name: str) -> Any:
-        """Import a name when it is first asked for; the list of them is `__all__`."""
+        """Import a name when it is first asked for; `__all__` is the list of names."""
         if name == "__all__":
             return sorted(places())
         if name.startswith("__") or name not in places():

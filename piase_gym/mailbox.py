@@ -1,4 +1,4 @@
-"""Messages between agents, as the explorer document has them; see `piase_gym.core.mailbox`."""
+"""Messages between agents, as in the explorer document; see `piase_gym.core.mailbox`."""
 
 from piase_gym.core.mailbox import EVERYONE, ChannelRules, Mailbox, Message
 

@@ -1,7 +1,7 @@
-"""What a name stands for: a world, an id or a scenario. Every entry asks here.
+"""What a name stands for: a world, an id or a scenario. All look-ups of names are done here.
 
-Names are those of worlds and their aliases (``GridWorld``, ``TextBasedRoom``), of ids
-(``piase/GridWorld-v1``), of scenarios of the library (``lost_key``) and paths of scenario files.
+A name is that of a world or its alias (``GridWorld``, ``TextBasedRoom``), an id
+(``piase/GridWorld-v1``), a scenario of the library (``lost_key``) or the path of a scenario file.
 """
 
 from __future__ import annotations
@@ -27,9 +27,9 @@ class Named(NamedTuple):
 
     Attributes:
         spec: The world.
-        task: The id, if it is one.
-        scenario: The `Scenario`, if it is one.
-        own: The environment of one's own, if it is an object.
+        task: The id, if the name is one.
+        scenario: The `Scenario`, if the name is one.
+        own: The environment of one's own, or its class, if that was given.
     """
 
     spec: WorldSpec
@@ -57,7 +57,7 @@ def task_fields(task: TaskSpec) -> dict[str, Any]:
 
 
 def own_fields(env: Any) -> dict[str, Any]:
-    """Return the config fields of an environment of one's own, or of the class of one."""
+    """Return the config fields of an environment of one's own, or of its class."""
     kind = env if isinstance(env, type) else type(env)
     fields: dict[str, Any] = {"environment": entry_point(kind)}
     if not isinstance(env, type):
@@ -71,7 +71,7 @@ def own_fields(env: Any) -> dict[str, Any]:
 def look_up(name: object) -> Named:
     """Return what a name stands for; a config and a scenario stand for themselves.
 
-    So does an environment of one's own, and the class of one.
+    So do an environment of one's own and its class.
 
     Raises:
         UnknownNameError: If it stands for nothing.
@@ -109,13 +109,13 @@ def look_up(name: object) -> Named:
 def parse_text(world: str, text: str, config: Any = None) -> Any:
     """Read a text back into the facts it was written from (pure).
 
-    The line of the last step, with which observations open, is left out: it is no fact.
+    The line of the last step, with which observations begin, is skipped: it is not a fact.
 
     Args:
         world: A world, an id or a scenario.
         text: What a text view showed.
         config: The config under which it was shown: the config object, a dict of its fields, or
-            ``None`` for the defaults of what was named.
+            ``None`` for the defaults of `world`.
 
     Returns:
         The facts record of that world.

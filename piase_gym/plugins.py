@@ -6,8 +6,8 @@ An installed distribution offers them in its ``pyproject.toml``::
     Lamplight = "lamplight.row:WORLD"
 
 Worlds and tasks are rows, which are loaded with `piase_gym`, so that Gymnasium and PettingZoo know
-their ids. The others are loaded when they are first asked for by name. What cannot be loaded is
-reported, with a `PluginWarning` and by `problems`, and skipped.
+their ids. The others are loaded when they are first asked for by name. A plug-in that cannot be
+loaded is skipped, and reported with a `PluginWarning` and by `problems`.
 """
 
 from __future__ import annotations
@@ -27,7 +27,7 @@ from piase_gym.registry import TaskSpec, WorldSpec
 
 T = TypeVar("T")
 KINDS = ("worlds", "tasks", "agents", "sensors", "actuators")
-"""What can be plugged in; the group of entry points is ``piase_gym.`` and the kind."""
+"""The kinds of plug-ins; the group of entry points is ``piase_gym.`` followed by the kind."""
 ROWS: dict[str, type] = {"worlds": WorldSpec, "tasks": TaskSpec}
 
 
@@ -53,9 +53,9 @@ class Problem:
 
 
 FAILURES = (Exception, SystemExit)
-"""What a stranger's module may raise when it is imported: anything, but not Ctrl-C."""
+"""What a third-party module may raise when it is imported: anything but Ctrl-C."""
 MOST_ROWS = 1000
-"""Most worlds or tasks of one entry point."""
+"""The maximum number of worlds or tasks of one entry point."""
 _problems: dict[tuple[str, str, str], Problem] = {}
 _waiting: list[tuple[str, EntryPoint]] = []
 
@@ -73,7 +73,7 @@ def installed(kind: str) -> list[EntryPoint]:
 
 @cache
 def offers(kind: str) -> dict[str, EntryPoint]:
-    """Return the entry points of a kind by name; of two with one name the first counts."""
+    """Return the entry points of a kind by name; if several share a name, the first counts."""
     found: dict[str, EntryPoint] = {}
     for entry in installed(kind):
         if entry.name not in found:
@@ -204,7 +204,7 @@ def _rows(made: Any) -> Iterator[Any]:
 
 
 def _register(kind: str, row: Any) -> None:
-    """Register one row; what is there already is not replaced."""
+    """Register one row; an existing one is not replaced."""
     if is_own(row) and isinstance(row, type):
         row = registry.own_row(row.__name__)
     wanted = ROWS[kind]
@@ -222,7 +222,7 @@ def _register(kind: str, row: Any) -> None:
 
 
 def _is_being_imported(module: str) -> bool:
-    """Tell whether a module, or a package that it lies in, is in the middle of its import."""
+    """Return whether a module, or a package that contains it, is still being imported."""
     parts = module.split(".")
     names = (".".join(parts[: n + 1]) for n in range(len(parts)))
     specs = (getattr(sys.modules.get(name), "__spec__", None) for name in names)

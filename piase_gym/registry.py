@@ -1,4 +1,4 @@
-"""One table of worlds and tasks, from which both Gymnasium's and PettingZoo's registries fill.
+"""One table of worlds and tasks, which fills the registries of Gymnasium and PettingZoo.
 
 Rows hold strings, not classes: nothing is imported until a world is made, and every spec can be
 written as JSON.
@@ -25,7 +25,7 @@ NAMESPACE = "piase"
 
 
 def _missing(name: str, extra: str | None, module: str | None) -> str | None:
-    """Say what is needed and not installed, or return ``None``."""
+    """Return what is needed but not installed, or ``None``."""
     if extra is None or module is None or importlib.util.find_spec(module):
         return None
     return str(MissingExtraError(name, extra))
@@ -42,12 +42,12 @@ class WorldSpec:
         config: Entry point of its config class; importing it must be cheap.
         parser: Entry point of the function ``(text, config) -> facts``.
         oracle: Entry point of its oracle class, if there is one.
-        scripted: Entry point of a player by rule who knows only its facts, if there is one: made
-            with ``(world)`` for one agent and one episode, it has ``act(agent number)``.
+        scripted: Entry point of a rule-based player that knows only its facts, if there is one:
+            made with ``(world)`` for one agent and one episode, it has ``act(agent number)``.
         extra: The optional part of the package that it needs.
-        module: The module that this part brings: without it, the world is `missing`.
-        outside: What it plays in that is no part of the package, such as a window of the user's,
-            as one sentence; it is played by those who ask for it alone, and no sweep does.
+        module: The module that this part provides: without it, the world is `missing`.
+        outside: One sentence about what it plays in outside the package, such as a window of the
+            user's; such a world is played only when asked for by itself, never in a sweep.
         aliases: Other names, such as those of the PiaSE documents.
     """
 
@@ -65,7 +65,7 @@ class WorldSpec:
 
     @property
     def missing(self) -> str | None:
-        """Say what the world needs and is not installed or at hand, or return ``None``."""
+        """Return what the world needs that is not installed or at hand, or ``None``."""
         return _missing(self.name, self.extra, self.module) or self.outside
 
 
@@ -78,11 +78,10 @@ class TaskSpec:
         world: Name of the world.
         config: Fields of the world's config.
         scenario: A scenario of the library that gives the other fields.
-        partners: Policy name for agents that the Gymnasium environment's learner does not play;
-        the key
-            ``"*"`` stands for all of them.
-        extra: The optional part of the package that it needs beside that of its world.
-        module: The module that this part brings.
+        partners: Policy names for agents that the Gymnasium environment's learner does not play;
+            the key ``"*"`` stands for all of them.
+        extra: The optional part of the package that it needs besides that of its world.
+        module: The module that this part provides.
     """
 
     id: str
@@ -95,16 +94,16 @@ class TaskSpec:
 
     @property
     def missing(self) -> str | None:
-        """Say what the id needs and is not installed or at hand, or return ``None``."""
+        """Return what the id needs that is not installed or at hand, or ``None``."""
         return world_spec(self.world).missing or _missing(self.id, self.extra, self.module)
 
 
 TEAM = "piase/Team-v0"
-"""The id of Gymnasium under which all agents of any world act as one; ``task`` names the world."""
+"""The Gymnasium id under which all agents of any world act as one; ``task`` names the world."""
 
 
 def _register_team(id: str, **kwargs: Any) -> None:
-    """Make an id of a team known in Gymnasium, whose checker knows of no rewards in lists."""
+    """Register a team id in Gymnasium, without its checker, which expects no list of rewards."""
     gymnasium.register(
         id=id,
         entry_point="piase_gym.envs.team:make_team",
@@ -119,7 +118,7 @@ if TEAM not in gymnasium.registry:
 
 
 def team_id(task: str) -> str:
-    """Return the id of Gymnasium under which all agents of an id act as one.
+    """Return the Gymnasium id under which all agents of an id act as one.
 
     For clients that take an id but no arguments.
     """
@@ -130,7 +129,7 @@ def team_id(task: str) -> str:
 _worlds: dict[str, WorldSpec] = {}
 _tasks: dict[str, TaskSpec] = {}
 late: list[Callable[[], None]] = []
-"""Called before the next look at the table: rows that were not ready earlier."""
+"""Called before the next look-up in the table, to register rows that were not ready earlier."""
 
 
 def _take_late() -> None:
@@ -140,13 +139,13 @@ def _take_late() -> None:
 
 
 def register_world(spec: WorldSpec) -> None:
-    """Make a world known under its name and aliases (a later registration replaces it)."""
+    """Register a world under its name and aliases (a later registration replaces it)."""
     for name in (spec.name, *spec.aliases):
         _worlds[name] = spec
 
 
 def register_task(spec: TaskSpec) -> None:
-    """Make an id known here, in Gymnasium and in PettingZoo (a registration is final).
+    """Register an id here, in Gymnasium and in PettingZoo (a registration is final).
 
     Raises:
         UnknownNameError: If its world is not registered.
@@ -170,12 +169,12 @@ def register_task(spec: TaskSpec) -> None:
 
 
 def has_world(name: str) -> bool:
-    """Tell whether a world is registered under a name or alias."""
+    """Return whether a world is registered under a name or alias."""
     return name in _worlds
 
 
 def has_task(task: str) -> bool:
-    """Tell whether an id is registered."""
+    """Return whether an id is registered."""
     return task in _tasks
 
 
@@ -257,15 +256,15 @@ def find(name: object) -> tuple[WorldSpec, TaskSpec | None]:
 
 
 def missing(name: str) -> str | None:
-    """Say what a world or id needs and is not installed or at hand, or return ``None``."""
+    """Return what a world or id needs that is not installed or at hand, or ``None``."""
     spec, task = find(name)
     return (task or spec).missing
 
 
 def literals(path: Path) -> dict[str, Any]:
-    """Return what a module sets names in capitals to, and its docstring, without importing it.
+    """Return the literals that a module assigns to names, and its docstring, without importing it.
 
-    Names whose values are more than literals are left out.
+    Names with values that are not literals are left out.
     """
     module = ast.parse(path.read_text("utf-8"))
     found: dict[str, Any] = {"__doc__": ast.get_docstring(module) or ""}

@@ -1,7 +1,7 @@
 """The worlds and ids that ship with the package: rows for the table of `piase_gym.registry`.
 
-Ids stand in tables of the worlds. Those that are plain data are imported; levels of GridWorld have
-kernels too, so their tables are read without importing them.
+Ids are listed in tables of their worlds. Tables in modules of plain data are imported; GridWorld's
+level modules also contain kernels, so their tables are read without importing them.
 """
 
 from __future__ import annotations
@@ -28,7 +28,7 @@ from piase_gym.worlds.word_craft.levels import ids as craft_ids
 
 
 def _world(folder: str, parser: str, oracle: str, scripted: str, **row: Any) -> WorldSpec:
-    """Return the row of a world, whose parts lie where every world here has them."""
+    """Return the row of a world that has its parts where all worlds here have them."""
     place, name = f"piase_gym.worlds.{folder}", row["name"]
     return WorldSpec(
         world=f"{place}.world:{name}",
@@ -135,11 +135,11 @@ VERSIONS = {
     "SocialDilemma": 1,
     "WordCraft": 2,
 }
-"""The versions of ids: those of their worlds. GridWorld's, which differ, stand in its tables."""
+"""The versions of ids, by world. Those of GridWorld differ by id and are in its tables."""
 
 
 def register_shipped() -> None:
-    """Fill the table with what ships (again changes nothing)."""
+    """Fill the table with what ships (calling it again changes nothing)."""
     for row in WORLDS:
         register_world(row)
     for name, fields in _ids():

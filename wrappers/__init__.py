@@ -1,4 +1,4 @@
-"""Wrappers over the environments: one wrapper a file."""
+"""Wrappers over the environments: one wrapper per file."""
 
 from __future__ import annotations
 

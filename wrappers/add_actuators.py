@@ -15,7 +15,7 @@ from piase_gym.simulation.actuators import Actuator, ActuatorSet
 class AddActuators(BaseParallelWrapper[str, Any, Any]):
     """Sends what agents do through actuators.
 
-    Masks tell which actions are legal once they are translated. Logs hold the commands that the
+    Masks say which actions are legal once they are translated. Logs hold the commands that the
     world got, so a replay needs no actuators.
 
     Args:

@@ -17,10 +17,10 @@ class AddMemory(AddToViews):
     """Lets each agent remember every step, and shows it the memories nearest to what it sees.
 
     After each step an agent remembers where it was, what it saw, what it did and what it was told,
-    in the words of the explorer document; what it remembers word for word already is not remembered
-    again. Then it asks its memory about where it is and what it
-    sees now. What it is shown stands at the end: a text gets a line a memory, and a vector the
-    closeness ``1 / (1 + distance)`` and the embedding of each (zeros where there are fewer).
+    in the words of the explorer document; a step that it already remembers word for word is not
+    remembered again. Then it asks its memory about where it is and what it sees now. The memories
+    found are added at the end: a text gets one line per memory, and a vector the closeness
+    ``1 / (1 + distance)`` and the embedding of each (zeros where there are fewer).
     `piase_gym.parse_text` reads the text without these lines.
 
     Memories are private, and not part of snapshots; `FaissMemory.save` keeps them.
@@ -105,7 +105,7 @@ class AddMemory(AddToViews):
         return [("You remember", text, 1.0 / (1.0 + distance)) for text, distance in found]
 
     def query(self, agent: str) -> str:
-        """Return what an agent asks its memory now: about its place, and what it sees there."""
+        """Return what an agent asks its memory now: about its place and what it sees there."""
         base: Any = self.env.unwrapped
         facts, (position, seen, _) = base.facts(agent), self._moment(agent)
         caption = ", ".join(seen) or base.world.text(facts)

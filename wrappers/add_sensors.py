@@ -13,7 +13,7 @@ from piase_gym.wrappers.add_to_views import AddToViews
 class AddSensors(AddToViews):
     """Adds what sensors show to what agents observe: to the vector, to the text, or to both.
 
-    A vector becomes a float32 vector with the readings at its end, and a text gets one line a
+    A vector becomes a float32 vector with the readings at its end, and a text gets one line per
     sensor. `piase_gym.parse_text` reads the text without these lines.
 
     Args:

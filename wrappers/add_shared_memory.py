@@ -16,10 +16,10 @@ from piase_gym.wrappers.add_to_views import AddToViews, Line, Lines
 class AddSharedMemory(AddToViews):
     """Shows every agent the shared memory of the explorer document, embedded for learners.
 
-    It is hidden without this wrapper, or ``shared_memory=True`` in the config, which needs no
-    embedder. It holds what anybody has seen in the episode, where everybody in play is, the
-    mailboxes, and all that was said. A text gets a line each for objects, positions and the last
-    messages, and a vector their embeddings. `shared_memory` is the whole.
+    It is hidden without this wrapper or ``shared_memory=True`` in the config, which needs no
+    embedder. It holds what any agent has seen in the episode, where all agents in play are, the
+    mailboxes, and all that was said. A text gets one line each for objects, positions and the last
+    messages, and a vector gets their embeddings. `shared_memory` is the whole memory.
 
     Args:
         env: A ParallelEnv of one of our worlds, or a wrapper around one.
@@ -41,7 +41,7 @@ class AddSharedMemory(AddToViews):
 
     @property
     def shared_memory(self) -> SharedMemory:
-        """What all agents together know, as the explorer document has it."""
+        """What all agents together know, as the explorer document describes it."""
         return self._knowledge.as_document(self.env.unwrapped.world.mailboxes)
 
     def reset(
@@ -52,7 +52,7 @@ class AddSharedMemory(AddToViews):
         return super().reset(seed, options)
 
     def _all(self, observations: Mapping[str, Any]) -> dict[str, Any]:
-        """Take note of what anybody sees, then show it to all."""
+        """Note what the agents see, then show it to all of them."""
         base: Any = self.env.unwrapped
         for name in observations:
             self._knowledge.note(name, base.world.surroundings(base.facts(name)))

@@ -1,4 +1,4 @@
-"""What wrappers share that add something to the end of every observation, in both views."""
+"""The base of wrappers that add something to the end of every observation, in both views."""
 
 from __future__ import annotations
 
@@ -22,7 +22,7 @@ class Addition(Protocol):
 
     @property
     def text_length(self) -> int:
-        """Most characters that it takes in a text."""
+        """The maximum number of characters that it takes in a text."""
 
     def box(self, space: spaces.Box) -> spaces.Box:
         """Return the space of the longer vectors."""
@@ -41,7 +41,7 @@ class ChangesViews(BaseParallelWrapper[str, Any, Any]):
 
     @abstractmethod
     def changed(self, agent: str, shown: Any) -> Any:
-        """Return what an agent is shown in the place of an observation."""
+        """Return what an agent is shown in place of an observation."""
 
     def observation_space(self, agent: str) -> spaces.Space[Any]:
         """Return the space of an agent's observations, always the same object."""
@@ -89,7 +89,7 @@ class AddToViews(ChangesViews):
 
     @abstractmethod
     def readings(self, agent: str) -> Any:
-        """Return what to add to an agent's observation of now."""
+        """Return what to add to an agent's present observation."""
 
     def changed(self, agent: str, shown: Any) -> Any:
         """Return the longer observation."""
@@ -119,19 +119,19 @@ class AddToViews(ChangesViews):
 
 
 Line = tuple[str, str, float]
-"""What stands before a line, its words, and its weight from 0 to 1."""
+"""The label before a line, its words, and its weight from 0 to 1."""
 
 
 class Lines:
-    """So many lines at the end of a text; in a vector, for each its weight and its embedding.
+    """Lines at the end of a text; at the end of a vector, the weight and embedding of each.
 
     Args:
-        count: Most lines; where there are fewer, the vector has zeros.
+        count: The maximum number of lines; where there are fewer, the vector has zeros.
         embedder: What turns the words of a line into numbers.
     """
 
     LONGEST = 600
-    """Longest line in characters; the rest is cut off."""
+    """The maximum length of a line in characters; the rest is cut off."""
 
     def __init__(self, count: int, embedder: CachedEmbedder) -> None:
         self.count, self.embedder = count, embedder

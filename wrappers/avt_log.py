@@ -28,13 +28,13 @@ def AvtLogger(  # the wrapper's name in the words of the design document, whatev
 ) -> Any:
     """Wrap an environment so that what happens in it is written to a PiaAVT log.
 
-    It listens to the events bus, so it may be put before, between or behind other wrappers.
+    It listens to the event bus, so it may go inside, between or around other wrappers.
     Closing the environment completes the log with a summary.
 
     Args:
         env: A ParallelEnv, AECEnv, Gymnasium Env, VectorEnv or `batch_env` of one of our worlds,
             or a wrapper around one; or an environment of your own (see `piase_gym.as_parallel`).
-        path: A file that ends with ``.jsonl``, ``.jsonl.gz`` or ``.jsonl.zst``, or of batches with
+        path: A file that ends with ``.jsonl``, ``.jsonl.gz`` or ``.jsonl.zst``, or for batches with
             ``.arrow``, for columns; ``None`` if there are `sinks`.
         options: See `piase_gym.runs.recording`: `level`, `levels`, `experiment_id`, `run_id`,
             `sinks`, `snapshot_every`, `digest_every`, `on_error`, `overwrite`, `more`.
@@ -82,18 +82,18 @@ class ParallelLogger(_Logged, BaseParallelWrapper[Any, Any, Any]):
         super().__init__(env, recorder)
         self._shorten()
 
-    # PettingZoo's wrapper looks every attribute up twice; the busiest ones take the short way.
+    # PettingZoo's wrapper looks every attribute up twice; the busiest ones take a shortcut.
     def _shorten(self) -> None:
         """Let calls go straight to the environment, which tells its bus what happens."""
         self.__dict__.update(step=self.env.step, reset=self.env.reset)
 
     def __getstate__(self) -> dict[str, Any]:
-        """Leave the short ways behind too."""
+        """Leave out the shortcuts too."""
         kept = super().__getstate__()
         return {name: kept[name] for name in kept if name not in ("step", "reset")}
 
     def __setstate__(self, state: dict[str, Any]) -> None:
-        """Take them again."""
+        """Set the shortcuts again."""
         self.__dict__.update(state)
         self._shorten()
 

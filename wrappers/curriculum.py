@@ -35,13 +35,13 @@ def CurriculumWrapper(  # the wrapper's name in the words of users, whatever it 
     Args:
         env: A ParallelEnv, Gymnasium Env, `batch_env` or batched VectorEnv of one of our worlds, or
             a wrapper around one; or an environment of your own (see `piase_gym.as_parallel`).
-        curricula: Agent -> curriculum (an object, a name, or a path). One curriculum alone is for
-            the agent that it is written for, the only agent of the caller, or, if it names a
-            `lead`, for all of them.
+        curricula: Agent -> curriculum (an object, a name, or a path). A single curriculum is for
+            the agent that it is written for, for the caller's only agent, or, if it names a
+            `lead`, for all of the caller's agents.
         options: `director` (a `Director`, a name of `piase_gym.curricula.directors.DIRECTORS`, or
             a mapping of ``name`` and options; default: that of the curriculum), `tutor`,
             `progress` (a file in which progress is kept, and from which it goes on), `agents`
-            (agent -> `Agent` to be configured when it comes to a step), `seed` (of the director's
+            (agent -> `Agent` to be configured when it reaches a step), `seed` (of the director's
             draws; default 0), `metrics` (your own, by name), `lag` (for batches; default 1).
 
     Returns:
@@ -90,7 +90,7 @@ class _Led(CurriculumProperties):
     env: Any
 
     def close(self, **kwargs: Any) -> None:
-        """Decide what is left, and close the environment."""
+        """Make the decisions that are left, and close the environment."""
         self.controller.close()
         self.env.close(**kwargs)
 
@@ -108,10 +108,10 @@ class ParallelCurriculum(_Led, BaseParallelWrapper[Any, Any, Any]):
         fixed = None if all(one is other for one, other in spaces) else type(env).__name__
         plan = CurriculumOptions(curricula, inner.possible_agents, **options)
         self.controller: EnvController = EnvController(inner, plan, fixed)
-        # A step costs eight microseconds, so what is looked up in each is looked up here.
+        # A step costs eight microseconds, so what each step needs is looked up once, here.
         self._step, self._after_step = env.step, self.controller.after_step
 
-    # PettingZoo's wrapper looks every attribute up twice; the busiest one takes the short way.
+    # PettingZoo's wrapper looks every attribute up twice; the busiest one takes a shortcut.
     @property
     def agents(self) -> list[Any]:
         """The agents in play."""
@@ -144,7 +144,7 @@ class ParallelCurriculum(_Led, BaseParallelWrapper[Any, Any, Any]):
 class GymCurriculum(_Led, gymnasium.Wrapper[Any, Any, Any, Any], RecordConstructorArgs):
     """A Gymnasium Env whose learner follows a curriculum.
 
-    Its spec can make it again, from the beginning of the curriculum or of the kept progress.
+    Its spec can make it again, from the beginning of the curriculum or from the kept progress.
     """
 
     def __init__(self, env: gymnasium.Env[Any, Any], curricula: Any, **options: Any) -> None:
@@ -231,7 +231,7 @@ class VectorCurriculum(_Led, VectorWrapper):
 
 
 def _inner_env(env: Any, kind: type) -> Any:
-    """Return the environment of ours behind wrappers.
+    """Return the piase_gym environment behind wrappers.
 
     Raises:
         ConfigError: If it is not one.

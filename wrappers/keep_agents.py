@@ -13,11 +13,11 @@ from piase_gym.envs.observations import absent_observation
 
 
 class KeepAgents(BaseParallelWrapper[str, Any, Any]):
-    """Keeps agents in the dicts until the episode is over, as SuperSuit's vectors want it.
+    """Keeps agents in the dicts until the episode is over, as SuperSuit's vector envs require.
 
     An agent that is not in play (it has ended, or has yet to enter) is shown zeros, gets no
     reward, and its actions are ignored. All agents are reported as ended in the last step, each as
-    it was when it ended: terminated or truncated. SuperSuit's own `black_death_v3` is for the same
+    it was when it ended: terminated or truncated. SuperSuit's own `black_death_v3` has the same
     purpose, but up to version 3.11 it waits for a step in which every agent is terminated *and*
     truncated, which does not come.
 
@@ -58,7 +58,7 @@ class KeepAgents(BaseParallelWrapper[str, Any, Any]):
         return self._fill(observations), self._fill_infos(infos)
 
     def step(self, actions: Mapping[str, Any]) -> Any:
-        """Let those in play act; the actions of the others are ignored."""
+        """Let the agents in play act; the actions of the others are ignored."""
         playing = set(self.env.agents)
         chosen = {name: act for name, act in actions.items() if name in playing}
         observations, rewards, terminated, truncated, infos = self.env.step(chosen)
@@ -84,7 +84,7 @@ class KeepAgents(BaseParallelWrapper[str, Any, Any]):
         }
 
     def _fill(self, observations: Mapping[str, Any]) -> dict[str, Any]:
-        """Add what agents that are not in play are shown."""
+        """Add the observations of agents that are not in play."""
         return {
             name: observations[name] if name in observations else absent_observation(space)
             for name, space in self._spaces.items()

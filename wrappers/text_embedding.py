@@ -14,10 +14,10 @@ from piase_gym.wrappers.add_to_views import ChangesViews
 
 
 class _TextEncoder(CachedEmbedder):
-    """Puts embeddings in the place of texts, in spaces and in observations."""
+    """Puts embeddings in place of texts, in spaces and in observations."""
 
     def space(self, space: spaces.Space[Any]) -> spaces.Space[Any]:
-        """Return a space with a Box in the place of each Text."""
+        """Return a space with a Box in place of each Text."""
         if isinstance(space, spaces.Text):
             return spaces.Box(-1.0, 1.0, (self.size,))
         if isinstance(space, spaces.Dict):
@@ -25,7 +25,7 @@ class _TextEncoder(CachedEmbedder):
         return space
 
     def observation(self, shown: Any) -> Any:
-        """Return an observation with an embedding in the place of each text."""
+        """Return an observation with an embedding in place of each text."""
         if isinstance(shown, str):
             return self.embed([shown])[0]
         if isinstance(shown, dict):
@@ -40,7 +40,7 @@ class _TextEncoder(CachedEmbedder):
 
 
 class TextEmbedding(ChangesViews):
-    """Shows agents an embedding in the place of every text of their observations.
+    """Shows agents an embedding in place of every text of their observations.
 
     ``view="text"`` becomes a Box of 384 numbers, and ``view="both"`` a Dict of two Boxes. Texts
     that have occurred are not embedded again.
@@ -84,7 +84,7 @@ class TextEmbedding(ChangesViews):
 
 
 class TextEmbeddingEnv(gymnasium.ObservationWrapper[Any, Any, Any]):
-    """The same for an environment of Gymnasium: ``gymnasium.make(..., view="text")``.
+    """`TextEmbedding` for an environment of Gymnasium: ``gymnasium.make(..., view="text")``.
 
     Args:
         env: The environment.
@@ -109,5 +109,5 @@ class TextEmbeddingEnv(gymnasium.ObservationWrapper[Any, Any, Any]):
         self.observation_space = self.encoder.space(env.observation_space)
 
     def observation(self, observation: Any) -> Any:
-        """Return an observation with an embedding in the place of each text."""
+        """Return an observation with an embedding in place of each text."""
         return self.encoder.observation(observation)

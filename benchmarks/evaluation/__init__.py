@@ -1,1 +1,1 @@
-"""Evaluation: the protocol, its suites, how episodes are played, and what they come to."""
+"""Evaluation: the protocol, its suites, and how episodes are played and summarised."""

@@ -1,4 +1,4 @@
-"""Cross-play: every policy in the focal seats, with every policy in the others."""
+"""Cross-play: every policy in the focal seats, with every policy in the other seats."""
 
 from __future__ import annotations
 
@@ -20,9 +20,9 @@ class CrossPlayTable:
     Attributes:
         label: Label of the row of the suite.
         measure: What the values are means of; with ``win_rate`` they are win rates.
-        policies: Who was evaluated: the lines.
-        partners: Who played the other seats: the columns.
-        values: A line a policy, a value a partner; ``None`` where episodes are missing.
+        policies: The evaluated policies: the lines.
+        partners: The policies in the other seats: the columns.
+        values: One line per policy, one value per partner; ``None`` where episodes are missing.
     """
 
     label: str
@@ -70,9 +70,9 @@ def cross_play(policies: Sequence[str], row: Row, **options: Any) -> tuple[Cross
     """Play every policy with every policy.
 
     Args:
-        policies: Names or paths of policies; each plays the focal seats and the others.
+        policies: Names or paths of policies; each plays the focal seats and the other seats.
         row: The task; its partners are replaced. Without ``focal`` one seat is focal.
-        options: As of `evaluate`.
+        options: Options of `evaluate`.
 
     Returns:
         The table, and the results it was made from.

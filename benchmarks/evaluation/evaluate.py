@@ -31,9 +31,9 @@ from piase_gym.jobs import Backend, LineFile, Threads, choose_backend, run_jobs
 from piase_gym.registry import task_spec, world_spec
 
 CHUNK = 10
-"""Episodes in one job: few enough to spread, many enough to make a world once."""
+"""Episodes in one job: few enough to spread, many enough to share one world."""
 BATCH = 100
-"""The same, where they are played at once."""
+"""The same, for episodes that are played at once."""
 JOURNAL = "episodes.jsonl"
 RESULTS = "results.json"
 HEADER = {"journal": "piase_gym episodes", "protocol": PROTOCOL}
@@ -62,37 +62,37 @@ def evaluate(
     """Play a policy on a suite.
 
     Nothing that a policy, a worker or the disk does ends the evaluation: what cannot be played or
-    stored is in the results' `faults` and `problems`, and everything else is finished. With `out`,
-    each episode is journalled when it is finished, and a later call goes on from there.
+    stored is listed in the results' `faults` and `problems`, and everything else is finished. With
+    `out`, each episode is journalled when it is finished, and a later call continues from there.
 
     Args:
-        policy: A policy (see `piase_gym.benchmarks.evaluation.policies`), or a mapping of names to
-            one or to several training runs.
+        policy: A policy (see `piase_gym.benchmarks.evaluation.policies`), or a mapping from names
+            to one or several training runs.
         suite: ``"smoke"``, ``"standard"``, a task id, the path of a manifest, a `Suite`, or a list
             of ids and `Row` objects.
-        name: What to call a single policy.
-        episodes: Seeds a setting; default the suite's.
-        split: ``train``, ``dev``, ``held_out`` or ``new_levels``; default the suite's. In
-            ``new_levels`` tasks with few levels are left out.
-        workers: Processes; 1 plays here. Results do not depend on it.
-        concurrency: Episodes that language models play at once.
+        name: The name of a single policy.
+        episodes: Number of seeds per setting; by default the suite's.
+        split: ``train``, ``dev``, ``held_out`` or ``new_levels``; by default the suite's. In
+            ``new_levels``, tasks with few levels are left out.
+        workers: Number of processes; 1 plays in this one. Results do not depend on it.
+        concurrency: Number of episodes that language models play at once.
         out: Folder of ``episodes.jsonl`` and ``results.json``.
         modules: Modules to import first, here and in workers, such as those that register worlds.
-        references: Other references than those that ship: a path, or the contents.
+        references: References instead of the shipped ones: a path, or the contents.
         timeout: Seconds that an episode may take, if there are several workers.
         progress: Called after every episode.
         ray: The address of a Ray cluster that takes the place of the processes: ``auto`` or a
-            host. Language models are asked from here all the same, for they wait.
+            host. Language models are still called from this process, because they only wait.
 
     Returns:
         The results.
 
     Raises:
         UnknownNameError: If the suite, or the policy, does not exist.
-        PolicyError: If the policy is nothing that chooses actions.
+        PolicyError: If the policy is not something that chooses actions.
         SuiteError: If the suite cannot be read, or nothing in it can be played.
         ProtocolError: If `out` holds episodes of another protocol version.
-        StoppedError: After Ctrl-C, when the jobs that were under way are finished.
+        StoppedError: After Ctrl-C, once the jobs that were under way are finished.
         ClusterError: If there is no such Ray cluster, or its workers have other versions.
 
     Example:
@@ -142,14 +142,14 @@ def evaluate(
 
 
 def _read(references: str | Path | References | None) -> References:
-    """Return the references that are meant; by default those that ship."""
+    """Return the given references; by default the shipped ones."""
     if references is None:
         return shipped()
     return read_references(Path(references)) if isinstance(references, str | Path) else references
 
 
 def _unsaved(journal: Journal) -> Problem:
-    """Say that the disk did not take the journal."""
+    """Return the problem of a journal that is not all on disk."""
     file = journal.file
     unsaved = f"{file.error}; {file.unsaved} lines are not on disk. These results are "
     unsaved += "whole; make room and evaluate again with the same folder to store them"
@@ -203,9 +203,9 @@ def _rows(
 def _seeds_of(
     settings: Sequence[Setting], split: str, first: tuple[int, ...]
 ) -> tuple[dict[str, tuple[int, ...]], list[Problem]]:
-    """Return the seeds of every setting by its label, and why some have none.
+    """Return the seeds of every setting by its label, and why some settings have none.
 
-    They are the first of the split; of ``new_levels`` the first that draw held-out levels.
+    These are the first seeds of the split; in ``new_levels``, the first that draw held-out levels.
     """
     if split != "new_levels":
         return {setting.label: first for setting in settings}, []
@@ -228,7 +228,7 @@ def _seeds_of(
 
 
 class Journal:
-    """Episodes, a JSON line each; what was cut off is played again.
+    """Episodes, one JSON line each; an episode with a truncated line is played again.
 
     Attributes:
         file: The lines.
@@ -250,7 +250,7 @@ class Journal:
             self.file.put(HEADER)
 
     def _take(self, line: Mapping[str, Any]) -> None:
-        """Take in one line."""
+        """Add one line."""
         if "journal" in line:
             if line.get("protocol") != PROTOCOL:
                 raise ProtocolError(
@@ -279,7 +279,7 @@ class _Run:
         seeds: Mapping[str, tuple[int, ...]],
         known: Mapping[str, EpisodeRecord],
     ) -> None:
-        """List the episodes in the order that results have; those known are not played again."""
+        """List the episodes in the order of results; known episodes are not played again."""
         self.wanted: list[EpisodeRecord] = []
         self.jobs: list[Job] = []
         self.found: dict[tuple[Any, ...], EpisodeRecord] = {}
@@ -306,7 +306,7 @@ class _Run:
         modules: Sequence[str],
         timeout: float | None,
     ) -> Iterator[EpisodeRecord]:
-        """Play the jobs and yield each record; models that wait are asked from this process."""
+        """Play the jobs and yield each record; models that wait are called from this process."""
         waiting = [job for job in self.jobs if job.policy.waits]
         others = [job for job in self.jobs if not job.policy.waits]
         if workers > 1 or ray is not None:
@@ -323,7 +323,7 @@ class _Run:
 
 
 def missing_reason(setting: Setting, policy: Policy) -> str | None:
-    """Say that a world has no such player, or a folder no model; that is not a policy's fault."""
+    """Return why a policy cannot play a setting, if that is not the policy's fault."""
     spec = world_spec(task_spec(setting.task).world)
     partner = read_policy(setting.partner).source if setting.partner else None
     if isinstance(partner, ModelFolder) and (lack := partner.missing_reason(setting)):
@@ -363,7 +363,7 @@ def _relabel(record: EpisodeRecord, blank: EpisodeRecord) -> EpisodeRecord:
 
 
 def versions() -> dict[str, str]:
-    """Return the versions of what decides about numbers."""
+    """Return the versions of the software that numbers depend on."""
     found = {"protocol": str(PROTOCOL), "piase_gym": piase_gym.__version__}
     found["python"] = platform.python_version()
     for name in ("numpy", "numba", "gymnasium", "torch", "stable-baselines3"):

@@ -1,8 +1,8 @@
 """``piase bench llm``: how well a language model plays, what it costs, and what it said.
 
 A model plays every episode several times with one prompt. Every reply is kept, so a benchmark that
-was broken off, or whose budget was used up, goes on where it was; and what the report shows
-(progress by step and by token, transcripts) is made by playing once more out of the kept replies.
+was interrupted, or that used up its budget, continues where it stopped; and what the report shows
+(progress by step and by token, transcripts) comes from playing once more with the kept replies.
 """
 
 from __future__ import annotations
@@ -38,26 +38,26 @@ TASKS = (
     "piase/TextRoom-Quest-Easy-v*",
     "piase/Household-Easy-v*",
 )
-"""What is played if nothing else is said: a task of each kind that can be done in words."""
+"""What is played by default: one task of each kind that can be done in words."""
 BESIDE = ("random", "scripted", "oracle")
-"""Who plays the same episodes: chance, rules that know what the model knows, and who sees all."""
+"""Policies that play the same episodes: chance, rules that know what the model knows, an oracle."""
 REPEATS = 3
 REPLIES = "replies.jsonl"
 SECTION = "llm"
 STEPS = (1, 2, 5, 10, 20, 50, 100, 200, 500, 1000)
 TOKENS = tuple(base * 10**power for power in range(2, 7) for base in (1, 2, 5))
-"""Budgets of an episode at which progress is told, as far as any episode goes."""
+"""Budgets per episode at which progress is reported, as far as any episode goes."""
 SHOWN = 12
-"""Most transcripts in a report."""
+"""The largest number of transcripts in a report."""
 
 
 @dataclass(frozen=True)
 class Point:
-    """How far an episode was after some steps: of the focal agents, means and sums.
+    """How far an episode was after some steps, as means and sums over the focal agents.
 
     Attributes:
         steps: Steps.
-        tokens: Tokens that were asked and answered.
+        tokens: Tokens of all prompts and answers.
         value: The mean return so far.
         won: The share of focal agents that have won.
     """
@@ -74,7 +74,7 @@ class Trace:
 
     Attributes:
         points: How far it was at its start and after every step.
-        calls: The calls of each focal language model, as logs have them.
+        calls: The calls of each focal language model, in the form that logs have.
     """
 
     points: tuple[Point, ...]
@@ -96,24 +96,24 @@ def evaluate_model(
     workers: int = 1,
     ray: str | None = None,
 ) -> Results:
-    """Play a suite with a language model, and with those it is compared with.
+    """Play a suite with a language model, and with the policies it is compared with.
 
     Args:
         agent: The model, and how it is prompted.
         suite: As for `evaluate`.
-        out: The folder of results; it has all replies too, and a later call goes on there.
+        out: The folder of results and of all replies; a later call continues there.
         repeats: How often every episode is played; intervals are over seeds and repeats.
-        episodes: Seeds a task.
-        split: Which seeds.
+        episodes: Number of seeds per task.
+        split: The split of the seeds.
         concurrency: How many episodes are played at once.
         beside: Policies that play the same episodes once.
-        budget: What all calls together may take; replies that are there already cost nothing.
+        budget: The budget of all calls together; replies that are there already cost nothing.
         progress: Called after every episode.
-        workers: Processes that play the others; the model is asked from this one.
-        ray: The address of a Ray cluster that plays the others.
+        workers: Number of processes for the other policies; the model is called from this one.
+        ray: The address of a Ray cluster that plays the other policies.
 
     Returns:
-        The results. What there was no reply for is among their faults, and is played by the next
+        The results. Episodes that lack a reply are among their faults, and are played by the next
         call.
 
     Raises:
@@ -139,7 +139,7 @@ def evaluate_model(
         workers=workers,
         ray=ray,
     )
-    replies.offline = True  # what follows asks nothing
+    replies.offline = True  # what follows makes no calls
     settings, _ = chosen.settings(results.split)
     told = _report(results, settings, policies, agent, spent.usage)
     path = Path(out) / RESULTS
@@ -148,13 +148,13 @@ def evaluate_model(
 
 
 def _suite(tasks: tuple[Any, ...]) -> Suite:
-    """Return the suite of some tasks; it has a name if they are the usual ones."""
+    """Return the suite of some tasks; it has a name if they are the default ones."""
     found = read_suite(list(tasks))
     return replace(found, name=SECTION) if tasks == TASKS else found
 
 
 def player(agent: LLMAgent, repeat: int, replies: ReplyFile, budget: Budget) -> Policy:
-    """Return the policy that a model is in one repeat."""
+    """Return a model as the policy of one repeat."""
     twin = agent.twin(repeat=repeat, replies=replies, budget=budget, on_failure="raise")
     return Policy(f"llm:{twin.model}", twin.fingerprint, twin, repeat)
 
@@ -163,7 +163,7 @@ def player(agent: LLMAgent, repeat: int, replies: ReplyFile, budget: Budget) -> 
 
 
 class _Watched(SeatedWorld):
-    """A world that remembers who plays."""
+    """A world that remembers the agents that play."""
 
     def agents(self, seats: Sequence[bool]) -> list[Agent]:
         """Return a fresh agent for every seat."""
@@ -172,7 +172,7 @@ class _Watched(SeatedWorld):
 
 
 def trace(setting: Setting, policy: Policy, seed: int) -> Trace:
-    """Play an episode once more, and look at it after every step."""
+    """Play an episode once more, and measure it at the start and after every step."""
     world = make_world(setting)
     job = Job(setting, policy.at(setting), (seed,))
     seated, points = _Watched(job, world), list[Point]()
@@ -201,7 +201,7 @@ def at_budget(points: Sequence[Point], budget: int, measure: str) -> Point:
     return [point for point in points if getattr(point, measure) <= budget][-1]
 
 
-# -- what the report tells ----------------------------------------------------------------
+# -- what the report says -----------------------------------------------------------------
 
 
 def _report(
@@ -211,7 +211,7 @@ def _report(
     agent: LLMAgent,
     spent: Usage,
 ) -> dict[str, Any]:
-    """Return what the report tells of a model, as JSON-able values."""
+    """Return what the report says about a model, as JSON-able values."""
     chosen = {(policy.name, policy.run): policy for policy in read_policies(policies)}
     model = next(iter(policies))
     progress: list[dict[str, Any]] = []
@@ -243,7 +243,7 @@ def _report(
 
 
 def _usage(calls: Iterable[Mapping[str, Any]], agent: LLMAgent) -> Usage:
-    """Return what the calls of an episode took when they were made."""
+    """Return what the calls of an episode used when they were made."""
     found = Usage()
     for call in calls:
         prompt, completion = call.get("prompt_tokens", 0), call.get("completion_tokens", 0)
@@ -282,7 +282,7 @@ def _progress(setting: str, policy: str, runs: Sequence[Sequence[Trace]]) -> lis
 def _transcripts(
     setting: str, seed: int, found: Trace, results: Mapping[str, str]
 ) -> list[dict[str, Any]]:
-    """Return what a model was told and answered in an episode."""
+    """Return what a model was told and what it answered in an episode."""
     return [
         {
             "setting": setting,
@@ -305,7 +305,7 @@ def _transcripts(
 
 
 def transcript_text(found: Mapping[str, Any]) -> str:
-    """Return a transcript as plain text, without codes that terminals and pages would obey."""
+    """Return a transcript as plain text, without codes that terminals and pages would interpret."""
     lines: list[str] = []
     for number, call in enumerate(found["calls"], 1):
         for message in call["told"]:
@@ -333,7 +333,7 @@ def progress_rows(found: Sequence[Mapping[str, Any]], measure: str) -> list[tupl
 
 
 def _tuple(value: Mapping[str, float]) -> Any:
-    """Return an interval that was stored."""
+    """Return a stored interval as a tuple."""
     return value["estimate"], value["low"], value["high"]
 
 

@@ -1,12 +1,13 @@
-"""Levels: what a seed draws, which of it training may meet, and how many levels an id has.
+"""Levels: what a seed draws, which levels training may meet, and how many levels an id has.
 
-Two seeds can draw the same level, so seeds that were kept apart do not keep levels apart. Here a
+Two seeds can draw the same level, so keeping seeds apart does not keep levels apart. Here a
 level belongs to a part by the hash of what was drawn (`World.level`), whatever seed drew it: a
 tenth is for trying things out, a fifth is held out, and training may meet the rest. `keep_to`
-holds a batch to a part, and the split ``new_levels`` of an evaluation plays held-out levels only.
+restricts a batch to a part, and the split ``new_levels`` of an evaluation plays held-out levels
+only.
 
 ``python -m piase_gym.benchmarks.evaluation.levels`` counts the levels of every id and writes
-``benchmarks/measured/levels.json``, which the pages of the worlds tell.
+``benchmarks/measured/levels.json``, which the pages of the worlds show.
 """
 
 from __future__ import annotations
@@ -36,13 +37,13 @@ from piase_gym.registry import list_tasks, load, make_config, missing, task_spec
 from piase_gym.worlds.array_world import steps_in_batches
 
 PARTS: Mapping[str, range] = {"train": range(7), "dev": range(7, 8), "held_out": range(8, 10)}
-"""Tenths of the hashes by part."""
+"""The tenths of the hashes that belong to each part."""
 FEW = 100
 """Ids with fewer levels are fixed: what is learned there is no evidence of generalisation."""
 TIMES = 8
-"""Levels are all known when each has been drawn so often."""
+"""All levels are known when each has been drawn this often."""
 LEAST_SEEDS, MOST_SEEDS, MOST_SLOW = 512, 1 << 17, 1 << 12
-"""Seeds that are drawn to count levels: at least, at most, at most of worlds without a batch."""
+"""Seeds drawn to count levels: at least, at most, and at most for worlds without a batch."""
 FILE = "levels.json"
 
 
@@ -62,10 +63,10 @@ def seeds_in(world: World[Any, Any], part: str, seeds: Iterable[int], count: int
     """Return the first seeds whose levels belong to a part.
 
     Args:
-        world: Of the config in question; it is reset.
+        world: A world with the config in question; it is reset.
         part: ``train``, ``dev`` or ``held_out``.
-        seeds: Where to look.
-        count: How many are wanted.
+        seeds: The seeds to search.
+        count: Number of seeds wanted.
 
     Raises:
         SuiteError: If there is no such part, or too few of the seeds draw levels of it.
@@ -85,10 +86,10 @@ def seeds_in(world: World[Any, Any], part: str, seeds: Iterable[int], count: int
 def keep_to(
     env: BatchEnv | EpisodeRunner, part: str = "train", *, spare_fixed: bool = False
 ) -> Callable[[], None]:
-    """Let environments play levels of one part only: others are drawn again before they are seen.
+    """Let environments play levels of one part only: others are redrawn before they are seen.
 
-    Call it before the first reset. An episode that is drawn again takes the next number of its
-    slot, so `reset(seed=...)` with an episode's effective seed still gives that very episode.
+    Call it before the first reset. An episode that is redrawn takes the next number of its slot,
+    so `reset(seed=...)` with an episode's effective seed still gives that very episode.
 
     Args:
         env: A batch, or the runner of a single environment.
@@ -96,7 +97,7 @@ def keep_to(
         spare_fixed: Whether configs with few levels keep all of them; see `is_fixed`.
 
     Returns:
-        What ends it.
+        A function that ends this.
 
     Raises:
         SuiteError: If there is no such part.
@@ -131,20 +132,20 @@ def keep_to(
 
 
 def train_apart(env: BatchEnv | EpisodeRunner) -> None:
-    """Let a trainer's environments play levels for training only, fixed tasks all that they have.
+    """Let a trainer's environments play training levels only, and all levels of fixed tasks.
 
-    Every trainer of `piase_gym.training` calls this, so what is held out was never met.
+    Every trainer of `piase_gym.training` calls this, so that it never meets held-out levels.
     """
     keep_to(env, "train", spare_fixed=True)
 
 
 def is_fixed(world: World[Any, Any]) -> bool:
-    """Tell whether there are fewer than `FEW` levels, which training must have all.
+    """Return whether there are fewer than `FEW` levels, so that training must have all of them.
 
-    Of so few, four times as many draws leave hardly one out.
+    With so few levels, four times as many draws leave hardly one out.
 
     Args:
-        world: It is reset.
+        world: The world; it is reset.
     """
     seen: set[str] = set()
     for seed in range(4 * FEW):
@@ -155,7 +156,7 @@ def is_fixed(world: World[Any, Any]) -> bool:
 
 
 def _is_fixed(kind: type[World[Any, Any]], config: Any) -> bool:
-    """Tell whether a config has few levels, on a world of its own."""
+    """Return whether a config has few levels, using a world made for this."""
     world = kind(config)
     try:
         return is_fixed(world)
@@ -172,9 +173,9 @@ class LevelCount:
 
     Attributes:
         kind: ``exact``: all were drawn, each at least `TIMES` times. ``estimate``: by
-            capture-recapture (Chao 1984), which is from below where levels are not equally
+            capture-recapture (Chao 1984), which estimates from below if levels are not equally
             likely. ``at least``: none was drawn twice.
-        count: How many; of ``at least``, the 95 % bound.
+        count: Number of levels; for ``at least``, the 95 % bound.
         low: Lower end of the 95 % interval (Chao 1987).
         high: Upper end; ``None`` if there is none.
         seeds: How many seeds were drawn.
@@ -194,7 +195,7 @@ class LevelCount:
         return self.high is not None and self.high < FEW
 
     def __str__(self) -> str:
-        """Return it as a page tells it."""
+        """Return the count in the form that pages show."""
         count, low = round(self.count), round(self.low)
         if self.kind == "exact":
             return f"{count:,} (exact{', fixed' if self.fixed else ''})"
@@ -204,7 +205,7 @@ class LevelCount:
 
 
 def estimate(times: Iterable[int]) -> LevelCount:
-    """Return how many levels there are, by how often each was drawn that was drawn at all."""
+    """Estimate the number of levels from how often each level that was met was drawn."""
     drawn = list(times)
     met, seeds = len(drawn), sum(drawn)
     if min(drawn) >= TIMES:
@@ -224,11 +225,11 @@ def estimate(times: Iterable[int]) -> LevelCount:
 def count_levels(world: World[Any, Any], least: int = LEAST_SEEDS) -> LevelCount:
     """Return how many levels a world has under its config.
 
-    Seeds are drawn, twice as many each time, until all levels are known or while none comes again.
+    The number of seeds is doubled as long as some levels recur and not all are known.
 
     Args:
-        world: It is reset.
-        least: How many seeds are drawn in any case.
+        world: The world; it is reset.
+        least: Number of seeds that are drawn in any case.
     """
     most = MOST_SEEDS if steps_in_batches(world) else MOST_SLOW
     seen: Counter[str] = Counter()
@@ -266,7 +267,7 @@ def count_all() -> Iterator[tuple[str, LevelCount]]:
 
 
 def main() -> None:
-    """Count, and write the file beside the other measurements."""
+    """Count the levels, and write the file next to the other measurements."""
     found = {**stored_counts(), **dict(count_all())}
     path = Path(str(resources.files("piase_gym.benchmarks.measured"))) / FILE
     text = json.dumps({task: asdict(found[task]) for task in sorted(found)}, indent=1)

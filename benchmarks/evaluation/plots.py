@@ -48,12 +48,12 @@ def save_figure(figure: Any, path: Path) -> Path:
 
 
 def short(label: str) -> str:
-    """Return a label without what all labels have."""
+    """Return a label without the prefix that all labels share."""
     return label.removeprefix("piase/")
 
 
 def plot_scores(results: Results, path: Path) -> Path | None:
-    """Draw each policy's score on each task with its interval; nothing without scores.
+    """Draw each policy's score on each task with its interval; draw nothing without scores.
 
     Scores below -100 are drawn at the edge, with an arrow, so that they do not hide the others.
     """
@@ -87,7 +87,7 @@ def plot_scores(results: Results, path: Path) -> Path | None:
 
 
 def plot_profiles(results: Results, path: Path) -> Path | None:
-    """Draw which share of runs scores above each threshold, with pointwise bands."""
+    """Draw the share of runs that score above each threshold, with pointwise bands."""
     taus = np.linspace(-100, 110, 106)
     bands = {policy: results.profile(policy, taus, resamples=500) for policy in results.policies}
     bands = {policy: band for policy, band in bands.items() if band is not None}
@@ -106,7 +106,7 @@ def plot_profiles(results: Results, path: Path) -> Path | None:
 
 
 def plot_improvement(results: Results, path: Path) -> Path | None:
-    """Draw the probability that each policy beats each other one, over the tasks of both."""
+    """Draw the probability that each policy beats each other one, over the tasks they share."""
     names = [policy for policy in results.policies if results.scores(policy)]
     if len(names) < 2:
         return None
@@ -157,7 +157,7 @@ def plot_scaling(points: Sequence[Mapping[str, Any]], axis: str, path: Path) -> 
     """Draw the cost of an agent-step as one size grows.
 
     Args:
-        points: ``{axis: size, "rate": agent-steps per CPU-second}`` each.
+        points: One ``{axis: size, "rate": agent-steps per CPU-second}`` per size.
         axis: What grows, such as ``agents``.
         path: Where to write.
     """
@@ -185,7 +185,7 @@ def plot_scaling(points: Sequence[Mapping[str, Any]], axis: str, path: Path) -> 
 
 
 def plot_rates(rows: Sequence[Mapping[str, Any]], path: Path) -> Path:
-    """Draw how many steps a CPU-second each environment does."""
+    """Draw the agent-steps per CPU-second of each environment."""
     figure, axes = _figure(8.0, 0.9 + 0.3 * len(rows))
     names = [row["name"] for row in rows]
     colours = [COLOURS[0] if row["own"] else "0.6" for row in rows]

@@ -1,11 +1,11 @@
-"""Policies as the protocol takes them: a name, a fingerprint, and how to make a fresh agent.
+"""Policies in the protocol's form: a name, a fingerprint, and how to make a fresh agent.
 
 Anything that chooses actions will do: a name of `piase_gym.agents`, the path of a model of
 Stable-Baselines3 (``sb3:PATH``, or ``sb3-greedy:PATH`` for its most probable actions) or of the
-fast learner (``ppo:PATH``, ``ppo-greedy:PATH``), a folder
-with a model for each task (see `references.models`; ``ppo`` is the one that ships),
-a language model (``llm:MODEL@URL``), ``module:attribute``, an `Agent` (object or class), a model
-with ``predict``, or a function of a `Percept`.
+fast learner (``ppo:PATH``, ``ppo-greedy:PATH``), a folder with a model for each task (see
+`references.models`; ``ppo`` is the one that ships), a language model (``llm:MODEL@URL``),
+``module:attribute``, an `Agent` (object or class), a model with ``predict``, or a function of
+a `Percept`.
 """
 
 from __future__ import annotations
@@ -37,10 +37,10 @@ from piase_gym.errors import PolicyError, UnknownNameError
 
 
 def fingerprint(policy: object) -> str:
-    """Return what tells a policy from others, equal in every process.
+    """Return what distinguishes a policy from others, equal in every process.
 
-    Code counts as well as state. What cannot be looked into gets a number of its own, so its
-    episodes are never taken for those of another policy, but also never found again.
+    Code counts as well as state. A policy that cannot be inspected gets a number of its own, so
+    its episodes are never taken for those of another policy, but also never found again.
     """
     try:
         return f"hash:{digest_json(_look_into(policy))}"
@@ -103,20 +103,20 @@ def _tensors(value: Any) -> Any:
 
 
 KINDS = {".zip": "sb3", ".pt": "ppo"}
-"""The family of a model's file by its ending."""
+"""The family of a model file by its ending."""
 PolicyLike = Any
-"""See the module's text."""
+"""See the module's docstring."""
 
 
 class FunctionAgent(Agent):
-    """Plays what a function of the percept says."""
+    """Plays the actions that a function of the percept returns."""
 
     def __init__(self, choose: Callable[[Percept], Action]) -> None:
         super().__init__()
         self._choose = choose
 
     def act(self) -> Action:
-        """Return what the function says of the present percept."""
+        """Return the function's action for the present percept."""
         assert isinstance(self.percept, Percept)
         return self._choose(self.percept)
 
@@ -125,8 +125,8 @@ class ModelAgent(Agent):
     """Plays a model with ``predict(observation, deterministic=...)``, greedily.
 
     Attributes:
-        observation_space: The model's, if it tells; `check_fit` compares it with the world's.
-        action_space: Likewise.
+        observation_space: The model's, if it has one; `check_fit` compares it with the world's.
+        action_space: The same for actions.
     """
 
     def __init__(self, model: Any) -> None:
@@ -139,11 +139,11 @@ class ModelAgent(Agent):
         self._first = True
 
     def reset(self, seed: int) -> None:
-        """Forget what a recurrent model remembers."""
+        """Clear the memory of a recurrent model."""
         self._memory, self._first = None, True
 
     def act(self) -> Action:
-        """Return the model's greedy action; masked models get the mask, recurrent their memory."""
+        """Return the model's greedy action; give it the mask and its memory, if it takes them."""
         assert isinstance(self.percept, Percept)
         offered = {
             "action_masks": self.percept.mask,
@@ -163,8 +163,8 @@ class Policy:
     """A policy that can be sent to another process.
 
     Attributes:
-        name: What results call it.
-        fingerprint: What tells it from others; part of every episode's key.
+        name: Its name in results.
+        fingerprint: What distinguishes it from others; part of every episode's key.
         source: What agents are made from.
         run: Which of several training runs of one method it is.
     """
@@ -196,7 +196,7 @@ class Policy:
         return isinstance(source, Agent) and source.acts_in_batches
 
     def at(self, setting: Setting) -> Policy:
-        """Return what plays a setting: of a folder, the model of its task.
+        """Return the policy that plays a setting: for a folder, the model of the setting's task.
 
         Raises:
             PolicyError: If the folder has none.
@@ -214,7 +214,7 @@ class Policy:
         """
         source = self.source
         if isinstance(source, str):
-            return make_agent(source)  # which reads a model's file once
+            return make_agent(source)  # reads a model's file only once
         if isinstance(source, Agent):
             return copy.deepcopy(source)
         if isinstance(source, type):
@@ -228,7 +228,7 @@ def read_policy(policy: PolicyLike, name: str | None = None, run: int = 0) -> Po
 
     Raises:
         UnknownNameError: If no policy has this name.
-        PolicyError: If it is nothing that chooses actions.
+        PolicyError: If it is not something that chooses actions.
     """
     if isinstance(policy, Policy):
         return policy
@@ -252,7 +252,7 @@ def read_policy(policy: PolicyLike, name: str | None = None, run: int = 0) -> Po
 
 
 def read_policies(policy: PolicyLike, name: str | None = None) -> list[Policy]:
-    """Return all runs of all policies: of one, or of a mapping of names to one or several runs."""
+    """Return all runs of one policy, or of a mapping from names to one or several runs."""
     if not isinstance(policy, Mapping):
         return [read_policy(policy, name)]
     if not policy:
@@ -274,7 +274,7 @@ def _read_named(policy: str | Path, name: str | None, run: int) -> Policy:
         make_agent(text)
         members = ",".join(read_policy(part.strip()).fingerprint for part in rest.split(","))
         return Policy(name or text, f"{POPULATION}:{members}", text, run)
-    if colon and prefix in MODELS:  # trouble of a server must not count as the model's play
+    if colon and prefix in MODELS:  # server trouble must not count as the model's play
         agent = LLMAgent.named(rest, on_failure="raise")
         agent.check()
         return read_policy(agent, name, run)

@@ -1,4 +1,4 @@
-"""The protocol that every number uses: what identifies an episode, and what is kept of it.
+"""The protocol behind every number: what identifies an episode, and what is recorded about it.
 
 An episode is keyed by task id and version, config, seed, seat assignment and policies. Two
 episodes with the same key are the same episode, wherever and in whatever company they were
@@ -26,19 +26,19 @@ SEEDS: Mapping[str, range] = {
     "held_out": range(2_000_000, 2_001_000),
     "new_levels": range(3_000_000, 3_100_000),
 }
-"""Seed ranges by split. Training seeds environments from the first only. Of ``new_levels`` only
-those seeds are played that draw levels of the held-out part: see `levels`."""
+"""Seed ranges by split. Training seeds environments from the first range only. Of ``new_levels``,
+only the seeds that draw levels of the held-out part are played: see `levels`."""
 REPORTED = ("held_out", "new_levels")
-"""The splits of numbers that are reported; they have the held-out rows and partners."""
+"""The splits of reported numbers; they have the held-out rows and partners."""
 
 MEASURES = ("return", "per_capita", "win_rate")
-"""What an episode is worth: see `EpisodeRecord.value`."""
+"""What the value of an episode can be: see `EpisodeRecord.value`."""
 
 
 def config_hash(config: WorldConfig) -> str:
-    """Return 64 bits that stand for a config: what differs from the defaults, as canonical JSON.
+    """Return a 64-bit hash of a config: of what differs from the defaults, as canonical JSON.
 
-    A field that a world gains later, with a default that changes nothing, leaves hashes alone.
+    A field that a world gains later, with a default that changes nothing, does not change hashes.
     """
     return digest_json(config.model_dump(mode="json", exclude_defaults=True))
 
@@ -67,7 +67,7 @@ class EpisodeKey:
         config: Hash of the config.
         seed: Effective seed of the episode.
         seats: For each agent in order: its name and the fingerprint of its policy.
-        measure: What is measured of it, with the seats that count.
+        measure: The measure, followed by the names of the focal agents.
     """
 
     task: str
@@ -85,7 +85,7 @@ class EpisodeKey:
 
 @dataclass(frozen=True, kw_only=True)
 class EpisodeRecord:
-    """What is kept of one episode.
+    """What is recorded about one episode.
 
     Attributes:
         key: Digest of its `EpisodeKey`.
@@ -95,12 +95,12 @@ class EpisodeRecord:
         seed: Effective seed.
         seats: Policy name by agent.
         focal: The agents whose behaviour is measured.
-        value: What the row's measure says: the mean return of the focal agents (``return``,
+        value: The value under the row's measure: the mean return of the focal agents (``return``,
             ``per_capita``), or their share of wins with draws as halves (``win_rate``).
         returns: Undiscounted sum of rewards by agent.
         results: ``won, lost, drawn, ended`` by focal agent.
         steps: Steps until the last focal agent had ended.
-        milestones: How many focal agents reached each.
+        milestones: How many focal agents reached each milestone.
         outcomes: How many commands of focal agents had each outcome.
         messages: Letters that focal agents sent.
         hints: Hints that focal agents were given.
@@ -158,7 +158,7 @@ class EpisodeRecord:
 
 
 def episode_value(measure: str, returns: Mapping[str, float], results: Mapping[str, str]) -> float:
-    """Return what an episode is worth.
+    """Return the value of an episode.
 
     Args:
         measure: One of `MEASURES`.

@@ -53,7 +53,7 @@ def film(setting: Setting, policy: Policy, seed: int) -> list[NDArray[np.uint8]]
 
 
 def write_gif(frames: list[NDArray[np.uint8]], path: Path) -> None:
-    """Write pictures as an animated GIF that waits at its end and starts again."""
+    """Write pictures as an animated GIF that pauses at its end and starts again."""
     from PIL import Image
 
     pictures = []
@@ -69,7 +69,7 @@ def write_gif(frames: list[NDArray[np.uint8]], path: Path) -> None:
 
 TITLE = "piase_gym: benchmark report"
 FILMS = 18
-"""Most films in a report."""
+"""The largest number of films in a report."""
 
 
 PROFILES = (
@@ -129,14 +129,14 @@ class Section:
 
 
 def write_report(out: Path) -> list[Path]:
-    """Write ``report.md`` and ``report.html`` beside a stored ``results.json``.
+    """Write ``report.md`` and ``report.html`` next to a stored ``results.json``.
 
     Returns:
         The two files.
 
     Raises:
         ProtocolError: If there are no results of this protocol.
-        StorageError: If `out` is a file, or they cannot be written.
+        StorageError: If `out` is a file, or the reports cannot be written.
     """
     if out.is_file():
         raise StorageError(f"{out} is a file; name a folder")
@@ -174,7 +174,7 @@ def _markdown(parts: Sequence[Section], out: Path) -> str:
 
 
 def _html(parts: Sequence[Section]) -> str:
-    """Return the report as one HTML page that needs nothing beside it: pictures are in it.
+    """Return the report as one HTML page that needs no other files: it contains its pictures.
 
     Raises:
         MissingExtraError: If Jinja is not installed.
@@ -190,7 +190,7 @@ def _html(parts: Sequence[Section]) -> str:
 
 
 def _data_uri(path: Path) -> str:
-    """Return a picture as an address that holds it."""
+    """Return a picture as a data URI."""
     return f"data:image/{path.suffix[1:]};base64,{base64.b64encode(path.read_bytes()).decode()}"
 
 
@@ -220,7 +220,7 @@ def result_parts(results: Results, out: Path) -> list[Section]:
 
 
 def _summary(results: Results, out: Path) -> Section:
-    """Say what was played and how well."""
+    """Return the section that says what was played and how well."""
     rows = []
     for policy in results.policies:
         own = [row for row in results.rows if row.policy == policy]
@@ -249,7 +249,7 @@ def _summary(results: Results, out: Path) -> Section:
 
 
 def _improvements(results: Results) -> list[Section]:
-    """Return the table of who beats whom, with intervals."""
+    """Return the table of which policy beats which, with intervals."""
     pairs = itertools.combinations(results.policies, 2)
     found = [(mine, other, results.improvement(mine, other)) for mine, other in pairs]
     rows = [(mine, other, tables.interval(chance)) for mine, other, chance in found if chance]
@@ -291,7 +291,7 @@ def _behaviour(results: Results) -> Section:
 
 
 def _films(results: Results, out: Path) -> tuple[tuple[Path, str], ...]:
-    """Return the films of these results that there are, with captions."""
+    """Return the existing films of these results, with captions."""
     found = []
     for row in results.rows:
         path = film_path(out, row.setting, row.policy)
@@ -305,7 +305,7 @@ def _films(results: Results, out: Path) -> tuple[tuple[Path, str], ...]:
 
 
 def film_path(out: Path, setting: str, policy: str) -> Path:
-    """Return where the film of a policy in a setting is."""
+    """Return the path of the film of a policy in a setting."""
     return out / "films" / f"{slug(setting)}__{slug(policy)}.gif"
 
 
@@ -337,7 +337,7 @@ def make_films(
 
 
 def model_parts(data: Any) -> list[Section]:
-    """Return the sections about a language model: what it took, its progress, what it said."""
+    """Return the sections about a language model: its usage, its progress and what it said."""
     from piase_gym.benchmarks.evaluation.language_models import progress_rows, transcript_text
 
     usage, spent = Usage(**data["usage"]), Usage(**data["spent"])

@@ -1,4 +1,4 @@
-"""Results: episodes, what they come to per task and policy, and what could not be played."""
+"""Results: episodes, their summaries per task and policy, and what could not be played."""
 
 from __future__ import annotations
 
@@ -44,20 +44,20 @@ class TaskResult:
         version: Version of the world.
         config_hash: Hash of the config.
         measure: What `value` is the mean of.
-        partner: Who played the other seats; empty if there were none.
+        partner: The policy in the other seats; empty if there were none.
         policy: Name of the policy.
-        runs: How many training runs it has.
-        episodes: How many episodes have a result.
-        faults: How many have none, and why, with the number of each.
-        value: Mean of the runs' means, with a 95 % interval that draws runs, then episodes
-            (`mean_interval`); of one run, only episodes.
+        runs: Number of its training runs.
+        episodes: Number of episodes that have a result.
+        faults: Number of episodes without a result, for each reason.
+        value: Mean of the runs' means, with a 95 % interval that resamples runs, then episodes
+            (`mean_interval`); with one run, only episodes.
         score: The same in points, with the uncertainty of what 0 and 100 points are; ``None`` if
             the task is disqualified, or episodes are missing.
         gap: The references.
         success: Share of wins of focal agents, with an interval of the same kind
-            (`share_interval`); ``None`` where nothing is won or lost.
+            (`share_interval`); ``None`` if nothing is won or lost.
         steps: Mean steps.
-        milestones: Mean number of focal agents that reached each.
+        milestones: Mean number of focal agents that reached each milestone.
         outcomes: Share of each outcome among the commands.
         messages: Mean letters sent by focal agents.
         hints: Mean hints given to them.
@@ -94,9 +94,9 @@ class TaskResult:
 def summarise(
     setting: Setting, policy: str, records: Sequence[EpisodeRecord], gap: ScoreRange
 ) -> TaskResult:
-    """Return what the episodes of one policy in one setting come to.
+    """Summarise the episodes of one policy in one setting.
 
-    A policy that failed in some episodes gets no score: those it could finish may be the easy
+    A policy that failed in some episodes gets no score: those that it finished may be the easy
     ones.
     """
     fine = [record for record in records if record.fault is None]
@@ -133,21 +133,21 @@ INTERVALS = ("value", "score", "success")
 
 
 def _value(record: EpisodeRecord) -> float | None:
-    """Return what an episode is worth."""
+    """Return the value of an episode."""
     return record.value
 
 
 def by_run(
     records: Iterable[EpisodeRecord], what: Callable[[EpisodeRecord], float | None] = _value
 ) -> list[list[float]]:
-    """Return values by run, in the order of seeds; or something else of each episode."""
+    """Return the episodes' values, or what `what` returns for each, by run and in seed order."""
     ordered = sorted(records, key=lambda record: (record.run, record.seed))
     runs = groupby(ordered, lambda record: record.run)
     return [[float(what(record) or 0.0) for record in run] for _, run in runs]
 
 
 def _success(records: Sequence[EpisodeRecord]) -> Interval | None:
-    """Return the share of wins; None where nothing is won or lost."""
+    """Return the share of wins; None if nothing is won or lost."""
     decided = {Result.WON, Result.LOST}
     if not any(decided & set(record.results.values()) for record in records):
         return None
@@ -168,7 +168,7 @@ def _shares(counts: Mapping[str, int], whole: int) -> dict[str, float]:
 
 
 def _mean(values: Sequence[float]) -> float:
-    """Return the mean, or 0 of nothing."""
+    """Return the mean, or 0 if there are no values."""
     return float(np.mean(values)) if values else 0.0
 
 
@@ -190,17 +190,17 @@ def row_from_json(data: Mapping[str, Any]) -> TaskResult:
 
 @dataclass(frozen=True, kw_only=True)
 class Results:
-    """What an evaluation found.
+    """The results of an evaluation.
 
     Attributes:
         suite: Manifest of the suite.
-        split: Which seeds.
-        rows: A `TaskResult` a setting and policy, in the order of the suite.
+        split: The split of the seeds.
+        rows: One `TaskResult` per setting and policy, in the order of the suite.
         episodes: Every episode, in a fixed order.
         problems: What could not be evaluated or stored.
-        skipped: Who did not play what: a world without an oracle, or one that needs an optional
-            part that is not installed.
-        versions: Of the package and of what decides about numbers.
+        skipped: What was not played and why, such as a world without an oracle, or one that needs
+            an optional part that is not installed.
+        versions: Versions of the package and of the software that numbers depend on.
     """
 
     suite: Mapping[str, Any]
@@ -262,7 +262,7 @@ class Results:
         }
 
     def _tasks(self, policy: str) -> tuple[list[Runs], list[Anchors | None]]:
-        """Return the points of a policy by task and run, and how certain the tasks' scales are."""
+        """Return a policy's points by task and run, and the uncertainty of the tasks' scales."""
         found = self.score_runs(policy)
         gaps = [self.row(setting, policy).gap for setting in found]
         return list(found.values()), [gap.anchors for gap in gaps]
@@ -273,19 +273,19 @@ class Results:
         return aggregate(tasks, iqm, anchors=anchors) if tasks else None
 
     def profile(self, policy: str, thresholds: ArrayLike, **options: Any) -> Any:
-        """Return which share of a policy's runs score above each threshold; see `profile_band`."""
+        """Return the share of a policy's runs above each threshold; see `profile_band`."""
         tasks, anchors = self._tasks(policy)
         return profile_band(tasks, thresholds, anchors=anchors, **options) if tasks else None
 
     def improvement(self, policy: str, other: str, **options: Any) -> Interval | None:
-        """Return how likely a run of one policy scores more than one of another on a task."""
+        """Return the probability that a run of one policy outscores one of another on a task."""
         mine, theirs = self.score_runs(policy), self.score_runs(other)
         common = [setting for setting in mine if setting in theirs]
         pair = [mine[setting] for setting in common], [theirs[setting] for setting in common]
         return improvement_interval(*pair, **options) if common else None
 
     def runs_of(self, policy: str) -> int:
-        """Return the number of training runs that a policy has, the fewest on any task."""
+        """Return a policy's number of training runs, the fewest on any task."""
         return min(row.runs for row in self.rows if row.policy == policy)
 
     def of(self, setting: str, policy: str) -> list[EpisodeRecord]:
@@ -303,11 +303,11 @@ class Results:
         return paired_difference([mine[s] for s in common], [theirs[s] for s in common])
 
     def evidence(self) -> list[dict[str, Any]]:
-        """Return what must be equal whenever the same evaluation is made again."""
+        """Return what must be equal whenever the same evaluation is repeated."""
         return [record.evidence() for record in self.episodes]
 
     def to_json(self) -> dict[str, Any]:
-        """Return the results as JSON-able values, the same whoever played them wherever."""
+        """Return the results as JSON-able values, the same wherever they were played."""
         return {
             "protocol": PROTOCOL,
             **{name: getattr(self, name) for name in ("suite", "split")},
@@ -318,7 +318,7 @@ class Results:
         }
 
     def timings(self) -> dict[str, Any]:
-        """Return what another machine would tell otherwise: versions, and seconds of episodes."""
+        """Return what differs on another machine: versions, and seconds of episodes."""
         seconds = [record.seconds for record in self.episodes]
         return {"protocol": PROTOCOL, "versions": self.versions, "seconds": seconds}
 
@@ -326,7 +326,7 @@ class Results:
     def from_json(
         cls, data: Any, where: str = "these results", timings: Mapping[str, Any] | None = None
     ) -> Results:
-        """Read what `to_json` wrote, and `timings`.
+        """Read what `to_json` and `timings` returned.
 
         Raises:
             ProtocolError: If they are of another protocol version, or damaged.
@@ -351,12 +351,12 @@ class Results:
             raise ProtocolError(f"{where} are damaged: {error!r}") from None
 
     def save(self, path: str | Path) -> None:
-        """Write the results to a JSON file, and timings to one beside it, each atomically.
+        """Write the results to a JSON file, and timings to one next to it, each atomically.
 
-        Other sections in them are kept.
+        The section ``llm`` of the former and all other sections of the latter are kept.
 
         Raises:
-            StorageError: If that fails; the old file is as it was.
+            StorageError: If that fails; the old file is left as it was.
         """
         beside, kept = timings_beside(Path(path)), read_sections(Path(path))
         extra = {"llm": kept["llm"]} if "llm" in kept else {}
@@ -384,7 +384,7 @@ class Results:
 
 
 def timings_beside(path: Path) -> Path:
-    """Return the file that has the timings of results: ``timings.json`` of ``results.json``."""
+    """Return the file with the timings of results: ``timings.json`` for ``results.json``."""
     stem = path.stem
     return path.with_name("timings.json" if stem == "results" else f"{stem}.timings.json")
 
@@ -392,7 +392,7 @@ def timings_beside(path: Path) -> Path:
 def _timed(
     episodes: Sequence[Mapping[str, Any]], timings: Mapping[str, Any]
 ) -> tuple[EpisodeRecord, ...]:
-    """Return stored episodes with their seconds, as far as they are known."""
+    """Return stored episodes with their seconds, if these are known."""
     seconds = timings.get("seconds", ())
     if len(seconds) != len(episodes):  # those of other results
         seconds = [0.0] * len(episodes)
@@ -409,7 +409,7 @@ def _row_with_time(data: Mapping[str, Any], episodes: Iterable[EpisodeRecord]) -
 
 
 def read_sections(path: Path) -> dict[str, Any]:
-    """Return what a file of results holds, if it is one of this protocol; else nothing."""
+    """Return the contents of a results file, or nothing if it is not one of this protocol."""
     try:
         data = json.loads(path.read_text("utf-8"))
     except (OSError, ValueError):

@@ -1,7 +1,7 @@
 """Plays episodes: one at a time on a world, or many at once on its batched kernel.
 
-Both ways give the same records (a test compares them). The batch is taken only where that is
-certain: the world is an array world without letters and every agent has promised, by having
+Both ways give the same records (a test compares them). The batch is used only where this is
+certain: the world is an array world without letters, and every agent has promised, by having
 `act_batch`, that it chooses in a batch what it would choose alone.
 """
 
@@ -95,7 +95,7 @@ def describe(error: BaseException) -> str:
 
 
 def plays_in_batches(world: World[Any, Any], agents: Iterable[Agent]) -> bool:
-    """Tell whether the batched kernel is certain to give what these agents play one by one."""
+    """Return whether the batched kernel is certain to give what these agents play one by one."""
     return (
         steps_in_batches(world)
         and world.mailboxes is None
@@ -104,10 +104,10 @@ def plays_in_batches(world: World[Any, Any], agents: Iterable[Agent]) -> bool:
 
 
 class SeatedWorld:
-    """A world with its agents: one agent a seat and role, made afresh for every episode.
+    """A world with its agents: one agent per seat and role, made afresh for every episode.
 
     Fresh agents cannot carry anything from one episode to the next, so an episode does not depend
-    on which ones were played before it, nor in which process.
+    on which episodes were played before it, nor in which process.
     """
 
     def __init__(self, job: Job, world: World[Any, Any]) -> None:
@@ -120,14 +120,14 @@ class SeatedWorld:
             self.roles[False] = read_policy(job.setting.partner).at(job.setting)
 
     def check(self) -> None:
-        """Make one agent of each role and see that it fits, before anything is played."""
+        """Make one agent of each role and check that it fits, before anything is played."""
         self._samples = {own: policy.make() for own, policy in self.roles.items()}
         for agent in self._samples.values():
             check_fit(agent, self.world)
 
     @property
     def batchable(self) -> bool:
-        """Whether the batched kernel is certain to give the same."""
+        """Whether the batched kernel is certain to give the same records."""
         return plays_in_batches(self.world, self._samples.values())
 
     def agents(self, seats: Sequence[bool]) -> list[Agent]:
@@ -147,7 +147,7 @@ def play_one(
 
     Args:
         seated: The world and the policies.
-        seed: Of the episode.
+        seed: The seed of the episode.
         watch: Called at the start and after every step, with what was measured so far.
     """
     blank, world = seated.job.blank(seed), seated.world
@@ -170,7 +170,7 @@ def play_one(
 
 
 def ask_all(agents: Sequence[Agent], runner: EpisodeRunner) -> list[Act]:
-    """Ask the agents in play for their acts; who has a command under way goes on with it."""
+    """Ask the agents in play for their acts; agents with a command under way continue it."""
     world, acts = runner.world, no_acts(runner.world)
     for seat, on in enumerate(world.alive):
         acts[seat] = world.under_way(seat) if on else None
@@ -184,16 +184,16 @@ def ask_all(agents: Sequence[Agent], runner: EpisodeRunner) -> list[Act]:
 
 
 def ask_one(agent: Agent, runner: EpisodeRunner, seat: int) -> Act:
-    """Ask an agent for its act in one seat of several that it may have."""
+    """Ask an agent for its act in one of possibly several seats."""
     agent.perceive(Percept(runner.world, seat, runner.steps))
     return _act(runner.world, seat, agent.act())
 
 
 def _act(world: World[Any, Any], seat: int, answer: Any) -> Act:
-    """Return what an answer stands for in a world.
+    """Return the act that an answer stands for in a world.
 
     Raises:
-        PolicyError: If it is no action.
+        PolicyError: If it is not an action.
     """
     try:
         return decode_answer(world, seat, answer)
@@ -217,18 +217,18 @@ class EpisodeMetrics:
         self._hints: list[str | None] = [None] * len(world.agents)
 
     def look(self) -> None:
-        """Take note of who is in play, and count the hints that focal agents have got."""
+        """Note which agents are in play, and count the hints that focal agents have received."""
         self._alive, hints = list(self.world.alive), list(self.world.hints)
         self.hints += sum(bool(hints[s]) and hints[s] != self._hints[s] for s in self.focal)
         self._hints = hints
 
     @property
     def playing(self) -> bool:
-        """Whether a focal agent has not ended, and anybody is in play."""
+        """Whether a focal agent has not ended yet, and any agent is in play."""
         return len(self.results) < len(self.focal) and any(self._alive)
 
     def add(self, result: StepResult) -> None:
-        """Take in a step."""
+        """Add a step."""
         self.steps += 1
         for seat, reward in enumerate(result.rewards):
             self.returns[seat] += reward
@@ -271,11 +271,11 @@ def finished(
 
     Args:
         job: What was played.
-        blank: The record before.
-        returns: Of all agents.
+        blank: The record before the episode was played.
+        returns: Returns of all agents.
         ends: Results of the focal agents.
-        milestones: How many focal agents reached each.
-        outcomes: How many commands of focal agents had each.
+        milestones: How many focal agents reached each milestone.
+        outcomes: How many commands of focal agents had each outcome.
         more: Other fields of the record.
     """
     by_agent = dict(zip(job.setting.agents, returns, strict=True))
@@ -340,7 +340,7 @@ class _Batch:
             yield replace(self.done[slot], seconds=share)
 
     def _add(self, alive: Any, rewards: Any, ended: Any, outcomes: Any, steps: int) -> None:
-        """Take in a step of the episodes that are not done."""
+        """Add a step of the episodes that are not done."""
         open_slots = np.array([slot not in self.done for slot in range(len(self.seeds))])
         self.returns[open_slots] += rewards[open_slots]
         for seat in self.focal:
@@ -351,7 +351,7 @@ class _Batch:
             self.done[slot] = self._record(slot, steps)
 
     def _record(self, slot: int, steps: int) -> EpisodeRecord:
-        """Return the record of an episode whose last focal agent has ended."""
+        """Return the record of an episode in which all focal agents have ended."""
         world, single = self.env.world, self.env.single(slot)
         digest = single.digest()
         marks = self.env.batch.states["marks"][slot].tolist()
@@ -377,11 +377,11 @@ def batch_acts(
     """Ask agents for their acts in all environments, shape (envs, agents).
 
     Args:
-        agents: Who acts.
-        shown: What they see, shape (envs, agents, ...).
-        masks: What they may do, shape (envs, agents, actions).
-        seeds: Of the agents, shape (agents, envs).
-        steps: How far the episodes are, a number or one for each environment.
+        agents: The agents that act.
+        shown: Their observations, shape (envs, agents, ...).
+        masks: Their action masks, shape (envs, agents, actions).
+        seeds: Their seeds, shape (agents, envs).
+        steps: How far the episodes are: one number, or one for each environment.
     """
     at = np.full(len(shown), steps, np.int64)
     rows = enumerate(zip(agents, np.asarray(seeds, np.uint64), strict=True))
@@ -393,7 +393,7 @@ def play(job: Job) -> Iterator[EpisodeRecord]:
     """Play a job's episodes; what cannot be played yields a record with a `fault`.
 
     Yields:
-        A record an episode, in the order of the seeds.
+        One record per episode, in the order of the seeds.
     """
     try:
         world = make_world(job.setting)

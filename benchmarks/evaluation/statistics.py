@@ -1,10 +1,10 @@
-"""Statistics of benchmarks: what to report beside a mean.
+"""Statistics of benchmarks: what to report besides a mean.
 
-Scores come as nested sequences, tasks or runs outside and episodes inside; a run that is one number
-already may stand as that number. Intervals draw training runs first and episodes second, because
+Scores are nested sequences, with tasks or runs outside and episodes inside; a run with a single
+value may be given as a number. Intervals resample training runs first and episodes second, because
 two episodes of one training run say less than two runs. Aggregates are those of Agarwal et al.
-(2021, "Deep reinforcement learning at the edge of the statistical precipice"), and are held to
-their package `rliable` by ``make test-rliable``.
+(2021, "Deep reinforcement learning at the edge of the statistical precipice"), and
+``make test-rliable`` compares them with their package `rliable`.
 """
 
 from __future__ import annotations
@@ -21,9 +21,9 @@ from piase_gym.errors import ConfigError
 
 RESAMPLES = 2000
 Runs = Sequence[float | Sequence[float]]
-"""Episodes' values by training run, or one value a run."""
+"""The episodes' values by training run, or one value per run."""
 LEAST_SPAN = 1.0
-"""The least distance, in points, that the drawn ends of a scale have."""
+"""The smallest distance, in points, between the resampled ends of a scale."""
 
 
 class Interval(NamedTuple):
@@ -48,7 +48,7 @@ class Anchors(NamedTuple):
     both: float
 
     def rescale(self, points: NDArray[np.float64], seed: int) -> NDArray[np.float64]:
-        """Return points, a row a resample, each row on a scale whose ends are drawn anew."""
+        """Return points, one row per resample, each row on a scale with resampled ends."""
         spread = [[self.low, self.both], [self.both, self.high]]
         rng = np.random.default_rng([seed, 1])
         ends = rng.multivariate_normal([0.0, 100.0], spread, len(points), method="eigh")
@@ -58,7 +58,7 @@ class Anchors(NamedTuple):
 
 
 def _values(values: ArrayLike, what: str = "values") -> NDArray[np.float64]:
-    """Return values as a flat array, or say that there are none."""
+    """Return values as a flat array, or raise `ConfigError` if there are none."""
     array = np.asarray(values, np.float64).ravel()
     if array.size == 0 or not np.isfinite(array).all():
         raise ConfigError(f"{what} must be finite numbers, at least one")
@@ -68,7 +68,7 @@ def _values(values: ArrayLike, what: str = "values") -> NDArray[np.float64]:
 def iqm(values: ArrayLike, axis: int | None = None) -> Any:
     """Return the interquartile mean: the mean without the lowest and highest quarter.
 
-    A quarter is rounded down to whole values. With an axis it is taken along that axis.
+    A quarter is rounded down to whole values. With an axis, the mean is taken along that axis.
     """
     if axis is None:
         return float(stats.trim_mean(_values(values), 0.25))
@@ -77,7 +77,7 @@ def iqm(values: ArrayLike, axis: int | None = None) -> Any:
 
 def wilson(successes: float, trials: int, level: float = 0.95) -> Interval:
     """Return a share with Wilson's score interval (Wilson 1927, without continuity correction)."""
-    _tails(level)  # refuses what is no level
+    _tails(level)  # refuses what is not a level
     if trials < 1 or not 0 <= successes <= trials:
         raise ConfigError(f"{successes} successes in {trials} trials make no share")
     ends = stats.binomtest(round(successes), trials).proportion_ci(level, method="wilson")
@@ -93,16 +93,16 @@ def mean_interval(
 ) -> Interval:
     """Return the mean of the runs' means with a hierarchical bootstrap interval.
 
-    Percentiles of a bootstrap of few values are too narrow: of 5 runs, 95 % hold 84 %. They are
-    taken further out (Hesterberg 2015, "What teachers should know about the bootstrap"), as far as
-    Student's quantile is from the normal one: of 5 runs they hold 92 %. With one run the interval
-    tells how episodes vary, not how training does.
+    Bootstrap percentiles of few values are too narrow: with 5 runs, a 95 % interval covers 84 %.
+    They are taken further out (Hesterberg 2015, "What teachers should know about the bootstrap"),
+    as far as Student's quantile is from the normal one: with 5 runs they cover 92 %. With one run,
+    the interval shows how episodes vary, not how training does.
 
     Args:
-        runs: Of one task.
-        level: Of confidence.
-        resamples: How many.
-        seed: Of the draws.
+        runs: The runs of one task.
+        level: Confidence level.
+        resamples: Number of resamples.
+        seed: Seed of the resampling.
         anchors: How uncertain the scale is, if the values are points.
     """
     drawn = _resample_runs(runs, resamples, seed).mean(axis=1)
@@ -113,7 +113,7 @@ def mean_interval(
 
 
 def _expanded(level: float, count: int) -> float:
-    """Return the level whose percentiles hold the mean of `count` values at a level."""
+    """Return the level of the percentiles that cover the mean of `count` values at `level`."""
     upper = _tails(level)[1]
     if count < 2:
         return level
@@ -126,15 +126,15 @@ def share_interval(
 ) -> Interval:
     """Return the mean of the runs' shares of wins, with an interval.
 
-    One run has Wilson's. Of several it is `mean_interval`, and never narrower than Wilson's of all
-    episodes together, which it would be where every run came to the same.
+    One run gets Wilson's interval. Several get that of `mean_interval`, but never narrower than
+    Wilson's over all episodes together, as it would be if every run had the same share.
 
     Args:
-        runs: For each run 1 for an episode that was won, 0 for others; shares if several agents of
-            one episode count, whose wins depend on each other: those have no interval of Wilson's.
-        level: Of confidence.
-        resamples: How many.
-        seed: Of the draws.
+        runs: For each run, 1 for an episode that was won and 0 for others; shares if several
+            agents of one episode count. Their wins depend on each other, so Wilson's is not used.
+        level: Confidence level.
+        resamples: Number of resamples.
+        seed: Seed of the resampling.
     """
     won = np.concatenate([_values(run) for run in runs]) if runs else _values([])
     whole = bool(np.isin(won, (0.0, 1.0)).all())
@@ -171,15 +171,15 @@ def aggregate(
 ) -> Interval:
     """Return a statistic over the scores of all runs of all tasks, with its interval.
 
-    Each task's runs are drawn for themselves (a stratified bootstrap).
+    Each task's runs are resampled separately (a stratified bootstrap).
 
     Args:
         tasks: For each task, its runs; a run's score is the mean of its episodes.
-        statistic: Of an array of scores along an ``axis``, as NumPy's functions take it.
-        level: Of confidence.
-        resamples: How many.
-        seed: Of the draws.
-        anchors: For each task, how uncertain its scale is; none if the scales are exact.
+        statistic: A function of an array of scores and an ``axis``, like NumPy's.
+        level: Confidence level.
+        resamples: Number of resamples.
+        seed: Seed of the resampling.
+        anchors: For each task, how uncertain its scale is; empty if the scales are exact.
     """
     estimate = float(statistic(_run_means(tasks), axis=-1))
     drawn = _resample_tasks(tasks, resamples, seed, anchors)
@@ -196,7 +196,7 @@ def _run_means(tasks: Sequence[Runs]) -> NDArray[np.float64]:
 def _resample_tasks(
     tasks: Sequence[Runs], resamples: int, seed: int, anchors: Sequence[Anchors | None] = ()
 ) -> NDArray[np.float64]:
-    """Return the drawn scores of all runs of all tasks, shape (resamples, runs)."""
+    """Return the resampled scores of all runs of all tasks, shape (resamples, runs)."""
     scales = anchors or [None] * len(tasks)
     drawn = []
     for number, (runs, scale) in enumerate(zip(tasks, scales, strict=True)):
@@ -206,7 +206,7 @@ def _resample_tasks(
 
 
 def _resample_runs(runs: Runs, resamples: int, seed: int) -> NDArray[np.float64]:
-    """Return the drawn runs' means of every resample, shape (resamples, runs)."""
+    """Return the means of the runs drawn in every resample, shape (resamples, runs)."""
     rng = np.random.default_rng(seed)
     arrays = [_values(run, "episodes of a run") for run in runs]
     if not arrays:
@@ -244,7 +244,7 @@ def profile_band(
 ) -> tuple[NDArray[np.float64], NDArray[np.float64], NDArray[np.float64]]:
     """Return a performance profile and a pointwise band: profile, low, high.
 
-    The arguments are those of `aggregate`; runs are drawn within their tasks.
+    The arguments are those of `aggregate`; runs are resampled within their tasks.
     """
     shares = _above(_resample_tasks(tasks, resamples, seed, anchors), thresholds)
     low, high = np.quantile(shares, _tails(level), axis=0)
@@ -260,7 +260,7 @@ def probability_of_improvement(x: Runs, y: Runs) -> float:
 
 
 def _improvement(x: NDArray[np.float64], y: NDArray[np.float64]) -> NDArray[np.float64]:
-    """Return the probability of improvement of the draws in each row."""
+    """Return the probability of improvement for the scores in each row."""
     found = stats.mannwhitneyu(x, y, method="asymptotic", axis=-1).statistic
     return np.asarray(found / (x.shape[-1] * y.shape[-1]))
 
@@ -274,15 +274,15 @@ def improvement_interval(
 ) -> Interval:
     """Return the mean over tasks of the probability of improvement, with a bootstrap interval.
 
-    Runs are drawn within their tasks, of both for themselves. How a task's points are scaled does
-    not matter here: both have the same scale.
+    Runs are resampled within their tasks, separately for x and y. How a task's points are scaled
+    does not matter here: both have the same scale.
 
     Args:
         x: Runs by task.
-        y: Runs of the other by the same tasks; they may be more or fewer.
-        level: Of confidence.
-        resamples: How many.
-        seed: Of the draws.
+        y: The other's runs by the same tasks; there may be more or fewer of them.
+        level: Confidence level.
+        resamples: Number of resamples.
+        seed: Seed of the resampling.
     """
     if len(x) != len(y) or not x:
         raise ConfigError(f"{len(x)} and {len(y)} tasks cannot be compared; give the same tasks")
@@ -302,12 +302,12 @@ def paired_difference(x: ArrayLike, y: ArrayLike, level: float = 0.95) -> Interv
     """Return the mean of x - y on common seeds with Student's interval.
 
     Args:
-        x: A value a seed.
+        x: One value per seed.
         y: The other's values, in the same order of seeds.
-        level: Of confidence.
+        level: Confidence level.
 
     Raises:
-        ConfigError: If there are fewer than two pairs, or not as many values in both.
+        ConfigError: If there are fewer than two pairs, or x and y differ in length.
     """
     mine, theirs = _values(x), _values(y)
     if mine.size != theirs.size or mine.size < 2:

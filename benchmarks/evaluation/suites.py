@@ -2,8 +2,8 @@
 
 A `Row` may stand for a family of ids (``piase/GridWorld-Empty-*``) and for several partners; each
 of its `Setting` objects, resolved against the registry, is one line of results. The rows of the
-suites are in ``suites.yaml``. People name suites by name, by task, as a list, or as the path of a
-manifest.
+suites are in ``suites.yaml``. A suite is given by its name, by a task, as a list, or as the path of
+a manifest.
 """
 
 from __future__ import annotations
@@ -47,19 +47,19 @@ class Row:
     Attributes:
         task: An id, or a pattern over ids with ``*``.
         config: Fields of the config on top of the id's.
-        label: What to call it; default the id, and the config's fields if there are any.
+        label: Its name; by default the id, and the config's fields if there are any.
         measure: ``return``, ``per_capita`` or ``win_rate``.
-        focal: How many seats the evaluated policy takes; default all. Which ones rotates with
-            the seed.
-        partners: Who plays the other seats; each is a line of results of its own.
-        held_out_partners: Who plays them instead in the split ``held_out``.
-        held_out: Whether the whole row is played in the split ``held_out`` only.
+        focal: How many seats the evaluated policy takes; by default all. Which seats it takes
+            rotates with the seed.
+        partners: Policies that play the other seats; each makes a separate line of results.
+        held_out_partners: Policies that play them instead in the splits `REPORTED`.
+        held_out: Whether the whole row is played in the splits `REPORTED` only.
         low: Policies that do not look; the mean of the best of them is 0 points. (Where bumping
-            into walls costs more than standing still, random play is no floor.)
+            into walls costs more than standing still, random play is not a floor.)
         high: The best policy that the world has; 100 points are the best that is known (see
             `piase_gym.benchmarks.references.references`).
-        certified: Whether `high` is proved optimal; only then it is called an oracle, and is 100
-            points whatever else is known.
+        certified: Whether `high` is proved optimal; only then is it called an oracle, and worth
+            100 points whatever else is known.
         without: Policies that are left out, such as a script that is too slow for the task.
         suites: Names of the suites it is in.
     """
@@ -82,7 +82,7 @@ class Row:
         """Check what does not depend on the registry.
 
         Raises:
-            SuiteError: If the measure is unknown, or seats and partners do not go together.
+            SuiteError: If the measure is unknown, or seats and partners do not fit together.
         """
         if self.measure not in MEASURES:
             hint = suggest(self.measure, MEASURES)
@@ -98,8 +98,8 @@ class Setting:
     """One line of results: a task under a config, the seats, and the partners.
 
     Attributes:
-        label: What it is called in results; with partners, ``<row> with <partner>``.
-        name: What files about the task are called: the id without its namespace, and what the row
+        label: Its name in results; with partners, ``<row> with <partner>``.
+        name: Its name in files about the task: the id without its namespace, and what the row
             changes in its config.
         task: Id of the task.
         version: Version of the world.
@@ -108,7 +108,7 @@ class Setting:
         agents: Names of the seats.
         measure, low, high, certified, without: As in `Row`.
         focal: How many seats the evaluated policy takes.
-        partner: Who plays the others; empty if there are none.
+        partner: The policy that plays the other seats; empty if there are none.
     """
 
     label: str
@@ -127,7 +127,7 @@ class Setting:
     without: tuple[str, ...] = ()
 
     def seats(self, seed: int) -> tuple[bool, ...]:
-        """Tell which seats are focal in the episode of a seed; they rotate from seed to seed."""
+        """Return which seats are focal in the episode of a seed; they rotate from seed to seed."""
         count = len(self.agents)
         return tuple((seat - seed) % count < self.focal for seat in range(count))
 
@@ -151,7 +151,7 @@ def ids_of(row: Row) -> list[str]:
 
 
 def missing_of(row: Row) -> str | None:
-    """Say what the ids of a row need and is not installed, or return ``None``."""
+    """Return what the ids of a row need that is not installed, or ``None``."""
     return next(filter(None, (missing(task) for task in ids_of(row) if has_task(task))), None)
 
 
@@ -176,7 +176,7 @@ def resolve_task(row: Row, task: str, partner: str) -> Setting:
     spec = task_spec(task)
     world = world_spec(spec.world)
     fields = dict(spec.config)
-    if spec.scenario is not None:  # written out as values that JSON has
+    if spec.scenario is not None:  # written out as JSON values
         scenario = make_config(world, task_fields(spec))
         fields = scenario.model_dump(mode="json", exclude_unset=True)
     fields |= row.config
@@ -205,14 +205,14 @@ def resolve_task(row: Row, task: str, partner: str) -> Setting:
 
 
 def label_of(row: Row, task: str, partner: str = "") -> str:
-    """Return what one id of a row with one partner is called in results."""
+    """Return the label in results of one id of a row with one partner."""
     changes = ", ".join(f"{key}={value}" for key, value in sorted(row.config.items()))
     name = row.label or (f"{task} ({changes})" if changes else task)
     return f"{name} with {partner}" if partner else name
 
 
 def rows_by_label() -> dict[str, Row]:
-    """Return the rows of the suites by the labels of what they stand for."""
+    """Return the rows of the suites by the labels of the settings they stand for."""
     return {
         label_of(row, task, partner): row
         for row in TABLE
@@ -222,7 +222,7 @@ def rows_by_label() -> dict[str, Row]:
 
 
 def slug(text: str) -> str:
-    """Return a text as the name of a file."""
+    """Return a text in the form of a file name."""
     return re.sub(r"[^A-Za-z0-9.-]+", "_", text.removeprefix("piase/")).strip("_")
 
 
@@ -233,8 +233,8 @@ class Suite:
     Attributes:
         name: Its name.
         rows: Its rows.
-        episodes: Seeds a setting, unless `evaluate` is told otherwise.
-        split: Which seeds.
+        episodes: Number of seeds per setting, unless `evaluate` is given another.
+        split: The split of the seeds, unless `evaluate` is given another.
     """
 
     name: str
@@ -243,10 +243,10 @@ class Suite:
     split: str = "dev"
 
     def settings(self, split: str | None = None) -> tuple[list[Setting], list[Problem]]:
-        """Resolve the rows against the registry; without those of `missing`.
+        """Resolve the rows against the registry, without those that `missing` returns.
 
         Returns:
-            Settings in order, and for what cannot be resolved a problem each.
+            Settings in order, and one problem for each row that cannot be resolved.
         """
         split = self.split if split is None else split
         found: dict[str, Setting] = {}
@@ -290,7 +290,7 @@ class Suite:
 
 
 def smoke() -> Suite:
-    """Return the suite of every world that exists: its rows, or its plain id without one."""
+    """Return the suite of every world that exists: its rows, or its plain id if it has none."""
     rows = [row for row in TABLE if "smoke" in row.suites]
     covered = {
         task_spec(task).world for row in rows for task in fnmatch.filter(list_tasks(), row.task)
@@ -303,7 +303,7 @@ def smoke() -> Suite:
 
 
 def standard() -> Suite:
-    """Return the suite that papers report: held-out seeds, scenarios and partners."""
+    """Return the suite to report in papers: held-out seeds, scenarios and partners."""
     rows = tuple(row for row in TABLE if "standard" in row.suites)
     return Suite(name="standard", rows=rows, episodes=100, split="held_out")
 
@@ -313,7 +313,7 @@ SUITES = {"smoke": smoke, "standard": standard}
 
 
 def read_suite(suite: str | Path | Suite | Row | Iterable[str | Row]) -> Suite:
-    """Return a suite: by name, from a manifest's path, of one task, or of several.
+    """Return a suite: by name, from a manifest's path, of one task, or of several tasks.
 
     Raises:
         UnknownNameError: If a single name is neither a suite, a task nor a file.

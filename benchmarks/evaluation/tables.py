@@ -35,14 +35,14 @@ HEAD = (
     "remarks",
 )
 ONE_RUN = "Where there is one run, intervals are over its episodes only."
-"""What is said of such rows: they say nothing about another training."""
+"""The note on rows of one run: they say nothing about another training."""
 
 
 def rounded(value: float, digits: int = 0) -> str:
     """Write a number with some decimals, halves away from zero.
 
-    What is rounded is the decimal number that the float stands for to twelve places: sums whose
-    last bits differ, as between versions of Python, give the same digits.
+    The float is first written with twelve decimals and then rounded: sums that differ in their
+    last bits, as between versions of Python, give the same digits.
     """
     decimal = Decimal(f"{value:.12f}")
     return str(decimal.quantize(Decimal(1).scaleb(-digits), ROUND_HALF_UP))
@@ -106,7 +106,7 @@ def result_rows(results: Results) -> list[tuple[str, ...]]:
 
 
 def by_reason(problems: Iterable[Problem]) -> dict[str, list[str]]:
-    """Return what could not be played, by the reason."""
+    """Return what could not be played, by reason."""
     found: dict[str, list[str]] = {}
     for problem in problems:
         found.setdefault(problem.what, []).append(problem.where)
@@ -129,7 +129,7 @@ def aligned(lines: Sequence[Sequence[str]]) -> str:
 
 
 def one_run_note(results: Results) -> list[str]:
-    """Return what is to be said of rows of one run, if there are any."""
+    """Return the note on rows of one run, if there are any."""
     return [ONE_RUN] if any(row.runs == 1 for row in results.rows) else []
 
 
@@ -141,7 +141,7 @@ def plain_table(results: Results) -> str:
 
 
 def reference_table(found: References) -> str:
-    """Write stored references in Markdown, what they are and then a table: for the documents."""
+    """Write stored references in Markdown for the documents: what they are, and then a table."""
     head = ("task", "random", "noop", "scripted", "ppo", "best of the world", "which is")
     entries = found.get("settings", {})
     parts = [part for entry in entries.values() for part in entry["policies"].values()]
@@ -186,7 +186,7 @@ def _reference_row(label: str, entry: Mapping[str, Any], row: Row | None) -> tup
 
 
 def exploitability_table(found: References) -> str:
-    """Write how the oracles of games against each other can be exploited, in Markdown."""
+    """Write how exploitable the oracles of competitive games are, in Markdown."""
     rows = []
     for label, entry in found.get("settings", {}).items():
         if label.endswith(f" with {ORACLE}") and entry["measure"] == "win_rate":

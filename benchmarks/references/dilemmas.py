@@ -4,15 +4,15 @@
 learners`` has left in FOLDER, and adds for every id of SocialDilemma:
 
 - *self-play*: all seats are played by one run; the mean over runs.
-- *strangers*: one seat is played by a run, the others by another one, trained with another seed.
+- *strangers*: one seat is played by a run, the others by another run, trained with another seed.
 - *prosocial*: self-play of policies that were trained with the mean of all rewards.
-- *exploitability*: what a best response gets more than the policy in its seat, the others being
-  played by the run in the middle. A best response is trained against it, so it is a lower bound. In
-  games of two, whose seats need not be alike, each seat has one of its own.
+- *exploitability*: how much more a best response gets than the policy in its seat, while the median
+  run plays the other seats. The best response is trained against that run, so this is a lower
+  bound. In two-player games, where seats need not be alike, each seat has its own best response.
 
-What is there already is not done again. ``benchmarks/references/dilemmas.json``, or the file that
-``--out`` names, keeps the values of episodes; `docs/make_pages.py` writes the table of
-docs/benchmarks.md from it.
+Existing results are kept. ``benchmarks/references/dilemmas.json``, or the file that ``--out``
+names, holds the values of episodes; `docs/make_pages.py` writes the table of docs/benchmarks.md
+from it.
 """
 
 from __future__ import annotations
@@ -45,7 +45,7 @@ Values = list[list[float]]
 
 
 def measure(folder: Path, name: str, row: Row) -> dict[str, Any] | None:
-    """Return the values of episodes of an id; ``None`` where nothing is trained yet."""
+    """Return the values of the episodes of an id; ``None`` if nothing is trained yet."""
     runs = runs_of(folder, name, PASSES[0].name)
     plan = settings_for(setting_of(row), PASSES[0], 0)
     if not runs or plan is None:
@@ -82,13 +82,13 @@ def measure(folder: Path, name: str, row: Row) -> dict[str, Any] | None:
 
 
 def _trained(place: Path, plan: TrainSettings, **changes: Any) -> str:
-    """Train, or go on with it; return the policy."""
+    """Train a policy, or continue its training; return its path."""
     settings = TrainSettings(**{**plan.model_dump(), **changes})
     return str(train_to_end(settings, place).policy)
 
 
 def _in_their_seats(row: Row, best: Mapping[str, str], partner: str) -> list[float]:
-    """Return what is got in each episode by the policy of its seat, or by the one that there is."""
+    """Return the value of each episode for the best response of its seat, or for the only one."""
     records = _played(row, list(best.values()), partner)
     seats = list(best)
     own = [r for r in records if len(seats) == 1 or r.focal == (seats[r.run],)]
@@ -102,7 +102,7 @@ def _values(row: Row, policies: Sequence[str], partner: str = "") -> Values:
 
 
 def _played(row: Row, policies: Sequence[str], partner: str = "") -> list[EpisodeRecord]:
-    """Return the episodes of policies: of all seats, or of one, which moves, beside a partner."""
+    """Return the episodes of policies in all seats, or in one rotating seat with a partner."""
     seats: dict[str, Any] = {}
     if partner:
         seats = {"focal": 1, "partners": (partner,), "held_out_partners": (partner,)}
@@ -114,7 +114,7 @@ def _played(row: Row, policies: Sequence[str], partner: str = "") -> list[Episod
 
 
 def measure_all(folder: Path) -> Iterator[tuple[str, dict[str, Any]]]:
-    """Measure every id that is trained, and keep each in the folder."""
+    """Measure every id that is trained, and keep each result in the folder."""
     for name, rows in tasks(["piase/SocialDilemma-*"]).items():
         path = folder / "dilemmas" / f"{name}.json"
         if not path.is_file():
@@ -126,7 +126,7 @@ def measure_all(folder: Path) -> Iterator[tuple[str, dict[str, Any]]]:
 
 
 def main(arguments: Sequence[str] | None = None) -> None:
-    """Measure what is lacking, and store it."""
+    """Measure what is missing, and store it."""
     parser = argparse.ArgumentParser(description=str(__doc__).split("\n")[0])
     parser.add_argument("folder", type=Path, help="of ``piase bench learners``")
     usual = Path(__file__).with_name(DILEMMAS)

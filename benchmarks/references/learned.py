@@ -1,10 +1,9 @@
-"""What the stored trainings say: of each task, what learners came to, and which tasks are open.
+"""What the stored trainings say: how good learners are on each task, and which tasks are open.
 
-A task is open where the best learner that is known is at random level: it wins less often than
-random play; or it wins no more often, or nothing is won, and it gets no more than the better of the
-policies that do not look, of those that the row has for its floor. `learners.json` holds
-trainings with several seeds (`piase_gym.benchmarks.references.learners`), `references.json` the
-model that ships, in one run.
+A task is open if the best known learner is at random level: it wins less often than random play; or
+it wins no more often, or nothing is won, and it gets no more than the best of the policies that do
+not look and that the row has for its floor. `learners.json` holds trainings with several seeds
+(`piase_gym.benchmarks.references.learners`), `references.json` the shipped model, in one run.
 """
 
 from __future__ import annotations
@@ -27,7 +26,7 @@ from piase_gym.benchmarks.references.references import BLIND, References, shippe
 FILE, DILEMMAS = "learners.json", "dilemmas.json"
 MODEL = "ppo"
 SOLVED = 0.95
-"""Mean share of episodes won from which on a setting is called solved."""
+"""The mean share of episodes won at which a setting is called solved."""
 REWARDS_TOLD = {
     "own": "",
     "small_costs": ", small costs",
@@ -39,15 +38,15 @@ REWARDS_TOLD = {
 
 @dataclass(frozen=True)
 class Learned:
-    """What one learner came to in one setting.
+    """The result of one learner in one setting.
 
     Attributes:
         learner: How it was trained, in words.
-        runs: Trainings.
+        runs: Number of trainings.
         value: Mean value of its episodes, with a hierarchical interval.
-        success: Share of episodes won, likewise; ``None`` where nothing is won.
+        success: Share of episodes won, with an interval; ``None`` if nothing is won.
         gain: How much more it gets than the better policy of the row's `low`, on the same levels.
-        edge: How much more often it wins than random play, likewise.
+        edge: How much more often it wins than random play, on the same levels.
         random_success: How often random play wins.
         held_out: Whether training never met the levels.
     """
@@ -63,7 +62,7 @@ class Learned:
 
     @property
     def at_random_level(self) -> bool:
-        """Whether it is no better than not to look."""
+        """Whether it is no better than a policy that does not look."""
         if self.edge is None:
             return self.gain.low <= 0.0
         return self.edge.high < 0.0 or max(self.gain.low, self.edge.low) <= 0.0
@@ -78,14 +77,14 @@ def stored_learners() -> Mapping[str, Any]:
 
 
 def stored_dilemmas(file: Path | None = None) -> Mapping[str, Any]:
-    """Return what is stored of social dilemmas, by the names of models."""
+    """Return what is stored about social dilemmas, by the names of models."""
     file = file or Path(str(resources.files("piase_gym.benchmarks.references"))) / DILEMMAS
     found: dict[str, Any] = json.loads(file.read_text("utf-8")) if file.is_file() else {}
     return found
 
 
 def learned(references: References | None = None) -> dict[str, list[Learned]]:
-    """Return by label what learners came to, trainings with several seeds first."""
+    """Return the results of learners by label, trainings with several seeds first."""
     found: dict[str, list[Learned]] = {}
     low = _low_by_label()
     for entry in stored_learners().values():
@@ -118,7 +117,7 @@ def _floor(policies: Mapping[str, Any], low: Sequence[str]) -> Sequence[float]:
 def _of_trainings(
     entry: Mapping[str, Any], episodes: Mapping[str, Any], low: Sequence[str]
 ) -> Learned:
-    """Return what several trainings came to in a setting."""
+    """Return the result of several trainings in a setting."""
     kind = "fast PPO" if entry["algo"] == "batch_ppo" else "PPO of Stable-Baselines3"
     more = REWARDS_TOLD[entry["reward"]]
     more += "".join(f", with {partner}" for partner in {*entry.get("partners", {}).values()})
@@ -131,7 +130,7 @@ def _of_trainings(
 
 
 def _of_model(policies: Mapping[str, Any], low: Sequence[str]) -> Learned:
-    """Return what the model that ships came to in a setting."""
+    """Return the result of the shipped model in a setting."""
     model, made = policies[MODEL], policies[MODEL].get("training", {})
     name = f"{made.get('algo', 'ppo')}, {made.get('steps', 0) / 1e6:g} M steps"
     runs = model.get("runs") or [model["values"]]
@@ -166,7 +165,7 @@ def _compared(
 
 
 def open_problems(references: References | None = None) -> dict[str, list[Learned]]:
-    """Return the settings where every learner that is known is at random level."""
+    """Return the settings in which every known learner is at random level."""
     found = learned(references)
     return {
         label: rows for label, rows in found.items() if all(row.at_random_level for row in rows)
@@ -174,7 +173,7 @@ def open_problems(references: References | None = None) -> dict[str, list[Learne
 
 
 def best(rows: Sequence[Learned]) -> Learned:
-    """Return the best of some learners: who is above random level, wins most, gets most."""
+    """Return the best of some learners: one above random level, then by wins, then by gain."""
 
     def worth(row: Learned) -> tuple[bool, float, float]:
         won = 0.0 if row.success is None else row.success.estimate
@@ -187,7 +186,7 @@ def best(rows: Sequence[Learned]) -> Learned:
 
 
 def open_problems_table(references: References | None = None) -> str:
-    """Return the open problems as Markdown, each with the best score that is known."""
+    """Return the open problems as Markdown, each with the best known score."""
     settings = (shipped() if references is None else references).get("settings", {})
     lines = [
         "| task | the best learner | it gets | it wins | random wins | best known | it gets |",
@@ -225,7 +224,7 @@ def learners_table(references: References | None = None) -> str:
 
 
 def _without_learner(references: References | None) -> list[str]:
-    """Say how many settings of the suites have no stored training, world by world."""
+    """Return how many settings of the suites have no stored training, per world, in words."""
     known = learned(references)
     settings = (shipped() if references is None else references).get("settings", {})
     left = Counter(_world_of(label) for label in settings if label not in known)
@@ -262,7 +261,7 @@ def trainings_table() -> str:
 
 
 def dilemmas_table() -> str:
-    """Return what learners come to in social dilemmas, as Markdown."""
+    """Return the results of learners in social dilemmas, as Markdown."""
     lines = [
         "| task | runs | self-play | with strangers | prosocial | exploitability, at least |",
         "| --- |" + " --- |" * 5,
@@ -289,12 +288,12 @@ def _best_known(policies: Mapping[str, Any]) -> tuple[str, str]:
 
 
 def _told(interval: Interval) -> str:
-    """Return an interval of values."""
+    """Write an interval of values."""
     return f"{interval.estimate:.2f} ({interval.low:.2f} to {interval.high:.2f})"
 
 
 def _share(interval: Interval | None) -> str:
-    """Return an interval of shares."""
+    """Write an interval of shares."""
     if interval is None:
         return "–"
     return f"{interval.estimate:.0%} ({interval.low:.0%} to {interval.high:.0%})"

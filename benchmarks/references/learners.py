@@ -1,12 +1,12 @@
-"""What learners come to on every id: ``piase bench learners FOLDER``.
+"""How good learners get on every id: ``piase bench learners FOLDER``.
 
 Each id is trained with several seeds and a stated budget, by the fast learner where a kernel steps
 the world, else by the PPO of Stable-Baselines3, and stopped early where 95 % of the dev seeds are
-won. `PASSES` are tried in turn; what the first has not solved, the next begins anew with a larger
+won. `PASSES` are tried in turn; what the first has not solved, the next starts afresh with a larger
 budget. Then each policy plays held-out levels, or, of a task with few levels, held-out seeds.
 
-Everything is kept in a folder that is no part of the package: a training in ``PASS/NAME/SEED``, and
-what its policy came to in ``played.json`` there. A run that is broken off goes on where it
+Everything is kept in a folder that is not part of the package: each training in ``PASS/NAME/SEED``,
+and the results of its policy in ``played.json`` there. An interrupted run continues where it
 stopped. `collect` reads the folder.
 """
 
@@ -60,7 +60,7 @@ SLOW: Mapping[str, Any] = {
     "layers": (64,),
     "eval_episodes": 20,
 }
-"""What differs from the defaults of `TrainSettings` where no kernel steps the world."""
+"""What differs from the defaults of `TrainSettings` if no kernel steps the world."""
 FAST: Mapping[str, Any] = {
     "algo": "batch_ppo",
     "num_steps": 32,
@@ -68,13 +68,13 @@ FAST: Mapping[str, Any] = {
     "minibatch": 1024,
     "eval_episodes": 50,
 }
-"""What differs from them where one does: many small steps learn more from as many samples."""
+"""What differs from them if one does: many small steps learn more from the same samples."""
 PAYOFFS = ("SocialDilemma",)
 """Worlds in which nothing is won."""
 BEST_RESPONSE = "best_response:"
-"""How the anchors begin that are best responses to a partner."""
+"""The prefix of anchors that are best responses to a partner."""
 SLOTS = 512
-"""Agents of all environments together, where a kernel steps them."""
+"""Number of agents in all environments together, if a kernel steps them."""
 
 
 @dataclass(frozen=True)
@@ -82,13 +82,13 @@ class Pass:
     """One attempt at every task.
 
     Attributes:
-        name: Of its folder.
+        name: Name of its folder.
         steps: Agent steps by world; worlds that are not named are left out.
         options: Further settings of the training.
-        unsolved_only: Whether only tasks are tried that earlier passes have not solved.
+        unsolved_only: Whether only tasks that earlier passes have not solved are tried.
         slow: Whether it is for tasks that no kernel steps.
-        by_seat: Whether each seat has a policy of its own; where others play some seats, there is
-            no such pass.
+        by_seat: Whether each seat has a policy of its own; tasks in which others play some seats
+            are left out.
     """
 
     name: str
@@ -148,12 +148,12 @@ PASSES = (
 
 
 def tasks(patterns: Sequence[str] = ()) -> dict[str, list[Row]]:
-    """Return the rows of every id that ships, each of one id, by the name of their model.
+    """Return the rows of every shipped id, one id per row, by the name of their model.
 
-    An id that no suite has is a row of its own.
+    An id that is in no suite gets a row of its own.
 
     Args:
-        patterns: Only ids that fit one of these; default all.
+        patterns: Only ids that match one of these; by default all.
     """
     known = [task for task in list_tasks() if task.startswith("piase/") and not missing(task)]
     rows = [replace(row, task=task) for row in TABLE for task in ids_of(row) if task in known]
@@ -171,11 +171,11 @@ def setting_of(row: Row) -> Setting:
 
 
 def settings_for(setting: Setting, attempt: Pass, seed: int) -> TrainSettings | None:
-    """Return how a task is trained in a pass, or ``None`` if it has no budget there.
+    """Return how a task is trained in a pass, or ``None`` if that pass does not train it.
 
-    Tasks to test with (``tasks=test``) are trained on those of the id, which are to train with.
-    What is held against the best response to a partner is trained with that partner, unless the
-    game is another one from the other seat, which the policy plays too.
+    For test tasks (``tasks=test``), the training tasks of the id are used. A setting that is
+    compared with the best response to a partner is trained with that partner, unless the game
+    differs when seen from the other seat, which the policy plays too.
     """
     spec = task_spec(setting.task)
     steps = attempt.steps.get(spec.world)
@@ -203,13 +203,13 @@ def settings_for(setting: Setting, attempt: Pass, seed: int) -> TrainSettings | 
 
 @dataclass(frozen=True)
 class Training:
-    """A training and what its policy comes to: a job.
+    """A job: a training, and the evaluation of its policy.
 
     Attributes:
-        place: Its folder, in the folder of all: ``PASS/NAME/SEED``.
+        place: Its folder in the common folder: ``PASS/NAME/SEED``.
         settings: What is trained.
         rows: What the policy plays.
-        out: The folder of all.
+        out: The common folder.
     """
 
     place: Path
@@ -231,15 +231,15 @@ def train_all(
     ray: str | None = None,
     report: Callable[[str, Mapping[str, Any]], None] = lambda name, played: None,
 ) -> list[Problem]:
-    """Train what is lacking in a folder: pass by pass, all tasks with one seed before the next.
+    """Train what a folder lacks: pass by pass, all tasks with one seed before the next seed.
 
     Args:
         folder: Where trainings are kept.
         rows: What is trained; see `tasks`.
-        seeds: Trainings of a task.
-        workers: Processes.
+        seeds: Number of trainings per task.
+        workers: Number of processes.
         ray: The address of a Ray cluster, which takes the place of processes.
-        report: Told what came of each training.
+        report: Called with the name and the result of each training.
 
     Returns:
         What could not be trained, and why.
@@ -287,15 +287,15 @@ def _lacking(
 
 
 def perform(job: Training) -> tuple[dict[str, Any], Files]:
-    """Do a job; returns what is kept of it, and its files if they are to be sent."""
+    """Do a job; return its results, and its files if they have to be sent."""
     with job.out.work() as (folder, files):
         played = train_one(folder / job.place, job.settings, job.rows)
-        last = f"{job.place.as_posix()}/{PLAYED}"  # where it is, nothing is done again
+        last = f"{job.place.as_posix()}/{PLAYED}"  # where it exists, nothing is done again
         return played, dict(sorted(files().items(), key=lambda file: file[0] == last))
 
 
 def train_one(place: Path, settings: TrainSettings, rows: Sequence[Row]) -> dict[str, Any]:
-    """Train one policy, or go on with it; let it play, and return what is kept of both."""
+    """Train one policy, or continue its training; let it play, and return the results of both."""
     result = train_to_end(settings, place)
     curve = [[line["steps"], line["dev"], line.get("return")] for line in Folder(place).history()]
     found: dict[str, Any] = {
@@ -322,7 +322,7 @@ def train_one(place: Path, settings: TrainSettings, rows: Sequence[Row]) -> dict
 
 
 def play_rows(result: TrainResult, rows: Sequence[Row]) -> dict[str, Any]:
-    """Return the split that a policy played, and values and wins of its episodes by label."""
+    """Return the split that a policy played, and the values and wins of its episodes by label."""
     count = stored_counts().get(rows[0].task)
     split = "held_out" if count is not None and count.fixed else "new_levels"
     players = {"trained": str(result.policy), **{name: name for name in BLIND}}
@@ -341,19 +341,19 @@ def play_rows(result: TrainResult, rows: Sequence[Row]) -> dict[str, Any]:
     return {"split": split, "episodes": EPISODES, "labels": told}
 
 
-# -- what came of it ----------------------------------------------------------------------
+# -- results ------------------------------------------------------------------------------
 
 
 def runs_of(folder: Path, name: str, attempt: str) -> list[dict[str, Any]]:
-    """Return what the seeds of a pass came to, in their order."""
+    """Return the results of the seeds of a pass, in the order of the seeds."""
     places = sorted((folder / attempt / name).glob(f"*/{PLAYED}"), key=lambda p: int(p.parent.name))
     return [{**json.loads(p.read_text("utf-8")), "folder": str(p.parent)} for p in places]
 
 
 def solved(folder: Path, name: str, seeds: int) -> bool:
-    """Tell whether a pass has been tried with all seeds, and its median wins as often as wanted.
+    """Return whether some pass has been tried with all seeds, and its median success is enough.
 
-    Where nothing can be won, one pass is all that there is.
+    Where nothing can be won, any pass that was tried with all seeds is enough.
     """
     for attempt in PASSES:
         runs = runs_of(folder, name, attempt.name)
@@ -364,22 +364,22 @@ def solved(folder: Path, name: str, seeds: int) -> bool:
 
 
 def success_of(run: Mapping[str, Any]) -> float | None:
-    """Return the share of episodes that a run won, of its first label; ``None`` without wins."""
+    """Return the share of episodes that a run won in its first label; ``None`` without wins."""
     won = next(iter(run["labels"].values()))["trained"].get("won")
     return None if won is None else sum(won) / len(won)
 
 
 def value_of(run: Mapping[str, Any]) -> float:
-    """Return the mean value of a run's episodes, of its first label."""
+    """Return the mean value of a run's episodes in its first label."""
     values = next(iter(run["labels"].values()))["trained"]["values"]
     return float(sum(values) / len(values))
 
 
 def best_runs(folder: Path, name: str) -> list[dict[str, Any]]:
-    """Return the runs of the best pass of a task: by the median of what its looks at dev seeds saw.
+    """Return the runs of a task's best pass: by the median of their best results on dev seeds.
 
-    A pass that has fewer runs than another is judged by those that it has. What is reported, the
-    episodes on held-out levels, has no part in it.
+    A pass that has fewer runs than another is judged by those that it has. The episodes on held-out
+    levels, which are reported, have no part in this.
     """
     tried = {attempt.name: runs_of(folder, name, attempt.name) for attempt in PASSES}
 
@@ -392,13 +392,13 @@ def best_runs(folder: Path, name: str) -> list[dict[str, Any]]:
 
 
 def median_run(runs: Sequence[Mapping[str, Any]]) -> Mapping[str, Any]:
-    """Return the run that is in the middle, by success and then by value; of two the worse."""
+    """Return the median run, by success and then by value; the worse if two are in the middle."""
     order = sorted(runs, key=lambda run: (success_of(run) or 0.0, value_of(run)))
     return order[(len(order) - 1) // 2]
 
 
 def collect(folder: Path, rows: Mapping[str, Sequence[Row]]) -> dict[str, Any]:
-    """Return what a folder holds, as it is stored: of each task the best pass, numbers rounded."""
+    """Return the results in a folder as they are stored: each task's best pass, numbers rounded."""
     found: dict[str, Any] = {}
     for name in rows:
         runs = best_runs(folder, name)
@@ -408,7 +408,7 @@ def collect(folder: Path, rows: Mapping[str, Sequence[Row]]) -> dict[str, Any]:
 
 
 def _collected(runs: Sequence[Mapping[str, Any]]) -> dict[str, Any]:
-    """Return what is stored of the runs of a task."""
+    """Return what is stored about the runs of a task."""
     same = ("task", "version", "algo", "reward", "memory", "budget", "split", "episodes", "pass")
     labels: dict[str, Any] = {}
     for label in runs[0]["labels"]:
@@ -432,5 +432,5 @@ def _collected(runs: Sequence[Mapping[str, Any]]) -> dict[str, Any]:
 
 
 def _rounded(values: Sequence[float]) -> list[float]:
-    """Return numbers as short as they can be told."""
+    """Return numbers rounded to three decimals."""
     return [round(value, 3) for value in values]

@@ -50,10 +50,10 @@ def measure_references(
     Args:
         policies: Further policies by name, such as a trained one; a policy that does not fit a
             setting's spaces is left out there.
-        episodes: Seeds a setting.
-        suites: Default: smoke and standard.
-        tasks: Only rows whose task or label fits one of these patterns; default all.
-        workers: Processes.
+        episodes: Number of seeds per setting.
+        suites: By default, smoke and standard.
+        tasks: Only rows with a task or label that matches one of these patterns; by default all.
+        workers: Number of processes.
         ray: The address of a Ray cluster, which takes the place of processes.
         out: Folder of the journals.
         modules: Modules to import first.
@@ -61,8 +61,8 @@ def measure_references(
         stored: References that are kept: only what they lack is played.
 
     Returns:
-        The contents of `references.json`, and what was not as it should be: a reference that
-        failed, a certificate that was not met.
+        The contents of `references.json`, and the problems, such as a reference that failed or
+        a certificate that was not met.
     """
     suite = reference_suite(suites, tasks)
     players = {**{name: name for name in POLICIES}, **(policies or {})}
@@ -84,7 +84,7 @@ def measure_references(
         for chosen, named in _to_play(pairs, players, split, episodes, stored) if pairs else ():
             try:
                 results = evaluate(named, Suite(name="references", rows=chosen), **options)
-            except SuiteError as error:  # such as a model that nobody has trained
+            except SuiteError as error:  # such as a model that has not been trained
                 if stored is None:
                     raise
                 problems.append(Problem(", ".join(named), str(error)))
@@ -107,9 +107,9 @@ def _to_play(
     episodes: int,
     stored: References | None,
 ) -> Iterator[tuple[tuple[Row, ...], dict[str, PolicyLike]]]:
-    """Give rows of suites and who plays them, of those that stored references do not have.
+    """Yield rows of suites with the policies to play there, without what is stored already.
 
-    Everybody plays everything, except references that only some rows name.
+    Every policy plays every row, except references that only some rows name.
     """
     special = {name for row, _ in pairs for name in (*row.low, row.high)} - set(players)
     if stored is None:
@@ -131,7 +131,7 @@ def _settings(row: Row, split: str) -> list[Setting]:
 
 
 def _has(stored: References | None, setting: Setting, split: str, episodes: int, name: str) -> bool:
-    """Tell whether stored references have a policy in a setting as it is now, or never will."""
+    """Return whether stored references have a policy in the present setting, or never will."""
     now = {"task": setting.task, "version": setting.version, "split": split}
     found = _kept(stored, setting.label, {**now, "config_hash": setting.config_hash})
     left_out = stored is not None and name in setting.without
@@ -150,7 +150,7 @@ def reference_suite(suites: Sequence[Suite] | None = None, tasks: Sequence[str] 
     """Return the rows that have references, as one suite.
 
     Raises:
-        UnknownNameError: If no row fits a pattern.
+        UnknownNameError: If no row matches a pattern.
     """
     chosen = [smoke(), standard()] if suites is None else suites
     rows = {_key(row): row for suite in chosen for row in suite.rows}
@@ -166,18 +166,18 @@ def reference_suite(suites: Sequence[Suite] | None = None, tasks: Sequence[str] 
 
 
 def _key(row: Row) -> tuple[str, str, str]:
-    """Return what tells rows apart."""
+    """Return what distinguishes rows."""
     return row.task, row.label, str(sorted(row.config.items()))
 
 
 def settings_of(suite: Suite) -> list[Setting]:
-    """Return all settings of a suite, those that only one split has included."""
+    """Return all settings of a suite, including those that only one split has."""
     splits = [suite.settings(split)[0] for split in ("held_out", "dev")]
     return list({setting.label: setting for found in splits for setting in found}.values())
 
 
 def merged(old: Mapping[str, Any], new: Mapping[str, Any]) -> dict[str, Any]:
-    """Return stored references with some of them measured anew."""
+    """Return stored references in which new measurements replace old ones."""
     return {**new, "settings": {**old.get("settings", {}), **new["settings"]}}
 
 
@@ -188,7 +188,7 @@ def _entry(
     players: Mapping[str, PolicyLike],
     problems: list[Problem],
 ) -> dict[str, Any]:
-    """Return what is stored of one setting."""
+    """Return what is stored about one setting."""
     found: dict[str, Any] = {}
     seeds: list[int] = []
     for name, policy in {policy.name: policy for policy in read_policies(dict(players))}.items():
@@ -233,11 +233,11 @@ def _entry(
 def _episodes(
     row: TaskResult, runs: Sequence[Sequence[float]], records: Sequence[EpisodeRecord]
 ) -> dict[str, Any]:
-    """Return what intervals need beside the mean over runs at each seed: every run's episodes.
+    """Return what intervals need besides the mean over runs at each seed: every run's episodes.
 
     Returns:
-        ``runs``, the values by run and seed, if there are several; and ``won``, the shares of
-        agents that won, where anything is won or lost.
+        ``runs``, the values by run and seed, if there are several runs; and ``won``, the shares of
+        agents that won, if anything is won or lost.
     """
     found: dict[str, Any] = {"runs": [list(run) for run in runs]} if len(runs) > 1 else {}
     if row.success is not None:
@@ -248,12 +248,12 @@ def _episodes(
 def check_certificates(setting: Setting, records: Sequence[EpisodeRecord]) -> list[Problem]:
     """Compare the episodes of a certified policy with the certificates of its world's oracle.
 
-    A certificate is the highest return that the agent could have (`best_return`), or, of oracles
-    that know no more, the least number of steps in which it could reach its goal. Oracles whose
-    optimality is shown in another way have none.
+    A certificate is the highest return that the agent could have (`best_return`), or, for oracles
+    that know only this, the least number of steps in which it could reach its goal. Oracles that
+    are shown to be optimal in another way have none.
 
     Returns:
-        A problem for the first episode that came to something else.
+        A problem for the first episode that differs from its certificate.
     """
     world = make_world(setting)
     spec = world_spec(task_spec(setting.task).world)
@@ -272,7 +272,7 @@ def check_certificates(setting: Setting, records: Sequence[EpisodeRecord]) -> li
 
 
 def compare(oracle: Any, record: EpisodeRecord) -> str:
-    """Say in what an episode differs from its certificate, or return an empty string."""
+    """Return how an episode differs from its certificate, or an empty string."""
     if hasattr(oracle, "best_return"):
         best = oracle.best_return(0)
         if best is None:

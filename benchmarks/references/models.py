@@ -1,9 +1,8 @@
 """Folders with a trained model for each task, which play together as one policy.
 
 The model of a task is the file ``NAME.zip`` (of Stable-Baselines3) or ``NAME.pt`` (of the fast
-learner, ``--algo batch_ppo``), where NAME is `Setting.name`: the id without its
-namespace, followed by what a row changes in its config, such as
-``GridWorld-FourRooms-8x8-v1-agents-4.zip``.
+learner, ``--algo batch_ppo``), where NAME is `Setting.name`: the id without its namespace, followed
+by what a row changes in its config, such as ``GridWorld-FourRooms-8x8-v1-agents-4.zip``.
 """
 
 from __future__ import annotations
@@ -24,22 +23,22 @@ class ModelFolder:
     """A folder of models by task.
 
     Attributes:
-        folder: Where they are.
+        folder: Where the models are.
     """
 
     folder: Path
 
     def path(self, setting: Setting) -> Path:
-        """Return where the model of a setting is, or would be."""
+        """Return the path at which the model of a setting is, or would be."""
         fast = self.folder / f"{setting.name}.pt"
         return fast if fast.is_file() else self.folder / f"{setting.name}.zip"
 
     def card(self, setting: Setting) -> dict[str, Any]:
-        """Return what the model of a setting says of itself: its settings and its network."""
+        """Return what the model of a setting says about itself: its settings and its network."""
         return read_card(self.path(setting))
 
     def missing_reason(self, setting: Setting) -> str | None:
-        """Say why the models cannot play a setting, or return ``None``."""
+        """Return why the models cannot play a setting, or ``None``."""
         if importlib.util.find_spec("stable_baselines3") is None:
             return "trained models need the extra: pip install 'piase-gym[train]'"
         path = self.path(setting)
@@ -47,7 +46,7 @@ class ModelFolder:
 
 
 def read_card(path: Path) -> dict[str, Any]:
-    """Return what a model's file says of itself."""
+    """Return what a model file says about itself."""
     if path.suffix == ".pt":
         from piase_gym.agents.ppo import load_checkpoint
 

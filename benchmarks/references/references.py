@@ -1,10 +1,10 @@
 """What 0 and 100 points are: measured values of reference policies, stored in `references.json`.
 
-``piase bench references`` plays the reference policies on the first seeds of the splits and writes
-the file anew, with versions, seeds and hashes. A score is ``100 * (x - low) / (high - low)``. One
-rule says what they are: `low` is the best of the policies that do not look, `high` the best that is
-known: the certified oracle, or else the best of all stored policies that look. A task whose gap
-between low and high is within noise is disqualified: it gets no score.
+``piase bench references`` plays the reference policies on the first seeds of the splits and
+rewrites the file, with versions, seeds and hashes. A score is ``100 * (x - low) / (high - low)``.
+One rule determines the two: `low` is the best of the policies that do not look, `high` the best
+known policy: the certified oracle, or else the best of all stored policies that look. If the gap
+between low and high is within noise, the task is disqualified: it gets no score.
 """
 
 from __future__ import annotations
@@ -27,12 +27,12 @@ from piase_gym.errors import ProtocolError
 
 FILE = "references.json"
 NOISE_LEVEL = 0.99
-"""Confidence at which the gap of a task must differ from nothing."""
+"""Confidence at which the gap of a task must differ from zero."""
 LEAST_GAP = 1e-9
 BLIND = ("random", "noop")
-"""Policies that do not look: they are never the best that is known."""
+"""Policies that do not look: they are never the best known policy."""
 ORACLE, PLANNER, SCRIPT = "oracle", "planner", "script"
-"""What a world's oracle is called: proved optimal; never beaten by what is stored; beaten."""
+"""Names for a world's oracle: proved optimal; never beaten by what is stored; beaten."""
 
 
 @dataclass(frozen=True)
@@ -43,12 +43,12 @@ class ScoreRange:
         low: Mean value of the low policy.
         high: Mean value of the high policy.
         low_policy: Its name.
-        high_policy: Its name. A world's oracle is called so only where it is certified; elsewhere
-            it is a `PLANNER`, or a `SCRIPT` (see `oracle_kind`).
+        high_policy: Its name. A world's oracle is called an oracle only if it is certified;
+            otherwise it is a `PLANNER`, or a `SCRIPT` (see `oracle_kind`).
         certified: Whether the high policy is proved optimal.
         disqualified: Why there are no scores, or ``None``.
-        anchors: How uncertain `low` and `high` are, in points; ``None`` where that is not known.
-        beaten: Who does better than the world's oracle, if anybody does.
+        anchors: How uncertain `low` and `high` are, in points; ``None`` if that is not known.
+        beaten: What does better than the world's oracle, if anything does.
     """
 
     low: float | None
@@ -67,7 +67,7 @@ class ScoreRange:
         return 100.0 * (value - self.low) / (self.high - self.low)
 
     def points(self, runs: Sequence[Sequence[float]]) -> list[list[float]]:
-        """Return the points of every episode of some runs, where the task is not disqualified."""
+        """Return the points of every episode of some runs, if the task is not disqualified."""
         return [[self.score(value) or 0.0 for value in run] for run in runs]
 
     @classmethod
@@ -110,7 +110,7 @@ def _checked(data: Any, where: str) -> References:
 
 
 def score_range_of(setting: Setting, references: References) -> ScoreRange:
-    """Return the references of a setting and whether they can be told from each other."""
+    """Return the references of a setting, and whether they are far enough apart."""
     entry = references.get("settings", {}).get(setting.label)
     low, high = setting.low[0], setting.high
     if high == ORACLE and not setting.certified:
@@ -130,13 +130,13 @@ def scale_of(
     high: str,
     certified: bool,
 ) -> ScoreRange:
-    """Return what 0 and 100 points are by the stored values of a setting.
+    """Return what 0 and 100 points are, from the stored values of a setting.
 
     Args:
-        entry: What is stored of it.
+        entry: What is stored about the setting.
         low: The policies that do not look.
         high: The world's best policy.
-        certified: Whether that is proved optimal.
+        certified: Whether the world's best policy is proved optimal.
     """
     values = {name: np.array(found["values"]) for name, found in entry["policies"].items()}
     missing = [name for name in (*low, high) if name not in values]
@@ -165,10 +165,10 @@ def scale_of(
 def oracle_kind(
     values: Mapping[str, NDArray[np.float64]], high: str, certified: bool
 ) -> tuple[str, str]:
-    """Return what to call a world's oracle, and who beats it.
+    """Return what to call a world's oracle, and what beats it.
 
-    One that is not proved optimal is a `SCRIPT` if any stored policy that looks has a higher value
-    on any of the same seeds: a planner that is beaten has not found the best.
+    An oracle that is not proved optimal is a `SCRIPT` if any stored policy that looks has a higher
+    value on any of the same seeds: a planner that is beaten has not found the best.
     """
     if high != ORACLE or certified:
         return high, ""
@@ -194,14 +194,14 @@ def stored_runs(policy: Mapping[str, Any]) -> list[list[float]]:
 
 
 def exploitability(entry: Mapping[str, Any]) -> tuple[str, Interval]:
-    """Return who of the stored policies does best against an oracle, and how much it gains.
+    """Return which stored policy does best against an oracle, and how much it gains.
 
     Args:
-        entry: What is stored of a setting in which the oracle plays the other seats.
+        entry: What is stored about a setting in which the oracle plays the other seats.
 
     Returns:
-        The best response that is known, and the mean of what it gets more than the oracle gets in
-        its place, on the same seeds, with a 95 % interval. The oracle itself gains nothing.
+        The best known response, and how much more it gets on average than the oracle in its place,
+        on the same seeds, with a 95 % interval. The oracle itself gains nothing.
     """
     values = {name: np.array(found["values"]) for name, found in entry["policies"].items()}
     best = max(values, key=lambda name: (float(values[name].mean()), name == ORACLE))

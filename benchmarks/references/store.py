@@ -1,9 +1,9 @@
-"""Puts what learners came to into the package: ``piase bench learners FOLDER --store``.
+"""Puts the results of learners into the package: ``piase bench learners FOLDER --store``.
 
-`learners.json` holds, for each id, curves and episodes of every seed of the best pass. Of each id
-that is in a suite one policy ships, that of the median seed, without its critic and in half
-precision where it plays no worse so; where the model that ships already gets more on the held-out
-seeds, that one stays.
+`learners.json` holds, for each id, curves and episodes of every seed of the best pass. For each id
+in a suite that the fast learner trained, one policy ships, that of the median seed, without its
+critic, and in half precision if it plays no worse that way. If the model that already ships gets
+more on the held-out seeds, that model stays.
 """
 
 from __future__ import annotations
@@ -37,22 +37,22 @@ from piase_gym.benchmarks.references.references import References, read_referenc
 from piase_gym.core.files import write_whole
 
 LARGEST = 5_000_000
-"""Bytes of all models that ship."""
+"""The largest number of bytes that all shipped models may have together."""
 WORSE = 0.02
 """How much less often a policy may win in half precision, and how much less it may get, as a share
 of what it gets."""
 SPLITS = ("dev", "held_out")
 MODEL = "ppo"
-"""What the policy of the models is called."""
+"""The name of the models' policy."""
 _DATE = (1980, 1, 1, 0, 0, 0)
 
 
 def store_learners(folder: Path, rows: Mapping[str, Sequence[Row]]) -> Iterator[str]:
-    """Store what a folder of trainings holds; tell of each model what became of it.
+    """Store what a folder of trainings holds; yield what became of each model.
 
-    References that were played with a model that is replaced are forgotten; ``piase bench
-    references --missing`` plays them anew. A model that does not fit into `LARGEST` beside the
-    others does not ship, and what its runs came to is stored all the same.
+    References that were played with a replaced model are removed; ``piase bench references
+    --missing`` plays them again. A model that does not fit into `LARGEST` with the others does not
+    ship; the results of its runs are stored all the same.
     """
     here = Path(__file__).parent
     found = {**stored_learners(), **collect(folder, rows)}
@@ -78,7 +78,7 @@ def store_learners(folder: Path, rows: Mapping[str, Sequence[Row]]) -> Iterator[
 
 
 def _forget(references: References, setting: Setting) -> None:
-    """Forget what was played with the model of a setting: by it, or by anybody beside it."""
+    """Remove what was played with the model of a setting: by it, or by others alongside it."""
     if setting.partner == MODEL:
         references["settings"].pop(setting.label, None)
     elif setting.label in references["settings"]:
@@ -86,7 +86,7 @@ def _forget(references: References, setting: Setting) -> None:
 
 
 def _ship(policy: Path, models: ModelFolder, rows: Sequence[Row], references: References) -> str:
-    """Put a policy into the folder of models if it is the best there is; say what was done."""
+    """Put a policy into the folder of models if it is the best there is; return what was done."""
     setting = setting_of(rows[0])
     small = policy.with_name("small.pt")
     write_whole(small, slim(policy))
@@ -118,7 +118,7 @@ def _ship(policy: Path, models: ModelFolder, rows: Sequence[Row], references: Re
 
 
 def slim(policy: Path, half: bool = True) -> bytes:
-    """Return a policy's file without critics and what else is for training alone.
+    """Return a policy file without critics and whatever else only training needs.
 
     The same numbers give the same bytes, which `torch.load` reads.
     """

@@ -1,9 +1,9 @@
 """Trains the PPO of the references: ``piase bench references --train``.
 
-Every task gets the same settings and the same budget of agent steps, in one policy that all of its
-agents share, so what is told about PPO is what a short, untuned run comes to, not the best that
-can be had. The model is the one at the end of the budget, not the best on the way: before it has
-learned anything a policy plays at random, which wins some tasks more often than a half-trained one.
+Every task gets the same settings and the same budget of agent steps, for one policy that all of its
+agents share, so the numbers of PPO are those of a short, untuned run, not the best possible ones.
+The model is the one at the end of the budget, not the best on the way: before it has learned
+anything, a policy plays at random, which wins some tasks more often than a half-trained policy.
 """
 
 from __future__ import annotations
@@ -29,7 +29,7 @@ from piase_gym.training.checkpoints import Folder
 from piase_gym.training.train import TrainSettings, train_to_end
 
 BUDGET = 100_000
-"""Agent steps of each task."""
+"""Agent steps for each task."""
 RECIPE: Mapping[str, Any] = {
     "algo": "ippo",
     "steps": BUDGET,
@@ -63,10 +63,10 @@ def train_models(
     Args:
         settings: The tasks; those that differ only in partners share a model.
         models: Where the models go.
-        workers: Processes.
+        workers: Number of processes.
         ray: The address of a Ray cluster, which takes the place of processes.
         recipe: Settings of the training.
-        report: Told the name of each task that is finished, and what came of it.
+        report: Called with the name of each finished task and its result.
 
     Returns:
         The tasks that could not be trained, and why.
@@ -91,7 +91,7 @@ def trained(setting: Setting, recipe: Mapping[str, Any]) -> tuple[dict[str, Any]
     """Train the model of one task.
 
     Returns:
-        ``steps``, ``dev`` (success on the development seeds at the end), ``cpu_seconds`` and
+        ``steps``, ``dev`` (success on the dev seeds at the end), ``cpu_seconds`` and
         ``bytes``; and the model's archive.
     """
     own = TrainSettings(task=setting.task, config=dict(setting.config), **recipe)
@@ -109,10 +109,10 @@ def slim(trained: Path, first: Path) -> bytes:
     """Return a model's archive with what playing needs, the same bytes for the same numbers.
 
     Numbers are rounded to half precision, and encodings of symbols that training has never met,
-    which are as random as they were at `first`, become zeros. The reference is what is stored.
+    which are as random as they were at `first`, become zeros. The stored model is the reference.
     """
     weights, before = (_weights(path) for path in (trained, first))
-    shared: dict[int, torch.Tensor] = {}  # one tensor may stand under several names
+    shared: dict[int, torch.Tensor] = {}  # one tensor may have several names
     for name, values in weights.items():
         if values.data_ptr() not in shared:
             kept = values.clone()

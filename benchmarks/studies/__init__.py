@@ -1,1 +1,1 @@
-"""Studies: questions that were answered once, with what was measured. Run from a checkout alone."""
+"""Studies: questions that were answered once, with the measurements. They need a checkout."""

@@ -1,6 +1,6 @@
-"""What docs/curricula.md tells of trainings through curricula, from the stored results.
+"""What docs/curricula.md says about trainings through curricula, from the stored results.
 
-They are made by `curriculum_summary`; nothing here needs torch.
+The results are made by `curriculum_summary`; nothing here needs torch.
 """
 
 from __future__ import annotations
@@ -25,7 +25,7 @@ def read(name: str) -> list[dict[str, Any]]:
 
 
 def section(lines: Sequence[Mapping[str, Any]], shown: Sequence[int]) -> str:
-    """Return a table with a row for each training, and what they come to, as Markdown."""
+    """Return a table with one row per training, and a summary, as Markdown."""
     names = {row["order"]: f"{row['name']} ({row['order']})" for row in lines[0]["steps"]}
     head = ["seed", "steps completed"]
     for order in shown:

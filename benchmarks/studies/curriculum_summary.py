@@ -3,11 +3,12 @@
     python -m piase_gym.benchmarks.studies.curriculum_summary speak_up --steps 500000 --seeds 0 1 \
         --out FILE
 
-trains once for each seed, as `piase curriculum run` does and in the same folders (a run that is
-there is gone on with), and tests what was learnt: the last policy plays held-out episodes of every
-step, its actions drawn, without hints. Each finished training is a line of the file and is not done
-again: for each step after how many environment steps of the whole training it was completed, in
-how many attempts, what its last attempt was worth, and how many test episodes were won.
+trains once for each seed, as `piase curriculum run` does and in the same folders (an existing run
+is continued), and tests what was learnt: the last policy plays held-out episodes of every step,
+with sampled actions and without hints. Each finished training is a line of the file and is not
+repeated. For each step the line says after how many environment steps of the whole training the
+step was completed, in how many attempts, with which metrics in the last attempt, and how many test
+episodes were won.
 """
 
 from __future__ import annotations
@@ -44,9 +45,9 @@ class Job:
     """One training and its test.
 
     Attributes:
-        settings: Of the training.
-        folder: Where it is kept.
-        episodes: How many episodes of each step test it.
+        settings: Settings of the training.
+        folder: Where the training is kept.
+        episodes: Number of test episodes for each step.
     """
 
     settings: CurriculumTrainingSettings
@@ -65,12 +66,12 @@ class Job:
 
 
 def perform(job: Job) -> dict[str, Any]:
-    """Train, or go on with a training, and test; returns a JSON-able line.
+    """Train, or continue a training, and test; return a JSON-able line.
 
     Raises:
         ConfigError: If there is a run with other settings in the folder.
         StorageError, ProgressError: If the run in the folder is damaged.
-        KeyboardInterrupt: If a signal ended the training, which can go on.
+        KeyboardInterrupt: If a signal ended the training; it can be continued.
     """
     if not is_over(job.folder, job.settings):
         known = (job.folder / SETTINGS).exists()
@@ -87,7 +88,7 @@ def perform(job: Job) -> dict[str, Any]:
 
 
 def is_over(folder: Path, settings: CurriculumTrainingSettings) -> bool:
-    """Tell whether there is a run in a folder that needs no more training.
+    """Return whether there is a run in a folder that needs no more training.
 
     Raises:
         ConfigError: If it has other settings.
@@ -108,7 +109,7 @@ def _steps_of(folder: Path) -> int:
 
 
 def summary(folder: Path) -> dict[str, Any]:
-    """Return what came of a run, JSON-able.
+    """Return the results of a run, JSON-able.
 
     Raises:
         StorageError, ProgressError: If there is no run in the folder, or it is damaged.
@@ -141,9 +142,9 @@ def summary(folder: Path) -> dict[str, Any]:
 
 
 def examine(folder: Path, seeds: range) -> dict[int, int] | None:
-    """Return how many episodes of each step the last policy of a run wins, one of each seed.
+    """Return how many episodes of each step the last policy of a run wins, one for each seed.
 
-    ``None`` where winning is not what steps are judged by, or others than the learner play too.
+    ``None`` if steps are not judged by winning, or if others play besides the learner.
 
     Raises:
         StorageError: If there is no policy, or it is damaged.
@@ -166,7 +167,7 @@ def examine(folder: Path, seeds: range) -> dict[int, int] | None:
 
 
 def parsed(arguments: Sequence[str] | None = None) -> argparse.Namespace:
-    """Read the command line; what is to be done comes as `jobs`."""
+    """Read the command line; the result has the jobs to do as `jobs`."""
     parser = argparse.ArgumentParser(description=str(__doc__).split("\n")[0])
     parser.add_argument("curriculum", help="a name or a path")
     usual = CurriculumTrainingSettings
@@ -204,7 +205,7 @@ def main(arguments: Sequence[str] | None = None) -> None:
 
 
 def told(line: Mapping[str, Any]) -> str:
-    """Say what came of a training."""
+    """Return the result of a training in words."""
     completed = sum(row["completed_at"] is not None for row in line["steps"])
     spent = f"{line['env_steps']:,} environment steps"
     done = f"{completed} of {len(line['steps'])} steps completed in {spent}"

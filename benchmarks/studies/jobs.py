@@ -1,7 +1,7 @@
-"""Results that are many jobs: each that is finished is a line of a file, and is not done again.
+"""Results of many jobs: each finished job is a line of a file, and is not repeated.
 
-Files that several machines have written are joined with ``cat``: lines have keys, and of those with
-one key the first counts.
+Files that several machines have written are joined with ``cat``: lines have keys, and the first
+line with a key counts.
 """
 
 from __future__ import annotations
@@ -22,7 +22,7 @@ Line = Mapping[str, Any]
 
 
 def read_lines(path: Path) -> list[dict[str, Any]]:
-    """Return the lines that are there; a last one that was cut off is left out.
+    """Return the lines of a file; a last line that was cut off is left out.
 
     Raises:
         StorageError: If another line is damaged.
@@ -40,7 +40,7 @@ def read_lines(path: Path) -> list[dict[str, Any]]:
 
 
 def read_once(path: Path) -> list[dict[str, Any]]:
-    """Return the lines of a file, of each key the first.
+    """Return the first line for each key in a file.
 
     Raises:
         StorageError: If there are none, or one is damaged or has no key.
@@ -63,15 +63,15 @@ def do_all(
     workers: int = 1,
     ray: str | None = None,
 ) -> None:
-    """Do those jobs that have no line in a file yet, and add their lines as they are finished.
+    """Do the jobs that have no line in a file yet, and add their lines as they are finished.
 
     Args:
-        jobs: All of them; each has a `key` of everything that its result depends on.
-        perform: Does one and returns its line. With several workers, `perform` and the jobs must
-            be such as can be pickled.
+        jobs: All jobs; each has a `key` of everything that its result depends on.
+        perform: Does one job and returns its line. With several workers, `perform` and the jobs
+            must be picklable.
         out: The file.
-        told: Says in words what came of a job.
-        workers: Processes side by side.
+        told: Returns the result of a job in words.
+        workers: Number of processes.
         ray: The address of a Ray cluster, which takes the place of processes.
 
     Raises:
@@ -89,7 +89,7 @@ def do_all(
 
 
 def add_backend(parser: argparse.ArgumentParser) -> None:
-    """Let a command say who does its jobs: ``--workers`` and ``--ray``."""
+    """Add the options that say what does a command's jobs: ``--workers`` and ``--ray``."""
     parser.add_argument("--workers", type=int, default=1, help="processes side by side")
     parser.add_argument(
         "--ray", metavar="auto|HOST", help="the Ray cluster that takes the place of processes"

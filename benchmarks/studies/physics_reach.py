@@ -24,7 +24,7 @@ from piase_gym.core.files import write_json
 TASK = "piase/PhysicsPlayground-Reach-v2"
 FILE = Path(__file__).with_name("measured") / "physics_reach.json"
 DEV_SEEDS = SEEDS["dev"]
-"""Episodes of the judgement take these seeds in order; training counts up from 0."""
+"""Test episodes take these seeds in order; training counts up from 0."""
 
 
 def make(seed: int) -> Any:
@@ -41,7 +41,7 @@ def make(seed: int) -> Any:
 
 
 def train(steps: int, seed: int = 0, envs: int = 8) -> Any:
-    """Return a policy that has learned for so many environment steps."""
+    """Return a policy that has learned for `steps` environment steps."""
     import torch
     from stable_baselines3 import PPO
     from stable_baselines3.common.vec_env import DummyVecEnv, VecNormalize
@@ -67,7 +67,7 @@ def train(steps: int, seed: int = 0, envs: int = 8) -> Any:
 
 
 def judge(model: Any, episodes: int) -> tuple[float, float]:
-    """Return the share of held-out episodes that were won, and their mean length."""
+    """Return the share of episodes won on `DEV_SEEDS`, and their mean length."""
     env = gymnasium.make(TASK, actions="continuous")
     won, lengths = 0, []
     for episode in range(episodes):
@@ -96,7 +96,7 @@ def stored_sections() -> dict[str, str]:
 
 
 def main() -> None:
-    """Train, judge, print."""
+    """Train, test and print the results."""
     parser = argparse.ArgumentParser(description=__doc__)
     parser.add_argument("--steps", type=int, default=200_000, help="environment steps of training")
     parser.add_argument("--episodes", type=int, default=200, help="held-out episodes")

@@ -2,11 +2,11 @@
 
 ``python -m piase_gym.benchmarks.studies.sample_efficiency`` trains our PPO and those of
 Stable-Baselines3 and CleanRL on the same id with the same budget of agent steps and the task's own
-rewards, each with several seeds, and plays held-out levels with drawn actions. CleanRL is a
-checkout that the variable `CLEANRL` names, whose ``cleanrl/ppo.py`` runs unmodified; without it, it
-is left out. Runs are jobs (``--workers``, ``--ray``), and are added to
-``benchmarks/studies/measured/sample_efficiency.json`` as they end; what is there already is not run
-again. docs/training.md shows them.
+rewards, each with several seeds, and plays held-out levels with sampled actions. The variable
+`CLEANRL` names a checkout of CleanRL, in which ``cleanrl/ppo.py`` runs unmodified; without the
+variable, CleanRL is left out. Runs are jobs (``--workers``, ``--ray``), and are added to
+``benchmarks/studies/measured/sample_efficiency.json`` as they end; existing runs are not repeated.
+docs/training.md shows the results.
 """
 
 from __future__ import annotations
@@ -46,7 +46,7 @@ OURS: Mapping[str, Any] = {
     "eval_every": BUDGET,
     "eval_episodes": 10,
 }
-"""As many samples an update as budgets of this size ask for."""
+"""The number of samples per update fits budgets of this size."""
 
 
 def ours(seed: int, folder: Path) -> str:
@@ -95,10 +95,10 @@ torch.save(runpy.run_path(script, run_name="__main__")["agent"].actor, actor)
 
 
 def cleanrl(seed: int, folder: Path) -> Callable[[Any], int]:
-    """Run CleanRL's ppo.py, unmodified; return what draws the actions of its policy.
+    """Run CleanRL's ppo.py, unmodified; return a function that samples its policy's actions.
 
     Raises:
-        TrainingError: If it ends otherwise than it should.
+        TrainingError: If the script fails.
     """
     import torch
 
@@ -128,7 +128,7 @@ LEARNERS: Mapping[str, Callable[[int, Path], Any]] = {
 
 
 def learners() -> list[str]:
-    """Return the learners that are here."""
+    """Return the learners that are available here."""
     return [
         name for name, train in LEARNERS.items() if train is not cleanrl or CHECKOUT in os.environ
     ]
@@ -156,13 +156,13 @@ def measure(learner: str, seed: int) -> dict[str, Any]:
 
 
 def cpu_seconds() -> float:
-    """Return the CPU-seconds of this process and of those that it has waited for."""
+    """Return the CPU-seconds of this process and of the child processes it has waited for."""
     used = os.times()
     return used.user + used.system + used.children_user + used.children_system
 
 
 def stored(path: Path = OUT) -> dict[str, Any]:
-    """Return what was measured so far."""
+    """Return what has been measured so far."""
     empty: dict[str, Any] = {"task": TASK, "steps": BUDGET, "versions": versions(), "runs": []}
     if not path.is_file():
         return empty
@@ -189,13 +189,13 @@ def stored_sections(path: Path = OUT) -> dict[str, str]:
 
 
 def run_name(run: tuple[str, int]) -> str:
-    """Return what a run is called: its learner and its seed."""
+    """Return the name of a run: its learner and its seed."""
     learner, seed = run
     return f"{learner}, seed {seed}"
 
 
 def main(arguments: Sequence[str] | None = None) -> None:
-    """Train what is lacking, and write down each run as it ends."""
+    """Train what is missing, and store each run as it ends."""
     parser = argparse.ArgumentParser(description=str(__doc__).split("\n")[0])
     parser.add_argument("--seeds", type=int, default=5)
     parser.add_argument("--out", type=Path, default=OUT)
@@ -223,7 +223,7 @@ def main(arguments: Sequence[str] | None = None) -> None:
 
 
 def _place(run: Mapping[str, Any]) -> tuple[int, str]:
-    """Return where a run stands in the file."""
+    """Return the sort key of a run in the file."""
     return run["seed"], run["learner"]
 
 

@@ -2,7 +2,7 @@
 
 ``python -m piase_gym.benchmarks.studies.solve --out benchmarks/studies/measured/solve.json`` trains
 each of `TASKS` through ``piase train``'s own code and plays the policies on the held-out seeds,
-with drawn actions. Trainings are jobs (``--workers``, ``--ray``), and go on where they stopped.
+with sampled actions. Trainings are jobs (``--workers``, ``--ray``); finished ones are not repeated.
 """
 
 from __future__ import annotations
@@ -31,7 +31,7 @@ TASKS = ("piase/GridWorld-FourRooms-8x8-v1", "piase/GridWorld-DoorKey-6x6-v1")
 
 
 def solve(settings: TrainSettings, folder: Path) -> dict[str, Any]:
-    """Train in a folder and return what came of it on the held-out seeds, JSON-able."""
+    """Train in a folder and return the result on the held-out seeds, JSON-able."""
     result = train_to_end(settings, folder)
     seeds = SEEDS["held_out"]
     agent = make_agent(result.name)
@@ -50,7 +50,7 @@ def solve(settings: TrainSettings, folder: Path) -> dict[str, Any]:
 
 @dataclass(frozen=True)
 class Job:
-    """A training and its judgement."""
+    """A training and its evaluation."""
 
     settings: TrainSettings
 
@@ -65,13 +65,13 @@ class Job:
 
 
 def perform(job: Job) -> dict[str, Any]:
-    """Do a job; returns its line."""
+    """Do a job; return its line."""
     with tempfile.TemporaryDirectory() as folder:
         return {"key": job.key, **solve(job.settings, Path(folder, "run"))}
 
 
 def told(line: Line) -> str:
-    """Say in words what came of a job."""
+    """Return the result of a job in words."""
     settings, (low, high) = line["settings"], line["wilson95"]
     words = f"{line['success']:.1%} [{low:.1%}, {high:.1%}] on held-out seeds"
     cost = f"{line['steps']:,} steps, {line['cpu_seconds']:.0f} CPU-seconds"
@@ -79,7 +79,7 @@ def told(line: Line) -> str:
 
 
 def main(arguments: Sequence[str] | None = None) -> None:
-    """Train every task once a seed; each result is a line of a file beside the summary."""
+    """Train every task once per seed; each result is a line of a file next to the summary."""
     parser = argparse.ArgumentParser(description=str(__doc__).split("\n")[0])
     parser.add_argument("--tasks", nargs="+", default=list(TASKS))
     parser.add_argument("--algo", default="maskable_ppo")

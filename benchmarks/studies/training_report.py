@@ -1,6 +1,6 @@
-"""What docs/training.md tells of training on ordinary tasks, from the stored results.
+"""What docs/training.md says about training on ordinary tasks, from the stored results.
 
-They are made by `examples/ppo_batch.py` and `solve`; nothing here needs torch.
+The results are made by `examples/ppo_batch.py` and `solve`; nothing here needs torch.
 """
 
 from __future__ import annotations
@@ -34,7 +34,7 @@ def stored_sections() -> dict[str, str]:
 
 
 def _about(told: Mapping[str, Any]) -> list[str]:
-    """Write which run it was."""
+    """Write the task and the seed of a run."""
     return [f"`{told['task']}`", str(told["seed"])]
 
 
@@ -45,7 +45,7 @@ def _share(told: Mapping[str, Any]) -> str:
 
 
 def _cost(run: Mapping[str, Any]) -> list[str]:
-    """Write what a run took."""
+    """Write the steps and CPU-seconds of a run."""
     return [f"{run['steps'] / 1e6:.1f} M", f"{run['cpu_seconds']:.0f}"]
 
 

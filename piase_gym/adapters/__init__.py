@@ -1,6 +1,6 @@
 """Adapters: worlds in the form that a learning library takes.
 
-Each is imported when it is first asked for, because the libraries exclude each other: ray[rllib]
+Each is imported when it is first asked for, because the libraries conflict: ray[rllib]
 pins one version of Gymnasium.
 """
 

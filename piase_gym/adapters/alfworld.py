@@ -10,7 +10,7 @@ Scripts that are written for ALFWorld change one line::
     observations, infos = env.reset()
     observations, scores, dones, infos = env.step(["look"])
 
-The games of ``$ALFWORLD_DATA`` are played where the config's paths lead to them; otherwise homes
+The games of ``$ALFWORLD_DATA`` are played if the config's paths lead to them; otherwise homes
 are generated, with paths of the same shape. Games come in the order in which ALFWorld shuffles
 the sorted list of its files.
 """
@@ -41,13 +41,13 @@ TASK_TYPES: Final[Mapping[int, TaskName]] = {
     5: "cool",
     6: "two",
 }
-"""The numbers that ``env.task_types`` of the config has for tasks."""
+"""The tasks by their numbers in ``env.task_types`` of the config."""
 SPLITS: Final = {
     "train": ("data_path", "num_train_games", "train"),
     "eval_in_distribution": ("eval_id_data_path", "num_eval_games", "valid_seen"),
     "eval_out_of_distribution": ("eval_ood_data_path", "num_eval_games", "valid_unseen"),
 }
-"""What ``train_eval`` can be: the config's keys of its path and its number of games, its split."""
+"""By ``train_eval``: the config's keys of the path and the number of games, and the split."""
 GENERATED: Final = 140
 """How many homes are generated if the config does not say."""
 STEPS: Final = 50
@@ -103,15 +103,16 @@ def get_environment(env_type: str = "AlfredTWEnv") -> type[AlfredTWEnv]:
 
 
 class AlfredTWEnv:
-    """The games of one split; `init_env` makes what plays them.
+    """The games of one split; `init_env` makes the batch that plays them.
 
     Args:
-        config: The mapping of a ``base_config.yaml``, or its path. What it lacks is as there.
+        config: The mapping of a ``base_config.yaml``, or its path. Entries that it
+            lacks are those of `DEFAULT_CONFIG`.
         train_eval: ``train``, ``eval_in_distribution`` or ``eval_out_of_distribution``.
 
     Attributes:
         game_files: The paths of the games.
-        num_games: How many they are.
+        num_games: How many there are.
         generated: Whether they are generated homes, because there is no data where the config says.
     """
 
@@ -148,7 +149,7 @@ class AlfredTWEnv:
         self.num_games = len(self.game_files)
 
     def _homes(self, count: int) -> list[str]:
-        """Return the paths of generated homes, whose seeds are kept."""
+        """Return the paths of generated homes, and keep their seeds."""
         world = Household(self.world_config(None, STEPS))
         for seed in range(count):
             world.reset(seed)
@@ -171,7 +172,7 @@ class AlfredTWEnv:
         )
 
     def init_env(self, batch_size: int = 1) -> TextGames:
-        """Return what plays so many games side by side."""
+        """Return a batch that plays `batch_size` games side by side."""
         if type(batch_size) is not int or batch_size < 1:
             raise ConfigError(f"batch_size is an integer from 1 on, not {batch_size!r:.60}")
         method = self.config["general"]["training_method"]
@@ -190,7 +191,7 @@ class AlfredTWEnv:
 
 
 def _merged(base: Mapping[str, Any], given: Mapping[str, Any]) -> dict[str, Any]:
-    """Return a config with what is given in place of the defaults."""
+    """Return a config with the given values in place of the defaults."""
     found = {**base, **given}
     for key, value in base.items():
         if isinstance(value, Mapping) and isinstance(given.get(key), Mapping):
@@ -238,7 +239,7 @@ class TextGames:
         return len(self.gamefiles)
 
     def seed(self, seed: int | None = None) -> list[int | None]:
-        """Shuffle the order of the games anew."""
+        """Shuffle the games into a new order."""
         rng = np.random.RandomState(seed)
         order = list(self.gamefiles)
         rng.shuffle(order)
@@ -251,7 +252,7 @@ class TextGames:
             next(self._order)
 
     def reset(self) -> tuple[list[str], dict[str, list[Any]]]:
-        """Start the next games; returns observations and infos, an entry a game."""
+        """Start the next games, and return observations and infos, one entry per game."""
         self._worlds = []
         for _ in range(self.batch_size):
             world = Household(self.games.world_config(next(self._order), self._steps))

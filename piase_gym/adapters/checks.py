@@ -1,4 +1,4 @@
-"""What adapters share: learners take numbers, and say so."""
+"""What adapters share: checks that learners get arrays and choose numbers."""
 
 from __future__ import annotations
 

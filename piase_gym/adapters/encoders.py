@@ -1,4 +1,4 @@
-"""First layers for observations made of symbols, as the vectors of the array worlds are.
+"""First layers for observations made of symbols, such as the vectors of the array worlds.
 
 A wall is not three times a closed door. An MLP that takes a world's bytes for quantities learns
 slowly or not at all, so these layers give every value at every place of the vector an embedding of
@@ -92,5 +92,5 @@ class CellFeatures(BaseFeaturesExtractor):
 
 
 def holds_symbols(space: spaces.Space[Any]) -> bool:
-    """Tell whether observations of a space can be taken for symbols: bytes, from 0 on."""
+    """Return whether observations of a space can be taken for symbols: bytes, from 0 on."""
     return isinstance(space, spaces.Box) and space.dtype == np.uint8 and not space.low.any()

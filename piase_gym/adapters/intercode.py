@@ -9,11 +9,12 @@ Scripts that are written for InterCode change one line, and need neither Docker 
     observation, reward, done, info = env.step("SELECT count(*) FROM city")
     observation, reward, done, info = env.step("submit")
 
-The dump lies beside the tasks, or is named with `dump`; SQL is MySQL's. The database of a task is
+The dump lies next to the tasks, or is named with `dump`; SQL is MySQL's. The database of a task is
 chosen for it, so ``use`` is not needed, but is understood. With `server` a real server runs it.
 
-`evaluate` plays tasks by InterCode's protocol: so many turns, a score after each, the best counts;
-an episode ends when it is 1, or with ``skip``. `replay` plays the log of an evaluation again.
+`evaluate` plays tasks by InterCode's protocol: a score after each turn, and the best one counts; an
+episode ends after a number of turns, when the score is 1, or with ``skip``. `replay` plays the log
+of an evaluation again.
 """
 
 from __future__ import annotations
@@ -86,19 +87,19 @@ class SqlEnv:
     Args:
         image_name: The name of a container, which is not used.
         data_path: The JSON of tasks, or its folder.
-        dump: The dump of their databases; by default the ``.sql`` beside the tasks.
+        dump: The dump of their databases; by default the ``.sql`` next to the tasks.
         preprocess: Returns the statements that are run at each reset, from the task's record.
         traj_dir: Where `submit` saves trajectories; by default it does not.
         dataset: Tasks and databases, instead of `data_path`.
         server: SQLAlchemy's URL of a server that has the databases; ``{database}`` stands for the
             name of the task's.
         mode: How rows are scored; see `rules.score`.
-        seed: Of the tasks that are chosen where `reset` is given none.
-        verbose: Accepted as there; nothing is printed.
+        seed: The seed for choosing tasks where `reset` is given none.
+        verbose: Accepted as in InterCode, but nothing is printed.
 
     Attributes:
-        query, gold, record, query_idx: Of the task.
-        observation, reward, info, trajectory: Of the episode.
+        query, gold, record, query_idx: Those of the task.
+        observation, reward, info, trajectory: Those of the episode.
         data_loader: The tasks.
     """
 
@@ -141,7 +142,7 @@ class SqlEnv:
         return LocalEngine(self._database(task), task.writes)
 
     def _database(self, task: Task) -> Database:
-        """Return a task's database; a server may have one that the dataset has not."""
+        """Return a task's database; a server may have one that the dataset lacks."""
         if self.server is None:
             return self.dataset.databases[task.database]
         return self.dataset.databases.get(task.database) or Database(task.database, b"")
@@ -198,7 +199,7 @@ class SqlEnv:
         return self.observation, 0, False, self.info
 
     def exec_action(self, action: str) -> None:
-        """Run a statement; what comes of it is the observation."""
+        """Run a statement; its result is the observation."""
         assert self._engine is not None
         found = self._engine.execute(action)
         self.info[ACTION_EXEC] = found.reason is None
@@ -222,7 +223,7 @@ class SqlEnv:
         return self.reward, self.info
 
     def save_trajectory(self) -> Path:
-        """Write the episode into ``logs_ic_sql``, in `traj_dir` or here; returns the JSON file."""
+        """Write the episode into ``logs_ic_sql``, in `traj_dir` or here; return the JSON file."""
         now = datetime.datetime.now().strftime("%Y%m%d%H%M%S%f")
         path = Path(self.traj_dir or ".", f"logs_{self.name}", f"log_{now}.json")
         steps = [
@@ -265,11 +266,11 @@ class Summary(NamedTuple):
     """How well some episodes went.
 
     Attributes:
-        episodes: How many they are.
+        episodes: How many there are.
         success: The share of those whose best score is 1.
         score: The mean of the best scores.
         turns: The mean number of turns.
-        errors: The share of turns whose action was no statement that could be run.
+        errors: The share of turns with an action that was not a runnable statement.
     """
 
     episodes: int
@@ -290,7 +291,7 @@ def evaluate(
     """Play tasks by InterCode's protocol.
 
     Args:
-        policy: Who plays. If it has a method `reset`, that is called before each task.
+        policy: The policy that plays. If it has a method `reset`, that is called before each task.
         env: The tasks.
         tasks: Which of them; by default all.
         turns: How many actions a task has at most.
@@ -298,7 +299,7 @@ def evaluate(
             the result that is submitted, which ends the episode.
 
     Returns:
-        An episode for each task, by its number as a text, in the form of InterCode's logs.
+        One episode per task, by the task's number as a string, in the form of InterCode's logs.
     """
     found = {}
     for index in range(len(env.data_loader)) if tasks is None else tasks:
@@ -342,7 +343,7 @@ def evaluate(
 
 
 def _turn(env: SqlEnv, action: str | None) -> tuple[Any, float, bool]:
-    """Do one turn: an action, and its score; what was shown before counts if there is none."""
+    """Do one turn: an action, and its score, which is 0 if there is no action."""
     if action is None:
         return "there is no action", 0.0, False
     if action.startswith("submit") or action == "skip":
@@ -385,7 +386,7 @@ def _turns_taken(episode: Mapping[str, Any]) -> int:
 def replay(log: str | Path, env: SqlEnv) -> dict[str, dict[str, Any]]:
     """Play the actions of a log of InterCode again.
 
-    Of a log of ReAct, whose turns have ``thoughts``, what is submitted counts.
+    In a log of ReAct, which has ``thoughts`` for its turns, what is submitted counts.
 
     Args:
         log: The file, such as ``ic_sql_multiturn_gpt-4_10_turns.json`` of InterCode's results.
@@ -430,7 +431,7 @@ def read_log(log: str | Path) -> dict[str, Any]:
     except (OSError, ValueError, RecursionError) as error:
         raise ConfigError(f"cannot read {str(log)!r:.200}: {error}") from None
     if isinstance(found, dict) and isinstance(found.get("logs"), dict):
-        found = found["logs"]  # those of plans have the arguments of the program beside them
+        found = found["logs"]  # logs of plans also have the arguments of the program
     needed = ("task_id", "query", "turn_history", "summary")
     episodes = found.values() if isinstance(found, dict) else [None]
     if not all(isinstance(e, dict) and all(key in e for key in needed) for e in episodes):

@@ -1,8 +1,9 @@
 """RLlib: a world as a MultiAgentEnv.
 
 RLlib's own PettingZoo wrapper takes the agents from the first reset (late joiners do not exist for
-it), hands on the dicts that the environment keeps, and tells an episode that ran out of time from
-one that was won only if all agents agree. This one takes every possible agent from the start.
+it), passes on the dicts that the environment keeps, and distinguishes an episode that ran out of
+time from one that was won only if all agents agree. This one takes every possible agent from the
+start.
 """
 
 from __future__ import annotations
@@ -33,22 +34,22 @@ ByAgent = dict[str, Any]
 Parts = tuple[ByAgent, ByAgent, ByAgent, ByAgent, ByAgent]
 """Observations, rewards, terminations, truncations and infos."""
 NAMES = ("observations", "action_mask")
-"""What RLlib's action-masking modules look for."""
+"""The keys that RLlib's action-masking modules look for."""
 CHECK: tuple[int, dict[str, Any]] = (42, {})
 """Seed and options with which RLlib resets every new environment to check it.
 
-Without a seed of its own it goes on from there, so that all environments of all workers would
-have the same episodes. An environment that was only checked counts as never seeded.
+An environment without a seed of its own would go on from there, and all environments of all workers
+would have the same episodes. So one that was only checked counts as never seeded.
 """
 
 
 class RllibEnv(MultiAgentEnv):
     """A ParallelEnv as RLlib's MultiAgentEnv. Made by `rllib`.
 
-    * Agents stand sorted by name wherever there is more than one, as in a `gymnasium.spaces.Dict`.
+    * Agents are sorted by name wherever there is more than one, as in a `gymnasium.spaces.Dict`.
     * Every dict, array and info is the caller's own.
-    * Each episode has its own seed, told in the infos; without one in `reset` it follows from the
-      last, so RLlib, which seeds once, gets an endless row of reproducible episodes.
+    * Each episode has its own seed, which is in the infos; without one in `reset` it follows from
+      the last, so RLlib, which seeds once, gets an endless series of reproducible episodes.
     * Observations are float32 with the numbers of the vector, because RLlib's networks take no
       integers. Masks are in the infos, or with ``mask="obs"`` in the observations under the names
       of RLlib's action-masking modules: ``{"observations": ..., "action_mask": ...}``.
@@ -59,13 +60,13 @@ class RllibEnv(MultiAgentEnv):
     Attributes:
         parallel: The environment behind it.
         possible_agents: All agents, sorted by name.
-        agents: Those of whom the last answer speaks: who is in play, and who has just ended.
-        observation_spaces: The space of each possible agent, also of those who enter late.
+        agents: The agents in the last answer: those in play and those that have just ended.
+        observation_spaces: The space of each possible agent, including those that enter late.
         action_spaces: The same for actions.
     """
 
     def __init__(self, parallel: ParallelEnv[str, Any, Any], worker: int = 0) -> None:
-        """Put the environment on a ParallelEnv with ``view="vector"``."""
+        """Build the environment on a ParallelEnv with ``view="vector"``."""
         self.parallel = parallel
         self.worker = worker
         self.possible_agents = sorted(parallel.possible_agents)
@@ -92,7 +93,7 @@ class RllibEnv(MultiAgentEnv):
 
         Args:
             seed: ``0..2**63-1``; without one, episodes go on deterministically from the last.
-            options: As of `WorldParallelEnv.reset`.
+            options: As for `WorldParallelEnv.reset`.
 
         Returns:
             Observations and infos of the agents in play; infos have the episode's ``seed``.
@@ -117,7 +118,7 @@ class RllibEnv(MultiAgentEnv):
 
         Returns:
             Observations, rewards, terminateds and truncateds (with ``"__all__"``), and infos by
-            agent: of those who were in play and of those who enter now.
+            agent, for those that were in play and those that enter now.
         """
         parts = list(self.parallel.step(dict(action_dict)))
         self._add_held(parts)
@@ -132,7 +133,7 @@ class RllibEnv(MultiAgentEnv):
         return self._finish(parts)
 
     def _hold(self, parts: list[ByAgent], ended: set[str]) -> None:
-        """Keep back the ends of agents for one step.
+        """Hold back the ends of agents for one step.
 
         RLlib closes an episode when every agent that it has seen has ended, although others enter
         in this very step. So it hears of these ends in the next step, when it knows the new ones.
@@ -140,7 +141,7 @@ class RllibEnv(MultiAgentEnv):
         self._held = [{name: part.pop(name) for name in sorted(ended)} for part in parts]
 
     def _add_held(self, parts: list[ByAgent]) -> None:
-        """Tell what was kept back."""
+        """Add what was held back."""
         for part, held in zip(parts, self._held, strict=bool(self._held)):
             part.update(held)
         self._held = []
@@ -165,7 +166,7 @@ class RllibEnv(MultiAgentEnv):
         return self.parallel.render()
 
     def close(self) -> None:
-        """Give back resources; closing twice does no harm."""
+        """Release resources; closing twice does no harm."""
         self.agents = []
         self.parallel.close()
 
@@ -199,7 +200,7 @@ def rllib(env: Source, *, worker: int = 0, **options: Any) -> RllibEnv:
         env: A world, an id, a config, or a ParallelEnv (wrapped or not) with ``view="vector"``.
         worker: RLlib's ``worker_index``. RLlib seeds environment i of worker w with ``s + w + i``,
             so that workers repeat each other's episodes; told its number, each worker has its own.
-        options: As of `parallel_env`, such as ``agents=4`` or ``mask="obs"``; not for a
+        options: As for `parallel_env`, such as ``agents=4`` or ``mask="obs"``; not for a
             ParallelEnv, which is made already.
 
     Raises:

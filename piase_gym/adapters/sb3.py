@@ -34,7 +34,7 @@ class BatchVecEnv(AgentVecEnv):
     def __init__(
         self, batch: BatchEnv, render_mode: str | None = "rgb_array", infos: str = "full"
     ) -> None:
-        """Put the VecEnv on a batch with reset in the same step."""
+        """Build the VecEnv on a batch that resets in the same step."""
         self.batch = batch
         agents = len(batch.agents)
         seen, acts = batch.observation_space, batch.action_space
@@ -70,7 +70,7 @@ class BatchVecEnv(AgentVecEnv):
         return self.batch.alive()
 
     def close(self) -> None:
-        """Give back memory, and close the window."""
+        """Release memory, and close the window."""
         self.batch.close()
         super().close()
 
@@ -88,7 +88,7 @@ class ParallelVecEnv(AgentVecEnv):
         render_mode: str | None = "rgb_array",
         infos: str = "full",
     ) -> None:
-        """Put the VecEnv on the environments."""
+        """Build the VecEnv on the environments."""
         self.envs = list(envs)
         first = self.envs[0]
         self._names = first.possible_agents
@@ -146,7 +146,7 @@ class ParallelVecEnv(AgentVecEnv):
                 self._bits[number, seat] = masks[env.world.agents.index(name)]
 
     def _alive(self) -> NDArray[np.bool_]:
-        """Return who is in play."""
+        """Return which agents are in play."""
         return np.array([[name in env.agents for name in self._names] for env in self.envs])
 
     def _masks(self) -> NDArray[Any] | None:
@@ -195,20 +195,20 @@ def sb3_vec(
     """Make an SB3 VecEnv of a world, with parameters shared by all of the caller's agents.
 
     Array worlds are stepped by their kernel, others one environment after the other. Where
-    observations tell what is left of a limit (`World.tells_limits`), an episode that it cuts off is
-    no ``TimeLimit.truncated``, so SB3 adds no value to its end.
+    observations show what is left of a limit (`World.tells_limits`), an episode that it cuts off is
+    not marked ``TimeLimit.truncated``, so SB3 adds no value to its end.
 
     Args:
         env: A world, an id, a config, a ParallelEnv with ``view="vector"`` to take config and
             partners from, or a `batch_env` with ``autoreset="same_step"``, which may be wrapped by
             a logger or a curriculum.
-        num_envs: How many environments; there are ``num_envs`` times agents slots.
+        num_envs: How many environments; each has one slot per agent.
         view: Always ``"vector"``; others are refused.
         infos: ``"full"``, ``"mask"`` (``action_mask`` in every step) or ``"none"``; what SB3 itself
-            reads where an episode ends (``terminal_observation``, ``TimeLimit.truncated``) is there
-            in any case.
-        dtype: ``"float32"`` for vectors of that type; default: the world's own. Of a `batch_env`
-            or ParallelEnv, it is what that was made with.
+            reads at the end of an episode (``terminal_observation``, ``TimeLimit.truncated``) is
+            there in any case.
+        dtype: ``"float32"`` for vectors of that type; default: the world's own, or that of the
+            ParallelEnv. A `batch_env` keeps the type that it was made with.
         partners: Policies for agents that the learner does not play.
         render_mode: ``"rgb_array"`` (what SB3's `VecVideoRecorder` needs), ``"human"`` or ``None``.
         config: Fields of the world's config.
@@ -285,7 +285,7 @@ def vec_of(
     """
     if steps_in_batches(world):
         seated: dict[str, Any] = {"partners": partners, "focal": focal}
-        # masks are asked for, not told
+        # SB3 asks for masks; infos need none
         quiet = "full" if infos == "full" else "none"
         batch = BatchEnv(world, num_envs, autoreset="same_step", infos=quiet, dtype=dtype, **seated)
         return BatchVecEnv(batch, render_mode, infos)

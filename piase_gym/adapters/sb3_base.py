@@ -44,7 +44,7 @@ class VecStep:
 
     Attributes:
         shown: Observations to go on from.
-        alive: Who is in play.
+        alive: Which agents are in play.
         rewards, terminated, truncated, won: What the step brought.
         ended: Which environments have been reset within the step, shape (envs,).
         last: Observations before that reset.
@@ -65,9 +65,9 @@ class AgentVecEnv(VecEnv):
 
     Slot ``e * agents + a`` is agent a of environment e. When an agent ends before the others, its
     slot goes on with zeros for observations, no reward and a mask for the no-op, until the
-    environment resets; so it begins if the agent enters after the reset. To the learner such a
-    stretch is an episode of its own; it has no
-    ``episode`` and ``is_success`` in its infos, so it does not count in SB3's statistics.
+    environment resets; it begins in the same way if its agent enters after the reset. To the
+    learner such a stretch is an episode of its own; it has no ``episode`` and ``is_success`` in its
+    infos, so it does not count in SB3's statistics.
     """
 
     def __init__(
@@ -79,7 +79,7 @@ class AgentVecEnv(VecEnv):
         render_mode: str | None,
         infos: str = "full",
     ) -> None:
-        """Take note of the sizes and spaces.
+        """Keep the sizes and spaces.
 
         Raises:
             ConfigError: If there is no such render mode here, or no such infos.
@@ -110,7 +110,7 @@ class AgentVecEnv(VecEnv):
         raise NotImplementedError
 
     def _reset_all(self, seed: int | None) -> tuple[NDArray[Any], NDArray[np.bool_], list[int]]:
-        """Start all episodes; return observations, who is in play, and the effective seeds."""
+        """Start all episodes; return observations, which agents are in play, and the seeds."""
         raise NotImplementedError
 
     def _step_all(self, actions: NDArray[Any]) -> VecStep:
@@ -126,11 +126,11 @@ class AgentVecEnv(VecEnv):
         raise NotImplementedError
 
     def _save(self) -> Any:
-        """Return the environments as a JSON-able value."""
+        """Return the environments as a JSON-serializable value."""
         raise NotImplementedError
 
     def _load(self, kept: Any) -> NDArray[np.bool_]:
-        """Take up what `_save` returned; return who is in play."""
+        """Restore what `_save` returned; return which agents are in play."""
         raise NotImplementedError
 
     # -- what SB3 asks for ----------------------------------------------------------------
@@ -153,14 +153,14 @@ class AgentVecEnv(VecEnv):
         return self._flat(shown)
 
     def step_async(self, actions: NDArray[Any]) -> None:
-        """Take the actions, one a slot."""
+        """Take the actions, one per slot."""
         self._actions = actions
 
     def step_wait(self) -> tuple[NDArray[Any], NDArray[Any], NDArray[Any], list[dict[str, Any]]]:
         """Let everyone act; return observations, rewards, dones and infos by slot."""
         given = self._checked(self._actions)
         found = self._step_all(given.reshape(self._envs, self._agents, *given.shape[1:]))
-        entered = found.alive.reshape(-1) & ~self._playing  # what they waited is over
+        entered = found.alive.reshape(-1) & ~self._playing  # their wait is over
         dones = (found.terminated | found.truncated | found.ended[:, None]).reshape(-1) | entered
         rewards = found.rewards.reshape(-1)
         self._returns += rewards
@@ -224,12 +224,12 @@ class AgentVecEnv(VecEnv):
         return masks.reshape(self.num_envs, -1).astype(np.bool_)
 
     def snapshot(self) -> dict[str, Any]:
-        """Return the environments and the running statistics as a JSON-able value."""
+        """Return the environments and the running statistics as a JSON-serializable value."""
         counts = {"returns": self._returns.tolist(), "lengths": self._lengths.tolist()}
         return {"envs": self._save(), **counts}
 
     def restore(self, snapshot: Mapping[str, Any]) -> None:
-        """Take up a snapshot of as many environments of the same config.
+        """Restore a snapshot of as many environments of the same config.
 
         Raises:
             SnapshotError: If it is of something else, or damaged.
@@ -254,7 +254,7 @@ class AgentVecEnv(VecEnv):
         return list(self.action_masks()[list(self._get_indices(indices))])
 
     def has_attr(self, attr_name: str) -> bool:
-        """Tell whether slots have an attribute."""
+        """Return whether slots have an attribute."""
         if attr_name == "action_masks":
             return isinstance(self.action_space, Discrete)
         return attr_name == "render_mode"
@@ -291,5 +291,5 @@ class AgentVecEnv(VecEnv):
             self._window.close()
 
     def get_images(self) -> Sequence[NDArray[np.uint8] | None]:
-        """Return a picture of every environment (once each, not once a slot)."""
+        """Return a picture of every environment (once each, not once per slot)."""
         return [self._draw(env) for env in range(self._envs)]

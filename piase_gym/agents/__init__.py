@@ -1,4 +1,4 @@
-"""Agents: whoever chooses actions. The protocol, and the policies that need no training here."""
+"""Agents, which choose actions: the protocol, and the policies that need no training here."""
 
 from __future__ import annotations
 

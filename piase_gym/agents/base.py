@@ -21,7 +21,7 @@ from piase_gym.core.world import Facts, World
 from piase_gym.errors import UnsupportedError
 
 Action = int | str | Command | InvalidAction | NDArray[Any]
-"""What an agent may answer: an index, a line of text, a command, an array, or why there is none."""
+"""An agent's answer: an index, a line of text, a command, an array, or why there is no action."""
 
 
 class Percept:
@@ -49,7 +49,7 @@ class Percept:
     __slots__ = ("index", "step", "world")
 
     def __init__(self, world: World[Any, Any], index: int, step: int) -> None:
-        """Stand for agent number `index` of `world` in step `step`."""
+        """Represent agent number `index` of `world` in step `step`."""
         self.world = world
         self.index = index
         self.step = step
@@ -60,7 +60,7 @@ class Percept:
         return f"<{type(self).__name__} {where}: {', '.join(self._parts())}>"
 
     def _parts(self) -> tuple[str, ...]:
-        """Return the names of what can be read of this percept."""
+        """Return the names of the parts that can be read."""
         masks = ("mask",) if self.world.capabilities.discrete else ()
         return ("facts", "vector", "text", *masks, "commands", "instructions")
 
@@ -102,27 +102,27 @@ class Percept:
 
     @property
     def letters(self) -> Sequence[Message]:
-        """The messages that the agent has got."""
+        """The messages that the agent has received."""
         return self.facts.messages
 
     @property
     def can_tell(self) -> bool:
-        """Whether the agent can tell others something beside its command."""
+        """Whether the agent can send others a message in addition to its command."""
         return self.world.mailboxes is not None and len(self.world.agents) > 1
 
     @property
     def longest_letter(self) -> int:
-        """How many characters of what it tells others beside its command are sent."""
+        """How many characters are sent of a message in addition to its command."""
         boxes = self.world.mailboxes
         return min(MAX_LINE, boxes.rules.max_length) if boxes is not None else 0
 
     @property
     def memories(self) -> Sequence[str] | None:
-        """What comes to the agent's mind, if somebody remembers for it; see the explorer."""
+        """The memories retrieved for the agent; ``None`` if it has no memory. See the explorer."""
         return None
 
     def read(self, command: str | Command) -> Command | InvalidAction:
-        """Return the command that a line of text stands for, or check one that came as data."""
+        """Return the command that a line of text stands for, or check a given `Command`."""
         if isinstance(command, str):
             return self.world.read(self.index, command)
         return self.world.check(self.index, command)
@@ -132,11 +132,11 @@ class Percept:
         return self.world.write(command)
 
     def reads(self, line: str) -> bool:
-        """Tell whether a line is a command."""
+        """Return whether a line is a command."""
         return isinstance(self.read(line), Command)
 
     def legal(self, line: str) -> bool:
-        """Tell whether a line is a command that is legal now."""
+        """Return whether a line is a command that is legal now."""
         command = self.read(line)
         return isinstance(command, Command) and self.world.legal(self.index, command)
 
@@ -150,7 +150,7 @@ class BatchPercept:
         masks: Shape (envs, actions), int8.
         seeds: Each environment's seed for this seat, uint64, as `Agent.reset` gets it.
         steps: Steps done in each environment's episode.
-        noop: The index of the command that does nothing, if the batch tells.
+        noop: The index of the command that does nothing, if the batch provides it.
     """
 
     vectors: NDArray[Any]
@@ -171,7 +171,7 @@ class Feedback:
 
 
 def ask(agents: Sequence[Agent]) -> list[Action]:
-    """Let agents choose that have perceived; those who wait do so at the same time."""
+    """Let agents that have perceived choose; those that wait do so at the same time."""
     if len(agents) > 1:
         for agent in agents:
             agent.begin_act()
@@ -217,13 +217,13 @@ class Agent(ABC):
     def begin_act(self) -> None:
         """Begin to choose; `act` waits for the choice.
 
-        It is called where several agents are asked, so that those who wait for something outside do
+        It is called when several agents are asked, so that those that wait for something outside do
         so at the same time.
         """
 
     @abstractmethod
     def act(self) -> Action:
-        """Choose an action for what was perceived last."""
+        """Choose an action for the last percept."""
 
     def get_chosen_action(self) -> Action:
         """The PiaSE design document's name for `act`."""
@@ -251,15 +251,15 @@ class Agent(ABC):
     def internal_state(self) -> dict[str, Any] | None:
         """Return what the agent shows of its inner state after it has acted, for logs.
 
-        Such as ``{"mood": 0.3, "plan": "fetch the key"}``; ``None`` shows nothing.
+        For example ``{"mood": 0.3, "plan": "fetch the key"}``; ``None`` shows nothing.
         """
         return None
 
     def follow_act(self, act: Any) -> None:
-        """Take note of what was done after what was perceived, in a step that is played once more.
+        """Take note of what was done after the last percept, in a step that is played once more.
 
-        By default the agent chooses, so that it remembers what it would remember, and the choice is
-        forgotten.
+        By default the agent chooses, so that its memory is as if it had acted, and the choice is
+        discarded.
 
         Args:
             act: What was done: an index, a command, or why there was none.
@@ -267,18 +267,18 @@ class Agent(ABC):
         self.act()
 
     def outgoing_letters(self) -> Sequence[str]:
-        """Return and forget what the agent tells all others, beside its action."""
+        """Return and forget the messages to all others that go with the agent's action."""
         return ()
 
     def spoken(self) -> Sequence[Sequence[str]]:
-        """Return and forget what it tells others in words where these are no commands.
+        """Return and forget what it says to others, in worlds where speaking is not a command.
 
-        Each entry is a name and words; they are shown as the other's hint.
+        Each entry is the other agent's name and the words, which that agent is shown as a hint.
         """
         return ()
 
     def log_entries(self) -> Sequence[tuple[str, Mapping[str, Any]]]:
-        """Return and forget the lines that the agent has for logs: event types and their data."""
+        """Return and forget the agent's lines for logs: event types and their data."""
         return ()
 
     def policy_id(self) -> str | None:
@@ -290,4 +290,4 @@ class Agent(ABC):
         return {}
 
     def set_state(self, state: Mapping[str, Any]) -> None:
-        """Take up what `get_state` returned."""
+        """Restore what `get_state` returned."""

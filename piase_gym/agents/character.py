@@ -11,7 +11,7 @@ from piase_gym.core.commands import Command
 from piase_gym.scenarios.characters import START, Character
 
 PATIENCE = 4
-"""So many steps it waits for an answer of who stands beside it."""
+"""How many steps it waits for an answer from somebody near it."""
 Spot = Any
 """Where somebody is: a room's number, or (x, y)."""
 
@@ -32,7 +32,7 @@ class CharacterAgent(Agent):
         self.reset(0)
 
     def policy_id(self) -> str:
-        """Return the name of what it is."""
+        """Return the name of its policy."""
         return f"character:{self.character.agent_id}"
 
     def reset(self, seed: int) -> None:
@@ -46,7 +46,7 @@ class CharacterAgent(Agent):
         self._waits = 0
 
     def get_state(self) -> dict[str, Any]:
-        """Return stop, needs and talks."""
+        """Return its stop, its needs and its conversations."""
         return {
             "stop": self._stop,
             "stayed": self._stayed,
@@ -59,7 +59,7 @@ class CharacterAgent(Agent):
         }
 
     def set_state(self, state: Mapping[str, Any]) -> None:
-        """Take up what `get_state` returned."""
+        """Restore what `get_state` returned."""
         self._stop, self._stayed = int(state["stop"]), int(state["stayed"])
         self._needs = {name: float(state["needs"][name]) for name in self.character.needs}
         self._nodes = {str(name): str(node) for name, node in state["nodes"].items()}
@@ -68,18 +68,18 @@ class CharacterAgent(Agent):
         self._seeing_to, self._waits = state["seeing_to"], int(state["waits"])
 
     def internal_state(self) -> dict[str, Any]:
-        """Return its needs, and what it is about."""
+        """Return its needs, the need that it is seeing to, and its stop."""
         return {"needs": dict(self._needs), "seeing_to": self._seeing_to, "stop": self._stop}
 
     def spoken(self) -> Sequence[Sequence[str]]:
-        """Return and forget whom it has told what, in worlds where words are no commands."""
+        """Return and forget what it has said to whom, in worlds where speaking is not a command."""
         said, self._letters = self._letters, []
         return said
 
     # -- a step -----------------------------------------------------------------------------
 
     def act(self) -> Action:
-        """Speak if there is something to say, else go where it is to be."""
+        """Speak if there is something to say, else go where it should be."""
         assert isinstance(self.percept, Percept)
         place = _PLACES[self.percept.world.name](self.percept.world, self.percept.index)
         self._listen(place)
@@ -96,7 +96,7 @@ class CharacterAgent(Agent):
         return place.noop if goal is None else place.towards(goal)
 
     def _goal(self, place: _TextPlace | _GridPlace) -> Spot | None:
-        """Let needs grow, and return where to be now."""
+        """Let needs grow, and return where it should be now."""
         here, needs = place.here, self.character.needs
         for name, need in needs.items():
             self._needs[name] += need.per_step
@@ -120,7 +120,7 @@ class CharacterAgent(Agent):
         return place.spot(stop.place)
 
     def _listen(self, place: _TextPlace | _GridPlace) -> None:
-        """Greet who has come near, and answer who speaks."""
+        """Greet those who have come near, and answer those who speak."""
         nodes = self.character.dialogue
         if not nodes:
             return
@@ -142,7 +142,7 @@ class CharacterAgent(Agent):
 
 
 def _fits(wanted: str | int, heard: str | int) -> bool:
-    """Tell whether a word is part of what was said, or it is the symbol."""
+    """Return whether a word is part of what was said, or a symbol is the one that was said."""
     if isinstance(wanted, int) or isinstance(heard, int):
         return wanted == heard
     return wanted.casefold() in heard.casefold()
@@ -179,7 +179,7 @@ class _TextPlace:
                 yield message.sender, str(message.message)
 
     def towards(self, goal: Spot) -> Action:
-        """Return the first step of the shortest way through open doors."""
+        """Return the first step of the shortest path through open doors."""
         plot, state = self.world.plot, self.world.state_of
         ways: deque[tuple[int, str]] = deque([(self.here, "")])
         seen = {self.here}
@@ -221,19 +221,19 @@ class _GridPlace:
         }
 
     def near(self) -> list[str]:
-        """Return who stands on the next cell."""
+        """Return who stands on an adjacent cell."""
         x, y = self.here
         return [n for n, (a, b) in self._others().items() if abs(a - x) + abs(b - y) == 1]
 
     def heard(self) -> Iterator[tuple[str, int]]:
-        """Yield the symbols that were said on the next cells."""
+        """Yield the symbols that were said on adjacent cells."""
         said = self.world.states["said"][0].tolist()
         for name in self.near():
             if symbol := said[self.world.agents.index(name)]:
                 yield name, symbol
 
     def towards(self, goal: Spot) -> Action:
-        """Return the first step of the shortest way over free floor."""
+        """Return the first step of the shortest path over free floor."""
         from piase_gym.worlds.grid_world.cells import FLOOR, OPEN
 
         width, height = self.world.config.width, self.world.config.height

@@ -18,14 +18,14 @@ SHOWN = 24
 class HumanAgent(Agent):
     """Asks a person in the terminal.
 
-    ``?`` shows the world's rules and what is possible now. What cannot be understood, or is not
-    possible now, is explained, and costs no step. An empty line does what the world calls doing
-    nothing. The end of the input (Ctrl-D) stops the simulation, as Ctrl-C does.
+    ``?`` shows the world's rules and what is possible now. A line that cannot be understood, or is
+    not possible now, gets an explanation and costs no step. An empty line is the world's no-op.
+    The end of the input (Ctrl-D) stops the simulation, as Ctrl-C does.
 
     Args:
         agent_id: Its name.
         read: Returns the next line that the person types, and raises `EOFError` at the end; by
-            default from standard input.
+            default it reads standard input.
         out: Where to write; by default standard output.
     """
 
@@ -35,18 +35,18 @@ class HumanAgent(Agent):
         read: Callable[[str], str] | None = None,
         out: TextIO | None = None,
     ) -> None:
-        """Sit down before a terminal."""
+        """Set where to read and write."""
         super().__init__(agent_id)
         self._read = read or input
         self._out = out
         self._told = False
 
     def reset(self, seed: int) -> None:
-        """Tell the rules again at the first step of the episode."""
+        """Show the opening line again at the first step of the episode."""
         self._told = False
 
     def act(self) -> Action:
-        """Show what there is, and ask until a line is a command that is possible now.
+        """Show the observation, and ask until a line is a command that is possible now.
 
         Raises:
             KeyboardInterrupt: At the end of the input; a simulation then stops cleanly.
@@ -86,7 +86,7 @@ class HumanAgent(Agent):
         return "; ".join(lines[:SHOWN]) + more
 
     def learn(self, feedback: Feedback) -> None:
-        """Tell what came of the command."""
+        """Show the outcome of the command and the reward."""
         self._say(f"({feedback.outcome}, reward {feedback.reward:g})")
 
     def _say(self, text: str) -> None:

@@ -1,8 +1,8 @@
-"""Strategies for repeated matrix games, which answer what others did: the players of tournaments.
+"""Strategies for repeated matrix games that react to what others did: players of tournaments.
 
-They read the vectors of SocialDilemma's matrix games, whose parts up to the last round stand at the
-same places in every envelope, so one agent plays many games at once. Among many others, the others
-count as cooperating if at least half of them do. In times to talk they are silent.
+They read the vectors of SocialDilemma's matrix games. The parts of these vectors up to the last
+round are at the same indices in every envelope, so one agent plays many games at once. Several
+others count as cooperating if at least half of them do. In phases for talking they are silent.
 
 Sources: Axelrod, "The Evolution of Cooperation" (1984); Nowak and Sigmund, "Tit for tat in
 heterogeneous populations" (1992) and "A strategy of win-stay, lose-shift" (1993).
@@ -25,10 +25,10 @@ Flags = NDArray[np.bool_]
 
 
 class Memory(NamedTuple):
-    """What players remember, an entry a game.
+    """What players remember, with one entry per game.
 
     Attributes:
-        first: Whether no round was played yet.
+        first: Whether no round has been played yet.
         cooperated: Whether the player cooperated in the last round.
         answered: Whether the others did.
         faithful: Whether the others have always cooperated.
@@ -68,7 +68,7 @@ class ReciprocalAgent(SeededAgent):
 
     @abstractmethod
     def cooperates(self, memory: Memory) -> Flags:
-        """Tell in which games to cooperate."""
+        """Return in which games to cooperate."""
 
     def act(self) -> Action:
         """Return 0 to cooperate or 1 to defect.
@@ -113,10 +113,10 @@ class TitForTat(ReciprocalAgent):
 
 
 class GenerousTitForTat(ReciprocalAgent):
-    """Tit for tat that forgives a defection with a chance, by default of one in three.
+    """Tit for tat that forgives a defection with some probability, by default one third.
 
-    One third is Nowak and Sigmund's best for the payoffs 3, 0, 5 and 1; `configure` takes another
-    `forgiveness`.
+    One third is Nowak and Sigmund's optimum for the payoffs 3, 0, 5 and 1; `configure` takes
+    another `forgiveness`.
     """
 
     forgiveness = 1.0 / 3.0
@@ -146,10 +146,10 @@ class Grudger(ReciprocalAgent):
 
 
 class Pavlov(ReciprocalAgent):
-    """Win-stay, lose-shift: does the same again if the others cooperated, else the other thing."""
+    """Win-stay, lose-shift: repeats its choice if the others cooperated, else switches."""
 
     def cooperates(self, memory: Memory) -> Flags:
-        """Return whether one did as the others did."""
+        """Return whether the player did what the others did."""
         same: Flags = memory.cooperated == memory.answered
         return memory.first | same
 
@@ -166,7 +166,7 @@ STRATEGIES: dict[str, type[ReciprocalAgent]] = {
 
 
 class BestResponseAgent(Agent):
-    """The policy ``best_response:STRATEGY``: knows what the other plays, and all that follows.
+    """The policy ``best_response:STRATEGY``: knows the other's strategy, and plays a best response.
 
     Args:
         strategy: A name of `piase_gym.worlds.social_dilemma.matrix.solutions.AUTOMATA`.
@@ -186,7 +186,7 @@ class BestResponseAgent(Agent):
         self._played, self._state = 0, 0
 
     def reset(self, seed: int) -> None:
-        """Suppose the other to be in its first state."""
+        """Assume that the other is in its first state."""
         self._played, self._state = 0, 0
 
     def act(self) -> Action:
@@ -223,7 +223,7 @@ class BestResponseAgent(Agent):
         return {"played": self._played, "state": self._state}
 
     def set_state(self, state: Mapping[str, Any]) -> None:
-        """Take up what `get_state` returned."""
+        """Restore what `get_state` returned."""
         most = len(self._automaton.after) - 1
         played = read_seed(state, "played")
         self._played, self._state = played, read_seed(state, "state", most)

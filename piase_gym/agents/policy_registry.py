@@ -44,22 +44,22 @@ def register_family(prefix: str, make: Callable[[str], Agent]) -> None:
 MODELS = ("llm",)
 """The families whose members are language models elsewhere."""
 FILES = ("ppo", "ppo-greedy", "sb3", "sb3-greedy")
-"""The families whose members are files, which only who names them himself has agreed to load: those
-of Stable-Baselines3 may run code when they are loaded."""
+"""The families whose members are files, which are loaded only if the user names them: files of
+Stable-Baselines3 may run code when they are loaded."""
 
 
 def names_file(policy: str) -> bool:
-    """Tell whether a policy is a file: only who names it himself has agreed to load it.
+    """Return whether a policy is a file, which is loaded only if the user names it.
 
-    Logs, curricula and other data of others may name such a policy; it is not loaded for that.
+    Logs, curricula and other people's data may name such a policy; that does not load it.
     """
     return _names(policy, FILES)
 
 
 def why_untrusted(policy: str) -> str | None:
-    """Say what data of others cannot make us do with a policy, or ``None`` if it is harmless.
+    """Return what others' data must not make us do with a policy; ``None`` if it is harmless.
 
-    Only who names a file or a language model himself has agreed to load or ask it.
+    A file is loaded, and a language model asked, only if the user names it.
     """
     if names_file(policy):
         return f"load {policy!r:.200}, for that may run code"
@@ -69,7 +69,7 @@ def why_untrusted(policy: str) -> str | None:
 
 
 def _names(policy: str, prefixes: tuple[str, ...]) -> bool:
-    """Tell whether a policy, or a member of a population, is of one of some families."""
+    """Return whether a policy, or a member of a population, belongs to one of some families."""
     prefix, colon, rest = policy.partition(":")
     if prefix == POPULATION:
         return any(_names(name.strip(), prefixes) for name in rest.split(","))
@@ -95,16 +95,16 @@ def make_agent(policy: str | Agent, *, trusted: bool = True) -> Agent:
     """Return a new agent of a named policy, or the given agent itself.
 
     Names are those of `policies`, ``best_response:STRATEGY`` (to a strategy of a matrix game),
-    ``population:NAME,NAME,...`` (one of these in each episode, by chance), ``sb3:PATH`` (a model of
+    ``population:NAME,NAME,...`` (one of these, drawn in each episode), ``sb3:PATH`` (a model of
     Stable-Baselines3, whose actions are drawn from its policy), ``sb3-greedy:PATH`` (its most
-    probable actions), ``ppo:PATH`` and ``ppo-greedy:PATH`` (likewise of ``--algo batch_ppo``) and
+    probable actions), ``ppo:PATH`` and ``ppo-greedy:PATH`` (the same for ``--algo batch_ppo``) and
     ``llm:MODEL@URL`` (a language model; see `LLMAgent`).
 
     Args:
         policy: The name, or an agent.
         trusted: Whether a file in the name may be unpickled, which can run any code, if it cannot
             be read otherwise, and whether a language model may be asked. A name that the user typed
-            is trusted; pass ``False`` with one out of a log, a scenario or a curriculum.
+            is trusted; pass ``False`` for one from a log, a scenario or a curriculum.
 
     Raises:
         UnknownNameError: If no policy has this name.
@@ -131,7 +131,7 @@ def check_policy(policy: str, *, files: bool = False) -> str:
 
     Args:
         policy: The name.
-        files: Whether the file of a model must be there, and a key for a language model.
+        files: Whether a model's file must exist, and a language model must have a key.
 
     Raises:
         UnknownNameError: If no policy has this name.
@@ -152,7 +152,7 @@ def check_policy(policy: str, *, files: bool = False) -> str:
 
 
 def _plugged(name: str) -> Agent:
-    """Make an agent of a plug-in, which is an ordinary policy from then on.
+    """Make an agent from a plug-in, which is an ordinary policy from then on.
 
     Raises:
         PluginError: If it cannot be loaded, or makes no `Agent`.
@@ -170,7 +170,7 @@ def _plugged(name: str) -> Agent:
 
 
 def _allowed(policy: object = "") -> tuple[str, ...]:
-    """Return what could have been meant: names of the same prefix, or all, prefixes in short."""
+    """Return the names that could have been meant: those with the same prefix, or all in short."""
     prefix, colon, _ = str(policy).partition(":")
     related = tuple(name for name in policies() if colon and name.startswith(f"{prefix}:"))
     if related:

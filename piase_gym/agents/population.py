@@ -1,9 +1,9 @@
-"""Random matching: in each episode a seat is played by one of several policies, drawn by chance.
+"""Random matching: in each episode a seat is played by one of several policies, drawn at random.
 
-``population:tit_for_tat,grudger,always_defect`` is a policy's name wherever one is given, so a
+``population:tit_for_tat,grudger,always_defect`` can stand wherever the name of a policy can, so a
 learner can be trained and judged against a population: it must find out whom it has met. The draw
-follows from the seat's seed, so an episode's effective seed fixes whom it meets. A name that is
-given twice is met twice as often.
+follows from the seat's seed, so an episode's effective seed fixes whom it meets. A policy that is
+named twice is met twice as often.
 """
 
 from __future__ import annotations
@@ -21,17 +21,17 @@ from piase_gym.errors import ConfigError
 POPULATION = "population"
 """The prefix of the names of populations."""
 BEFORE = -1
-"""The step at which the member is drawn: before all that members may draw at."""
+"""The step at which the member is drawn: before all steps at which members may draw."""
 
 
 class PopulationAgent(Agent):
-    """Plays as one of its members, another in each episode.
+    """Plays as one of its members, which is drawn in each episode.
 
     Args:
         members: Agents.
 
     Attributes:
-        member: The number of the one that plays now.
+        member: The number of the member that plays now.
     """
 
     def __init__(self, members: Sequence[Agent]) -> None:
@@ -47,37 +47,37 @@ class PopulationAgent(Agent):
             member.set_id(agent_id)
 
     def reset(self, seed: int) -> None:
-        """Draw who plays this episode."""
+        """Draw the member that plays this episode."""
         self.member = draw_at(seed, BEFORE) * len(self.members) >> 32
         self.members[self.member].reset(seed)
 
     def perceive(self, percept: Any) -> None:
-        """Show the percept to who plays."""
+        """Show the percept to the member that plays."""
         super().perceive(percept)
         self.members[self.member].perceive(percept)
 
     def begin_act(self) -> None:
-        """Let who plays begin to choose."""
+        """Let the member that plays begin to choose."""
         self.members[self.member].begin_act()
 
     def act(self) -> Action:
-        """Return what the one who plays chooses."""
+        """Return the choice of the member that plays."""
         return self.members[self.member].act()
 
     def follow_act(self, act: Any) -> None:
-        """Let who plays take note of what was done."""
+        """Let the member that plays take note of what was done."""
         self.members[self.member].follow_act(act)
 
     def outgoing_letters(self) -> Sequence[str]:
-        """Return what the one who plays tells all others."""
+        """Return the messages to all others from the member that plays."""
         return self.members[self.member].outgoing_letters()
 
     def log_entries(self) -> Sequence[tuple[str, Mapping[str, Any]]]:
-        """Return the lines for logs of the one who plays."""
+        """Return the lines for logs of the member that plays."""
         return self.members[self.member].log_entries()
 
     def learn(self, feedback: Feedback) -> None:
-        """Tell who plays what came of it."""
+        """Pass the feedback on to the member that plays."""
         self.members[self.member].learn(feedback)
 
     def configure(self, config: Mapping[str, Any]) -> None:
@@ -86,11 +86,11 @@ class PopulationAgent(Agent):
             member.configure(config)
 
     def get_state(self) -> dict[str, Any]:
-        """Return who plays, and the states of all."""
+        """Return which member plays, and the states of all."""
         return {"member": self.member, "states": [member.get_state() for member in self.members]}
 
     def set_state(self, state: Mapping[str, Any]) -> None:
-        """Take up what `get_state` returned."""
+        """Restore what `get_state` returned."""
         self.member = read_seed(state, "member", len(self.members) - 1)
         for member, found in zip(self.members, state["states"], strict=True):
             member.set_state(found)
@@ -101,7 +101,7 @@ class PopulationAgent(Agent):
         return all(member.acts_in_batches for member in self.members)
 
     def act_batch(self, batch: BatchPercept) -> NDArray[np.int64]:
-        """Let every environment's member choose there."""
+        """Let the member drawn for each environment choose there."""
         before = np.full(len(batch.seeds), BEFORE, np.int64)
         drawn = draws_at(batch.seeds, before) * np.uint64(len(self.members)) >> np.uint64(32)
         chosen = np.zeros(len(drawn), np.int64)
@@ -120,7 +120,7 @@ class PopulationAgent(Agent):
 
 
 def make_population(names: str, make: Callable[[str], Agent]) -> PopulationAgent:
-    """Return the population of policies whose names stand between commas.
+    """Return the population of the policies in a comma-separated list of names.
 
     Raises:
         ConfigError: If a name is empty, or a member is a population itself.

@@ -3,7 +3,7 @@
 ``piase train --algo batch_ppo`` and ``piase curriculum run`` write them.
 
 A file holds parameters by name and a card that says what they are for, so nothing in it is run:
-``torch.load(path, weights_only=True)["policies"]``. Here they are a function in double precision,
+``torch.load(path, weights_only=True)["policies"]``. Here they are applied in double precision,
 so that an observation gets the same probabilities alone and in a batch. The critic is left out.
 """
 
@@ -38,14 +38,14 @@ LINEAR = torch.nn.functional.linear
 
 
 class Actor:
-    """One policy's part that chooses: encoding, memory if it has one, hidden layer, scores.
+    """The part of one policy that chooses: encoding, memory if it has one, hidden layer, scores.
 
     Attributes:
-        length: Of the recurrent state; 0 is a policy without memory.
+        length: Length of the recurrent state; 0 for a policy without memory.
     """
 
     def __init__(self, state: Mapping[str, torch.Tensor], space: spaces.Box) -> None:
-        """Take parameters by the names that `piase_gym.training.networks.Policy` has for them."""
+        """Take parameters under the names that `piase_gym.training.networks.Policy` gives them."""
         whole = {name: values for name, values in state.items() if not values.is_floating_point()}
         self._numbers = {k: v.double() for k, v in state.items() if k not in whole}
         if not all(bool(values.isfinite().all()) for values in self._numbers.values()):
@@ -60,14 +60,14 @@ class Actor:
         self.step(np.zeros((1, *space.shape), space.dtype), np.zeros((1, self.length)))
 
     def _has(self, layer: str) -> bool:
-        """Tell whether there is a layer."""
+        """Return whether there is a layer."""
         return any(name.startswith(f"{layer}.") for name in self._numbers)
 
     @torch.no_grad()
     def step(
         self, vectors: NDArray[Any], memory: NDArray[np.float64]
     ) -> tuple[NDArray[np.float64], NDArray[np.float64]]:
-        """Return the scores of all actions, shape (n, actions), and what is remembered."""
+        """Return the scores of all actions, shape (n, actions), and the new recurrent state."""
         own, remembered = self._numbers, torch.as_tensor(memory)
         hidden = self._encode(torch.as_tensor(vectors).flatten(1))
         if self.length:
@@ -97,13 +97,13 @@ class Actor:
 
 
 class Checkpoint:
-    """What is in a file: policies, who plays which, and the spaces they are for.
+    """The contents of a file: policies, the agents that they play, and the spaces they are for.
 
     Attributes:
-        name: What messages call it.
-        card: What the file says of itself.
+        name: Its name in messages.
+        card: What the file says about itself.
         actors: The policies.
-        seats: The number of the policy of each agent that was trained.
+        seats: For each agent that was trained, the number of its policy.
         observation_space: The space of one agent's observations.
         action_space: The space of its actions.
     """
@@ -146,7 +146,7 @@ class Checkpoint:
 
 
 def load_checkpoint(path: str | Path) -> Checkpoint:
-    """Return what is in a file; it is read once, until the file is written anew.
+    """Return the contents of a file, which is read again only once it has been rewritten.
 
     Raises:
         PolicyError: If there is no such file, or it holds no policies.
@@ -159,7 +159,7 @@ def load_checkpoint(path: str | Path) -> Checkpoint:
 
 @functools.lru_cache(maxsize=16)
 def _loaded(path: Path, _written: int, _size: int) -> Checkpoint:
-    """Return what is in a file; it is read once."""
+    """Return the contents of a file, which is read once."""
     try:
         return Checkpoint(path)
     except Exception as error:  # a damaged or strange file can fail in any way
@@ -170,16 +170,16 @@ def _loaded(path: Path, _written: int, _size: int) -> Checkpoint:
 class PpoAgent(SeededAgent):
     """Plays a policy of the fast learner, one agent in one seat.
 
-    A policy with memory begins each episode with an empty one. In a batch it knows its episodes by
-    their seeds; one that it did not see begin starts with an empty memory too.
+    A policy with memory begins each episode with an empty one. In a batch it identifies episodes by
+    their seeds; an episode whose beginning it did not see starts with an empty memory too.
 
     Args:
         path: A file written by ``piase train --algo batch_ppo`` or ``piase curriculum run``.
         greedy: Whether to take the most probable action instead of a draw.
 
     Attributes:
-        observation_space: The space the policy was trained for.
-        action_space: Likewise.
+        observation_space: The observation space that the policy was trained for.
+        action_space: The action space that it was trained for.
 
     Raises:
         PolicyError: If the file holds no policies.
@@ -205,7 +205,7 @@ class PpoAgent(SeededAgent):
         return twin
 
     def __reduce__(self) -> tuple[Any, ...]:
-        """Go to another process as a path and a state."""
+        """Pickle the agent as a path and a state."""
         return _seated, (type(self), self._path, self.greedy, self._id, self.get_state())
 
     def reset(self, seed: int) -> None:
@@ -214,12 +214,12 @@ class PpoAgent(SeededAgent):
         self._memory = None
 
     def get_state(self) -> dict[str, Any]:
-        """Return the seed of the episode and, of a policy with memory, what it remembers."""
+        """Return the seed of the episode and, for a policy with memory, the recurrent state."""
         kept = {} if self._memory is None else {"memory": self._memory[0].tolist()}
         return {**super().get_state(), **kept}
 
     def set_state(self, state: Mapping[str, Any]) -> None:
-        """Take up what `get_state` returned."""
+        """Restore what `get_state` returned."""
         given = state.get("memory")
         lengths = {actor.length for actor in self.checkpoint.actors}
         numbers = isinstance(given, list) and all(type(item) is float for item in given)
@@ -229,7 +229,7 @@ class PpoAgent(SeededAgent):
         self._memory = None if given is None else np.array([given])
 
     def act(self) -> Action:
-        """Return the index of a command for what was perceived last.
+        """Return the index of a command for the last percept.
 
         Raises:
             PolicyError: If the policy is for other spaces or seats.
@@ -257,12 +257,12 @@ class PpoAgent(SeededAgent):
         scores, self._memories = actor.step(batch.vectors, memory)
         self._episodes = batch.seeds.copy()
         absent: NDArray[np.bool_] = np.asarray(~batch.vectors.any(axis=1))
-        if actor.length and absent.any():  # who has yet to enter remembers nothing
+        if actor.length and absent.any():  # agents that have yet to enter remember nothing
             self._memories = np.where(absent[:, None], 0.0, self._memories)
         return self._choose(scores, batch.masks, draws_at(batch.seeds, batch.steps))
 
     def _remembered(self, batch: BatchPercept, length: int) -> NDArray[np.float64]:
-        """Return what is remembered of each episode of a batch."""
+        """Return the recurrent state of each episode of a batch."""
         memory = np.zeros((len(batch.seeds), length))
         if not length or not len(self._episodes):
             return memory
@@ -295,7 +295,7 @@ class PpoAgent(SeededAgent):
         self._fits = world
 
     def _misfit(self, offered: str) -> PolicyError:
-        """Say that the policy is for other spaces."""
+        """Return the error for a policy that is for other spaces."""
         return misfit(self.checkpoint.name, self.observation_space, self.action_space, offered)
 
 

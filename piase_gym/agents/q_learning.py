@@ -29,7 +29,7 @@ DRAWS = 2**32
 
 
 class QSettings(BaseModel):
-    """What can be set of a `QLearningAgent`."""
+    """The settings of a `QLearningAgent`."""
 
     model_config = ConfigDict(frozen=True, extra="forbid", allow_inf_nan=False)
 
@@ -45,12 +45,12 @@ class QSettings(BaseModel):
 
 
 def vector_key(percept: Percept) -> str:
-    """Return what a table remembers a moment by: 64 bits of the vector view."""
+    """Return a percept's key in the table: a 64-bit hash of the vector view."""
     return _key(percept.vector)
 
 
 def text_key(percept: Percept) -> str:
-    """Return what a table remembers a moment by: 64 bits of the canonical text."""
+    """Return a percept's key in the table: a 64-bit hash of the canonical text."""
     return xxhash.xxh64_hexdigest(percept.text.encode())
 
 
@@ -67,8 +67,9 @@ class QLearningAgent(Agent):
 
     Args:
         agent_id: Its name.
-        see: What a state is: a function of the percept. By default the whole vector view; where
-            that holds more than matters, such as a clock, a function of your own learns faster.
+        see: What counts as a state: a function of the percept. By default this is the whole vector
+            view; where that contains more than matters, such as a clock, a function of your own
+            makes learning faster.
         settings: Fields of `QSettings`.
 
     Raises:
@@ -101,7 +102,7 @@ class QLearningAgent(Agent):
 
     @property
     def exploration(self) -> float:
-        """How often it tries anything in the present episode."""
+        """The probability of trying any legal action in the present episode."""
         rule = self.settings
         if not rule.learning:
             return 0.0
@@ -115,7 +116,7 @@ class QLearningAgent(Agent):
         self._last = self._reward = None
 
     def configure(self, config: Mapping[str, Any]) -> None:
-        """Take its own settings; those of other kinds of agents are left alone.
+        """Take its own settings; those of other kinds of agents are ignored.
 
         Raises:
             ConfigError: If a value is out of range.
@@ -136,7 +137,7 @@ class QLearningAgent(Agent):
             self._update(self._reward + self.settings.discount * self.value(state, legal))
 
     def act(self) -> Action:
-        """Return the best action known, or now and then any legal one."""
+        """Return the best action known, or now and then any legal action."""
         percept = self.percept
         if percept is None:
             raise UnsupportedError("Q-learning acts on a Percept; call perceive first")
@@ -161,7 +162,7 @@ class QLearningAgent(Agent):
         return np.asarray(chosen, np.int64)
 
     def _choose(self, state: str, legal: list[int], draw: int) -> int:
-        """Return an action: any with the chance of exploration, else one of the best."""
+        """Return an action: any legal one with probability `exploration`, else one of the best."""
         second = mix64(draw + GOLDEN) >> 32
         if draw >= self.exploration * DRAWS:
             best = self.value(state, legal)
@@ -179,7 +180,7 @@ class QLearningAgent(Agent):
         return max((self.worth(state, action) for action in legal), default=0.0)
 
     def learn(self, feedback: Feedback) -> None:
-        """Keep the reward until what follows is seen, or learn from an end at once."""
+        """Keep the reward until the next percept, or learn at once if the episode terminated."""
         if not self.settings.learning or feedback.outcome is Outcome.TIMEOUT:
             self._reward = None
             return
@@ -201,7 +202,7 @@ class QLearningAgent(Agent):
     # -- state -----------------------------------------------------------------------------
 
     def internal_state(self) -> dict[str, Any] | None:
-        """Show how many states are known, and what the last choice seemed worth."""
+        """Return the number of known states, the exploration, and the value of the last choice."""
         shown: dict[str, Any] = {
             "states_known": len(self.table),
             "exploration": round(self.exploration, 6),
@@ -211,7 +212,7 @@ class QLearningAgent(Agent):
         return shown
 
     def get_state(self) -> dict[str, Any]:
-        """Return table, settings and where it stands in the episode."""
+        """Return the table, the settings, and where the agent is in the episode."""
         return {
             "settings": self.settings.model_dump(),
             "table": {
@@ -225,7 +226,7 @@ class QLearningAgent(Agent):
         }
 
     def set_state(self, state: Mapping[str, Any]) -> None:
-        """Take up what `get_state` returned.
+        """Restore what `get_state` returned.
 
         Raises:
             SnapshotError: If it is no state of such an agent.

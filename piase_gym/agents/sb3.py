@@ -26,12 +26,12 @@ class Sb3Agent(SeededAgent):
             is run, unless it needs classes of its own and is trusted.
         greedy: Whether to take the most probable action instead of a draw.
         trusted: Whether a file that cannot be read otherwise may be unpickled, which can run any
-            code. Who types a path trusts it; a path out of a log, a scenario or a curriculum is not
-            trusted.
+            code. A path that the user types is trusted; a path from a log, a scenario or a
+            curriculum is not.
 
     Attributes:
-        observation_space: The space the model was trained for.
-        action_space: Likewise.
+        observation_space: The observation space that the model was trained for.
+        action_space: The action space that it was trained for.
 
     Raises:
         PolicyError: If the file cannot be read, or its numbers are not finite.
@@ -58,7 +58,7 @@ class Sb3Agent(SeededAgent):
         return twin
 
     def act(self) -> Action:
-        """Return the index, or the point of the action box, for what was perceived last.
+        """Return the index, or the point of the action box, for the last percept.
 
         Raises:
             PolicyError: If the model is for other spaces, or gives numbers that are not finite.
@@ -117,5 +117,5 @@ class Sb3Agent(SeededAgent):
         self._fits = world
 
     def _misfit(self, offered: str) -> PolicyError:
-        """Say that the model is for other spaces."""
+        """Return the error for a model that is for other spaces."""
         return misfit(self.network.name, self.observation_space, self.action_space, offered)

@@ -1,8 +1,8 @@
-"""Model archives of Stable-Baselines3, read as data: nothing that is in them is run.
+"""Model archives of Stable-Baselines3, read as data: nothing in them is run.
 
 An archive keeps the classes and spaces of its policy as pickles. Those are read here into a tree of
 names, arguments and states, from which the few things that an ordinary policy needs are built:
-spaces, policy classes of Stable-Baselines3 and sb3-contrib, our features, activations and
+spaces, policy classes of Stable-Baselines3 and sb3-contrib, our feature extractors, activations and
 optimisers of torch. Weights are loaded as weights alone. Whatever else an archive needs is
 `Foreign`.
 """
@@ -47,7 +47,7 @@ _CLASSES = (
     "torch.nn.modules.activation",
     "torch.optim",
 )
-"""Beginnings of the modules whose classes may be named."""
+"""Prefixes of the modules whose classes may be named."""
 _NUMBERS = re.compile(r"[biuf][1248]")
 
 
@@ -56,7 +56,7 @@ class Foreign(Exception):
 
 
 def require_file(path: Path) -> None:
-    """Check that there is a file of a possible size, without opening it.
+    """Check that there is a regular file of an allowed size, without opening it.
 
     Raises:
         PolicyError: If there is not.
@@ -79,8 +79,8 @@ class Archive:
     """The parts of a model's archive that playing needs.
 
     Attributes:
-        card: What `piase train` says of the network, or ``None``.
-        data: What Stable-Baselines3 says of the model, pickles undecoded.
+        card: What `piase train` says about the network, or ``None``.
+        data: What Stable-Baselines3 says about the model, with pickles undecoded.
         weights: The parameters by name.
     """
 
@@ -106,7 +106,7 @@ class Archive:
         )
 
     def policy(self) -> tuple[Any, spaces.Space[Any], spaces.Space[Any], dict[str, Any]]:
-        """Return class, spaces (of observations, of actions) and arguments of the policy.
+        """Return the class, the observation and action space, and the arguments of the policy.
 
         Raises:
             Foreign: If they cannot be built without unpickling.
@@ -210,7 +210,7 @@ def inert(content: bytes) -> Any:
 
 
 def _origin(value: Any) -> tuple[str, str]:
-    """Return which class or function a value stands for, or was made by."""
+    """Return the class or function that a value stands for, or was made by."""
     return value.origin if isinstance(value, Inert) else ("", type(value).__name__)
 
 

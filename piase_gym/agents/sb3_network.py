@@ -38,17 +38,17 @@ FORMAT = 1
 class Network:
     """A trained network as a function of observations; shared by all agents that play it.
 
-    The policy that it is made of is its own from then on; `copy_network` leaves a model alone.
+    It takes over, and changes, the policy it is made from; `copy_network` leaves a model unchanged.
 
     Attributes:
-        name: What messages call it.
-        observation_space: The space it was trained for.
-        action_space: Likewise.
+        name: Its name in messages.
+        observation_space: The observation space that it was trained for.
+        action_space: The action space that it was trained for.
         masked: Whether it was trained with masks.
     """
 
     def __init__(self, policy: Any, name: str) -> None:
-        """Take a policy of Stable-Baselines3 and check that its numbers are numbers."""
+        """Take a policy of Stable-Baselines3 and check that its parameters are finite."""
         self.name = name
         self.observation_space: spaces.Space[Any] = policy.observation_space
         self.action_space: spaces.Space[Any] = policy.action_space
@@ -72,7 +72,7 @@ class Network:
     ) -> NDArray[np.float64]:
         """Return the probability of each action, shape (n, actions), 0 where it is forbidden.
 
-        Networks that estimate values (DQN, QR-DQN) give their best action all of it.
+        With networks that estimate values (DQN, QR-DQN) the best action has probability 1.
 
         Raises:
             PolicyError: If the network gives numbers that are not finite.
@@ -104,7 +104,7 @@ class Network:
 
     @torch.no_grad()
     def gaussian(self, observation: NDArray[Any]) -> tuple[NDArray[Any], NDArray[Any]]:
-        """Return mean and deviation of a continuous action.
+        """Return the mean and the standard deviation of a continuous action.
 
         Raises:
             PolicyError: If they are not finite, or the network has no such distribution.
@@ -121,7 +121,7 @@ class Network:
         return mean, spread
 
     def _diverged(self) -> PolicyError:
-        """Say that outputs are not finite."""
+        """Return the error for outputs that are not finite."""
         return PolicyError(f"{self.name} gives numbers that are not finite; it has diverged")
 
 
@@ -141,7 +141,7 @@ def require_finite(policy: Any, name: str) -> None:
 
 
 def load_network(path: str | Path, *, trusted: bool = False) -> Network:
-    """Return the network in a model's file; it is read once, until the file is written anew.
+    """Return the network in a model's file, which is read again only once it has been rewritten.
 
     Args:
         path: The file.
@@ -171,7 +171,7 @@ def copy_network(model: Any) -> Network:
 
 @functools.lru_cache(maxsize=8)
 def _loaded(path: Path, _written: int, _size: int, trusted: bool) -> Network:
-    """Return the network of a file; it is read once."""
+    """Return the network in a file, which is read once."""
     try:
         policy = read_policy(path, trusted=trusted)
     except Exception as error:  # a damaged or strange file can fail in any way

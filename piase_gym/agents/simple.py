@@ -26,7 +26,7 @@ def percept_of(agent: Agent) -> Percept:
 
 
 class SeededAgent(Agent):
-    """Base of agents that draw by chance, and whose only state is the seed of the episode."""
+    """Base class of agents that draw at random and have no state but the seed of the episode."""
 
     _seed = 0
 
@@ -39,7 +39,7 @@ class SeededAgent(Agent):
         return {"seed": self._seed}
 
     def set_state(self, state: Mapping[str, Any]) -> None:
-        """Take up the seed of an episode."""
+        """Restore the seed of an episode."""
         self._seed = read_seed(state)
 
 
@@ -95,10 +95,10 @@ class NoopAgent(Agent):
 
 
 class _PlayerOfWorld(Agent):
-    """Plays what the registry names for the world that it perceives."""
+    """Plays as the player that the registry names for the world that it perceives."""
 
     part: ClassVar[str]
-    """The field of `WorldSpec` that names it."""
+    """The field of `WorldSpec` that names the player."""
     called: ClassVar[str]
 
     def __init__(self, agent_id: str = "agent_0") -> None:
@@ -125,7 +125,7 @@ class OracleAgent(_PlayerOfWorld):
     part = called = "oracle"
 
     def internal_state(self) -> dict[str, Any] | None:
-        """Tell where the oracle had not looked for plans long enough; see `GridOracle`."""
+        """Return ``cut_short`` if the search for plans ran out of its budget; see `GridOracle`."""
         return {"cut_short": True} if getattr(self._player, "cut_short", False) else None
 
 
@@ -140,7 +140,7 @@ class ScriptedAgent(_PlayerOfWorld):
 
 
 def read_seed(state: Mapping[str, Any], name: str = "seed", most: int = 2**64 - 1) -> int:
-    """Return a number of an agent's state that was saved.
+    """Return a number from an agent's saved state.
 
     Raises:
         SnapshotError: If it is missing, or no integer from 0 to `most`.
@@ -164,10 +164,10 @@ def draws_at(seeds: NDArray[np.uint64], steps: NDArray[np.int64]) -> NDArray[np.
 
 
 def draw_from(chances: NDArray[Any], draws: NDArray[np.uint64]) -> NDArray[np.int64]:
-    """Choose the first action whose cumulated chance exceeds the draw.
+    """Choose the first action at which the cumulative chance exceeds the draw.
 
     Args:
-        chances: A row for each seat, of an entry an action; a row may sum to anything.
+        chances: One row per seat, with one entry per action; a row may have any sum.
         draws: What `draws_at` returns.
     """
     sums = chances.cumsum(axis=1)

@@ -1,4 +1,4 @@
-"""Spaces as data that files of models keep, and how the symbols of an observation are counted."""
+"""Spaces as data for model files, and how the symbols of an observation are numbered."""
 
 from __future__ import annotations
 
@@ -13,11 +13,11 @@ from piase_gym.core.world import World
 from piase_gym.errors import ConfigError, PolicyError
 
 MAX_SYMBOLS = 1 << 18
-"""Most embeddings in a table; vectors of bytes stay far below."""
+"""Most embeddings in a table; vectors of bytes need far fewer."""
 
 
 def symbol_starts(high: ArrayLike) -> NDArray[np.int64]:
-    """Return where the symbols of each place begin if all are counted on, and how many there are.
+    """Return where each place's symbols begin if all are numbered in sequence, and their number.
 
     Args:
         high: The largest value at each place; the smallest is 0.
@@ -65,13 +65,13 @@ def action_spaces(world: World[Any, Any]) -> list[spaces.Space[Any]]:
 def misfit(
     name: str, observations: spaces.Space[Any], actions: spaces.Space[Any], offered: str
 ) -> PolicyError:
-    """Return the error of a policy that was trained for other spaces.
+    """Return the error for a policy that was trained for other spaces.
 
     Args:
-        name: Of the policy.
-        observations: The space of observations that it was trained for.
-        actions: The space of actions.
-        offered: What it shall play now.
+        name: The policy's name.
+        observations: The observation space that it was trained for.
+        actions: The action space that it was trained for.
+        offered: What it was given to play instead.
     """
     wanted = f"observations {observations} and actions {actions}"
     return PolicyError(f"{name} was trained for {wanted}, not for {offered}")

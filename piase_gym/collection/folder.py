@@ -53,9 +53,9 @@ def collect(
     """Let policies play, and write what they saw and did as sharded files.
 
     Environment i of shard k begins with the seed ``seed + k * num_envs + i`` and goes on from
-    episode to episode, as any environment does that is reset without a seed. The files depend on
-    the arguments alone, not on who wrote them in which order. A shard that is there is not made
-    again, so a call that was broken off goes on.
+    episode to episode, as any environment that is reset without a seed does. The files depend on
+    the arguments alone, not on which worker wrote them in which order. A shard that is there is not
+    made again, so a repeated call goes on where an interrupted one stopped.
 
     Args:
         task: An id.
@@ -63,19 +63,19 @@ def collect(
         policy: Who plays; see `piase_gym.benchmarks.evaluation.policies`.
         others: Other policies by agent.
         config: Fields of the config.
-        steps: Steps of environments, of all shards together; rounded up to whole shards.
+        steps: Environment steps of all shards together; rounded up to whole shards.
         num_envs: Environments in a shard.
         shards: How many files.
-        keep: ``actions`` keeps what determines a run (of array worlds as columns, which
+        keep: ``actions`` keeps what determines a run (for array worlds as columns, which
             `piase_gym.runs.replay` plays again), ``observations`` also vectors, ``text`` also
             texts.
-        format: ``parquet``, or ``minari`` for a folder of datasets a shard, one an agent; episodes
-            that are under way at the end of a shard are cut off there.
-        seed: Of the first environment.
-        workers: Processes.
+        format: ``parquet``, or ``minari`` for one folder of datasets per shard, with one dataset
+            per agent; episodes that are under way at the end of a shard are cut off there.
+        seed: Seed of the first environment.
+        workers: How many processes.
         ray: The address of a Ray cluster, which takes the place of processes.
         modules: Modules that workers import first.
-        progress: Told of every shard.
+        progress: Called after every shard.
 
     Returns:
         The manifest.
@@ -130,7 +130,7 @@ def collect(
 def _made(
     jobs: Sequence[Shard], backend: Backend, journal: LineFile, progress: Progress
 ) -> dict[int, dict[str, Any]]:
-    """Have shards made, and note each that is there; returns their entries by number.
+    """Have shards made, note each that is done, and return their entries by number.
 
     Raises:
         JobError: At the end, if some could not be made.
@@ -150,7 +150,7 @@ def _made(
 
 
 def _check_kind(keep: str, format: str) -> None:
-    """Refuse what cannot be kept, or not in that format.
+    """Refuse what cannot be kept at all, or not in that format.
 
     Raises:
         ConfigError: If it is unknown, or no observations are to be kept in episodes.
@@ -164,7 +164,7 @@ def _check_kind(keep: str, format: str) -> None:
 
 
 def _check_fit(setting: Setting, policies: tuple[Policy, ...], format: str) -> None:
-    """See that policies and format fit the world, before anything is begun.
+    """Check that policies and format fit the world, before anything is begun.
 
     Raises:
         PolicyError: If a policy does not.
@@ -180,7 +180,7 @@ def _check_fit(setting: Setting, policies: tuple[Policy, ...], format: str) -> N
 
 
 def _setting_of(task: str, config: Mapping[str, Any]) -> Setting:
-    """Return a task as benchmarks have it.
+    """Return a task as a benchmark's setting.
 
     Raises:
         SuiteError: If it cannot be played.
@@ -194,7 +194,7 @@ def _setting_of(task: str, config: Mapping[str, Any]) -> Setting:
 def _policies_of(
     setting: Setting, policy: PolicyLike, others: Mapping[str, PolicyLike]
 ) -> tuple[Policy, ...]:
-    """Return who plays each agent."""
+    """Return the policy of each agent."""
     for agent in others:
         if agent not in setting.agents:
             raise ConfigError(f"there is no agent {agent!r}; {suggest(agent, setting.agents)}")
@@ -206,7 +206,7 @@ def _policies_of(
 
 
 def _known(journal: LineFile, plan: str, folder: Path) -> dict[int, dict[str, Any]]:
-    """Return the entries of shards that are there whole, by their numbers.
+    """Return the entries of complete shards, by their numbers.
 
     Raises:
         ConfigError: If the folder holds other episodes.

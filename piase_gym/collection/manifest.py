@@ -1,4 +1,4 @@
-"""What a folder of collected episodes says of itself: ``manifest.json``."""
+"""What a folder of collected episodes says about itself: ``manifest.json``."""
 
 from __future__ import annotations
 
@@ -15,7 +15,7 @@ JOURNAL = "shards.jsonl"
 
 
 def read_manifest(folder: str | Path) -> dict[str, Any]:
-    """Return the manifest of a folder, when all of its shards are there.
+    """Return the manifest of a folder, if all of its shards are there.
 
     Raises:
         StorageError: If there is none, it is of another format, or a shard is missing or cut off.
@@ -35,7 +35,7 @@ def read_manifest(folder: str | Path) -> dict[str, Any]:
 
 
 def sizes_of(folder: str | Path, shard: Mapping[str, Any]) -> Iterator[tuple[Path, int, int]]:
-    """Yield each file of a shard, its bytes, 0 if it is missing, and those of the manifest."""
+    """Yield each file of a shard, its size (0 if it is missing), and its size in the manifest."""
     for name, told in shard["files"].items():
         file = Path(folder, name)
         yield file, file.stat().st_size if file.is_file() else 0, told["bytes"]

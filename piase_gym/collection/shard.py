@@ -1,4 +1,4 @@
-"""Makes one shard: environments that are stepped so often, and start anew when an episode ends."""
+"""Makes one shard: steps environments a fixed number of times, with a reset after each episode."""
 
 from __future__ import annotations
 
@@ -43,25 +43,25 @@ from piase_gym.runs.writer import Sinks, clerk
 
 DIGEST_EVERY = 1000
 KINDS = ("actions", "observations", "text")
-"""What is kept: what determines a run, also the vectors, also the texts."""
+"""What is kept: only what determines a run, also the vectors, or the texts as well."""
 FORMATS = ("parquet", "minari")
 """How it is written: as tables of steps, or as a dataset of episodes for each agent."""
 
 
 @dataclass(frozen=True)
 class Shard:
-    """One part of what is collected, to be made by itself.
+    """One part of a collection, which can be made on its own.
 
     Attributes:
         number: Which one, from 0.
         setting: The task and its config.
-        policies: Who plays each agent.
-        seed: Of the first environment; the others count up from it.
+        policies: The policy of each agent.
+        seed: Seed of the first environment; those of the others count up from it.
         num_envs: How many environments.
-        steps: How many steps of each.
+        steps: How many steps of each environment.
         keep: One of `KINDS`.
         format: One of `FORMATS`.
-        out: Where it goes.
+        out: The folder that it goes to.
     """
 
     number: int
@@ -83,7 +83,7 @@ def make_shard(shard: Shard) -> tuple[dict[str, Any], Files]:
     """Play and write a shard.
 
     Returns:
-        Its entry of the manifest, and its files if they are to be sent.
+        Its entry in the manifest, and its files if they must be sent.
     """
     world = make_world(shard.setting)
     try:
@@ -119,7 +119,7 @@ def make_shard(shard: Shard) -> tuple[dict[str, Any], Files]:
 
 @contextmanager
 def _replacing_folder(path: Path, scratch: Path) -> Iterator[Path]:
-    """Give a new folder in `scratch`, which takes the place of `path` when the block has ended."""
+    """Yield a new folder in `scratch`, which takes the place of `path` when the block has ended."""
     with tempfile.TemporaryDirectory(prefix=f".{path.name}.", dir=scratch) as name:
         new = Path(name, path.name)
         new.mkdir()
@@ -129,7 +129,7 @@ def _replacing_folder(path: Path, scratch: Path) -> Iterator[Path]:
 
 
 def _files(folder: Path, name: str) -> dict[str, dict[str, Any]]:
-    """Return bytes and hash of each file of a shard, by its path."""
+    """Return the size and the hash of each file of a shard, by its path."""
     path = folder / name
     files = [path] if path.is_file() else sorted(file for file in path.rglob("*") if file.is_file())
     return {
@@ -148,7 +148,7 @@ def _sha256(path: Path) -> str:
 
 
 def _metadata(shard: Shard, world: World[Any, Any]) -> dict[str, str]:
-    """Return what stands in a Parquet file beside its columns."""
+    """Return the metadata of a Parquet file."""
     told = {"task": shard.setting.task, "config": shard.setting.config_hash, "seed": shard.seed}
     told |= {"policies": [policy.name for policy in shard.policies]}
     told |= {"agents": list(world.agents)}
@@ -156,8 +156,8 @@ def _metadata(shard: Shard, world: World[Any, Any]) -> dict[str, str]:
 
 
 def _columns_of(env: BatchEnv, path: Path, shard: Shard) -> ColumnRecorder:
-    """Return a log in columns whose bytes depend on nothing but the run."""
-    clock = itertools.count().__next__  # a time that is the number of what happened
+    """Return the recorder of a log in columns whose bytes depend on nothing but the run."""
+    clock = itertools.count().__next__  # the time of an event is its number
     name = f"{shard.setting.name}-{shard.seed}"
     options = Options(run_id=name, digest_every=DIGEST_EVERY, clock=clock, epoch=0)
     recorder = ColumnRecorder(env, Sinks([FileSink(path, True)], "stop"), options, "BatchEnv")
@@ -183,7 +183,7 @@ def _sink(shard: Shard, world: World[Any, Any], path: Path, batched: bool) -> St
 
 
 def _play_columns(shard: Shard, players: Players, path: Path) -> tuple[str, int]:
-    """Play all environments at once into a log in columns; returns a digest, and the rows."""
+    """Play all environments at once into a log in columns; return a digest and the row count."""
     env = _batch(shard, players)
     recorder = _columns_of(env, path, shard)
     for _ in _steps(shard, players, env):
@@ -195,7 +195,7 @@ def _play_columns(shard: Shard, players: Players, path: Path) -> tuple[str, int]
 
 
 def _play_batch(shard: Shard, players: Players, out: StepTable | Datasets) -> str:
-    """Play all environments at once; returns a digest of the last states."""
+    """Play all environments at once, and return a digest of the last states."""
     env = _batch(shard, players)
     for rows, shown, infos in _steps(shard, players, env):
         columns = flat_rows(*rows)
@@ -210,14 +210,14 @@ def _play_batch(shard: Shard, players: Players, out: StepTable | Datasets) -> st
 
 
 def _batch(shard: Shard, players: Players) -> BatchEnv:
-    """Return all environments of a shard at once."""
+    """Return a batch of all environments of a shard."""
     return BatchEnv(players.world, shard.num_envs, autoreset="same_step")  # type: ignore[arg-type]
 
 
 def _steps(
     shard: Shard, players: Players, env: BatchEnv
 ) -> Iterator[tuple[tuple[Any, ...], NDArray[Any], dict[str, Any]]]:
-    """Let the players act; yields of each step the arguments of `flat_rows`, and what was shown."""
+    """Let the players act; yield each step's arguments for `flat_rows`, then what was shown."""
     agents = players.seated()
     steps = np.zeros(shard.num_envs, np.int64)
     draws = np.zeros((len(agents), shard.num_envs), np.uint64)
@@ -244,7 +244,7 @@ def _steps(
 
 
 def _play_singly(shard: Shard, players: Players, out: StepTable | Datasets) -> str:
-    """Play one environment after the other; returns a digest of the last states."""
+    """Play one environment after another, and return a digest of the last states."""
     world, digests = players.world, list[str]()
     for number in range(shard.num_envs):
         runner = EpisodeRunner(world, world_spec(world.name))
@@ -270,7 +270,7 @@ class _Rows:
         self.episodes = shard.format == "minari"
 
     def step(self, agents: Any, runner: EpisodeRunner) -> bool:
-        """Let all agents act once; returns whether the episode is over."""
+        """Let all agents act once, and return whether the episode is over."""
         world, step = runner.world, runner.steps
         playing = [seat for seat, on in enumerate(world.alive) if on]
         rows: dict[str, Any] = {"agent": playing}
@@ -298,14 +298,14 @@ class _Rows:
 
 
 def _line(world: World[Any, Any], seat: int, act: Any) -> str | None:
-    """Return what an agent does in words; what cannot be read stands as it is."""
+    """Return what an agent does in words; for an invalid action, its message."""
     if act is None:
         return None
     return act.message if isinstance(act, InvalidAction) else world.line_of(seat, act)
 
 
 class Players:
-    """A world and who plays its agents.
+    """A world and the policies that play its agents.
 
     Raises:
         PolicyError: If a policy does not fit the world.

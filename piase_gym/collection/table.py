@@ -1,4 +1,4 @@
-"""The table of steps: a row for what one agent did in one step, as Parquet."""
+"""The table of steps: one row per agent and step, as Parquet."""
 
 from __future__ import annotations
 
@@ -31,9 +31,9 @@ PARQUET: Final[Mapping[str, Any]] = {
     "use_dictionary": ["agent"],
     "write_statistics": ["env", "seed", "step", "agent", "action", "reward"],
 }
-"""How files are written; nobody asks for the smallest number of an observation."""
+"""How files are written; nobody needs statistics of the numbers in observations."""
 ROW_GROUP = 1 << 26
-"""About so many bytes of observations are kept before they are written."""
+"""About how many bytes of observations are kept before they are written."""
 
 
 class StepTable:
@@ -41,12 +41,12 @@ class StepTable:
 
     Args:
         path: The file.
-        agents: Their names.
+        agents: The agents' names.
         width: Length of an observation, or ``None`` without observations.
         dtype: The type of its numbers.
         text: Whether there are texts.
         commands: Whether there are commands in words.
-        metadata: What stands in the file beside the columns.
+        metadata: The metadata of the file.
     """
 
     def __init__(
@@ -89,7 +89,7 @@ class StepTable:
         self.rows = 0
 
     def add(self, columns: Mapping[str, Any]) -> None:
-        """Take rows, as arrays or lists of one length; ``agent`` are numbers of agents.
+        """Add rows, as arrays or lists of equal length; ``agent`` has the numbers of agents.
 
         The arrays are kept until they are written, so they must not be changed.
         """
@@ -99,7 +99,7 @@ class StepTable:
             self._write()
 
     def _write(self) -> None:
-        """Write a group of what waits."""
+        """Write the waiting rows as one group."""
         batches = [self._batch(columns) for columns in self._waiting]
         if batches:
             table = self._arrow.Table.from_batches(batches, self.schema)
@@ -108,7 +108,7 @@ class StepTable:
         self._waiting, self._count = [], 0
 
     def _batch(self, columns: Mapping[str, Any]) -> Any:
-        """Return rows as Arrow has them; numbers are not copied."""
+        """Return rows as an Arrow record batch; numbers are not copied."""
         arrow, made = self._arrow, []
         for field in self.schema:
             values = columns[field.name]
@@ -152,13 +152,13 @@ def flat_rows(
 
     Args:
         shown: What they saw, shape (envs, agents, length), or ``None``.
-        alive: Who was in play, shape (envs, agents).
-        seeds: Of the episodes, one an environment.
-        steps: Of the episodes before this one, one an environment.
+        alive: Which agents were in play, shape (envs, agents).
+        seeds: Seeds of the episodes, one per environment.
+        steps: How many steps the episodes had before this step, one number per environment.
         acts: What they did, shape (envs, agents).
         rewards: What they got.
-        terminated: Whose episode the rules ended.
-        truncated: Whose episode a limit ended.
+        terminated: For which agents the rules ended the episode.
+        truncated: For which agents a limit ended the episode.
     """
     count, agents = alive.shape
     every = bool(alive.all())

@@ -1,11 +1,11 @@
-"""Compiled code: what worlds need to write rules in Python that run at the speed of C.
+"""Compiled code: the means to write a world's rules in Python that runs at the speed of C.
 
 A world keeps each environment in one record (a row of a structured array) and each config in
 another, its table. Rules are Python functions of a record `s` and a table `w`. `helper`, `hot` and
-`inline` mark those that other compiled functions call, `kernel` those that Python calls.
+`inline` mark functions that other compiled functions call, `kernel` those that Python calls.
 
-Only numba's public doors are used: `njit` with its options, and `numba.extending.intrinsic` for
-loads and stores of eight bytes at any address and for arrays at an address. Under
+Only numba's public API is used: `njit` with its options, and `numba.extending.intrinsic` for loads
+and stores of eight bytes at any address and for arrays at an address. Under
 ``NUMBA_DISABLE_JIT=1`` the same rules run as plain Python; under ``NUMBA_BOUNDSCHECK=1`` every
 index is checked.
 

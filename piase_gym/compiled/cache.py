@@ -22,11 +22,11 @@ import numba
 import numpy as np
 
 ROOM = 100_000_000
-"""Bytes that must be free on a disk for machine code to be kept there."""
+"""How many bytes must be free on a disk for machine code to be kept there."""
 KEPT = 4
-"""Versions of a kernel of which machine code is kept."""
+"""How many versions of a kernel have their machine code kept."""
 LIBRARIES = ("math", "numba", "numpy")
-"""Whose functions and types kernels may use by name."""
+"""The libraries whose functions and types kernels may use by name."""
 
 
 @functools.cache
@@ -47,7 +47,7 @@ def base() -> Path | None:
 def folder_of(function: Callable[..., Any]) -> Path | None:
     """Return the folder for the machine code of a kernel, or None if there is no place for one.
 
-    Damaged files are removed from it, and so are the oldest of many other versions of the kernel.
+    Damaged files in it are removed; a new version also removes the oldest of many other versions.
     """
     place = base()
     if place is None:
@@ -67,7 +67,7 @@ def folder_of(function: Callable[..., Any]) -> Path | None:
 
 
 def is_damaged(path: Path) -> bool:
-    """Tell whether a file is not what numba writes: pickles, two of them in an index."""
+    """Return whether a file is not what numba writes: pickles, two of them in an index."""
     try:
         with path.open("rb") as file:
             if path.suffix == ".nbi":
@@ -78,7 +78,7 @@ def is_damaged(path: Path) -> bool:
                     pass
     except OSError:
         raise
-    except Exception:  # what pickle raises for nonsense can be anything
+    except Exception:  # pickle can raise anything for nonsense
         return True
     return False
 
@@ -90,12 +90,12 @@ def stamp(function: Callable[..., Any]) -> str:
     """Return a hash over a function and all that it refers to: functions, numbers and arrays.
 
     Raises:
-        TypeError: If it refers to something whose changes could not be noticed.
-        NameError: If it refers to something that is not there yet.
+        TypeError: If it refers to something for which changes could not be detected.
+        NameError: If it refers to something that is not defined yet.
     """
     digest = hashlib.sha256(repr((sys.version, numba.__version__)).encode())
     digest.update(repr(bool(numba.config.BOUNDSCHECK)).encode())
-    digest.update(Path(__file__).with_name("memory.py").read_bytes())  # its code is no bytecode
+    digest.update(Path(__file__).with_name("memory.py").read_bytes())  # its code is not bytecode
     seen: set[int] = set()
     for part in _parts(function, seen):
         digest.update(part + b"\0")
@@ -104,7 +104,7 @@ def stamp(function: Callable[..., Any]) -> str:
 
 def _parts(value: Any, seen: set[int]) -> Iterator[bytes]:
     """Yield the bytes of a function or constant, and those of all that it refers to."""
-    function = getattr(value, "py_func", value)  # of what numba has compiled
+    function = getattr(value, "py_func", value)  # numba's dispatchers hold the Python function
     if isinstance(function, FunctionType) and not _is_known(function):
         yield function.__qualname__.encode()
         if id(function) in seen:
@@ -135,7 +135,7 @@ def _parts(value: Any, seen: set[int]) -> Iterator[bytes]:
 
 
 def _is_known(value: Any) -> bool:
-    """Tell whether a value is a part of a library, or of `memory`, which is hashed as a whole."""
+    """Return whether a value is part of a library, or of `memory`, which is hashed as a whole."""
     if isinstance(value, ModuleType):
         return value.__name__ in LIBRARIES
     if isinstance(value, type | BuiltinFunctionType | np.ufunc):
@@ -145,7 +145,7 @@ def _is_known(value: Any) -> bool:
 
 
 def _code(code: CodeType, doc: str | None) -> Iterator[bytes]:
-    """Yield bytecode and the constants in it, less the docstring."""
+    """Yield the bytecode, its constants without the docstring, and its names."""
     yield code.co_code
     for constant in code.co_consts:
         if isinstance(constant, CodeType):

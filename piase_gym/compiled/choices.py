@@ -19,9 +19,9 @@ def draw_legal(masks, seeds, steps, chosen):
 
     Args:
         masks: What is legal, shape (rows, commands).
-        seeds: Of the seats.
-        steps: Of the episodes.
-        chosen: Where the indices go.
+        seeds: The seeds of the seats.
+        steps: The steps of their episodes.
+        chosen: The chosen indices are written here.
     """
     for row in range(len(masks)):
         legal = 0

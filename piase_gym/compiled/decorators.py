@@ -1,11 +1,11 @@
 """`helper`, `inline` and `kernel`: what is compiled, and where its machine code is kept.
 
-Numba keeps machine code beside the source of a function and compiles anew where that one file has
-changed. A kernel also consists of helpers and constants of other files, so each kernel has a folder
-of its own, named by a hash over all that it refers to (`cache.stamp`). An edit of any of it leads
-to another folder, and an edit of anything else, or of a docstring, to the same one. Numba is told
-of the folder by its setting ``CACHE_DIR``, which holds only while the kernel is declared: other
-users of numba in the process keep theirs.
+Numba keeps machine code next to the source of a function, and recompiles if that one file has
+changed. A kernel also consists of helpers and constants from other files, so each kernel has a
+folder of its own, named by a hash over all that it refers to (`cache.stamp`). An edit of any of it
+leads to another folder; an edit of anything else, or of a docstring, to the same one (except in
+`memory`, which is hashed as a whole). Numba gets the folder by its setting ``CACHE_DIR``, which is
+changed only while the kernel is declared: other users of numba in the process keep theirs.
 """
 
 from __future__ import annotations
@@ -23,7 +23,7 @@ JIT = not config.DISABLE_JIT
 CHECKED = bool(config.BOUNDSCHECK)
 """True under ``NUMBA_BOUNDSCHECK=1``, where every index is checked."""
 _NO_WRAPPERS = {"no_cpython_wrapper": True, "no_cfunc_wrapper": True}
-"""Python and C do not call helpers; it takes half the time to compile them without the means."""
+"""Python and C do not call helpers; without wrappers they compile in half the time."""
 
 
 def helper(function: Callable[..., Any]) -> Any:
@@ -32,7 +32,7 @@ def helper(function: Callable[..., Any]) -> Any:
 
 
 def hot(function: Callable[..., Any]) -> Any:
-    """Mark a helper that is called for every agent in every step: no call is left of it."""
+    """Mark a helper that is called for every agent in every step: it is always inlined."""
     return (
         njit(function, **_NO_WRAPPERS, error_model="numpy", forceinline=True) if JIT else function
     )
@@ -44,9 +44,9 @@ def inline(function: Callable[..., Any]) -> Any:
 
 
 def kernel(function: Callable[..., Any]) -> Any:
-    """Mark a function that Python calls; what it refers to must be there already.
+    """Mark a function that Python calls; everything it refers to must be defined already.
 
-    Its machine code is kept on disk, if there is a place for it.
+    Its machine code is kept on disk if there is a place for it.
     """
     if not JIT:
         return function

@@ -1,6 +1,6 @@
 """The compiled twins of `piase_gym.core.rng`: seeds, streams and draws.
 
-A record draws from its fields `keys` and `counters`, which have an entry a stream.
+Draws use the fields `keys` and `counters` of a record, which have one entry per stream.
 """
 
 # Kernels are typed by numba, not by annotations.
@@ -62,10 +62,10 @@ def uniform(s, stream):
 
 @inline
 def happens(s, stream, chance):
-    """Draw whether something happens whose chance is ``chance / 2**32``."""
+    """Draw whether something happens, with a chance of ``chance / 2**32``."""
     return (bits(s, stream) >> _32) < np.uint64(chance)
 
 
 def in_32_bits(probability: float) -> int:
-    """Return a probability as the number of 32 bits that `happens` takes."""
+    """Return a probability as the 32-bit number that `happens` takes."""
     return min(round(probability * 2**32), 2**32 - 1)

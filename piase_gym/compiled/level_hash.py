@@ -1,4 +1,4 @@
-"""Hashes of levels: of the bytes of records that a reset drew, for many environments at once."""
+"""Hashes of levels, over the bytes of records that a reset drew, for many environments at once."""
 
 # Kernels are typed by numba, not by annotations.
 # mypy: disable-error-code="no-untyped-def"
@@ -15,13 +15,13 @@ BASIS, PRIME = np.uint64(0xCBF29CE484222325), np.uint64(0x100000001B3)
 
 @kernel
 def hash_rows(rows, parts, which, out):
-    """Write FNV-1a, mixed once more, of parts of some rows of bytes.
+    """Write the FNV-1a hash, mixed once more, of parts of some rows of bytes.
 
     Args:
         rows: Bytes, shape (records, length).
         parts: Where each part starts and stops, shape (parts, 2).
-        which: The rows.
-        out: The hashes, shape of `which`.
+        which: The numbers of the rows to hash.
+        out: The hashes are written here, in the shape of `which`.
     """
     for i in range(which.shape[0]):
         found = BASIS

@@ -1,11 +1,11 @@
 """The kernels of array worlds: reset and step, for many environments or for one.
 
-A world brings its `Rules`; `compile_kernels` puts them in the place of the names below and compiles
-the functions of this file for that world. (They are no closures, because numba does not find the
-machine code of closures over compiled functions again.)
+A world brings its `Rules`; `compile_kernels` substitutes them for the names below and compiles the
+functions of this file for that world. (They are not closures, because numba cannot find the cached
+machine code of closures over compiled functions.)
 
-The outputs of many environments are flat arrays with a row an agent, environments first; a batch of
-one keeps everything in one record (`single`). Records are called s and have the fields of
+The outputs of many environments are flat arrays with one row per agent, environments first; a batch
+of one keeps everything in one record (`single`). Records are called s and have the fields of
 `BOOKKEEPING`; tables are called w, and o is the row of an environment's first agent.
 """
 
@@ -26,24 +26,24 @@ from piase_gym.compiled.draws import episode_seed
 from piase_gym.compiled.memory import array_at, record, store
 
 ABSENT: Final = -1
-"""Act of an agent that gives no command; ``ABSENT - k`` is a invalid action of the k-th kind.
+"""The act of an agent that gives no command; ``ABSENT - k`` is an invalid action of the k-th kind.
 
-Kernels take these codes only where they are told to: to callers they are indices out of range.
+Kernels accept these codes only if told to; to other callers they are indices out of range.
 """
 NONE: Final = 0
 """The event of an agent that took no part in a step; every world's table of events has it."""
 LINE, LONG, MUCH = 64, 1024, 2**19
-"""Bytes that processors fetch at once; and from how many bytes on of a record, and of all records
-together, it pays to fetch the next record early."""
+"""The bytes that processors fetch at once; and the smallest sizes of a record, and of all records
+together, for which it pays to fetch the next record early."""
 SHOW, REBUILD, BEGIN, NEXT, CONTINUE = range(5)
-"""What `reset` does: it writes what is seen by agents that are in play; or by those that took part
-in the last step, after it has made anew what is derived from the state; or it starts an episode; or
-the next one; or it does so while rewards, flags and events stay those of the last episode's last
-step."""
+"""What `reset` does. `SHOW` writes what agents in play see. `REBUILD` recomputes what is derived
+from the state, then writes what the agents see that took part in the last step. `BEGIN` starts an
+episode, and `NEXT` the next one. `CONTINUE` does the same as `NEXT`, but keeps the rewards, flags
+and events of the last episode's last step."""
 
 DISABLED, NEXT_STEP, SAME_STEP = range(3)
-"""Modes of autoreset: environments that are over are left alone; or the next step resets them; or
-the step in which they end does."""
+"""Modes of autoreset: environments that are over are left alone, or are reset by the next step, or
+by the step in which they end."""
 AUTORESET: Final = {"disabled": DISABLED, "next_step": NEXT_STEP, "same_step": SAME_STEP}
 """The modes of autoreset by name."""
 
@@ -54,9 +54,9 @@ def fields_of(kind: str, names: str, *shape: Any) -> list[Any]:
 
 
 BOOKKEEPING: Final[list[Any]] = [
-    ("config", "<i4"),  # which table holds
-    ("next_config", "<i4"),  # which table holds from the next reset on
-    ("given", "<u8"),  # what the environment was seeded with
+    ("config", "<i4"),  # the table in use
+    ("next_config", "<i4"),  # the table to use from the next reset on
+    ("given", "<u8"),  # the seed that the environment was given
     ("episode", "<u8"),  # how many resets without a seed followed
     ("over", "u1"),  # whether the episode is over and the next step resets
     ("ended", "u1"),  # whether an episode ended in the last step
@@ -73,14 +73,14 @@ class Rules(NamedTuple):
 
     Attributes:
         begin: ``(s, w, seed)`` starts the episode of an effective seed, or sets ``s.fault``.
-        tick: ``(s, w, o, acts, rewards, terminated, truncated, events)`` advances by a step;
-            nobody is terminated or truncated before it. It returns not 0 if an agent ended or
-            reached a milestone for the first time.
+        tick: ``(s, w, o, acts, rewards, terminated, truncated, events)`` advances by a step; no
+            flag of `terminated` or `truncated` is set before it. It returns a nonzero number if an
+            agent ended or reached a milestone for the first time.
         sight: ``(s, w, a, obs, p)`` writes the vector of agent a from ``obs[p]`` on.
-        legal: ``(s, w, a, masks, m)`` writes its mask from ``masks[m]`` on.
-        rebuild: ``(s, w)`` makes what is derived from the state.
-        present: The event of an agent that is in play, at a reset.
-        noop: The action that is all that agents may do that are not in play; -1 is the last.
+        legal: ``(s, w, a, masks, m)`` writes the mask of agent a from ``masks[m]`` on.
+        rebuild: ``(s, w)`` recomputes what is derived from the state.
+        present: The event of an agent in play at a reset.
+        noop: The only action in the masks of agents that are not in play; -1 is the last action.
         number: The type of vectors.
     """
 
@@ -99,7 +99,7 @@ begin = tick = sight = legal = rebuild = present = noop = number = _OF_A_WORLD
 
 
 class Kernels(NamedTuple):
-    """What Python calls; see the functions of these names for arguments."""
+    """The functions that Python calls; see the functions of these names for their arguments."""
 
     reset: Any
     step: Any
@@ -108,7 +108,7 @@ class Kernels(NamedTuple):
 
 
 def compile_kernels(rules: Rules, module: str) -> Kernels:
-    """Return the kernels of a world; `module` is the ``__name__`` of the one that keeps them."""
+    """Return the kernels of a world; `module` is the ``__name__`` of the module that keeps them."""
     own = {**globals(), **rules._asdict(), "__name__": module}
 
     def put_in(mark: Callable[..., Any], function: Any) -> Any:
@@ -128,20 +128,20 @@ OUTPUTS: Final = record(
         ("codes", "u1", 256),  # the outcome of every event, as an index of `commands.OUTCOMES`
     ]
 )
-"""Where the arrays of a batch lie, which kernels write: one record instead of a dozen arguments."""
+"""The addresses of the arrays that kernels write: one record instead of a dozen arguments."""
 
 
 @functools.cache
 def single(state: np.dtype[Any], table: np.dtype[Any], agents: int) -> np.dtype[Any]:
-    """Return one record for all that a batch of one needs: state, table, acts and outputs.
+    """Return the record type for all that a batch of one needs: state, table, acts and outputs.
 
-    One argument instead of nine makes a call from Python several times cheaper, and the very same
-    type each time: of one that is merely equal numba takes longer to find the compiled kernel.
+    One argument instead of nine makes a call from Python several times cheaper. So does passing the
+    very same type each time: if types are merely equal, numba takes longer to find the kernel.
 
     Args:
-        state: The record of an environment.
-        table: The record of a config.
-        agents: How many agents fit.
+        state: The record type of an environment.
+        table: The record type of a config.
+        agents: How many agents there is room for.
     """
     return record(
         [
@@ -171,7 +171,7 @@ def clear(flags):
 
 @inline
 def is_over(s, w, focal):
-    """Tell whether the episode is over: for the focal agent, or for all if it is -1."""
+    """Return whether the episode is over: for the agent `focal`, or for all if it is -1."""
     if focal >= 0:
         return s.alive[focal] == 0
     for a in range(w.agents):
@@ -182,9 +182,9 @@ def is_over(s, w, focal):
 
 @inline
 def stray(acts, num_actions):
-    """Return the place of the first act that is not in the table, or -1."""
+    """Return the index of the first act that is not in the table, or -1."""
     found = False
-    for i in range(len(acts)):  # without a way out, which would keep it from being vectors
+    for i in range(len(acts)):  # without an early exit, which would prevent vectorization
         found |= np.uint32(acts[i]) >= np.uint32(num_actions)
     if found:
         for i in range(len(acts)):
@@ -195,7 +195,7 @@ def stray(acts, num_actions):
 
 @inline
 def readable_acts(s, w, acts, coded):
-    """Tell whether every agent in play gave an index of the table (or a code, if there are any)."""
+    """Return whether every agent in play gave an index of the table (or a code, if `coded`)."""
     for a in range(w.agents):
         if s.alive[a] and (acts[a] >= w.num_actions or (acts[a] < 0 and not coded)):
             return False
@@ -206,7 +206,7 @@ def readable_acts(s, w, acts, coded):
 
 
 def absent(w, obs, p, masks, m):
-    """Write what an agent gets that is not in play: zeros, and a mask for doing nothing."""
+    """Write what an agent that is not in play gets: zeros, and a mask for doing nothing."""
     for i in range(w.length):
         store(obs, p + i, 0)
     for i in range(w.num_actions):
@@ -214,7 +214,7 @@ def absent(w, obs, p, masks, m):
 
 
 def show(s, w, o, everyone, events, obs, masks):
-    """Write vectors and masks of all who took part in this step, or of everyone in play."""
+    """Write vectors and masks of all agents that took part in this step, or of all in play."""
     agents, length, actions = np.int64(w.agents), np.int64(w.length), np.int64(w.num_actions)
     for a in range(w.slots):
         p, m = (o + a) * length, (o + a) * actions
@@ -233,10 +233,10 @@ def reset(states, tables, outputs, which, what):
     """Start the next episode of some environments, or only write what agents see.
 
     Args:
-        states: One record an environment.
-        tables: One table a config.
+        states: One record per environment.
+        tables: One table per config.
         outputs: See `OUTPUTS`.
-        which: The environments.
+        which: The numbers of the environments.
         what: `SHOW`, `REBUILD`, `BEGIN`, `NEXT` or `CONTINUE`.
 
     Returns:
@@ -275,13 +275,13 @@ def reset(states, tables, outputs, which, what):
 
 
 def step(states, tables, outputs, acts, focal):
-    """Advance every environment by one step; where the episode is over, nothing happens.
+    """Advance every environment by one step, except those with an episode that is over.
 
-    The end of the agent `focal` ends the episode; if it is -1, the end of the last one does.
+    The end of the agent `focal` ends the episode; if `focal` is -1, the end of the last agent does.
 
     Returns:
-        How many episodes are over, or ``-1 - i`` if act i is not in the table (those of agents that
-        are not in play count too); nothing has changed then.
+        How many episodes are over, or ``-1 - i`` if act i is not in the table (acts of agents that
+        are not in play count too); in that case nothing has changed.
     """
     wrong = stray(acts, tables[0].num_actions)
     if wrong >= 0:
@@ -302,9 +302,9 @@ def step(states, tables, outputs, acts, focal):
     for e in range(envs):
         start = min(size * (e + 1), (envs - 1) * size)
         for i in range(start, start + ahead, LINE):  # the next record is fetched while this one
-            touched += memory[np.uint64(i)]  # is stepped; it is several times slower to wait for it
+            touched += memory[np.uint64(i)]  # is stepped; waiting for it is several times slower
         s = states[e]
-        w = tables[np.uint64(s.config)]  # unsigned: no need to ask whether it counts from the end
+        w = tables[np.uint64(s.config)]  # unsigned: no check for indices from the end
         o = e * w.slots
         s.ended = False
         if s.over:
@@ -329,10 +329,10 @@ def reset_one(one, what, seed):
     Args:
         one: The batch.
         what: `REBUILD` or `BEGIN`.
-        seed: Of the episode.
+        seed: The effective seed of the episode.
 
     Returns:
-        What kept the level from being made, or 0.
+        The fault that kept the level from being made, or 0.
     """
     x = one[0]
     s, w, o = x.state, x.table, np.int64(0)
@@ -355,8 +355,8 @@ def step_one(one):
     """Advance a batch of one by a step.
 
     Returns:
-        Not 0 if an agent ended or reached something, or -1 if an act is not in the table; nothing
-        has changed then.
+        Not 0 if an agent ended or reached something, or -1 if an act is not in the table; in that
+        case nothing has changed.
     """
     x = one[0]
     s, w, o = x.state, x.table, np.int64(0)
@@ -365,7 +365,7 @@ def step_one(one):
     slots = np.int64(w.slots)
     obs = array_at(x.obs, slots * w.length, number)
     masks = array_at(x.masks, slots * w.num_actions, np.int8)
-    # Slices are of the type of a batch's arrays, so that rules are compiled once for both.
+    # Slices have the type of a batch's arrays, so rules are compiled once for both.
     terminated, truncated, events = x.terminated[:], x.truncated[:], x.events[:]
     clear(terminated)
     clear(truncated)

@@ -1,1 +1,1 @@
-"""What every part of the package stands on: the World contract, and the values it speaks in."""
+"""What every part of the package builds on: the World contract, and the types that it uses."""

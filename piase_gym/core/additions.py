@@ -1,8 +1,8 @@
 """What a config adds to the views of any world: a field of the facts, lines, and numbers.
 
 The shared memory (`piase_gym.core.shared_memory`) and what an agent remembers
-(`piase_gym.core.recall`) are additions. A world that shows some is of the class that `showing`
-makes: its facts have their fields, and its texts and vectors end with them, in one order.
+(`piase_gym.core.recall`) are additions. A world that shows some is of a class that `showing`
+makes: its facts have their fields, and its texts and vectors end with them, in the same order.
 """
 
 # `ShowsAdditions` is mixed into worlds; mypy cannot know that its `super()` is one.
@@ -35,21 +35,21 @@ class Perceiving(Protocol):
     mailboxes: Mailbox | None
 
     def surroundings(self, facts: Any) -> Surroundings:
-        """Return facts in the words of the PiaSE documents."""
+        """Return facts in the terms of the PiaSE documents."""
         ...
 
     def perceived(self, facts: Any) -> Mapping[str, Any]:
-        """Return what an agent perceives that it may have to remember."""
+        """Return what an agent perceives and may have to remember."""
         ...
 
 
 class Addition(ABC):
-    """One thing that is added to what agents know: what the world keeps itself, or `Notes`.
+    """One thing added to what agents know: something that the world itself keeps, or `Notes`.
 
     Attributes:
         field: Its field of `Facts`, and its key in states.
-        setting: The field of the config that turns it off.
-        prompt: What the prompt says of it, if the world does not say it itself.
+        setting: The setting of the config that turns it off.
+        prompt: What the prompt says about it, if the world itself does not.
         of_all: Whether an agent is shown what others perceive.
         agents: The names of the agents.
     """
@@ -70,12 +70,12 @@ class Addition(ABC):
     @property
     @abstractmethod
     def length(self) -> int:
-        """How many numbers of a vector it takes."""
+        """How many numbers of a vector it takes up."""
 
     @property
     @abstractmethod
     def text_length(self) -> int:
-        """How many characters of a text it takes at most."""
+        """How many characters of a text it takes up at most."""
 
     @abstractmethod
     def shown(self, world: Perceiving, agent: int) -> Any:
@@ -88,7 +88,7 @@ class Addition(ABC):
 
     @abstractmethod
     def code(self, view: Any) -> NDArray[np.float64]:
-        """Return the numbers of what is shown."""
+        """Return what is shown as the numbers of a vector."""
 
 
 class Notes(Addition):
@@ -111,7 +111,7 @@ class Notes(Addition):
 
     @abstractmethod
     def set_state(self, state: Any) -> None:
-        """Take up what `get_state` returned.
+        """Restore what `get_state` returned.
 
         Raises:
             SnapshotError: If it is damaged.
@@ -119,7 +119,7 @@ class Notes(Addition):
 
 
 class Kept(NamedTuple):
-    """What `World.capture` kept, and what was shown of each addition then."""
+    """What `World.capture` kept, and what was shown of each addition at that moment."""
 
     own: Any
     views: tuple[Any, ...]
@@ -133,7 +133,7 @@ class TextWriterWithAdditions:
     additions: tuple[type[Addition], ...]
 
     def __call__(self, kept: Kept, agent: int) -> str:
-        """Write the text of the moment in which it was kept."""
+        """Write the text of the moment in which `kept` was captured."""
         pairs = zip(self.additions, kept.views, strict=True)
         more = [line for addition, view in pairs for line in addition.lines(view)]
         return "\n".join([self.own(kept.own, agent), *more])
@@ -155,7 +155,7 @@ class ShowsAdditions:
         """Make the world with empty additions."""
         self.additions: list[Addition] = []
         self._noted, self._took_part = False, set[int]()
-        self._adds = False  # while the world is made it asks itself for facts
+        self._adds = False  # the world asks itself for facts while it is made
         self._own_text_length: int = super().text_length
         super().__init__(config)
         self.additions = [addition.of(self) for addition in self.addition_types]
@@ -163,7 +163,7 @@ class ShowsAdditions:
 
     @property
     def text_length(self) -> int:
-        """The world's own, and room for the lines of the additions."""
+        """The world's own bound, plus room for the lines of the additions."""
         return self._own_text_length + sum(part.text_length for part in self.additions)
 
     @text_length.setter
@@ -178,8 +178,8 @@ class ShowsAdditions:
         self._took_part, self._noted = set(), False
 
     def step(self, acts: Sequence[Act]) -> StepResult:
-        """Advance by one step; whoever takes part in it is looked at when it is over."""
-        if self._stepping:  # worlds may decode acts and go on with those
+        """Advance by one step; what the agents in it perceive is noted when it is over."""
+        if self._stepping:  # worlds may decode acts and step again with those
             return super().step(acts)
         self._keep_up()
         alive, self._stepping = self.alive, True
@@ -193,7 +193,7 @@ class ShowsAdditions:
         return tick
 
     def enter(self, agent: int) -> None:
-        """Let an agent enter, which is looked at, too."""
+        """Let an agent enter; what it perceives then is noted, too."""
         self._keep_up()
         super().enter(agent)
         self._noted = False
@@ -204,7 +204,7 @@ class ShowsAdditions:
         return [part for part in self.additions if isinstance(part, Notes)]
 
     def _keep_up(self) -> None:
-        """Take note of what everybody perceives, once a step."""
+        """Take note of what every agent perceives, once per step."""
         if self._noted:
             return
         self._noted = True
@@ -228,7 +228,7 @@ class ShowsAdditions:
 
     @property
     def vector_space(self) -> Box:
-        """The world's own Box, longer by the additions."""
+        """The world's own Box, extended by the additions."""
         own = super().vector_space
         more = sum(part.of(self).length for part in self.addition_types)
         low, high = _bounds(own.dtype)
@@ -247,7 +247,7 @@ class ShowsAdditions:
         return replace(facts, **{part.field: view for part, view in shown})
 
     def vector(self, facts: Facts) -> NDArray[Any]:
-        """Return the vector of the facts; those that `capture` keeps lack the additions."""
+        """Return the vector of the facts; facts that `capture` keeps lack the additions."""
         own = super().vector(facts)
         views = [getattr(facts, part.field) for part in self.additions]
         return own if None in views else self._with_additions(own, views)
@@ -275,11 +275,11 @@ class ShowsAdditions:
         return [self._with_additions(own, entry.views) for own, entry in pairs]
 
     def text_writer(self) -> Callable[[Any, int], str]:
-        """Return what writes texts of what `capture` returned."""
+        """Return a function that writes texts from what `capture` returned."""
         return TextWriterWithAdditions(super().text_writer(), self.addition_types)
 
     def native_text(self, agent: int) -> str:
-        """Return the second dialect, and the additions in the first."""
+        """Return the text in the second dialect, and the additions in the first."""
         shown = zip(self.additions, self._shown(agent), strict=True)
         more = [line for part, view in shown for line in part.lines(view)]
         return "\n".join([super().native_text(agent), *more])
@@ -299,7 +299,7 @@ class ShowsAdditions:
         return {**super().get_state(), **{part.field: part.get_state() for part in self._noting}}
 
     def set_state(self, state: Mapping[str, Any]) -> None:
-        """Take up what `get_state` returned."""
+        """Restore what `get_state` returned."""
         found = [part.of(self) for part in self.addition_types]
         kept = [part for part in found if isinstance(part, Notes)]
         for part in kept:
@@ -316,13 +316,13 @@ class ShowsAdditions:
         return digest_json([super().digest(), *(part.get_state() for part in self._noting)])
 
     def twin(self, agent: int) -> Any:
-        """Return a copy as the world does; if all is shared, one in which the others have hints."""
+        """Return the world's own twin; if all is shared, one in which only hints differ."""
         self._keep_up()
         shared = any(part.of_all for part in self.addition_types)
         return super().hinted_twin(agent) if shared else super().twin(agent)
 
     def new_batch(self, count: int, configs: Sequence[Any]) -> Any:
-        """Say that kernels do not know it."""
+        """Refuse, as kernels do not know the additions."""
         part = self.addition_types[0]
         raise UnsupportedError(
             f"{self.name}: batches do not show the {part.field.replace('_', ' ')}; use "
@@ -331,7 +331,7 @@ class ShowsAdditions:
 
 
 def split_text(text: str, start: re.Pattern[str]) -> tuple[str, list[str]]:
-    """Return a world's own text, and the lines from the first on that begins like an addition."""
+    """Return a world's own text, and all lines from the first that begins like an addition."""
     lines = text.split("\n")
     first = next((n for n, line in enumerate(lines) if start.match(line)), len(lines))
     return "\n".join(lines[:first]), lines[first:]

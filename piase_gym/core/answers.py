@@ -1,14 +1,14 @@
-"""Finds the command in what a language model answers.
+"""Find the command in the answer of a language model.
 
 Models seldom answer with a bare command. They think first, put it into a fence, a tag, JSON or
 YAML, or end with a line ``Action: ...``. `read_answer` is the one reader of all these forms; what
-the command means is for the world to say. The rule is short enough to be told in a prompt:
+the command means is for the world to say. The rule is short enough to be stated in a prompt:
 
 1. Reasoning (``<think>...</think>``) is not read.
 2. A marked command counts: in ``<action>`` tags, as JSON or YAML with a key ``action``, in a code
-   fence, or behind ``Action:``. If several are marked, the last one counts, for models correct
+   fence, or after ``Action:``. If several are marked, the last one counts, as models correct
    themselves; but what follows a line ``Observation:`` is made up and not read.
-3. Without a mark, the only line counts that is a command. Two different ones are one too many.
+3. Without a mark, the only line that is a command counts. Two different commands count as none.
 """
 
 from __future__ import annotations
@@ -25,11 +25,11 @@ HOW_TO_ANSWER = (
     "'Action:' and has the command. Of several commands marked so the last one counts; without "
     "a mark, two different commands count as none."
 )
-"""The rule as agents are told it."""
+"""The rule in the words in which agents get it."""
 MAX_REPLY = 20_000
 """Longest reply in characters that is read; a longer one has the outcome ``too_long``."""
 Reads = Callable[[str], bool]
-"""Tells whether a line is a command."""
+"""Returns whether a line is a command."""
 
 
 class Answer(NamedTuple):
@@ -55,9 +55,9 @@ def read_answer(
 
     Args:
         reply: What the model wrote.
-        reads: Functions that tell whether a line is a command, the strictest first. A reply of one
-            line that is a command is taken as it is; they also find the command among lines
-            without a mark. Without them the last line is taken.
+        reads: Functions that return whether a line is a command, the strictest first. A reply of
+            one line that is a command is taken as it is; the functions also find the command among
+            lines without a mark. Without functions, the last line is taken.
         multiline: Whether a command may have several lines; a reply that is one is taken whole.
 
     Returns:
@@ -112,7 +112,7 @@ def read_reply(
         reply: What the model wrote.
         read: Reads a line.
         check: Checks a command that comes as data.
-        legal: Tells whether a command is legal now.
+        legal: Returns whether a command is legal now.
         multiline: Whether a command may have several lines.
     """
     found = read(reply)
@@ -142,7 +142,7 @@ def read_tool_calls(calls: Sequence[tuple[str, Any]]) -> Answer | InvalidAction:
     """Return the command of a reply's tool calls.
 
     Args:
-        calls: Names and arguments, which are mappings or JSON.
+        calls: Pairs of a name and arguments; the arguments are a mapping or JSON.
     """
     try:
         found = [_call(plain(str(name)), _cleaned(given)) for name, given in calls]
@@ -161,7 +161,7 @@ _CONTROL = re.compile(
 
 
 def plain(text: str) -> str:
-    """Return a text without escape codes of terminals, control characters and invisible ones."""
+    """Return a text without terminal escape codes, control characters and invisible characters."""
     if text.isascii() and text.isprintable():
         return text
     text = text.replace("\r\n", "\n").replace("\r", "\n")
@@ -179,7 +179,7 @@ _TOKEN = re.compile(r"<\|[a-z_]{1,20}\|>")
 
 
 def without_reasoning(text: str) -> tuple[str, str]:
-    """Return what was thought, and the rest of a reply.
+    """Return the reasoning in a reply, and the rest of the reply.
 
     Some models leave out the opening tag; a reply that was cut off lacks the closing one.
     """
@@ -211,7 +211,7 @@ _DECODER = json.JSONDecoder()
 _Mark = tuple[int, int, "Answer | InvalidAction"]
 """Where a mark begins and ends, and what it says."""
 MOST_OBJECTS = 64
-"""Most places of a reply where JSON is looked for."""
+"""Most places in a reply where JSON is looked for."""
 
 
 def _marked(text: str) -> Answer | InvalidAction | None:
@@ -302,14 +302,14 @@ _LABEL = re.compile(
 
 
 class _Labels(NamedTuple):
-    """Values by label, and the place of the last command's."""
+    """Values by label, and the place of the last label of a command."""
 
     values: dict[str, str]
     place: int
 
 
 def _labels(text: str) -> _Labels | None:
-    """Return the values of lines such as ``reason: ...``; of several, the last one's."""
+    """Return the values of lines such as ``reason: ...``; if a label repeats, the last value."""
     found = list(_LABEL.finditer(text)) if ":" in text else []
     values: dict[str, str] = {}
     place = -1
@@ -324,7 +324,7 @@ def _labels(text: str) -> _Labels | None:
 
 
 def _scalar(first: str, more: str, one_line: bool) -> str:
-    """Return a value: of its own line, of the block below it, or of both for longer texts."""
+    """Return a value from its own line, from the block below, or from both for longer texts."""
     first = first.strip().strip("*")
     if first in ("|", ">", "|-", ">-", ""):
         lines = [line.strip() for line in more.strip("\n").split("\n")]
@@ -364,7 +364,7 @@ _MORE = {
 
 
 def _tells(data: Mapping[str, Any]) -> bool:
-    """Tell whether an object says what to do."""
+    """Return whether an object says what to do."""
     keys = {str(key).lower() for key in data}
     return bool(keys & {*_ACTIONS, "action_type"}) or bool(
         keys & {*_VERBS} and keys & {*_PARAMETERS}
@@ -372,7 +372,7 @@ def _tells(data: Mapping[str, Any]) -> bool:
 
 
 def _data(data: Any) -> Answer | InvalidAction:
-    """Return the answer that stands in data."""
+    """Return the answer that data contain."""
     if isinstance(data, str):
         return Answer(_bare(data)) if data.strip() else unparsable("the action is empty")
     if isinstance(data, list):

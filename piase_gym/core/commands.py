@@ -52,7 +52,7 @@ class Result(StrEnum):
 
 
 RESULTS: tuple[Result | None, ...] = (None, *Result)
-"""Results by code, as batches tell them; the first code stands for no end in this step."""
+"""Results by code, as batches report them; the first code stands for no end in this step."""
 
 
 class Command(NamedTuple):
@@ -67,7 +67,7 @@ class Command(NamedTuple):
 
 
 class InvalidAction(NamedTuple):
-    """A line that is not a command: the outcome it has, and a sentence that explains it."""
+    """An action that is no command, or not legal: its outcome, and a sentence that explains it."""
 
     outcome: Outcome
     message: str
@@ -181,7 +181,7 @@ def write_command(command: Command, grammar: Sequence[Verb]) -> str:
 
 
 def merged_lines(commands: Iterable[Command], write: Callable[[Command], str]) -> list[str]:
-    """Write commands in few lines: those that differ in the last name alone share one.
+    """Write commands in few lines: those that differ only in the last name share one.
 
     Example:
         >>> keys = [Command("take", {"item": item}) for item in ("red key", "lamp")]
@@ -240,7 +240,7 @@ def _plain(word: str) -> str:
 
 
 def _after(line: str, words: int) -> str:
-    """Return what follows the first so many words of a line, word for word."""
+    """Return what follows the first `words` words of a line, word for word."""
     parts = line.split(maxsplit=words)
     return parts[words].strip() if len(parts) > words else ""
 
@@ -268,7 +268,7 @@ def _read_params(verb: Verb, rest: str) -> Command | InvalidAction:
 
 
 def _cut(param: Param, following: Param | None, rest: str) -> tuple[str, str]:
-    """Cut the words of one value off the rest of a line. Returns them and what is left."""
+    """Cut the words of one value off the rest of a line, and return them and what is left."""
     if param.before:
         head = [_plain(word) for word in rest.split()[: len(param.before.split())]]
         if head != param.before.split():
@@ -279,7 +279,7 @@ def _cut(param: Param, following: Param | None, rest: str) -> tuple[str, str]:
     words = rest.split()
     bare_number = param.kind in ("integer", "number") and not param.before
     if bare_number and param.optional and following is not None and not _is_number(words):
-        return "", rest  # what comes belongs to what follows
+        return "", rest  # the next words belong to the following parameter
     end = len(words)
     if following is not None and following.before:
         border = following.before.split()
@@ -292,7 +292,7 @@ def _cut(param: Param, following: Param | None, rest: str) -> tuple[str, str]:
 
 
 def _is_number(words: list[str]) -> bool:
-    """Tell whether a line goes on with a number."""
+    """Return whether a line goes on with a number."""
     try:
         float(_plain(words[0]))
     except (IndexError, ValueError):
@@ -322,7 +322,7 @@ def check_command(command: Command, grammar: Sequence[Verb]) -> Command | Invali
     """Check a command that came as data (not text) against the grammar.
 
     Returns:
-        The same command, its verb by its proper name and its values of their proper types, or a
+        The same command with the verb's proper name and values of the proper types, or an
         `InvalidAction`.
     """
     verb = next((item for item in grammar if command.verb in (item.name, *item.synonyms)), None)
@@ -358,7 +358,7 @@ _KINDS: dict[str, tuple[tuple[type, ...], str]] = {
     "integer": ((int,), "an integer"),
     "number": ((int, float), "a finite number"),
 }
-"""For each kind of parameter its types, the last of which reads words, and its name."""
+"""For each kind of parameter, its types (the last one reads words) and its name."""
 
 
 def _check_value(given: Any, param: Param) -> Any:

@@ -34,7 +34,7 @@ class Settings(BaseModel):
 
     later: ClassVar[tuple[str, ...]] = ()
     """Fields that were added later: written out only where they differ from their default, so that
-    logs of old are of the same config."""
+    old logs still have the same config."""
 
     @model_serializer(mode="wrap")
     def _without_later(
@@ -62,7 +62,7 @@ class Envelope(Settings):
         return type(self)(**{key: max(mine[key], theirs[key]) for key in mine})
 
     def excess(self, sizes: Self) -> list[str]:
-        """List in words what of `sizes` does not fit into this envelope."""
+        """List in words which of `sizes` do not fit into this envelope."""
         mine, theirs = dict(self), dict(sizes)
         return [f"{k} {theirs[k]} (at most {mine[k]})" for k in mine if theirs[k] > mine[k]]
 
@@ -150,9 +150,9 @@ class WorldConfig(Settings):
 
     @property
     def latecomers(self) -> dict[int, int | None]:
-        """Who is not there at the start, with the step after which it enters, if it is fixed.
+        """Agents that are absent at the start, with the step after which each enters, if fixed.
 
-        Worlds whose agents can come late have a field `join_at`.
+        Worlds whose agents can enter late have a field `join_at`.
         """
         return {agent: at for agent, at in enumerate(getattr(self, "join_at", ())) if at != 0}
 
@@ -169,7 +169,7 @@ class WorldConfig(Settings):
 
     @property
     def longest(self) -> int:
-        """Steps after which every episode is over at the latest."""
+        """The number of steps after which every episode is over at the latest."""
         return self.max_steps
 
     def fixed_envelope(self) -> Envelope:
@@ -215,7 +215,7 @@ class RecallConfig(WorldConfig):
 
 
 def require_fit(world: str, envelope: Envelope, sizes: Envelope) -> None:
-    """Check that `sizes` fit.
+    """Check that `sizes` fit into an envelope.
 
     Raises:
         EnvelopeError: If they do not; the message lists what is too large.
@@ -244,7 +244,7 @@ def require_same_additions(world: str, config: WorldConfig, other: WorldConfig) 
 
 
 def larger(config: Any, envelope: Envelope, more: Mapping[str, int]) -> Any:
-    """Return a config with an envelope that also allows for more.
+    """Return a config with an envelope that also has room for `more`.
 
     Raises:
         EnvelopeError: If there is no such size, or it is not allowed.
@@ -262,7 +262,7 @@ def larger(config: Any, envelope: Envelope, more: Mapping[str, int]) -> Any:
 
 
 def explain(error: ValidationError, model: type[BaseModel]) -> str:
-    """Turn a pydantic error into one sentence a problem, with what is allowed."""
+    """Turn a pydantic error into one sentence per problem, with what is allowed."""
     title = getattr(model, "world", model.__name__)
     lines = []
     for item in error.errors(include_url=False):

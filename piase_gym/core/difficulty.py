@@ -1,8 +1,8 @@
-"""What of a world can be made harder or easier, and what can be put into it (the DSE document).
+"""What makes a world harder or easier, and what can be put into it (the DSE document).
 
-A world names its difficulty parameters and its elements as data, each with a pure function from a
-config to the fields that change. Nobody touches a state: the changes go the way of every
-reconfiguration, hold from the next reset on, and must fit the envelope.
+A world declares its difficulty parameters and its elements as data, each with a pure function from
+a config to the fields that change. No state is touched: like every reconfiguration, the changes
+hold from the next reset on, and must fit the envelope.
 """
 
 from __future__ import annotations
@@ -17,7 +17,7 @@ from pydantic import BaseModel
 from piase_gym.errors import ConfigError, suggest
 
 BY = "by"
-"""The parameter that turns a world's main parameter: a share of its range, positive is harder."""
+"""The name that turns a world's main parameter by a share of its range; positive is harder."""
 Fields = dict[str, Any]
 
 
@@ -61,7 +61,7 @@ class DifficultyParameter:
         return int(value) if self.whole else float(value)
 
     def moved(self, value: float, share: float) -> float | int:
-        """Return a value after it was turned by a share of its range, within its ends."""
+        """Return a value turned by a share of the parameter's range, kept within the range."""
         new = value + self.harder * share * (self.high - self.low)
         if self.whole:  # a turn in either direction has an effect
             new = math.ceil(new) if new > value else math.floor(new)
@@ -76,8 +76,8 @@ class Element:
     Attributes:
         name: Its type.
         description: What it is.
-        options: What can be said about it.
-        add: Config and what was said -> the fields of the config that change.
+        options: The names of the options that it takes.
+        add: Config and the given options -> the fields of the config that change.
         required: Which of the options must be given.
     """
 
@@ -98,16 +98,16 @@ def number_parameter(
     harder: int = 1,
     where: Callable[[Any], bool] = lambda _config: True,
 ) -> DifficultyParameter:
-    """Return a parameter that is a field of the config, there only `where` that means something.
+    """Return a parameter that is a field of the config, and exists only `where` it has a meaning.
 
     Args:
         config: The class of the config.
-        field: The name of both.
-        description: What it does; by default what the field says.
-        low: Its least value; by default that of the field, as is `high`.
-        high: Its greatest value.
+        field: The name of the field and of the parameter.
+        description: What it does; by default the field's description.
+        low: Its least value; by default that of the field.
+        high: Its greatest value; by default that of the field.
         harder: 1 if a greater value is harder, -1 if it is easier.
-        where: Whether it means something under a config.
+        where: Config -> whether the parameter has a meaning under it.
     """
     found = config.model_fields[field]
     limits = {
@@ -127,7 +127,7 @@ def number_parameter(
 
 
 def count_element(name: str, description: str, field: str) -> Element:
-    """Return an element of which a field of the config says how many there are."""
+    """Return an element whose number in the world is a field of the config."""
 
     def add(config: Any, said: Mapping[str, Any]) -> Fields:
         return {field: getattr(config, field) + count_of(config.world, said)}
@@ -136,7 +136,7 @@ def count_element(name: str, description: str, field: str) -> Element:
 
 
 def count_of(world: str, said: Mapping[str, Any]) -> int:
-    """Return how many of an element are meant, by default 1.
+    """Return how many of an element are asked for, by default 1.
 
     Raises:
         ConfigError: If it is not a positive integer.
@@ -154,7 +154,7 @@ def adjust(
 
     Args:
         parameters: The difficulty parameters of the world, the main one first.
-        config: The config of now.
+        config: The current config.
         params: Values by parameter, or ``by``: a share of the main parameter's range, positive is
             harder.
 
@@ -181,7 +181,7 @@ def adjust(
 
 
 def _by(parameter: DifficultyParameter, config: Any, share: Any) -> float | int:
-    """Return where a parameter stands after it was turned by a share of its range."""
+    """Return a parameter's value after turning it by a share of its range."""
     if not isinstance(share, int | float) or isinstance(share, bool) or not -1 <= share <= 1:
         raise ConfigError(f"{config.world}: by is a number from -1 to 1, not {share!r:.60}")
     now = parameter.read(config)
@@ -194,8 +194,8 @@ def introduce(elements: Sequence[Element], config: Any, element: Mapping[str, An
 
     Args:
         elements: The elements of the world.
-        config: The config of now.
-        element: Its ``type``, and what is to be said about it.
+        config: The current config.
+        element: Its ``type`` and its options.
 
     Raises:
         ConfigError: If the world has no such element, or it has no such option.
@@ -221,7 +221,7 @@ def introduce(elements: Sequence[Element], config: Any, element: Mapping[str, An
 
 @dataclass(frozen=True)
 class PerAgentField:
-    """A field of the config that holds something of each agent, such as its start.
+    """A field of the config that holds something for each agent, such as its start.
 
     Curricula of several agents may each set their own agent's part; `merge` puts them together.
 
@@ -235,7 +235,7 @@ class PerAgentField:
 
 
 def is_place(value: Any) -> bool:
-    """Tell whether a value is one place: two numbers."""
+    """Return whether a value is one place: two numbers."""
     numbers = isinstance(value, list | tuple) and len(value) == 2
     return numbers and all(isinstance(v, int | float) and not isinstance(v, bool) for v in value)
 
@@ -249,7 +249,7 @@ def per_agent_list(
         field: Its name.
         own: Whether a value is one entry.
         now: Config -> the entries that it has.
-        filling: The entry of agents of whom nothing is said; ``None`` if there is none.
+        filling: The entry of agents without a part of their own; ``None`` if there is none.
     """
 
     def merge(config: Any, parts: Mapping[int, Any]) -> Fields:

@@ -29,6 +29,6 @@ def digest_json(value: Any) -> str:
     """Return the digest of a JSON-able value as 16 hexadecimal digits."""
     try:
         told = canonical_json(value)
-    except TypeError:  # integers of more than 64 bits, as states of generators have them
+    except TypeError:  # integers of more than 64 bits, as in states of generators
         told = json.dumps(value, sort_keys=True, default=jsonable).encode()
     return digest_bytes(told)

@@ -1,4 +1,4 @@
-"""The abstract classes of the PiaSE documents, from which environments of one's own derive.
+"""The abstract classes of the PiaSE documents, from which users derive their own environments.
 
 | class | document | called |
 |---|---|---|
@@ -7,10 +7,10 @@
 | `PerceptionInterface` | explorer | `get_visible_objects`, `execute_action`, ... |
 | `BaseEnv` (in `piase_gym.interfaces`) | LLM environments | `reset`, `step(action)`, ... |
 
-Called themselves, with a world, they put their interface over that world:
-``Environment("GridWorld")`` makes a `WorldEnvironment`. A subclass must bring every method of its
-document; one that does not says at construction what is missing. A finished one enters everything
-that worlds enter: see `piase_gym.as_parallel`.
+Called directly with a world, they put their interface over that world:
+``Environment("GridWorld")`` makes a `WorldEnvironment`. A subclass must implement every method of
+its document; one that does not says at construction what is missing. A finished one can be used
+wherever worlds can: see `piase_gym.as_parallel`.
 """
 
 from __future__ import annotations
@@ -38,7 +38,7 @@ else:
 
 
 own_classes: WeakValueDictionary[str, type] = WeakValueDictionary()
-"""All environments of one's own, as ``module:name``; the latest of that name."""
+"""The classes of users' own environments, by ``module:name``; the latest of each name."""
 
 
 class OwnEnvironment(ABC):
@@ -46,8 +46,9 @@ class OwnEnvironment(ABC):
 
     Attributes:
         document: Which of the documents' interfaces it has.
-        over_worlds: Where the class is that puts this interface over a world, ``module:name``.
-        over_world: Whether it is such a class over a world, not an environment of one's own.
+        over_worlds: The location, ``module:name``, of the class that puts this interface over a
+            world.
+        over_world: Whether it is such a class over a world, not a user's own environment.
         config: The settings that it was made with, unless its own `__init__` keeps others.
     """
 
@@ -57,7 +58,7 @@ class OwnEnvironment(ABC):
     made_with: tuple[tuple[Any, ...], dict[str, Any]] = ((), {})
 
     def __init_subclass__(cls, over_world: bool | None = None, **kwargs: Any) -> None:
-        """Make the class known by its name, if it is one of somebody's own.
+        """Register the class by its name, if it is a user's own environment.
 
         Args:
             over_world: Whether it puts a document's interface over a world; so do its subclasses.
@@ -70,7 +71,7 @@ class OwnEnvironment(ABC):
             own_classes[entry_point(cls)] = cls
 
     def __new__(cls, *args: Any, **kwargs: Any) -> Any:
-        """Note what it is made with; make the interface over a world if there is no subclass.
+        """Note the arguments; on an abstract class itself, make the interface over a world.
 
         Raises:
             UnfinishedError: If documented methods are missing.
@@ -105,7 +106,8 @@ class Environment(OwnEnvironment):
     """`Environment` of the environment-layer document.
 
     ``Environment(world, **config)`` makes a `WorldEnvironment` of
-    `piase_gym.interfaces.environment`; see there for the arguments. Subclasses bring all methods.
+    `piase_gym.interfaces.environment`; see there for the arguments. Subclasses implement all
+    methods.
 
     Example:
         >>> env = Environment("GridWorld", start_pos=(0, 0), goal_pos=(1, 0))
@@ -138,7 +140,7 @@ class Environment(OwnEnvironment):
 
     @abstractmethod
     def is_done(self, agent_id: str) -> bool:
-        """Tell whether the episode is over for an agent."""
+        """Return whether the episode is over for an agent."""
         raise NotImplementedError
 
     @abstractmethod
@@ -156,7 +158,7 @@ class AbstractEnvironment(OwnEnvironment):
     """`AbstractEnvironment` of the PiaSE design document.
 
     ``AbstractEnvironment(world, **config)`` makes a
-    `piase_gym.interfaces.environment.WorldAbstractEnvironment`. Subclasses bring all methods.
+    `piase_gym.interfaces.environment.WorldAbstractEnvironment`. Subclasses implement all methods.
     """
 
     document = "abstract"
@@ -202,9 +204,9 @@ class PerceptionInterface(OwnEnvironment):
     """`PerceptionInterface` of the explorer document.
 
     ``PerceptionInterface(world, **config)`` makes a
-    `piase_gym.interfaces.perception_interface.WorldPerceptionInterface`. Subclasses bring the first
-    four methods; `send_message` and `poll_messages` are optional, as is ``reset()``, without which
-    a new object is made for each episode.
+    `piase_gym.interfaces.perception_interface.WorldPerceptionInterface`. Subclasses implement the
+    first four methods; `send_message` and `poll_messages` are optional, as is ``reset()``, without
+    which a new object is made for each episode.
     """
 
     document = "perception"
@@ -240,12 +242,12 @@ class PerceptionInterface(OwnEnvironment):
 
 
 def own_named(name: str) -> list[type[Any]]:
-    """Return the environments of one's own whose class has a name, by where they are."""
+    """Return the classes of users' own environments with a name, sorted by location."""
     return [kind for _, kind in sorted(own_classes.items()) if kind.__name__ == name]
 
 
 def is_own(given: object) -> bool:
-    """Tell whether something is an environment of one's own, or the class of one."""
+    """Return whether something is a user's own environment, or the class of one."""
     kind = given if isinstance(given, type) else type(given)
     return issubclass(kind, OwnEnvironment) and entry_point(kind) in own_classes
 
@@ -254,12 +256,12 @@ def is_own(given: object) -> bool:
 
 
 def entry_point(kind: type) -> str:
-    """Return where a class is, ``module:name``."""
+    """Return the location of a class, ``module:name``."""
     return f"{kind.__module__}:{kind.__qualname__}"
 
 
 def settings_of(env: OwnEnvironment) -> dict[str, Any] | None:
-    """Return the settings from which `make_own` makes an environment like this one was made.
+    """Return the settings from which `make_own` makes an environment as this one was made.
 
     ``None`` stands for settings that cannot be written as JSON.
     """
@@ -281,7 +283,7 @@ def settings_of(env: OwnEnvironment) -> dict[str, Any] | None:
 
 
 def unknown_settings(kind: type[Any], settings: Mapping[str, Any]) -> list[str]:
-    """Return the settings that `make_own` would hand to a class that has no such arguments."""
+    """Return the settings that `make_own` would pass to a class that has no such arguments."""
     known = inspect.signature(kind.__init__).parameters
     takes_all = any(p.kind is p.VAR_KEYWORD for p in known.values())
     if takes_all or "config" in known or kind.document == "abstract":
@@ -290,9 +292,9 @@ def unknown_settings(kind: type[Any], settings: Mapping[str, Any]) -> list[str]:
 
 
 def make_own(kind: type[Any], settings: Mapping[str, Any]) -> Any:
-    """Make an environment of one's own: by keywords, or as the one argument `config`.
+    """Make a user's own environment, passing settings as keywords or as the one argument `config`.
 
-    Settings of an `AbstractEnvironment` that are no arguments go through `load_configuration`.
+    Settings of an `AbstractEnvironment` that are not arguments go through `load_configuration`.
     """
     known = inspect.signature(kind.__init__).parameters
     if kind.document == "abstract" and "config" not in known:

@@ -1,4 +1,4 @@
-"""The events bus: worlds, environments, wrappers and agents post; loggers and metrics subscribe.
+"""The event bus: worlds, environments, wrappers and agents post; loggers and metrics subscribe.
 
 Wrapper order does not matter, because everyone posts to and listens at ``env.unwrapped.events``.
 With no subscriber nothing is built: posters ask `Events.wants_steps` or `Events.active` first.
@@ -52,7 +52,7 @@ class Events:
         active: Whether anybody listens at all.
         wants_steps: Whether anybody wants to know of steps; environments build nothing if not.
         decodes: Whether anybody wants the acts of steps as commands.
-        watchers: Who is called with every step, and whether with commands.
+        watchers: The functions called with every step, and whether they get commands.
         origin: What the environment was made from, for the manifests of its runs: ``scenario``
             and ``curricula``; see `piase_gym.runs.declare_curriculum`.
     """
@@ -74,7 +74,7 @@ class Events:
         self.decodes = self.hears("step") or any(decoded for _, decoded in self.watchers)
 
     def hears(self, kind: str) -> bool:
-        """Tell whether anybody subscribed to a kind of event."""
+        """Return whether anybody subscribed to a kind of event."""
         return any(kinds is None or kind in kinds for _, kinds in self._listeners)
 
     def subscribe(
@@ -98,7 +98,7 @@ class Events:
     def watch(
         self, watcher: Watcher, decoded: bool = False, last: bool = False
     ) -> Callable[[], None]:
-        """Call ``watcher(acts, tick)`` after every step; cheaper than to subscribe.
+        """Call ``watcher(acts, tick)`` after every step; cheaper than subscribing.
 
         Args:
             watcher: Called after all other events of the step. It must not change its arguments.
@@ -127,7 +127,7 @@ class Events:
         self._tell(kind, agent, data)
 
     def _tell(self, kind: str, agent: str | None, data: Mapping[str, Any]) -> None:
-        """Call everyone who listens for a kind; without them nothing is built."""
+        """Call everyone who listens for a kind; without listeners nothing is built."""
         if self._listeners:
             event: Event | None = None
             with whole:
@@ -139,9 +139,9 @@ class Events:
     def post_event(
         self, event_type: str, data: Mapping[str, Any] | None = None, agent: str | None = None
     ) -> None:
-        """Let everybody know of an event of one's own.
+        """Post an event of a type of the caller's own.
 
-        Who subscribed to this kind hears it, and logs, which subscribe to ``log``, write a line.
+        Subscribers to this type hear it, and logs, which subscribe to ``log``, write a line.
 
         Raises:
             ConfigError: If the type is blank or data are no mapping, or a log cannot tell such a

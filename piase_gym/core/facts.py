@@ -1,4 +1,4 @@
-"""What worlds say and are told: capabilities, facts, acts and what became of them."""
+"""What worlds report and receive: capabilities, facts, acts and what became of them."""
 
 from __future__ import annotations
 
@@ -35,7 +35,8 @@ class Capabilities:
         continuous: A Box stands for commands.
         messages: Agents can write to each other; `World.mailboxes` holds their letters.
         masks: It is known which of the discrete actions are legal.
-        digest: Digests stand for the whole state; else those of logs stand for what agents see.
+        digest: Digests stand for the whole state; otherwise those in logs stand for what agents
+            see.
         readable: Texts can be read back into facts, and vectors lose nothing of them.
     """
 
@@ -57,9 +58,9 @@ class SharedView:
     """What is shown of the shared memory; see `piase_gym.core.shared_memory`.
 
     Attributes:
-        objects: What anybody has seen, sorted.
+        objects: What any agent has seen, sorted.
         positions: Where agents were last: numbers, one number, the name of a place or ``None``.
-        waiting: How many letters lie in each mailbox, where the world has them.
+        waiting: How many letters lie in each mailbox, if the world has mailboxes.
         said: The last letters.
     """
 
@@ -90,7 +91,7 @@ class Facts:
     Attributes:
         agent: The agent's name.
         messages: What was delivered to the agent in this step.
-        hint: A tutor's or curriculum's word for this agent, if any.
+        hint: A tutor's or curriculum's hint for this agent, if any.
         shared_memory: What all agents together know, if the config shows it.
         remembered: What the agent perceived before and does not perceive now, if the config shows
             it.
@@ -114,14 +115,14 @@ HINT_TEXT = 10 * MAX_HINT + 10
 
 
 class StepResult(NamedTuple):
-    """What one step did: a list a field, an entry an agent, in the order of `World.agents`.
+    """What one step did; each list has one entry per agent, in the order of `World.agents`.
 
     Attributes:
         rewards: Rewards of this step; 0.0 for agents that were not in play.
-        terminated: Who ended in this step by the rules (win, lose, death).
-        truncated: Who ended in this step by a limit of steps or budget.
+        terminated: Which agents ended in this step by the rules (win, lose, death).
+        truncated: Which agents ended in this step by a limit of steps or budget.
         outcomes: What became of each command.
-        ended: Whether anybody ended in this step.
+        ended: Whether any agent ended in this step.
         notes: Further infos by agent number, such as ``milestones`` and ``feedback``.
     """
 
@@ -180,7 +181,7 @@ def check_box(act: object, box: Box, agent: str) -> NDArray[Any]:
 
 
 def explain_invalid(tick: StepResult, plans: Sequence[DecodedAction | Act]) -> StepResult:
-    """Add the messages of invalid action lines to a tick's notes, as ``feedback``."""
+    """Add the messages of invalid actions to the notes of a step, as ``feedback``."""
     said = {i: plan.message for i, plan in enumerate(plans) if isinstance(plan, InvalidAction)}
     if not said:
         return tick
@@ -203,6 +204,6 @@ class TextWriter(Generic[C, F]):
 
 
 def shared(rewards: Sequence[float], playing: Sequence[int]) -> list[float]:
-    """Return the mean reward of those in play for each of them, and 0.0 for the others."""
+    """Return the mean reward of the agents in play for each of them, and 0.0 for the others."""
     mean = sum_in_order(rewards[agent] for agent in playing) / len(playing) if playing else 0.0
     return [mean if agent in playing else 0.0 for agent in range(len(rewards))]

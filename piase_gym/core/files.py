@@ -1,4 +1,4 @@
-"""Files that are written whole or not at all, folders that can be written to, files of users."""
+"""Files that are written whole or not at all, folders that can be written to, and users' files."""
 
 from __future__ import annotations
 
@@ -17,7 +17,7 @@ import orjson
 from piase_gym.errors import LogWriteError, StorageError
 
 SCENARIO_SUFFIXES = (".yaml", ".yml", ".json")
-"""How names of files of scenarios and curricula end."""
+"""The suffixes of the files of scenarios and curricula."""
 
 
 @contextmanager
@@ -28,15 +28,15 @@ def replacing(
     error: type[StorageError | LogWriteError] = StorageError,
     scratch: Path | None = None,
 ) -> Iterator[Path]:
-    """Give a new file beside `path`, which takes its place when the block has ended.
+    """Yield a new file next to `path`, which takes the place of `path` when the block has ended.
 
     If the block raises, the new file is removed, and what was at `path` before is still there.
 
     Args:
         path: The file to be written; its folder is made if need be.
         overwrite: Whether a file that is there already may be replaced.
-        scratch: A folder of the same file system where the new file is instead.
-        error: What is raised.
+        scratch: A folder on the same file system that holds the new file instead.
+        error: The class of the exception that is raised.
 
     Raises:
         StorageError: If `path` is there already, is no file, or cannot be written.
@@ -48,7 +48,7 @@ def replacing(
     new: Path | None = None
     try:
         path.parent.mkdir(parents=True, exist_ok=True)
-        # The ending stays: some writers go by it.
+        # The suffix stays: some writers go by it.
         handle, name = tempfile.mkstemp(path.suffix, f".{path.stem}.", scratch or path.parent)
         new = Path(name)
         os.close(handle)
@@ -91,10 +91,10 @@ class NotRegularError(OSError):
 
 
 class _Bytes(io.FileIO):
-    """The bytes of a file; where there are none yet, that is an error instead of a wait."""
+    """The bytes of a file; if none are available yet, reading raises instead of waiting."""
 
     def readinto(self, buffer: Any) -> int:
-        """Fill a buffer as far as there are bytes; returns how many there were."""
+        """Fill a buffer as far as there are bytes, and return how many there were."""
         count = super().readinto(buffer)
         if count is None:
             raise BlockingIOError(errno.EAGAIN, os.strerror(errno.EAGAIN))
@@ -110,16 +110,16 @@ class _Bytes(io.FileIO):
 
 
 def open_regular(path: Path) -> BinaryIO:
-    """Open a file that a user named, for reading; nothing that it leads to can make us wait.
+    """Open a file that a user named, for reading; nothing that the path leads to can block.
 
-    Some files of the kernel are regular by name and never end, such as ``/proc/kmsg``.
+    Some kernel files are regular by name and never end, such as ``/proc/kmsg``.
 
     Raises:
         NotRegularError: If it is a folder, a pipe or a device.
         OSError, ValueError: If it cannot be opened.
     """
     told = NotRegularError(errno.EINVAL, "it is not a file")
-    if not stat.S_ISREG(path.stat().st_mode):  # to open a device can do something already
+    if not stat.S_ISREG(path.stat().st_mode):  # opening a device can have effects already
         raise told
     flags = os.O_RDONLY | getattr(os, "O_NONBLOCK", 0) | getattr(os, "O_BINARY", 0)
     file = io.BufferedReader(_Bytes(os.open(path, flags | getattr(os, "O_CLOEXEC", 0))))
@@ -134,9 +134,9 @@ def open_regular(path: Path) -> BinaryIO:
 
 
 def require_folder(path: Path) -> None:
-    """Make a folder if need be, and see that files can be written there.
+    """Make a folder if need be, and check that files can be written there.
 
-    What takes long calls this first, so that nothing is computed that cannot be stored.
+    Long computations call this first, so that nothing is computed that cannot be stored.
 
     Raises:
         StorageError: If it is a file, or cannot be made or written to.
@@ -152,6 +152,6 @@ def require_folder(path: Path) -> None:
 
 
 def _why(problem: OSError, path: Path) -> str:
-    """Say why something could not be written; a file on the way to it is named."""
+    """Say why something could not be written, naming a file where its path needs a folder."""
     file = next((str(parent) for parent in path.parents if parent.is_file()), None)
     return f"{file} is a file" if file else problem.strerror or str(problem)

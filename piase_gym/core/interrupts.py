@@ -1,9 +1,9 @@
-"""Interrupts that end work at a good place instead of in its midst.
+"""Interrupts that end work at a safe point instead of in the middle.
 
-Python raises `KeyboardInterrupt` between any two instructions, and a step that is logged by half
-makes the whole log invalid. So while a log is open, an interrupt within ``with whole:`` is raised
-at the end of that block. Long work asks for `on_first_interrupt` instead. In both, a second
-interrupt comes at once.
+Python may raise `KeyboardInterrupt` between any two instructions, and a half-logged step makes the
+whole log invalid. So while a log is open, an interrupt within ``with whole:`` is raised at the end
+of that block. Long work uses `on_first_interrupt` instead. In both, a second interrupt takes effect
+at once.
 """
 
 from __future__ import annotations
@@ -19,10 +19,10 @@ _MAIN = threading.main_thread().ident
 
 
 class Whole:
-    """Blocks that an interrupt does not break, once `watch` was called; see the module's text.
+    """Blocks that an interrupt does not break, once `watch` was called; see the module docstring.
 
-    It holds back nothing where somebody else already handles SIGINT, and nothing in threads other
-    than the main one, where Python raises no interrupts.
+    Nothing is held back where other code already handles SIGINT, nor in threads other than the
+    main one, where Python raises no interrupts.
     """
 
     def __init__(self) -> None:
@@ -31,12 +31,12 @@ class Whole:
         self._missed = False
 
     def __enter__(self) -> None:
-        """Enter a block; blocks may lie in each other."""
+        """Enter a block; blocks may be nested."""
         if get_ident() == _MAIN:
             self._inside += 1
 
     def __exit__(self, *_error: object) -> None:
-        """Leave a block, and raise the interrupt that came within the outermost."""
+        """Leave a block; leaving the outermost raises an interrupt that came within it."""
         if get_ident() == _MAIN:
             self._inside -= 1
             if self._missed and not self._inside:
@@ -44,7 +44,7 @@ class Whole:
                 raise KeyboardInterrupt
 
     def watch(self) -> None:
-        """Hold back interrupts in blocks until `leave` is called as often as this."""
+        """Hold back interrupts in blocks until `leave` has been called as often as this."""
         self._watching += 1
         usual = signal.getsignal(signal.SIGINT) is signal.default_int_handler
         if usual and get_ident() == _MAIN:
@@ -59,7 +59,7 @@ class Whole:
 
     @contextmanager
     def watched(self) -> Iterator[None]:
-        """Call `watch` before what is done in a ``with`` block, and `leave` after it."""
+        """Call `watch` before the body of a ``with`` block, and `leave` after it."""
         self.watch()
         try:
             yield
@@ -80,7 +80,7 @@ whole = Whole()
 
 @contextmanager
 def on_first_interrupt(notice: Callable[[], None]) -> Iterator[None]:
-    """Call `notice` at the first SIGINT or SIGTERM; the second does what it always does.
+    """Call `notice` at the first SIGINT or SIGTERM; the second has its usual effect.
 
     In a thread other than the main one, where Python hears no signals, nothing is changed.
     """
@@ -94,7 +94,7 @@ def on_first_interrupt(notice: Callable[[], None]) -> Iterator[None]:
             signal.signal(number, handler)
 
     def heard(_number: int, _frame: object) -> None:
-        put_back()  # a second one may come while the first is told
+        put_back()  # a second one may come while `notice` runs
         notice()
 
     for number in before:

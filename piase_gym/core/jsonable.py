@@ -17,7 +17,7 @@ def jsonable(value: Any) -> Any:
     """Return a value as dicts, lists, strings, numbers, booleans and ``None``.
 
     Arrays become lists; records (dataclasses and named tuples) become dicts by field; sets are
-    sorted. What is none of these becomes its string.
+    sorted. Any other value becomes its string.
     """
     if value is None or type(value) in _PLAIN:
         return value
@@ -42,7 +42,7 @@ def jsonable(value: Any) -> Any:
 
 
 def python_value(value: NDArray[Any] | np.generic) -> Any:
-    """Return an array as a list, and a number of NumPy as one of Python's, if need be rounded."""
+    """Return an array as a list, and a NumPy scalar as a Python number, rounded if need be."""
     found = value.tolist()
     if isinstance(found, np.longdouble):
         return float(found)

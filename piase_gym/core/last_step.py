@@ -1,7 +1,8 @@
 """What became of an agent's last command: the line with which an observation opens.
 
-It tells of a step and not of a state, so it is no fact: it stands before the canonical text, the
-vector does not have it, and `piase_gym.parse_text` reads the text without it. Infos say the same.
+It describes a step and not a state, so it is not a fact: it stands before the canonical text, the
+vector does not contain it, and `piase_gym.parse_text` reads the text without it. Infos say the
+same.
 """
 
 from __future__ import annotations
@@ -17,19 +18,19 @@ from piase_gym.core.text_encoding import one_line
 from piase_gym.errors import SnapshotError
 
 MAX_COMMAND, MAX_REASON = 100, 600
-"""So many characters of a command and of a reason are shown."""
+"""How many characters of a command and of a reason are shown."""
 LINE_LENGTH = 1000
 """No line is longer than this many characters, with its line break."""
 _ENDS = (".", "!", "?")
 NO_COMMAND = "no command"
 """What stands in place of a command that could not be read."""
 NOTHING_DONE = "nothing done"
-"""What stands in place of a command that names what there is not."""
+"""What stands in place of a command that names something that does not exist."""
 
 
 @dataclass
 class LastStep:
-    """What one agent's command did in the step before; it is shared, and never changed.
+    """What one agent's command did in the last step; values are shared, and never changed.
 
     Attributes:
         command: The command as it was understood, in text; empty if it could not be read.
@@ -46,7 +47,7 @@ class LastStep:
     reason: str = ""
 
     line: str = field(init=False, repr=False, compare=False)
-    """The line, with its line break; it is written when it is first asked for."""
+    """The line, with its line break; it is written on first access."""
 
     def __getattr__(self, name: str) -> str:
         """Write the line. A `cached_property` takes a lock up to Python 3.11, at every step."""
@@ -81,12 +82,12 @@ def _line_of(last: LastStep) -> str:
 
 
 last_step: Callable[..., LastStep] = functools.lru_cache(maxsize=1024)(LastStep)
-"""Returns one of these values for all steps in which the same happened; no reward is -0.0."""
+"""Returns the same value for all steps in which the same happened; no reward is -0.0."""
 
 
 @functools.lru_cache(maxsize=4096)
 def _cut(text: str, most: int) -> str:
-    """Return a text on one line that is at most so long."""
+    """Return a text on one line, cut to at most `most` characters."""
     shown = one_line(text)
     return shown if len(shown) <= most else shown[: most - 3] + "..."
 
@@ -124,7 +125,7 @@ def read_last_steps(given: Any, count: int) -> list[LastStep | None]:
 def _checked(
     command: object, outcome: str, reward: float, milestones: list[str], reason: object
 ) -> LastStep:
-    """Return a row of a snapshot, whose types may be any."""
+    """Return the value of a snapshot's row, whose parts may be of any type."""
     strings = (command, reason, *milestones)
     if not all(isinstance(text, str) for text in strings) or type(reward) is not float:
         raise ValueError

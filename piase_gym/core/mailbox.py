@@ -1,9 +1,9 @@
 """Mailboxes (the explorer document): who says what to whom, with delay, limits, loss and a history.
 
 A message is ``{sender, recipient, message}``; the recipient is one agent or ``all`` (everyone
-else). What is sent in one step is delivered `delay` steps later, in the order of sending, and
-stays visible for that one step. `Mailbox.poll` empties an agent's box; looking at what is
-delivered never does. Its public name is `piase_gym.mailbox.Mailbox`.
+else). Messages sent in one step are delivered `delay` steps later, in the order of sending, and
+stay visible for that one step. `Mailbox.poll` empties an agent's box; looking at what is delivered
+never does. The public name of the class is `piase_gym.mailbox.Mailbox`.
 """
 
 from __future__ import annotations
@@ -40,7 +40,7 @@ class ChannelRules:
         delay: Steps from posting to delivery; 0 delivers within the same step.
         max_length: Longest message in characters; the rest is cut off.
         drop: Probability that one recipient does not get one message.
-        box_size: Most letters an unread box keeps; the oldest go first.
+        box_size: Most letters that an unread box keeps; the oldest are dropped first.
         history: How many of the last messages of each sender `Mailbox.recent` keeps.
     """
 
@@ -60,22 +60,22 @@ def everyone_hears(sender: str, recipient: str) -> bool:
 
 
 class Mailbox:
-    """The mail of one environment: a box for each agent, what is on its way, and the history.
+    """The mail of one environment: a box per agent, messages on their way, and the history.
 
     With a delay of 0 a message is in the box as soon as it is sent, unless messages can be lost:
-    that is drawn in `deliver`, as for every other delay.
+    losses are drawn in `deliver`, as for every other delay.
 
     Args:
-        agents: Who has a box.
-        delay: Steps from sending to delivery, which leaves messages whole, or all
+        agents: The names of the agents; each has a box.
+        delay: Steps from sending to delivery (messages are then left whole), or the full
             `ChannelRules`.
-        hears: ``hears(sender, recipient)`` tells whether a message gets there.
+        hears: ``hears(sender, recipient)`` returns whether a message gets through.
 
     Attributes:
-        delivered: For each agent what the last `deliver` showed it; observing never takes it away.
-        boxes: For each agent what it has not polled yet.
-        recent: For each agent the last messages it has heard, by sender and newest first, with the
-            steps since then; none if the rules have no `history`.
+        delivered: For each agent, what the last `deliver` showed it; observing never removes it.
+        boxes: For each agent, what it has not polled yet.
+        recent: For each agent, the last messages it has heard, by sender and newest first, with
+            the steps since then; none if the rules have no `history`.
         history: Every message that was sent, as dicts of the explorer document.
 
     Raises:
@@ -119,7 +119,7 @@ class Mailbox:
         self._now = 0
 
     def send(self, sender: str, recipient: str, message: str) -> Message:
-        """Send a message; it is cut to the longest length of the channel.
+        """Send a message, cut to the greatest length that the channel allows.
 
         Raises:
             AgentError: If the sender or the recipient has no box.
@@ -153,7 +153,7 @@ class Mailbox:
             raise AgentError(f"there is no agent {agent!r:.60}; agents are {names}{more}")
 
     def _hearers(self, letter: Message) -> list[str]:
-        """Return who a letter is for and hears its sender."""
+        """Return the agents that a letter is meant for and that hear its sender."""
         sender, recipient, _ = letter
         meant = [a for a in self.agents if recipient in (a, EVERYONE) and a != sender]
         return [agent for agent in meant if self.hears(sender, agent)]
@@ -190,7 +190,7 @@ class Mailbox:
                     self._put(agent, letter)
 
     def _remember(self, agent: str) -> None:
-        """Let a step pass for what an agent has heard, and add what it heard in this one."""
+        """Age what an agent has heard by one step, and add what it heard in this one."""
         heard = [(letter, 0) for letter in reversed(self.delivered[agent])]
         known = [*heard, *((letter, steps + 1) for letter, steps in self.recent[agent])]
         self.recent[agent] = [
@@ -200,11 +200,11 @@ class Mailbox:
         ]
 
     def _is_lost(self, stream: Stream) -> bool:
-        """Draw whether one recipient does not get one message."""
+        """Draw whether one message is lost to one recipient."""
         return self.rules.drop > 0.0 and stream.uniform() < self.rules.drop
 
     def post(self, letter: Message) -> None:
-        """Deliver a letter at once, past the rules of the channel, as the system does."""
+        """Deliver a letter at once, bypassing the rules of the channel, as the system does."""
         self.history.append(letter.as_dict())
         self.delivered[letter.recipient].append(letter)
         self._put(letter.recipient, letter)
@@ -216,7 +216,7 @@ class Mailbox:
         del box[: max(0, len(box) - self.rules.box_size)]
 
     def poll(self, agent: str) -> list[MailMessage]:
-        """Return what lies in an agent's box and empty it.
+        """Return the messages in an agent's box and empty it.
 
         Raises:
             AgentError: If there is no such agent.
@@ -246,7 +246,7 @@ class Mailbox:
         return {**self.get_state(), "history": len(self.history)}
 
     def set_state(self, state: Mapping[str, Any]) -> None:
-        """Take up what `get_state` returned.
+        """Restore what `get_state` returned.
 
         Raises:
             KeyError, TypeError, ValueError: If it does not fit these agents.
@@ -276,13 +276,13 @@ def charged(
     cost: float,
     shared: bool,
 ) -> list[float]:
-    """Return rewards less what it costs to speak, which all pay together if rewards are shared.
+    """Return rewards minus the cost of speaking, which all agents split if rewards are shared.
 
     Args:
-        rewards: What each agent got.
-        speakers: Who spoke, once for each message.
-        playing: Who took part in the step.
-        cost: Of a message.
+        rewards: The reward of each agent.
+        speakers: The agents that spoke, once for each message.
+        playing: The agents that took part in the step.
+        cost: The cost of one message.
         shared: Whether rewards are shared.
     """
     found = list(rewards)

@@ -1,4 +1,4 @@
-"""The words of a world's prompt, and the prompt that is made of them."""
+"""The words of a world's prompt, and the prompt that is made from them."""
 
 from __future__ import annotations
 
@@ -16,16 +16,16 @@ OBSERVATIONS = (
 
 @dataclass(frozen=True)
 class Manual:
-    """The words of a world's prompt; `World.instructions` shows it.
+    """The words of a world's prompt, which `World.instructions` returns.
 
     Attributes:
         rules: How the world works, in a few sentences.
         rewards: What is rewarded and punished, with numbers.
-        goals: For each agent number, what it is to achieve.
-        milestones: The names of the milestones that can be reached; by default, of all.
+        goals: Agent number -> what that agent should achieve.
+        milestones: The names of the milestones that can be reached; by default, all of them.
         example: Part of an observation, and the command that fits it.
         unused: Verbs that can do nothing in this config; the prompt leaves them out.
-        end: When an episode is over, where that is not only after `max_steps`.
+        end: When an episode is over, if not only after `max_steps`.
     """
 
     rules: str
@@ -50,7 +50,7 @@ class Manual:
         Args:
             head: The first line: who the agent is, and where.
             agent: Its number.
-            own_goal: A goal that it alone has, from a script.
+            own_goal: A goal that only this agent has, from a script.
             grammar: The verbs of the world.
             milestones: The names of all milestones of the world.
             max_steps: Steps after which an episode is over.

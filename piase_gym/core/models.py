@@ -3,7 +3,7 @@
 The PiaSE design document and the environment-layer document have pydantic models; where the two
 papers differ, a model has the fields of both. The explorer document has plain dicts (`MailMessage`,
 `AgentState`, `SharedMemory`), and the LLM-environment document two dataclasses (`Observation`,
-`Action`). These models stand at the boundary (the document interfaces, logs, scenarios); inside,
+`Action`). These models are used at the boundary (the document interfaces, logs, scenarios); inside,
 worlds use lighter types.
 """
 

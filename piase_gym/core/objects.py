@@ -1,20 +1,20 @@
 """What there is in a world, object by object, and what has changed between two moments.
 
 `World.objects` names every object with its properties; `object_changes` compares two such answers.
-So a change cannot be told that did not happen, and nothing is built while nobody asks.
+So no change is reported that did not happen, and nothing is built unless it is asked for.
 
-| property | meaning | told as |
+| property | meaning | reported as |
 |---|---|---|
-| `kind` | what it is; those of kind ``agent`` can hold others | |
-| `place` | where it is: coordinates, the name of a place, or of who holds it | `object_moved`, `picked_up`, `dropped` |
+| `kind` | what it is; objects of kind ``agent`` can hold others | |
+| `place` | where it is: coordinates, the name of a place, or of its holder | `object_moved`, `picked_up`, `dropped` |
 | `open` | whether it is open | `door_opened`, `door_closed`; of other kinds `opened`, `closed` |
 | `locked` | whether it is locked | `unlocked`, `locked` |
 | any other | a number | `resource_updated` |
 | any other | anything else | `state_changed` |
 
-An object that was not there is `spawned`, one that is there no longer `consumed`. Objects that
-cannot be told apart have names of the moment and say so (`alike`): one that has gone and one of its
-kind that has come are the same, moved.
+An object that was not there before is `spawned`, one that is no longer there is `consumed`. Objects
+that cannot be told apart have temporary names and say so (`alike`): if one has gone and one of its
+kind has come, they count as the same object, moved.
 """  # noqa: E501  # a table
 
 from __future__ import annotations
@@ -31,7 +31,7 @@ AGENT = "agent"
 ABOUT = ("kind", "alike")
 """The properties that say what an object is; they do not change."""
 DOORS = ("door", "gate")
-"""The kinds of which it is said that a door opens."""
+"""The kinds of objects that count as doors when they open or close."""
 
 
 class Change(NamedTuple):
@@ -41,7 +41,7 @@ class Change(NamedTuple):
         before: The name of the object before, or ``None`` if it was not there.
         after: Its name now, or ``None`` if it is there no longer.
         kind: What the object is.
-        told: ``change``, ``object``, ``property``, ``old``, ``new``, as logs have it.
+        told: ``change``, ``object``, ``property``, ``old``, ``new``, as in logs.
     """
 
     before: str | None
@@ -76,7 +76,7 @@ def object_changes(before: Objects, after: Objects) -> list[Change]:
 def seen_changes(
     changes: Sequence[Change], agent: str, before: Collection[str], after: Collection[str]
 ) -> list[dict[str, Any]]:
-    """Return the changes that an agent saw: of what was in its sight, and is now.
+    """Return the changes that an agent saw: those of objects in its sight, before and now.
 
     Of other agents it sees where they are, and nothing else.
 
@@ -111,7 +111,7 @@ def agent_of(surroundings: Surroundings, in_play: bool) -> dict[str, Any]:
 def in_sight(objects: Objects, agent: str, surroundings: Surroundings) -> set[str]:
     """Return the names of the objects that an agent perceives: itself, what it holds and sees.
 
-    What it sees is known by its name, or by its place.
+    The objects that it sees are recognised by name or by place.
     """
     names = {agent, *(thing.name for thing in surroundings.objects)}
     places = [
@@ -141,7 +141,7 @@ def _differences(
 
 
 def _word(key: str, was: Any, now: Any, kind: str, objects: Objects) -> str:
-    """Return how a change of a property is called."""
+    """Return what a change of a property is called."""
     if key == "place":
         if _is_agent(now, objects):
             return "object_moved" if _is_agent(was, objects) else "picked_up"
@@ -157,7 +157,7 @@ def _word(key: str, was: Any, now: Any, kind: str, objects: Objects) -> str:
 
 
 def _is_agent(name: Any, objects: Objects) -> bool:
-    """Tell whether a place is an agent's hand."""
+    """Return whether a place is the name of an agent."""
     return isinstance(name, str) and objects.get(name, {}).get("kind") == AGENT
 
 
@@ -167,7 +167,7 @@ def _label(name: str, properties: Mapping[str, Any]) -> str:
 
 
 def _come_or_gone(word: str, name: str, properties: Mapping[str, Any]) -> Change:
-    """Return that an object is there now, or no longer."""
+    """Return the change that an object is there now, or no longer."""
     there, place = word == "spawned", properties.get("place")
     old, new = (None, place) if there else (place, None)
     told: dict[str, Any] = {"change": word, "object": _label(name, properties), "property": "place"}
@@ -177,7 +177,7 @@ def _come_or_gone(word: str, name: str, properties: Mapping[str, Any]) -> Change
 
 
 def _moved(before: Objects, after: Objects) -> dict[str, str]:
-    """Return under which name each object goes on that is alike others and has moved."""
+    """Return the new names, by old name, of `alike` objects that have moved."""
     gone = [name for name, old in before.items() if name not in after and old.get("alike")]
     come = [name for name, new in after.items() if name not in before and new.get("alike")]
     pairs: dict[str, str] = {}
@@ -192,12 +192,12 @@ def _moved(before: Objects, after: Objects) -> dict[str, str]:
 
 
 def _spot(place: Any, objects: Objects) -> Any:
-    """Return where a place is: that of its holder, if it is one."""
+    """Return a place, or if it is an agent, the place of that agent."""
     return objects[place].get("place") if _is_agent(place, objects) else place
 
 
 def _far(one: Any, other: Any) -> float:
-    """Return how far two places are apart."""
+    """Return how far apart two places are."""
     if isinstance(one, list) and isinstance(other, list):
         return float(sum_in_order(abs(a - b) for a, b in zip(one, other, strict=False)))
     return float(one != other)

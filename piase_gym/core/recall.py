@@ -2,16 +2,16 @@
 
 Worlds whose agents perceive a part at a time say what that is (`World.perceived`): names, each with
 where it is or what is known of it. With ``recall="map"`` an agent's facts, text and vector end with
-the last of what it perceived before; each agent has its own memory, which a reset empties. In the
+the latest of what it perceived before; each agent has its own memory, which a reset empties. In the
 text it is
 
     Remembered, 3 steps ago: lamp at (4, 2); agent_1 at (3, 3, 0)
     Remembered, 7 steps ago: desk 2
 
-and in the vector, for each of the 16 that were seen last, the latest first: 1 + how many steps ago
-(at most 255), 8 numbers of the name (hashed words) and 4 of the place (1 and its coordinates, or
-hashed words). Of what there is many of, such as apples, each place is remembered by itself until
-it is in view again (`Several`). GridWorld and TextRoom remember whole maps, in forms of their own.
+and in the vector, for each of the 16 seen last, latest first: 1 + how many steps ago (at most 255),
+8 numbers for the name (hashed words) and 4 for the place (1 and its coordinates, or hashed words).
+Of things that occur many times, such as apples, each place is remembered separately until it is in
+view again (`Several`). GridWorld and TextRoom remember whole maps, in forms of their own.
 """
 
 from __future__ import annotations
@@ -40,16 +40,16 @@ from piase_gym.core.text_encoding import HINT_CODE, hash_text, one_line, unescap
 from piase_gym.errors import SnapshotError, TextParseError
 
 MOST, LONGEST = 16, 60
-"""So many memories are shown, and so many characters of a name and of what is known of it."""
+"""How many memories are shown, and how many characters of a name and of what is known of it."""
 OLDEST = 254
-"""Steps that are told at most; what is older is as old."""
+"""The greatest age in steps that is shown; older memories are shown as this old."""
 CODE = 1 + HINT_CODE + PLACE_CODE
 _START = re.compile(r"Remembered, ([1-9]\d{0,2}) steps? ago: (.+)")
 _AT = re.compile(r"([^:]+?)(?: at (\(.+\)|-?[\d.e+-]+)|: (.+))?")
 
 
 class Several(NamedTuple):
-    """Places of one kind of things that have no names of their own.
+    """The places of things of one kind that have no names of their own.
 
     Attributes:
         places: Where some are perceived.
@@ -77,12 +77,12 @@ class Recall(Notes):
 
     @property
     def length(self) -> int:
-        """How many numbers of a vector it takes."""
+        """How many numbers of a vector it takes up."""
         return MOST * CODE
 
     @property
     def text_length(self) -> int:
-        """How many characters of a text it takes at most."""
+        """How many characters of a text it takes up at most."""
         return MOST * (2 * 10 * LONGEST + 60)
 
     def clear(self) -> None:
@@ -106,7 +106,7 @@ class Recall(Notes):
                 known[name[:LONGEST]] = {_place(place): self.steps}
 
     def pass_step(self) -> None:
-        """Let what was perceived be a step older."""
+        """Age what was perceived by one step."""
         self.steps += 1
 
     def shown(self, world: Perceiving, agent: int) -> tuple[Remembered, ...]:
@@ -130,7 +130,7 @@ class Recall(Notes):
         ]
 
     def code(self, view: Sequence[Remembered]) -> NDArray[np.float64]:
-        """Return the numbers of what is remembered."""
+        """Return what is remembered as the numbers of a vector."""
         rows = np.zeros((MOST, CODE))
         for row, (name, place, ago) in zip(rows, view, strict=False):
             row[0] = 1 + ago
@@ -139,12 +139,12 @@ class Recall(Notes):
         return rows.ravel()
 
     def get_state(self) -> Any:
-        """Return steps, and what each agent has perceived and when."""
+        """Return the number of steps, and what each agent has perceived and when."""
         known = [list(map(list, _flat(mine))) for mine in self.known]
         return jsonable({"steps": self.steps, "known": known})
 
     def set_state(self, state: Any) -> None:
-        """Take up what `get_state` returned."""
+        """Restore what `get_state` returned."""
         try:
             steps, known = state["steps"], state["known"]
             found: list[dict[str, dict[Any, int]]] = [{} for _ in known]
@@ -193,7 +193,7 @@ def parse_remembered(text: str, config: Any, parse: Callable[[str, Any], Any]) -
     Args:
         text: The text.
         config: The config under which it was shown.
-        parse: What reads the text of the world without it.
+        parse: The function that reads the world's text without it.
 
     Raises:
         TextParseError: If it ends otherwise, or the world does not write the rest.

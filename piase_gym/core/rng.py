@@ -1,7 +1,7 @@
 """Counter-based random streams: the same numbers in Python, in kernels and on every platform.
 
 A draw is ``mix64(key + counter * GOLDEN)``, the finaliser of SplitMix64 (Steele, Lea and Flood,
-2014, "Fast splittable pseudorandom number generators") over a counter. A stream is keyed by the
+2014, "Fast splittable pseudorandom number generators") on a counter. A stream is keyed by the
 effective seed of the episode and the stream's number, so streams never disturb each other, the
 whole random state is two integers, and nothing depends on the size of a batch. Integers, floats
 and shuffles use integer arithmetic only; `piase_gym.compiled` holds the compiled twins.
@@ -52,12 +52,12 @@ def stream_key(seed: int, stream: int) -> int:
 
 
 def partner_seed(seed: int, number: int) -> int:
-    """Return what partner `number` is reset with in the episode with effective seed `seed`."""
+    """Return the reset seed of partner `number` in the episode with effective seed `seed`."""
     return stream_key(seed, StreamId.PARTNER + number)
 
 
 def mix64_array(values: NDArray[np.uint64]) -> NDArray[np.uint64]:
-    """Do what `mix64` does, for arrays."""
+    """Apply `mix64` to each entry of an array."""
     values = (values ^ (values >> np.uint64(30))) * np.uint64(_MIX_1)
     values = (values ^ (values >> np.uint64(27))) * np.uint64(_MIX_2)
     return values ^ (values >> np.uint64(31))
@@ -66,7 +66,7 @@ def mix64_array(values: NDArray[np.uint64]) -> NDArray[np.uint64]:
 def stream_keys(seeds: NDArray[np.uint64], stream: int) -> NDArray[np.uint64]:
     """Return the key of one stream for each of many effective seeds, as `stream_key` does."""
     step = np.uint64((stream + 1) * GOLDEN & MASK)
-    with np.errstate(over="ignore"):  # wrapping is meant; NumPy warns of it for single numbers
+    with np.errstate(over="ignore"):  # wrapping is meant; NumPy warns about it for scalars
         return mix64_array(mix64_array(seeds.astype(np.uint64) + np.uint64(GOLDEN)) + step)
 
 
@@ -139,9 +139,9 @@ class Stream:
         return (self.bits() >> 11) * (1.0 / (1 << 53))
 
     def normal(self) -> float:
-        """Draw a nearly normal float: twelve uniforms less six.
+        """Draw a nearly normal float: the sum of twelve uniforms minus six.
 
-        Mean 0, variance 1, tails end at 6. Unlike functions of logarithms and cosines it is
+        Mean 0, variance 1, tails end at 6. Unlike functions of logarithms and cosines, it is
         exact on every platform.
         """
         return sum_in_order(self.uniform() for _ in range(12)) - 6.0
@@ -157,7 +157,7 @@ class Stream:
         return [self.key, self.counter]
 
     def set_state(self, state: list[int]) -> None:
-        """Take up the state that `get_state` returned."""
+        """Restore the state that `get_state` returned."""
         if len(state) != 2 or not all(type(n) is int and 0 <= n < 2**64 for n in state):
             raise ValueError(f"{state!r:.60} is no state of a random stream")
         self.key, self.counter = state
@@ -179,11 +179,11 @@ def check_seed(seed: Any) -> int:
 
 
 def spread_seeds(seed: Any, num_envs: int) -> Sequence[int | None]:
-    """Return one seed, or none, for every environment of a batch.
+    """Return one seed, or ``None``, for every environment of a batch.
 
     Args:
-        seed: ``None``, an integer (environment i gets ``seed + i``), or one for each.
-        num_envs: How many environments.
+        seed: ``None``, an integer (environment i gets ``seed + i``), or one entry for each.
+        num_envs: The number of environments.
 
     Raises:
         ConfigError: If a seed is not allowed, or there are too few or too many.

@@ -1,8 +1,8 @@
 """The shared memory of the explorer document: what all agents of a world together know.
 
-`SharedKnowledge` takes note of what anybody sees and where everybody is. No agent observes it,
-unless the config says ``shared_memory=True``: then the facts, texts and vectors of a world end with
-a `SharedView`, for every world alike; see `piase_gym.core.additions`. In the text it is
+`SharedKnowledge` notes what any agent sees and where every agent is. No agent observes it unless
+the config says ``shared_memory=True``: then the facts, texts and vectors of a world end with a
+`SharedView`, in the same way for every world; see `piase_gym.core.additions`. In the text it is
 
     Shared memory, objects: chair; lamp
     Shared memory, positions: agent_0 at (2, 1); agent_1 at (0, 0)
@@ -36,12 +36,12 @@ from piase_gym.core.text_encoding import HINT_CODE, hash_text, one_line, unescap
 from piase_gym.errors import SnapshotError, TextParseError
 
 MOST_OBJECTS, LONGEST_NAME, LETTERS = 64, 60, 5
-"""How many objects and letters are shown, and how much of a name."""
+"""How many objects and letters are shown, and how many characters of a name."""
 OBJECT_CODE, PLACE_CODE, LETTER_CODE = 64, 4, 2 + HINT_CODE
 
 
 class SharedKnowledge:
-    """What anybody has seen in an episode, in the order of discovery, and where everybody is."""
+    """What any agent has seen in an episode, in order of discovery, and where every agent is."""
 
     def __init__(self) -> None:
         """Know nothing."""
@@ -59,7 +59,7 @@ class SharedKnowledge:
         self.positions[agent] = jsonable(around.position)
 
     def as_document(self, mail: Mailbox | None) -> SharedMemory:
-        """Return it with the mailboxes, as the explorer document has it."""
+        """Return it with the mailboxes, in the form of the explorer document."""
         boxes = {} if mail is None else mail.boxes
         return SharedMemory(
             objects=set(self.found),
@@ -85,7 +85,7 @@ class SharedKnowledge:
         return {"found": list(self.found), "positions": dict(self.positions)}
 
     def set_state(self, state: Any, agents: Sequence[str]) -> None:
-        """Take up what `get_state` returned.
+        """Restore what `get_state` returned.
 
         Raises:
             SnapshotError: If it is damaged.
@@ -126,7 +126,7 @@ NOTHING = "nothing"
 
 
 def name_text(name: str) -> str:
-    """Write a name so that it stands apart from others, from numbers and from nothing."""
+    """Write a name so that it differs from other names, from numbers and from "nothing"."""
     word = one_line(name).replace(";", "\\u{3b}")
     plain = word and word != NOTHING and word.strip() == word and not _NUMBERS.fullmatch(word)
     return word if plain else "".join(f"\\u{{{ord(char):x}}}" for char in name)
@@ -162,7 +162,7 @@ def parse_shared(text: str, config: Any, parse: Callable[[str, Any], Any]) -> An
     Args:
         text: The text.
         config: The config under which it was shown.
-        parse: What reads the text of the world without it.
+        parse: The function that reads the world's text without it.
 
     Raises:
         TextParseError: If it ends otherwise, or the world does not write the rest.
@@ -236,7 +236,7 @@ def _read_number(word: str) -> int | float:
 
 
 def shared_length(agents: int) -> int:
-    """Return how many numbers of a vector the shared memory takes."""
+    """Return how many numbers of a vector the shared memory takes up."""
     return OBJECT_CODE + agents * (PLACE_CODE + 1) + LETTERS * LETTER_CODE
 
 
@@ -252,7 +252,7 @@ def place_code(place: Any) -> NDArray[np.float64]:
 
 
 def shared_code(view: SharedView, agents: Sequence[str]) -> NDArray[np.float64]:
-    """Return the numbers of the shared memory."""
+    """Return the shared memory as the numbers of a vector."""
     places = np.zeros((len(agents), PLACE_CODE))
     for name, place in view.positions:
         places[agents.index(name)] = place_code(place)
@@ -286,12 +286,12 @@ class SharedMemoryAddition(Notes):
 
     @property
     def length(self) -> int:
-        """How many numbers of a vector it takes."""
+        """How many numbers of a vector it takes up."""
         return shared_length(len(self.agents))
 
     @property
     def text_length(self) -> int:
-        """How many characters of a text it takes at most."""
+        """How many characters of a text it takes up at most."""
         longest, word = max(map(len, self.agents)), 10 * LONGEST_NAME + 2
         each, letter = 2 * longest + word + 50, 2 * longest + 10 * MAX_LINE + 50
         return MOST_OBJECTS * word + len(self.agents) * each + LETTERS * letter + 200
@@ -305,13 +305,13 @@ class SharedMemoryAddition(Notes):
         self.knowledge.note(self.agents[agent], world.surroundings(facts))
 
     def shown(self, world: Perceiving, agent: int) -> SharedView:
-        """Return what is shown now, to all alike."""
+        """Return what is shown now, the same to all agents."""
         known = self.knowledge
         known.positions = {n: known.positions[n] for n in self.agents if n in known.positions}
         return known.view(world.mailboxes)
 
     def code(self, view: SharedView) -> NDArray[np.float64]:
-        """Return its numbers."""
+        """Return what is shown as the numbers of a vector."""
         return shared_code(view, self.agents)
 
     def get_state(self) -> Any:
@@ -319,5 +319,5 @@ class SharedMemoryAddition(Notes):
         return self.knowledge.get_state()
 
     def set_state(self, state: Any) -> None:
-        """Take up what `get_state` returned."""
+        """Restore what `get_state` returned."""
         self.knowledge.set_state(state, self.agents)

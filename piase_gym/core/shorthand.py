@@ -1,7 +1,7 @@
-"""Models of files that users write: they never change, and take shorter forms of some fields.
+"""Models of files that users write: they never change, and accept shorter forms of some fields.
 
 A model says in `LISTED` which of its lists may be given as one entry, and in `SHORT` what may
-stand for the whole of it, so that its JSON Schema and editors take these forms; its validators
+stand for the whole model, so that its JSON Schema and editors accept these forms; its validators
 read them.
 """
 
@@ -18,7 +18,7 @@ class Lenient(BaseModel):
     """A model that never changes, and whose JSON Schema has its shorter forms.
 
     Attributes:
-        LISTED: Fields that are lists, of which a single entry will do.
+        LISTED: Fields that are lists, for which a single entry will do.
         SHORT: The JSON Schema of what may stand for the whole model, if anything may.
     """
 

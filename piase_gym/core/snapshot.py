@@ -1,4 +1,4 @@
-"""What is checked before a world takes up a snapshot."""
+"""The checks that are made before a world restores a snapshot."""
 
 from __future__ import annotations
 
@@ -11,17 +11,17 @@ from piase_gym.errors import ConfigError, SnapshotError
 
 SNAPSHOT_SCHEMA = 1
 DAMAGE = (ArithmeticError, AttributeError, LookupError, TypeError, ValueError)
-"""What code that reads a damaged snapshot may raise; to callers it is a `SnapshotError`."""
+"""What code that reads a damaged snapshot may raise; callers get a `SnapshotError`."""
 
 
 def check_snapshot(
     snapshot: object, header: Mapping[str, Any], model: type[C]
 ) -> tuple[C, list[str | None], list[LastStep | None]]:
-    """Check everything of a snapshot but its state, for a world that is to take it up.
+    """Check everything in a snapshot but its state, before a world restores it.
 
     Args:
         snapshot: What `World.snapshot` returned.
-        header: What it must agree in; see `World.snapshot_header`.
+        header: The fields that it must match; see `World.snapshot_header`.
         model: The class of the world's config.
 
     Returns:

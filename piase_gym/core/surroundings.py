@@ -1,8 +1,8 @@
-"""What an agent perceives around it, in the words of the PiaSE documents.
+"""What an agent perceives around it, in the terms of the PiaSE documents.
 
-The document interfaces ask for things that facts hold under names of each world's own: a position,
-the objects in sight, an inventory. `World.surroundings` says where they are. By default it goes by
-the names of the facts' fields, so a world whose facts use these names need do nothing:
+The document interfaces ask for things that each world's facts hold under names of their own: a
+position, the objects in sight, an inventory. `World.surroundings` finds them. By default it goes by
+the names of the facts' fields, so a world whose facts use the following names need do nothing:
 
 | what | fields of the facts |
 |---|---|
@@ -22,7 +22,7 @@ from typing import Any, NamedTuple
 from piase_gym.core.jsonable import jsonable
 
 COMMON = ("agent", "messages", "earlier", "hint", "shared_memory", "remembered")
-"""The fields that all facts have; they are perceived by other ways."""
+"""The fields that all facts have; they are perceived in other ways."""
 GROUND = ("", "floor", "wall", "outside", "unseen", "you")
 """What stands in `cells` where there is no object."""
 
@@ -63,7 +63,7 @@ class Surroundings:
 
 
 def surroundings_by_name(facts: Any, agents: Sequence[str]) -> Surroundings:
-    """Read surroundings from facts by the names of their fields (see the module's text).
+    """Read surroundings from facts by the names of their fields (see the module docstring).
 
     Args:
         facts: A facts record of any world.
@@ -88,7 +88,7 @@ def _first(known: Mapping[str, Any], *names: str) -> Any:
 
 
 def _is_number(known: Mapping[str, Any], name: str) -> bool:
-    """Tell whether a field is there and a number."""
+    """Return whether a field is there and is a number."""
     value = known.get(name)
     return isinstance(value, int | float) and not isinstance(value, bool)
 
@@ -126,7 +126,7 @@ def _things(known: Mapping[str, Any], agents: Sequence[str]) -> Iterator[Thing]:
 
 
 def _in_cell(cell: str, place: dict[str, int], agents: Sequence[str]) -> Thing:
-    """Return what stands in a cell; an agent's name may be followed by how it stands."""
+    """Return what stands in a cell; an agent's name may be followed by the agent's state."""
     name, _, rest = cell.partition(" ")
     if name not in agents:
         return Thing(cell, "object", place)
@@ -134,7 +134,7 @@ def _in_cell(cell: str, place: dict[str, int], agents: Sequence[str]) -> Thing:
 
 
 def _properties(entry: Any) -> dict[str, Any]:
-    """Return what is listed beside a name; beside a bare name in a pair it is the position."""
+    """Return what is listed next to a name; in a pair with a bare name, it is the position."""
     described = jsonable(entry)
     if isinstance(described, list) and len(described) == 2:
         return {"position": described[1]}

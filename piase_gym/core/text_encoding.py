@@ -1,4 +1,4 @@
-"""Text and vectors meet here: safe characters for Text spaces, and a lossy code for strings.
+"""Strings in texts and vectors: safe characters for Text spaces, and a lossy code for Boxes.
 
 A `Text` space needs a fixed character set, so characters outside it are escaped and an
 observation is always in its space. Strings that have no place in a Box (hints, free messages)
@@ -63,7 +63,7 @@ def unescape(text: str) -> str:
 
 
 def hash_text(text: str | None, size: int = HINT_CODE) -> NDArray[np.uint8]:
-    """Code a string as hashed word counts.
+    """Encode a string as hashed word counts.
 
     The first counter is 1 if there is a text. Each lower-case word adds 1 to one of the others,
     chosen by XXH3. Equal words give equal codes; order is lost, and different words may share a

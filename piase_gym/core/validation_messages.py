@@ -1,4 +1,4 @@
-"""Says in words what a value should have been, where pydantic has found it wrong."""
+"""Say in words what a value that pydantic has rejected should have been."""
 
 from __future__ import annotations
 
@@ -27,7 +27,7 @@ _NOUNS = {
     "dataclass": "a mapping of keys",
     "none": "null",
 }
-"""What is expected, by the beginning of pydantic's name of the error."""
+"""What is expected, by the beginning of pydantic's name for the error."""
 _BOUNDS = {
     "greater_than": ("it must be more than {}", "gt"),
     "greater_than_equal": ("it must be at least {}", "ge"),
@@ -43,7 +43,7 @@ _BOUNDS = {
     "union_tag_invalid": ("its type is unknown; allowed: {}", "expected_tags"),
     "union_tag_not_found": ("its type is missing", ""),
 }
-"""Sentences about what is allowed, and the name under which pydantic tells the bound."""
+"""Sentences about what is allowed, and the name under which pydantic gives the bound."""
 
 
 def in_words(item: Mapping[str, Any]) -> str:
@@ -71,7 +71,7 @@ def without_branches(path: Sequence[str | int]) -> tuple[str | int, ...]:
 
 
 def fields_at(model: type[BaseModel], path: tuple[str | int, ...]) -> list[str]:
-    """Return the keys that are allowed where a path through a model leads."""
+    """Return the keys that are allowed at the end of a path through a model."""
     options: list[Any] = [model]
     for part in path:
         options = [found for option in options for found in _inside(option, part)] or options

@@ -10,19 +10,19 @@ A world knows nothing of Gymnasium, PettingZoo, logs or curricula. Agents are nu
 * its pictures: `ansi`, `rgb`.
 
 Spaces are fixed by the config's envelope for the life of the world; `configure` changes the
-config between episodes. Whatever an environment can be asked, it asks the world: environments hold
-no rule.
+config between episodes. Environments contain no rules: whatever they are asked, they ask the
+world.
 
 Rules that every world keeps:
 
-* Acts are decoded, and judged legal or not, by the state before anybody acts. To lose a race for
+* Acts are decoded, and judged legal or not, on the state before any agent acts. Losing a race for
   something is `failed`, not `illegal`.
-* An agent is in play from its entry to its end. The episode is over when nobody is in play, even
-  if somebody was still to enter.
-* Questions about an agent that is not in play are answered (`facts`, `vectors`, `masks`), with
-  values in their spaces; what they are is not promised.
-* `instructions`, `tools` and all spaces can be asked for before the first `reset`. Space
-  properties return new objects.
+* An agent is in play from its entry to its end. The episode is over when no agent is in play, even
+  if one has yet to enter.
+* `facts`, `vectors` and `masks` also answer for an agent that is not in play; the values are in
+  their spaces, but otherwise unspecified.
+* `instructions`, `tools` and all spaces are available before the first `reset`. Space properties
+  return new objects.
 """
 
 from __future__ import annotations
@@ -102,66 +102,67 @@ __all__ = [
 
 
 RANDOM_PARTS = frozenset({"seed", "keys", "counters", "streams", "channel", "luck"})
-"""What states call their seeds and random streams."""
+"""The keys under which states hold their seeds and random streams."""
 LogEntry = tuple[str | None, str, Mapping[str, Any]]
-"""A line for logs: the agent whom it concerns, if it is one, the event type, the data."""
+"""A line for logs: the agent that it concerns, if any, the event type and the data."""
 
 
 class World(ABC, Generic[C, F]):
-    """Base class of all worlds. See the module's text for the contract."""
+    """Base class of all worlds. See the module docstring for the contract."""
 
     name: ClassVar[str]
     version: ClassVar[int] = 0
     capabilities: ClassVar[Capabilities] = Capabilities()
     milestones: ClassVar[tuple[str, ...]] = ()
     perception_types: ClassVar[Mapping[str, str]] = {}
-    """What `surroundings` perceives, if not the fields of the facts: types by name.
+    """Types, by name, of the perceptions in `surroundings`, if these are not the facts' fields.
 
-    Such as ``"string"``, ``"list[object]"``, or ``"string | None"`` for what may be missing.
+    Examples: ``"string"``, ``"list[object]"``, ``"string | None"`` for what may be missing.
     """
     picture_reveals: ClassVar[bool] = False
-    """Whether its picture shows what agents are to find out; people play it by its text then."""
+    """Whether the picture shows what agents must find out; if so, people play by the text."""
     measures: ClassVar[tuple[str, ...]] = ()
-    """Names of the numbers that `measure` gives, metrics of this world's own."""
+    """Names of the numbers that `measure` returns: this world's own metrics."""
     difficulty_parameters: ClassVar[tuple[DifficultyParameter, ...]] = ()
-    """By what this world can be made harder or easier, the main one first."""
+    """The parameters that make this world harder or easier, the main one first."""
     elements: ClassVar[tuple[Element, ...]] = ()
     """What can be put into this world."""
     live_fields: ClassVar[tuple[str, ...]] = ("max_steps", "shared_reward")
     """The fields of the config that may change within an episode; see `modify`."""
     per_agent_fields: ClassVar[Mapping[str, PerAgentField]] = {}
-    """Fields of the config of which each agent has its own part, by name."""
+    """Fields of the config in which each agent has a part of its own, by name."""
     made_of: ClassVar[type[Any] | None] = None
-    """The class that a class was made of which exists for some configs alone; see `class_for`."""
+    """The original of a class made for some configs only, else ``None``; see `class_for`."""
     observables: ClassVar[Mapping[str, Observable]] = {}
-    """What conditions of scripts can be about, beside what is common to all worlds."""
+    """Facts that conditions of scripts can be about, besides those common to all worlds."""
     scriptable: ClassVar[bool] = True
     """Whether configs may have a script; stories have events of their own."""
     spawnable: ClassVar[tuple[str, ...]] = ()
-    """What scripts can let appear."""
+    """The things that scripts can spawn."""
     scripting: ClassVar[Any] = None
-    """Its module of what scripts do to it: `spawn` and `remove` as below with the world as their
-    first argument, and `place_problem`; ``None`` if they can put nothing into it."""
+    """The module with what scripts do to this world: `spawn` and `remove` as below, with the world
+    as first argument, and `place_problem`; ``None`` if scripts can put nothing into it."""
     states: Any = None
     """The records of array worlds."""
     mailboxes: Mailbox | None = None
-    """Where letters lie, if the world has messages."""
+    """Where letters are kept, if the world has messages."""
     text_length: int = 2000
-    """No text of this world's facts is longer than this many characters."""
+    """An upper bound on the length of a text of this world's facts, in characters."""
     multiline: ClassVar[bool] = False
     """Whether a command may have several lines, such as SQL."""
     tells_limits: ClassVar[bool] = False
-    """Whether observations tell what is left of every limit that cuts off episodes.
+    """Whether observations show how much is left of every limit that cuts off episodes.
 
-    To a learner such an end is worth nothing more; the value of what it sees last, which it never
-    learns, is not to be added (Pardo et al. 2018, "Time Limits in Reinforcement Learning").
+    A learner should then treat such an end as worth nothing more, and not bootstrap from the value
+    of the last observation, which is never learned (Pardo et al. 2018, "Time Limits in
+    Reinforcement Learning").
     """
     shows_native: bool = False
-    """Whether its texts are shown in their native wording now; environments say so."""
+    """Whether texts are currently shown in their native wording; environments set it."""
     lasting: ClassVar[bool] = False
     """Whether commands may last for several steps; `under_way` says which do."""
     says_why: ClassVar[bool] = False
-    """Whether the text of the facts says itself what the world answered to the last command."""
+    """Whether the text of the facts itself gives the world's answer to the last command."""
     tells_last_step: ClassVar[bool] = True
     """Whether observations open with what the last command did."""
 
@@ -183,14 +184,14 @@ class World(ABC, Generic[C, F]):
         self._last: tuple[Sequence[Act], StepResult] | list[LastStep | None]
         self._last = [None] * len(self.agents)
         self.script: ScriptRun | None = None
-        """What the config's script, if there is one, does in the present episode."""
+        """The run of the config's script in the current episode; ``None`` without a script."""
         check_script(type(self), config, self.agents)
         self._take_script()
         self.awaiting_agents = self.capabilities.late_join
-        """Whether agents may enter of themselves in this config; then every step is looked at."""
+        """Whether agents may enter by themselves under this config; then every step is checked."""
 
     def __reduce_ex__(self, protocol: Any) -> Any:
-        """Copy and pickle by a class that can be imported, and the config."""
+        """Reduce to an importable class and the config, for copying and pickling."""
         reduced: Any = super().__reduce_ex__(protocol)
         kind = type(self).made_of
         return reduced if kind is None else (_remake, (kind, self.config), *reduced[2:])
@@ -202,7 +203,7 @@ class World(ABC, Generic[C, F]):
 
     @classmethod
     def class_for(cls, config: C) -> type[World[C, Any]]:
-        """Return `kind_for`, or where the config adds something to the views, what shows it."""
+        """Return `kind_for`, or a class that shows what the config adds to the views."""
         kind = cls.kind_for(config)
         kind = kind if issubclass(kind, cls) else cls
         additions = cls.additions_of(config)
@@ -217,7 +218,7 @@ class World(ABC, Generic[C, F]):
 
     @classmethod
     def capabilities_of(cls, config: C) -> Capabilities:
-        """Return what is claimed under a config, where that is not the same for all."""
+        """Return the capabilities claimed under a config, where they differ between configs."""
         return cls.class_for(config).capabilities
 
     @classmethod
@@ -260,7 +261,7 @@ class World(ABC, Generic[C, F]):
     # -- an episode -----------------------------------------------------------------------
 
     def reset(self, seed: int) -> None:
-        """Start an episode whose every random draw follows from `seed` (0..2**63-1)."""
+        """Start an episode in which every random draw follows from `seed` (0..2**63-1)."""
         self.hints = [None] * len(self.agents)
         self._last = [None] * len(self.agents)
         script = self.script
@@ -283,7 +284,7 @@ class World(ABC, Generic[C, F]):
         """Let every agent in play act once, then advance the world by one step.
 
         Args:
-            acts: An entry an agent. ``None`` is for agents that are not in play; for others it
+            acts: One entry per agent. ``None`` is for agents that are not in play; for others it
                 means the no-op.
 
         Raises:
@@ -321,7 +322,8 @@ class World(ABC, Generic[C, F]):
     def advance(self, plans: Sequence[DecodedAction]) -> StepResult:
         """Carry out one step: a legal command or an invalid action for each agent in play.
 
-        It costs a step and has its own outcome; `step` adds its message to the notes.
+        An invalid action costs a step and has its own outcome; `step` adds its message to the
+        notes.
         """
 
     @property
@@ -331,30 +333,30 @@ class World(ABC, Generic[C, F]):
 
     @abstractmethod
     def result(self, agent: int) -> Result:
-        """How the episode ended for an agent that has ended."""
+        """Return how the episode ended for an agent that has ended."""
 
     def under_way(self, agent: int) -> Command | None:
-        """Return the command with which an agent goes on unless it is given another, if any.
+        """Return the command that an agent continues unless it is given another, if any.
 
-        To give it again goes on with it. Environments do so without asking, as long as no agent
-        of the caller has ended its command.
+        Giving the same command again continues it. Environments do so without asking, until a
+        command of one of the caller's agents has ended.
         """
         return None
 
     def wins_by_lasting(self, agent: int) -> bool:
-        """Tell whether an agent has nothing to do but to last: then `max_steps` is no defeat."""
+        """Return whether an agent only has to last, so that reaching `max_steps` is no defeat."""
         return False
 
     def measure(self, agent: int) -> Mapping[str, float]:
-        """Return what `measures` names, for an agent whose episode has just ended."""
+        """Return the numbers that `measures` names, for an agent whose episode has just ended."""
         return {}
 
     def measured(self, agent: int) -> dict[str, float]:
-        """Return what `measure` does, and the metrics of the script."""
+        """Return what `measure` returns, plus the metrics of the script."""
         return {**self.measure(agent), **(self.script.measures(agent) if self.script else {})}
 
     def totals(self) -> dict[str, float]:
-        """Return the metrics of the episode so far, of all agents together."""
+        """Return the metrics of the episode so far, summed over all agents."""
         return self.script.totals() if self.script is not None else {}
 
     @property
@@ -394,11 +396,11 @@ class World(ABC, Generic[C, F]):
         self._take_script()
 
     def modify(self, changes: Mapping[str, Any]) -> None:
-        """Change fields among `live_fields` in the course of an episode; they hold at once.
+        """Change fields among `live_fields` during an episode, with immediate effect.
 
         The world goes on from its own state, as it would from a snapshot with another config. What
-        the change itself moves is paid to nobody, and what a script had changed for this episode
-        yields to it.
+        the change itself moves is not rewarded, and the change takes precedence over what a script
+        had changed for this episode.
 
         Raises:
             ConfigError: If a field waits for the next reset, or the state does not admit it.
@@ -425,12 +427,12 @@ class World(ABC, Generic[C, F]):
 
     @property
     def base_config(self) -> C:
-        """The config without what a script has changed until the episode ends."""
+        """The config without the changes that a script has made until the episode ends."""
         base: C = self.config if self.script is None else self.script.base
         return base
 
     def changed_now(self, changes: Mapping[str, Any]) -> C:
-        """Return the config with fields changed that may change within an episode."""
+        """Return the config with changes to fields that may change within an episode."""
         waiting = [name for name in changes if name not in self.live_fields]
         if waiting:
             raise ConfigError(f"{self.name}: {waiting[0]} cannot change within an episode")
@@ -445,10 +447,10 @@ class World(ABC, Generic[C, F]):
         return introduce(self.elements, config, element)
 
     def close(self) -> None:
-        """Give back resources. Nothing may be asked of the world afterwards."""
+        """Release resources. The world must not be used afterwards."""
 
     def log_entries(self) -> Sequence[LogEntry]:
-        """Return and forget the lines that the world has for logs: what cannot be made again."""
+        """Return and forget the world's lines for logs: what cannot be reproduced."""
         return ()
 
     # -- what scripts ask for and do ------------------------------------------------------
@@ -465,12 +467,12 @@ class World(ABC, Generic[C, F]):
 
     @classmethod
     def observables_of(cls, config: C) -> Mapping[str, Observable]:
-        """Return what conditions can be about under a config, by name."""
+        """Return the facts that conditions can be about under a config, by name."""
         return cls.kind_for(config).observables
 
     @classmethod
     def spawnable_in(cls, config: C) -> tuple[str, ...] | None:
-        """Return what scripts can let appear under a config; ``None`` if that is not known."""
+        """Return the things that scripts can spawn under a config; ``None`` if not known."""
         return cls.kind_for(config).spawnable
 
     @classmethod
@@ -484,14 +486,14 @@ class World(ABC, Generic[C, F]):
         Args:
             name: Its name.
             states: The records of array worlds; others ignore it.
-            of: What it is about, where that has to be named.
+            of: What the fact is about, if that must be named.
         """
         return self.observables_of(self.config)[name].read(self, states, of)
 
     def action_codes(self, word: str) -> tuple[int, ...] | None:
-        """Return the numbers of commands that are a line, or have a verb.
+        """Return the indices of the commands that `word`, a line or a verb, stands for.
 
-        ``None`` says that scripts are given acts as lines.
+        ``None`` means that scripts are given acts as lines.
         """
         return None
 
@@ -500,30 +502,30 @@ class World(ABC, Generic[C, F]):
         raise UnsupportedError(f"{self.name} cannot be won or lost by a script")
 
     def spawn(self, states: Any, envs: NDArray[np.int64], thing: str, place: Any) -> None:
-        """Let something appear, where there is room for it; elsewhere nothing happens."""
+        """Make something appear where there is room for it; elsewhere nothing happens."""
         if self.scripting is None:
             raise UnsupportedError(f"nothing can be put into {self.name} by a script")
         self.scripting.spawn(self, states, envs, thing, place)
 
     def remove(self, states: Any, envs: NDArray[np.int64], thing: str | None, place: Any) -> None:
-        """Let something vanish, if it is there."""
+        """Make something vanish, if it is there."""
         if self.scripting is None:
             raise UnsupportedError(f"nothing can be taken out of {self.name} by a script")
         self.scripting.remove(self, states, envs, thing, place)
 
     @classmethod
     def place_problem(cls, config: C, thing: str | None, place: Any) -> str | None:
-        """Say why a script cannot put a thing (or take anything) there, if that is known before."""
+        """Say why a script cannot put a thing (or take anything) there, if known in advance."""
         if cls.scripting is None:
             return None
         found: str | None = cls.scripting.place_problem(config, thing, place)
         return found
 
     def change_settings(self, fields: Mapping[str, Any]) -> None:
-        """Let fields of the config differ from what they were at the reset, until the episode ends.
+        """Make fields of the config differ from their values at the reset, until the episode ends.
 
         Args:
-            fields: All that differ; none brings the config of the reset back.
+            fields: All fields that differ; an empty mapping restores the config of the reset.
         """
         assert self.script is not None
         base = self.script.base
@@ -531,7 +533,7 @@ class World(ABC, Generic[C, F]):
         self.script.base = base
 
     def refresh(self) -> None:
-        """Make anew what is derived from the state, after it was changed from outside."""
+        """Rebuild what is derived from the state, after the state was changed from outside."""
 
     # -- what agents know -----------------------------------------------------------------
 
@@ -555,8 +557,8 @@ class World(ABC, Generic[C, F]):
     def capture(self) -> Sequence[Any]:
         """Return, for each agent, a value that holds what it may know now.
 
-        `vectors` and `text_writer` make the views of it. Texts are often not read, so it must be
-        cheap; and it must not change when the world goes on. The default keeps the facts.
+        `vectors` and `text_writer` make the views from it. Texts are often not read, so it must be
+        cheap, and it must not change when the world goes on. The default keeps the facts.
         """
         return [self.facts(agent) for agent in range(len(self.agents))]
 
@@ -564,20 +566,20 @@ class World(ABC, Generic[C, F]):
         """Return the vector of every agent, in fresh memory.
 
         Args:
-            kept: What `capture` returned; by default, of now.
+            kept: What `capture` returned; by default, what it returns now.
         """
         return [self.vector(facts) for facts in (self.capture() if kept is None else kept)]
 
     def text_writer(self) -> Callable[[Any, int], str]:
         """Return a function of (kept value, agent) that writes the text of that moment.
 
-        The function can be pickled, and stays right when the world goes on or takes another
+        The function can be pickled, and stays correct when the world goes on or takes another
         config.
         """
         return TextWriter(type(self).to_text, self.config)
 
     def _understood(self, agent: int, act: Act, plan: DecodedAction) -> Act:
-        """Return an agent's command, even if it was illegal, or what stands for none."""
+        """Return an agent's command, even if it was illegal, or else its decoded action."""
         if not isinstance(plan, InvalidAction) or plan.outcome is not Outcome.ILLEGAL:
             return plan
         if act is None or isinstance(act, InvalidAction):
@@ -587,20 +589,21 @@ class World(ABC, Generic[C, F]):
         return known if isinstance(known, Command) else plan
 
     def note_step(self, acts: Sequence[Act], tick: StepResult | None) -> None:
-        """Take note of a step that was done elsewhere, such as in a batch, or of none."""
+        """Note a step that was done elsewhere, such as in a batch; ``None`` clears the note."""
         self._last = [None] * len(self.agents) if tick is None else (acts, tick)
 
     def last_steps(self) -> Sequence[LastStep | None]:
         """Return, for each agent, what its command did in the last step.
 
-        ``None`` is for agents that were not in play then, and for all before the first step.
+        The entry is ``None`` for agents that were not in play then, and for all agents before the
+        first step.
         """
         if isinstance(self._last, tuple):
             self._last = self.describe_step(*self._last)
         return self._last
 
     def describe_step(self, acts: Sequence[Act], tick: StepResult) -> list[LastStep | None]:
-        """Return what `last_steps` does, of a step that has just been done."""
+        """Return what `last_steps` returns, for a step that has just been done."""
         rewards, _, _, outcomes, _, notes = tick
         return [
             None if act is None else self._last_step(i, act, outcomes[i], rewards[i], notes)
@@ -633,7 +636,7 @@ class World(ABC, Generic[C, F]):
         return last_step(line, outcome, float(reward) + 0.0, reached, str(why) if why else "")
 
     def line_of(self, agent: int, act: Command | int) -> str:
-        """Return the text of a command, or of that of an index where the table never changes."""
+        """Return the text of a command, or of an index's command where the table never changes."""
         found = act if isinstance(act, Command) else self.command(agent, act)
         return self.write(found) if isinstance(found, Command) else ""
 
@@ -644,37 +647,37 @@ class World(ABC, Generic[C, F]):
         return text if last is None else last.line + text
 
     def native_text(self, agent: int) -> str:
-        """Return the second dialect of text, whose wording is dictated from outside."""
+        """Return the text in the second dialect, with its wording dictated from outside."""
         raise UnsupportedError(f"{self.name} has no native text; use its canonical text")
 
     def surroundings(self, facts: F) -> Surroundings:
-        """Return facts in the words of the PiaSE documents (pure): position, objects, inventory.
+        """Return facts in the terms of the PiaSE documents (pure): position, objects, inventory.
 
-        The document interfaces show it. The default goes by the names of the facts' fields; see
+        The document interfaces show them. The default goes by the names of the facts' fields; see
         `piase_gym.core.surroundings`.
         """
         return surroundings_by_name(facts, self.agents)
 
     def perceived(self, facts: F) -> Mapping[str, Any]:
-        """Return what an agent perceives that it may have to remember (pure), by name.
+        """Return, by name, what an agent perceives and may have to remember (pure).
 
-        Values are where it is (numbers), what is known of it (words), ``None``, or the places of
-        many (`piase_gym.core.recall.Several`). It is asked for where a config `remembers`.
+        A value says where the thing is (numbers) or what is known of it (words), or is ``None`` or
+        the places of many (`piase_gym.core.recall.Several`). Called if the config `remembers`.
         """
         raise UnsupportedError(f"{self.name} has no recall='map'")
 
     def position(self, agent: int) -> Any:
         """Return where an agent is: coordinates, or the name of a place; ``None`` if nowhere.
 
-        The default asks `surroundings`; worlds that know it cheaply say so themselves.
+        The default asks `surroundings`; worlds that know the position cheaply override this.
         """
         return self.surroundings(self.facts(agent)).position
 
     def objects(self) -> Objects:
-        """Return all that there is, object by object; see `piase_gym.core.objects`.
+        """Return every object there is, with its properties; see `piase_gym.core.objects`.
 
-        Logs of level ``full`` and the document interfaces compare two answers. The default knows
-        the agents, by what they perceive of themselves.
+        Logs of level ``full`` and the document interfaces compare two such answers. The default
+        has the agents, described by what they perceive of themselves.
         """
         return {
             name: agent_of(self.surroundings(self.facts(agent)), in_play)
@@ -691,17 +694,17 @@ class World(ABC, Generic[C, F]):
         return in_sight(objects, self.agents[agent], self.surroundings(self.facts(agent)))
 
     def ends_at(self, place: Any) -> bool:
-        """Tell whether to come to this place ends an agent's episode at once, in this config.
+        """Return whether reaching this place ends an agent's episode at once under this config.
 
-        Who follows an agent to a target there needs not look at every step. ``False`` is always
-        true enough.
+        Code that follows an agent to a target there need not check every step. ``False`` is always
+        a safe answer.
         """
         return False
 
     def give_hint(self, agent: int, hint: str | None) -> None:
         """Show a hint to an agent until the end of the episode or the next hint.
 
-        A hint longer than `MAX_HINT` is cut off.
+        A hint is cut to `MAX_HINT` characters.
         """
         if not isinstance(hint, str | None):
             raise ConfigError(f"a hint is a string or None, not {type(hint).__name__}")
@@ -714,13 +717,13 @@ class World(ABC, Generic[C, F]):
         """Return the legal commands of an agent now, in a stable order."""
 
     def admissible_lines(self, agent: int) -> list[str]:
-        """Return the same as lines of text."""
+        """Return the legal commands of an agent now, as lines of text."""
         return [self.write(command) for command in self.admissible(agent)]
 
     def legal(self, agent: int, command: Command) -> bool:
-        """Tell whether a well-formed command is legal now; others are what masks forbid.
+        """Return whether a well-formed command is legal now; masks forbid the rest.
 
-        Worlds with more commands than they can list say so here.
+        Worlds with more commands than they can list override this.
         """
         return command in self.admissible(agent)
 
@@ -758,10 +761,10 @@ class World(ABC, Generic[C, F]):
         return write_command(command, self.grammar)
 
     def why_failed(self, agent: int) -> str | None:
-        """Say what was in the way of an agent's last command, if it was without effect.
+        """Say why an agent's last command had no effect, if it had none.
 
-        Environments tell those who act or see in text, where a step's notes say nothing. It
-        speaks of nothing that the agent does not perceive; ``None`` says no more.
+        If a step's notes say nothing, environments give this to agents that act or see in text. It
+        mentions nothing that the agent does not perceive; ``None`` adds nothing.
         """
         return None
 
@@ -813,7 +816,7 @@ class World(ABC, Generic[C, F]):
 
     @abstractmethod
     def set_state(self, state: Mapping[str, Any]) -> None:
-        """Take up what `get_state` returned.
+        """Restore what `get_state` returned.
 
         Raises:
             SnapshotError: If it does not fit; the world is unchanged then.
@@ -829,10 +832,10 @@ class World(ABC, Generic[C, F]):
         return self.get_state()
 
     def level(self) -> str:
-        """Return 64 bits that stand for the level, if asked before the first step.
+        """Return 64 bits that stand for the level, if called before the first step.
 
-        A level is what a reset drew: two seeds that draw the same have one level, and whatever will
-        be drawn later does not count.
+        A level is what a reset drew: two seeds that draw the same have the same level, and later
+        draws do not count.
         """
         return digest_json(self.level_state())
 
@@ -844,7 +847,7 @@ class World(ABC, Generic[C, F]):
         return {name: part for name, part in state.items() if name not in RANDOM_PARTS}
 
     def snapshot_header(self) -> dict[str, Any]:
-        """Return what a snapshot must agree in to be taken up here."""
+        """Return the fields that a snapshot must match to be restored here."""
         return {
             "schema": SNAPSHOT_SCHEMA,
             "world": self.name,
@@ -864,7 +867,7 @@ class World(ABC, Generic[C, F]):
         }
 
     def restore(self, snapshot: Mapping[str, Any]) -> None:
-        """Take up a snapshot, its config included.
+        """Restore a snapshot, its config included.
 
         Raises:
             SnapshotError: If it is of another world, version or schema, or damaged.
@@ -896,12 +899,12 @@ class World(ABC, Generic[C, F]):
         """Return every non-string fact of the world as one array in `state_space`."""
 
     def twin(self, agent: int) -> Self | None:
-        """Return a copy that differs in nothing but what an agent cannot know.
+        """Return a copy that differs only in what an agent cannot know.
 
-        The conformance kit plays both, and demands that they answer this agent alike. So nothing
-        may differ that one command can bring to light without the agent then perceiving it, such
-        as whether a door that looks closed is locked. ``None`` says that nothing is hidden now.
-        The default gives the others hints; worlds change what else they hide.
+        The conformance kit plays both, and demands that they give this agent the same answers. So
+        nothing may differ that one command can bring to light without the agent then perceiving
+        it, such as whether a door that looks closed is locked. ``None`` means that nothing is
+        hidden now. The default gives the other agents hints; worlds change what else they hide.
         """
         return self.hinted_twin(agent)
 

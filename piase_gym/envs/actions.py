@@ -28,8 +28,8 @@ class ActionDecoder:
         Args:
             world: The world.
             kind: One of `ACTIONS`.
-            strict: Whether a text action must be the bare command, which those want who measure
-                format; else it is found in whatever form language models answer.
+            strict: Whether a text action must be the bare command, for measuring format; else the
+                command is found in whatever form language models answer.
 
         Raises:
             ConfigError: If there is no such kind, or this world does not offer it.
@@ -102,7 +102,7 @@ def no_acts(world: World[Any, Any]) -> list[Act]:
 INTEGERS = frozenset(
     (int, np.int8, np.int16, np.int32, np.int64, np.uint8, np.uint16, np.uint32, np.uint64)
 )
-"""The types of plain integers, of which the world itself refuses what is out of range."""
+"""The types of plain integers; the world itself refuses those that are out of range."""
 
 
 def to_indices(actions: Any, shape: tuple[int, ...]) -> NDArray[Any]:
@@ -124,12 +124,12 @@ def to_indices(actions: Any, shape: tuple[int, ...]) -> NDArray[Any]:
 
 
 def any_out_of_range(indices: NDArray[Any], count: int) -> bool:
-    """Tell whether some indices are not in ``0..count-1``, whatever type of integer they are."""
+    """Return whether any index is not in ``0..count-1``, whatever the type of integer."""
     return bool(indices.astype(np.int64, copy=False).view(np.uint64).max(initial=0) >= count)
 
 
 def explains_failures(actions: str, view: str) -> bool:
-    """Tell whether infos say what was in the way of actions: wherever there is text.
+    """Return whether infos say what prevented an action: they do wherever there is text.
 
     Args:
         actions: The kind of actions.
@@ -139,7 +139,7 @@ def explains_failures(actions: str, view: str) -> bool:
 
 
 def explain_failure(info: dict[str, Any], last: LastStep | None) -> None:
-    """Add to an info what was in the way of an agent's last action, or what of it was not done."""
+    """Add to an info what prevented an agent's last action, or which part of it was not done."""
     if last is None or not last.reason:
         return
     known = info.get("feedback") or ""

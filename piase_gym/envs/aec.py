@@ -30,7 +30,7 @@ class WorldAECEnv(parallel_to_aec_wrapper):
         return getattr(self.env, name)
 
     def restore(self, snapshot: Mapping[str, Any]) -> None:
-        """Take up a snapshot; the first agent in play is then on turn."""
+        """Restore a snapshot; it is then the turn of the first agent in play."""
         self.env.restore(snapshot)
         self._start(*self.env.observe_all())
 
@@ -39,7 +39,7 @@ class WorldAECEnv(parallel_to_aec_wrapper):
         self._start(*self.env.reset(seed=seed, options=options))
 
     def _start(self, observations: dict[str, Any], infos: dict[str, Any]) -> None:
-        """Let all agents in play choose anew."""
+        """Let all agents in play choose again."""
         self._observations, self.infos = observations, infos
         self.agents = list(self.env.agents)
         self._live_agents = list(self.agents)
@@ -52,7 +52,7 @@ class WorldAECEnv(parallel_to_aec_wrapper):
         self._cumulative_rewards = dict.fromkeys(self.agents, 0.0)
 
     def _require(self, agent: str | None = None) -> None:
-        """Raise unless there is an episode, and in it that agent."""
+        """Raise unless there is an episode, and the agent, if one is given, is in play."""
         self.env.runner.require_episode()
         if not self.agents:
             raise ResetNeededError("the episode is over; call reset() first")
@@ -66,15 +66,15 @@ class WorldAECEnv(parallel_to_aec_wrapper):
         return super().observe(agent)
 
     def last(self, observe: bool = True) -> tuple[Any, float, bool, bool, dict[str, Any]]:
-        """Return observation, reward, terminated, truncated and info of the agent on turn."""
+        """Return observation, reward, terminated, truncated and info of the selected agent."""
         self._require()
         result: tuple[Any, float, bool, bool, dict[str, Any]] = super().last(observe)
         return result
 
     def step(self, action: Any) -> None:
-        """Take the action of the agent whose turn it is; ``None`` of one that has ended.
+        """Take the action of the agent whose turn it is: ``None`` for one that has ended.
 
-        With ``ended_actions="ignore"``, one that has ended may give any action.
+        With ``ended_actions="ignore"``, an agent that has ended may give any action.
 
         Raises:
             ActionError: If the action is not in the space.
@@ -92,7 +92,7 @@ class WorldAECEnv(parallel_to_aec_wrapper):
         super().step(action)
 
     def agent_iter(self, max_iter: int = 2**63) -> Any:
-        """Yield the agent whose turn it is, until all have ended; nobody once they have."""
+        """Yield the agent whose turn it is, until all have ended; nothing once they have."""
         self.env.runner.require_episode()
         return super().agent_iter(max_iter)
 

@@ -19,19 +19,19 @@ if TYPE_CHECKING:
     from piase_gym.scenarios import Scenario
 
 Name = Union[str, Path, WorldConfig, "Scenario", OwnEnvironment, type[OwnEnvironment]]
-"""What a world is named by: a world, an id, a scenario, its path, or a config or scenario.
+"""What stands for a world: its name, an id, a scenario's name or path, or a config or scenario.
 
-Or an environment of one's own, or the class of one."""
+An environment of one's own, or its class, does too."""
 
 
 class Resolved(NamedTuple):
-    """What is to be made.
+    """What to make.
 
     Attributes:
         config: The checked config.
         spec: The world.
         task: The id, if one was named.
-        scenario: The scenario, if there is one, that of the id included.
+        scenario: The scenario, if there is one, including that of the id.
         own: The environment of one's own, if an object was given.
     """
 
@@ -63,7 +63,7 @@ def resolve(name: Name, scenario: object, envelope: object, fields: Mapping[str,
     base, chosen = found.fields, found.scenario
     named = task.scenario if scenario is None and task is not None else scenario
     if named is not None:
-        from piase_gym import scenarios  # whose models take a tenth of a second to be made
+        from piase_gym import scenarios  # its models take a tenth of a second to make
 
         chosen = scenarios.load(named, spec.name)
         if chosen.world != spec.name:
@@ -80,7 +80,7 @@ def resolve(name: Name, scenario: object, envelope: object, fields: Mapping[str,
 def partners_around(
     names: Sequence[str], task: TaskSpec | None, partners: Partners | None, focal: str
 ) -> dict[str, str | Agent]:
-    """Return who plays the agents that the single learner does not: by default `random`.
+    """Return who plays the agents other than the learner: by default the id's, else `random`.
 
     Raises:
         AgentError: If a partner is named for the learner's own seat.
@@ -99,7 +99,7 @@ def partners_around(
 
 
 def characters_of(scenario: Scenario | None) -> dict[str, Agent]:
-    """Return those who play the simulated people of a scenario, new ones, by agent."""
+    """Return new agents that play the simulated people of a scenario, by agent."""
     if scenario is None or not scenario.head.characters:
         return {}
     from piase_gym.agents.character import CharacterAgent
@@ -114,7 +114,7 @@ def build_runner(
     envelope: object,
     fields: Mapping[str, Any],
 ) -> EpisodeRunner:
-    """Make a world whose agents the caller plays, but for the seats of `partners`."""
+    """Make a world in which the caller plays all agents except the seats of `partners`."""
     return _drive(resolve(name, scenario, envelope, fields), partners)
 
 
@@ -126,7 +126,7 @@ def build_focal_runner(
     envelope: object,
     fields: Mapping[str, Any],
 ) -> EpisodeRunner:
-    """Make a world, and seat partners everywhere but at the place of one learner.
+    """Make a world, and seat partners everywhere except in one learner's seat.
 
     Args:
         name: A world, an id or a config object.
@@ -145,7 +145,7 @@ def build_focal_runner(
     focal = names[0 if agent is None else agent_number(names, agent)]
     seats = partners_around(names, found.task, partners, focal)
     named = read_partners(partners)
-    for name in characters_of(found.scenario):  # nobody plays them by default
+    for name in characters_of(found.scenario):  # no default partner plays them
         if name not in named:
             seats.pop(name, None)
     return _drive(found, seats)

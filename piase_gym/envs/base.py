@@ -1,4 +1,4 @@
-"""What the APIs over a world share: questions, pictures, and the state as a value."""
+"""What the APIs over a world share: queries, rendering, and the state as a value."""
 
 from __future__ import annotations
 
@@ -32,9 +32,9 @@ def check_render_mode(mode: str | None) -> str | None:
 
 
 class WorldAccess:
-    """What every API over a world offers beside its own calls: questions, digests, configs.
+    """What every API over a world offers besides its own calls: queries, digests, configs.
 
-    Questions take an agent's name; where there is one learner, the default is the learner.
+    Queries take an agent's name; where there is one learner, the default is the learner.
     """
 
     runner: EpisodeRunner
@@ -46,7 +46,7 @@ class WorldAccess:
 
     @property
     def events(self) -> Events:
-        """The events bus."""
+        """The event bus."""
         return self.runner.events
 
     @property
@@ -75,10 +75,10 @@ class WorldAccess:
         return self.world.admissible_lines(self._number(agent))
 
     def expert_plan(self, agent: str | None = None) -> list[str]:
-        """Return the commands with which an agent alone wins the rest of the episode.
+        """Return the commands with which an agent, acting alone, wins the rest of the episode.
 
-        It is what the world's oracle plans, with the whole state in view; the list is empty if the
-        agent cannot win alone.
+        The world's oracle plans them with the whole state in view; the list is empty if the agent
+        cannot win alone.
 
         Raises:
             UnsupportedError: If the world has no oracle that plans.
@@ -114,13 +114,13 @@ class WorldAccess:
     ) -> None:
         """Post an event of one's own, such as ``("storm_begins", {"wind": 9})``.
 
-        Who subscribed to this kind hears it. Logs write it as a line, and replay leaves it alone.
+        Subscribers to this kind hear it. Logs write it as a line, and replay leaves it alone.
 
         Args:
-            event_type: A word of PiaAVT's vocabulary, which is the type of the line; or of one's
-                own, which is its ``event`` (an ``ENVIRONMENT_EVENT_OCCURRED`` of kind ``posted``).
+            event_type: A word of PiaAVT's vocabulary, which is the type of the line; or one's own
+                word, which is its ``event`` (an ``ENVIRONMENT_EVENT_OCCURRED`` of kind ``posted``).
             data: Plain values that describe it.
-            agent: Whom it concerns; default: the whole environment.
+            agent: The agent that it concerns; default: the whole environment.
 
         Raises:
             ConfigError: If the type is blank, data are no mapping, or they look like a line that
@@ -153,14 +153,14 @@ class WorldAccess:
         self.runner.reconfigure(changes)
 
     def modify(self, changes: Mapping[str, Any]) -> Modified:
-        """Change fields of the config: at once what may change within an episode, else the rest.
+        """Change config fields: at once those that may change within an episode, the rest later.
 
-        What may is listed in `World.live_fields` and on the world's page. Such changes are logged
-        and replayed, and stay for the episodes that follow.
+        The former are listed in `World.live_fields` and on the world's page. Such changes are
+        logged and replayed, and stay for the episodes that follow.
 
         Returns:
-            The fields that change; its ``now`` are those that hold at once, its ``waiting`` those
-            that hold from the next reset on.
+            The fields that change: ``now`` has those that hold at once, ``waiting`` those that hold
+            from the next reset on.
 
         Raises:
             ConfigError: If a field is unknown or not allowed; nothing has changed then.
@@ -171,7 +171,7 @@ class WorldAccess:
     # -- hooks of the DSE document --------------------------------------------------------
 
     def adjust_difficulty(self, params: Mapping[str, Any]) -> Modified:
-        """Make the world harder or easier, such as ``{"by": 0.1}``, as soon as that may be.
+        """Make the world harder or easier, such as ``{"by": 0.1}``, as soon as allowed.
 
         Returns:
             The fields of the config that change, now or at the next reset; see `modify`.
@@ -183,7 +183,7 @@ class WorldAccess:
         return self.modify(self.world.adjusted(self._next_config, params))
 
     def introduce_element(self, element_config: Mapping[str, Any]) -> Modified:
-        """Put something into the world, such as ``{"type": "wall", ...}``, as soon as that may be.
+        """Put something into the world, such as ``{"type": "wall", ...}``, as soon as allowed.
 
         Returns:
             The fields of the config that change, now or at the next reset; see `modify`.
@@ -204,12 +204,12 @@ class WorldAccess:
         return self.runner.next_config or self.world.base_config
 
     def close(self) -> None:
-        """Give back resources; closing twice does no harm."""
+        """Release resources; closing twice does no harm."""
         self.runner.close()
 
 
 class WorldEnv(WorldAccess):
-    """What the environments of PettingZoo and Gymnasium have in common beside their APIs."""
+    """What the environments of PettingZoo and Gymnasium have in common besides their APIs."""
 
     metadata: dict[str, Any]
     render_mode: str | None
@@ -223,7 +223,7 @@ class WorldEnv(WorldAccess):
 
     @property
     def dtype(self) -> str | None:
-        """The type of vectors that was asked for."""
+        """The type of vectors that was requested."""
         return self._builder.style.dtype
 
     def render(self) -> Any:
@@ -244,7 +244,7 @@ class WorldEnv(WorldAccess):
         return self.world.state()
 
     def snapshot(self) -> dict[str, Any]:
-        """Return the state, random streams and partners included, as a JSON-able value."""
+        """Return the state, with random streams and partners, as a JSON-serializable value."""
         return self.runner.snapshot()
 
     def modify(self, changes: Mapping[str, Any]) -> Modified:
@@ -254,12 +254,12 @@ class WorldEnv(WorldAccess):
         return found
 
     def restore(self, snapshot: Mapping[str, Any]) -> None:
-        """Take up a snapshot; the future is then the one it would have had."""
+        """Restore a snapshot; the future is then the one that its state would have had."""
         self.runner.restore(snapshot)
         self._builder.update_config()
 
     def close(self) -> None:
-        """Give back resources; closing twice does no harm."""
+        """Release resources; closing twice does no harm."""
         if self._window is not None:
             self._window.close()
         self.runner.close()

@@ -48,9 +48,9 @@ from piase_gym.worlds.batch_arrays import bytes_of, packed
 from piase_gym.worlds.scripted_batch import BatchScripts
 
 BEFORE_FIRST = np.uint64(2**64 - 1)
-"""The number of an episode after which the next is number 0, that of the given seed itself."""
+"""The episode number before 0; episode 0 is that of the given seed itself."""
 MOST_SHOWN = 32
-"""Of so many configs worlds are kept to look at slots with, for a config takes long to take."""
+"""How many worlds are kept for looking at slots, one per config: taking a config is slow."""
 Infos = dict[str, Any]
 Step = tuple[NDArray[Any], NDArray[np.float64], NDArray[np.bool_], NDArray[np.bool_], Infos]
 
@@ -59,25 +59,25 @@ class BatchEnv:
     """`num_envs` environments of one array world. Made by `batch_env`.
 
     Arrays have the environments first and the caller's agents second. An agent that is not in
-    play has zeros for observation and a mask for the no-op; what it does is ignored. Slot i seeded
-    with an integer s has the very episodes of a single environment seeded with ``s + i``.
+    play has an observation of zeros and a mask that allows the no-op; its actions are ignored. With
+    an integer seed s, slot i has the very episodes of a single environment seeded with ``s + i``.
 
     Attributes:
         world: A world of the same config, for its spaces, texts and prompts.
         num_envs: How many environments.
         configs: The configs that slots can have.
         batch: The arrays.
-        ready: Which environments were ever reset.
-        results: How episodes ended for agents in the last step, as places in `RESULTS`, shape
+        ready: Which environments have ever been reset.
+        results: How episodes ended for agents in the last step, as indices into `RESULTS`, shape
             (envs, agents of the world).
         partners: Agent number -> the agent that plays it, where it is not the caller.
         agents: The agents that the caller plays, in the order of the arrays.
         observation_space: The space of one agent's vector.
         action_space: The space of one agent's actions.
-        focal: The agent whose end is the episode's, or -1 for the last agent.
+        focal: The number of the agent with which the episode ends, or -1 for the last agent.
         events: The bus on which ``batch_reset``, ``batch_begun``, ``batch_step``, ``batch_ended``,
             ``batch_modify``, ``batch_restore``, ``hint``, ``rebuild`` and ``close`` are posted, and
-            ``log`` by who adds lines to a run.
+            ``log`` by whoever adds lines to a run.
     """
 
     def __init__(
@@ -102,7 +102,7 @@ class BatchEnv:
         self.copy = copy
         self.events = Events()
         self.admits: Callable[[BatchEnv, NDArray[np.int64]], NDArray[np.bool_]] | None = None
-        """Tells which slots may keep the levels that they have just drawn; others draw again."""
+        """Decides which slots may keep the levels that they have just drawn; others draw again."""
         self.world = world
         self._mode, self.focal = AUTORESET[autoreset], focal
         self._slot_configs = SlotConfigs(world, self.num_envs, configs, focal)
@@ -137,7 +137,7 @@ class BatchEnv:
             seed: An integer (slot i gets ``seed + i``), or one for each slot. Without one, slots go
                 on deterministically from their last episodes; slots that were never seeded draw
                 their seeds from the operating system.
-            which: Which slots to reset: a flag for each, or their numbers; default all.
+            which: Which slots to reset: one flag per slot, or their numbers; default all.
 
         Returns:
             Observations (envs, agents, length) and infos, with ``seed`` (the effective ones),
@@ -154,7 +154,7 @@ class BatchEnv:
             given = seeds[slot]
             if given is not None:
                 states["given"][slot], states["episode"][slot] = given, 0
-            elif states["episode"][slot] == BEFORE_FIRST:  # of `set_next_seed`
+            elif states["episode"][slot] == BEFORE_FIRST:  # set by `set_next_seed`
                 states["episode"][slot] = 0
             elif self.ready[slot]:
                 states["episode"][slot] += np.uint64(1)
@@ -164,7 +164,7 @@ class BatchEnv:
         return self._vectors(self.batch.obs), self._infos()
 
     def set_next_seed(self, slot: int, seed: int) -> None:
-        """Let a slot's next reset without a seed start the episode of this one; others follow it.
+        """Let a slot's next reset without a seed use this one; later episodes follow from it.
 
         Raises:
             ConfigError: If the seed is not allowed.
@@ -191,7 +191,7 @@ class BatchEnv:
         Returns:
             Observations (envs, agents, length), rewards, terminated and truncated (envs, agents),
             and infos: ``action_mask``, ``alive``, ``outcome`` (codes of `OUTCOMES`), ``result``
-            (codes of `RESULTS`, of agents that end in this step), and under
+            (codes of `RESULTS`, for agents that end in this step), and under
             ``autoreset="same_step"`` also ``final_obs`` and ``final_action_mask`` with
             ``_final_obs`` (which slots ended).
 
@@ -230,16 +230,16 @@ class BatchEnv:
         )
 
     def _take_words(self, scripts: BatchScripts) -> None:
-        """Let the words of scripts take the place of hints, for those who were told some."""
+        """Replace hints by the words of scripts, for the agents that scripts told something."""
         for slot, agent in scripts.told:
             run = scripts.of(self.batch.states, slot)
             if slot in self._hints and run is not None:
                 self._hints[slot][1][agent] = run.hints(slot)[agent]
 
     def _take(self, actions: Any) -> NDArray[np.int32]:
-        """Check the actions, before anything changes, and put them in their places.
+        """Check the actions before anything changes, and put them in their places.
 
-        What is an int32 already, and goes to the kernel as it is, the kernel itself refuses.
+        The kernel itself checks int32 actions that go to it as they are.
         """
         given = to_indices(actions, (self.num_envs, len(self._caller_agents)))
         plain = self._everybody and given.dtype == np.int32
@@ -260,7 +260,7 @@ class BatchEnv:
         )
 
     def _infos(self, stepped: bool = False) -> Infos:
-        """Return what stands beside the observations."""
+        """Return the infos that go with the observations."""
         batch = self.batch
         full, masked = self._style.full, self._style.tells_masks
         infos: Infos = {} if stepped or not full else {"seed": self.seeds()}
@@ -279,7 +279,7 @@ class BatchEnv:
         return infos
 
     def _vectors(self, values: NDArray[Any]) -> NDArray[Any]:
-        """Return the caller's agents' observations, in the type that is wanted."""
+        """Return the caller's agents' observations, in the wanted type."""
         if self._style.dtype is None:
             return self._pick(values)
         return self._picked(values).astype(self._style.dtype)
@@ -293,7 +293,7 @@ class BatchEnv:
         return values if self._everybody else values[:, self._caller_agents]
 
     def masks(self) -> NDArray[np.int8]:
-        """Return the masks of now, shape (envs, agents, actions)."""
+        """Return the present masks, shape (envs, agents, actions)."""
         return self._pick(self.batch.masks)
 
     def alive(self) -> NDArray[np.bool_]:
@@ -302,7 +302,7 @@ class BatchEnv:
         return self._picked(flags.astype(np.bool_))
 
     def _step_and_post(self, acts: NDArray[np.int32]) -> int:
-        """Do what the kernel does, and post every episode that ended before the next begins.
+        """Step with the kernel, and post the end of every episode before the next one begins.
 
         Returns:
             What the kernel returns: 0, or which action or slot is at fault.
@@ -331,7 +331,7 @@ class BatchEnv:
         return found
 
     def _post_resets(self, slots: NDArray[np.int64]) -> None:
-        """Post that episodes begin, and then, that everybody has heard of it."""
+        """Post that episodes begin, and then that all listeners have heard of it."""
         if self.admits is not None:
             self._draw_admitted(slots)
         if self.events.active:
@@ -357,7 +357,7 @@ class BatchEnv:
         )
 
     def _note_results(self) -> None:
-        """Keep how episodes ended in a step that was just taken, before others begin."""
+        """Keep how episodes ended in the step that was just taken, before new ones begin."""
         slots, agents = (self.batch.terminated | self.batch.truncated).nonzero()
         if slots.size or self._any_result:
             self.results = np.zeros(self.results.shape, self.results.dtype)
@@ -376,7 +376,7 @@ class BatchEnv:
     # -- single environments --------------------------------------------------------------
 
     def at(self, slot: int) -> ArrayWorld[Any, Any]:
-        """Return a world in the state of one slot; it is the same object for one config."""
+        """Return a world in the state of one slot; slots with the same config share one object."""
         number = int(self.batch.states["config"][slot])
         world = self._shown_worlds.get(number)
         if world is None:
@@ -415,18 +415,18 @@ class BatchEnv:
         return self.configs[int(self.batch.states["config"][slot])]
 
     def base_config(self, number: int) -> Any:
-        """Return one of `configs` without what its script has changed until the episode ends."""
+        """Return one of `configs` without its script's changes, which last for one episode."""
         scripts = self.batch.scripts
         return (scripts and scripts.base_of(number)) or self.configs[number]
 
     def slot_snapshot(
         self, slot: int, acts: Sequence[int | None] = (), tick: StepResult | None = None
     ) -> dict[str, Any]:
-        """Return one environment's state as single environments take it up.
+        """Return one environment's state in the form that single environments restore.
 
         Args:
             slot: Its number.
-            acts: What its agents did in the last step, for who keeps account of it.
+            acts: What its agents did in the last step, for callers that keep track of it.
             tick: What that step did.
         """
         world = self.at(slot)
@@ -464,14 +464,14 @@ class BatchEnv:
         return [digest_bytes(row[place].data) for row in bytes_of(self.batch.states)]
 
     def single(self, slot: int) -> ArrayWorld[Any, Any]:
-        """Return a world in the state of one slot, for questions; it is overwritten by the next."""
+        """Return a world in the state of one slot, for queries; the next call overwrites it."""
         self._require_open()
         return self.at(slot)
 
     def give_hint(self, slot: int, agent: str, hint: str | None) -> None:
         """Show words to an agent in one environment until its episode ends.
 
-        They are in its text and its vector; the arrays of the last `step` are not changed, unless
+        They appear in its text and vector; the arrays of the last `step` are not changed, unless
         the batch was made with ``copy=False``.
         """
         self._require_open()
@@ -500,7 +500,7 @@ class BatchEnv:
         Args:
             config: A number in `configs`, or fields to change in the first one; a new config is
                 added to `configs`.
-            which: The slots: a flag for each, their numbers, or a slice; default all.
+            which: The slots: one flag per slot, their numbers, or a slice; default all.
 
         Raises:
             EnvelopeError: If the config does not fit the envelope.
@@ -509,7 +509,7 @@ class BatchEnv:
         self._slot_configs.choose(config, self._slot_configs.slots(which))
 
     def modify(self, changes: Mapping[str, Any], which: Any = slice(None)) -> Modified:
-        """Change fields of slots' configs: at once what may change within an episode, else later.
+        """Change fields of slots' configs: at once those that an episode allows, the rest later.
 
         The arrays of the last `step` are not changed, unless the batch was made with
         ``copy=False``.
@@ -537,7 +537,7 @@ class BatchEnv:
         self.events.post("batch_modify", slots=slots.tolist(), before=before)
 
     def adjust_difficulty(self, params: Mapping[str, Any], which: Any = slice(None)) -> Modified:
-        """Make the world of some slots harder or easier, as soon as that may be; see `modify`.
+        """Make the world of some slots harder or easier, as soon as allowed; see `modify`.
 
         Raises:
             ConfigError: If there is no such parameter, or the value is not allowed.
@@ -547,7 +547,7 @@ class BatchEnv:
     def introduce_element(
         self, element_config: Mapping[str, Any], which: Any = slice(None)
     ) -> Modified:
-        """Put something into the world of some slots, as soon as that may be; see `modify`.
+        """Put something into the world of some slots, as soon as allowed; see `modify`.
 
         Raises:
             ConfigError: If there is no such element, or it cannot be put there.
@@ -560,7 +560,7 @@ class BatchEnv:
             self.give_hint(slot, agent_id, hint)
 
     def _change(self, fields: Callable[[Any], Mapping[str, Any]], which: Any) -> Modified:
-        """Let slots take configs that differ in some fields from what they would have taken."""
+        """Let slots take configs that differ in some fields from those they would have taken."""
         self._require_open()
         slots = self._slot_configs.slots(which)
         numbers = self.batch.states["next_config"][slots]
@@ -572,7 +572,7 @@ class BatchEnv:
         return Modified(now, {k: v for part in found for k, v in part.waiting.items()})
 
     def add_config(self, config: Any) -> int:
-        """Add a config that the world admits to `configs`; returns its number.
+        """Add a config that the world admits to `configs`, and return its number.
 
         Raises:
             UnsupportedError: If the only learner is not there at the reset under it.
@@ -585,11 +585,11 @@ class BatchEnv:
         return self._slot_configs.awaiting_agents
 
     def grow_envelope(self, envelope: Mapping[str, int], partners: Partners | None = None) -> None:
-        """Make room for larger configs, before the first reset; spaces are other objects then.
+        """Make room for larger configs, before the first reset; spaces become new objects.
 
         Args:
-            envelope: Sizes that later configs may have, beside those that they may have now.
-            partners: Policies for agents that are new.
+            envelope: Sizes that later configs may have, besides those that they may have now.
+            partners: Policies for new agents.
 
         Raises:
             EnvelopeError: If there was a reset already, or a size is not allowed.
@@ -620,7 +620,7 @@ class BatchEnv:
 
     @property
     def autoreset(self) -> str:
-        """The mode of autoreset: ``next_step``, ``same_step`` or ``disabled``."""
+        """The autoreset mode: ``next_step``, ``same_step`` or ``disabled``."""
         return next(name for name, mode in AUTORESET.items() if mode == self._mode)
 
     @property
@@ -629,7 +629,7 @@ class BatchEnv:
         return self._style.infos
 
     def snapshot(self) -> dict[str, Any]:
-        """Return all environments as one JSON-able value."""
+        """Return all environments as one JSON-serializable value."""
         self._require_open()
         hints = {str(slot): list(entry) for slot, entry in self._hints.items()}
         raw = base64.b64encode(packed(self.batch.states).tobytes()).decode()
@@ -641,7 +641,7 @@ class BatchEnv:
         return {**self._label(), "ready": ready, "states": raw, "hints": hints, **more}
 
     def restore(self, snapshot: Mapping[str, Any]) -> None:
-        """Take up a snapshot of a batch of the same size and configs.
+        """Restore a snapshot of a batch of the same size and configs.
 
         Raises:
             SnapshotError: If it is of something else, or damaged.
@@ -662,7 +662,7 @@ class BatchEnv:
         self.events.post("batch_restore")
 
     def _label(self) -> dict[str, Any]:
-        """Return what a snapshot must agree in."""
+        """Return the entries that a snapshot must agree with."""
         return {
             "schema": SNAPSHOT_SCHEMA,
             "world": self.world.name,
@@ -673,7 +673,7 @@ class BatchEnv:
         }
 
     def close(self) -> None:
-        """Give back memory; closing twice does no harm."""
+        """Release memory; closing twice does no harm."""
         if not self._closed:
             self._closed = True
             self.events.post("close")
@@ -707,11 +707,11 @@ def batch_env(
         configs: Further configs (fields that differ from the first); slots take them through
             `BatchEnv.reconfigure`.
         autoreset: ``"next_step"`` (the step after an episode's last one resets and ignores the
-            actions), ``"same_step"`` or ``"disabled"``. An episode ends with its last agent, or
-            where all others are characters of the scenario with the caller's only one.
-        copy: ``False`` returns the arrays that the next step overwrites.
-        infos: ``"full"``, ``"mask"`` (``action_mask`` alone) or ``"none"``; beside them, what
-            ``"same_step"`` tells of last observations.
+            actions), ``"same_step"`` or ``"disabled"``. An episode ends with its last agent, or, if
+            all other agents are characters of the scenario, with the caller's only one.
+        copy: ``False`` to return the arrays that the next step overwrites.
+        infos: ``"full"``, ``"mask"`` (``action_mask`` alone) or ``"none"``; ``"same_step"`` adds
+            the last observations in any case.
         dtype: ``"float32"`` for vectors of that type; default: the world's own.
         scenario: A scenario: its name, path, dict or object.
         envelope: The largest sizes that later configs may have.

@@ -18,7 +18,7 @@ from piase_gym.worlds.array_world import ArrayWorld
 Hints = dict[int, tuple[int, list[str | None]]]
 """The words of hints by slot, with the seed of the episode in which they were given."""
 MOST_SINGLE = 65_536
-"""Most environments that are stepped one after the other."""
+"""The maximum number of environments that are stepped one after the other."""
 
 
 def check_num_envs(num_envs: object) -> int:
@@ -48,7 +48,7 @@ def check_singles(num_envs: object, world: str) -> int:
 
 
 def find_slots(which: Any, count: int) -> NDArray[np.int64]:
-    """Return the numbers of slots that are given as flags, one a slot, or as numbers.
+    """Return the numbers of slots that are given as flags, one per slot, or as numbers.
 
     Raises:
         ConfigError: If they are neither, or a number is out of range or given twice.
@@ -82,7 +82,7 @@ def require_memory(world: ArrayWorld[Any, Any], num_envs: int, configs: list[Any
     size = sum(part.nbytes for part in arrays if part is not one.tables)
     try:
         memory = os.sysconf("SC_PAGE_SIZE") * os.sysconf("SC_PHYS_PAGES")
-    except (AttributeError, OSError, ValueError):  # not told here
+    except (AttributeError, OSError, ValueError):  # not known here
         memory = 2**40
     if num_envs * size > memory:
         raise ConfigError(
@@ -98,7 +98,7 @@ def read_snapshot(
 
     Args:
         snapshot: What `BatchEnv.snapshot` returned.
-        wanted: What it must agree in.
+        wanted: The entries that it must agree with.
         dtype: The type of a record.
 
     Raises:

@@ -13,11 +13,11 @@ from piase_gym.errors import ConfigError, SnapshotError
 from piase_gym.registry import WorldSpec, make_config
 
 EPISODE = ("base", "number", "seed", "steps")
-"""What a snapshot knows of its episode; all are integers."""
+"""What a snapshot says about its episode; all are integers."""
 
 
 def check_partner_state(agent: Agent, name: str, state: object) -> None:
-    """Check that a partner can take up a state, without letting it do so.
+    """Check that a partner can take a state, without changing the partner.
 
     Raises:
         SnapshotError: If it cannot.

@@ -23,7 +23,7 @@ TEXTS = ("eager", "lazy")
 INFOS = ("full", "mask", "none")
 DTYPES = (None, "float32")
 Build = Callable[[Sequence[NDArray[np.int8]], Collection[int]], Mapping[int, Any] | Sequence[Any]]
-"""Builds observations of now; see `ObservationBuilder.build`."""
+"""Builds the present observations; see `ObservationBuilder.build`."""
 
 
 @dataclass(frozen=True)
@@ -71,7 +71,7 @@ class ObservationStyle:
 
     @property
     def full(self) -> bool:
-        """Whether infos have all that there is to tell."""
+        """Whether infos are complete."""
         return self.infos == "full"
 
     @property
@@ -86,7 +86,7 @@ class ObservationStyle:
 
 
 class NoShape:
-    """Stands for the shape of a text, which has none: who wants one is told what to do."""
+    """Stands for the shape that texts do not have: whoever wants one is told what to do."""
 
     def __iter__(self) -> Iterator[int]:
         """Say that texts are not for learners."""
@@ -104,20 +104,20 @@ class NoShape:
         return np.array(list(self))
 
     def __bool__(self) -> bool:
-        """Return False, as of ``None``."""
+        """Return False, like ``None``."""
         return False
 
     def __repr__(self) -> str:
-        """Return what Gymnasium has here."""
+        """Return what Gymnasium shows here."""
         return "None"
 
 
 class TextSpace(spaces.Text):
-    """A Text whose shape tells learners that they want another view, before they fail on it."""
+    """A Text space with a shape that tells learners to use another view, before they fail on it."""
 
     @property
     def shape(self) -> Any:
-        """What stands for no shape."""
+        """A stand-in, because texts have no shape."""
         return NoShape()
 
 
@@ -126,7 +126,7 @@ if TYPE_CHECKING:
 else:
 
     class _Dict(MutableMapping, dict):
-        """A dict whose methods go by `__getitem__` and `__iter__`, which those of dict do not."""
+        """A dict with methods that use `__getitem__` and `__iter__`, unlike those of dict."""
 
         __slots__ = ()
         __setitem__, __delitem__ = dict.__setitem__, dict.__delitem__
@@ -134,11 +134,11 @@ else:
 
 
 class LazyViews(_Dict):
-    """``{"text": ..., "vector": ...}`` whose text is written when it is first read.
+    """``{"text": ..., "vector": ...}`` with a text that is written when it is first read.
 
-    Python sees a dict with the text of the moment in which it was made. Code in C that looks into
-    dicts directly (orjson) does not: it wants ``dict(views)``. Until it is read, the key ``text``
-    holds a tuple (writer, what was kept, agent).
+    Python sees a dict with the text of the moment at which the dict was made. C code that looks
+    into dicts directly (orjson) does not: pass it ``dict(views)``. Until the text is read, the key
+    ``text`` holds a tuple (writer, what was kept, agent).
     """
 
     __slots__ = ()
@@ -188,7 +188,7 @@ class LazyViews(_Dict):
 
 
 def is_native(world: World[Any, Any], wording: str) -> bool:
-    """Tell whether a wording is the native one.
+    """Return whether a wording is the native one.
 
     Raises:
         ConfigError: If there is no such wording, or this world does not have it.
@@ -201,7 +201,7 @@ def is_native(world: World[Any, Any], wording: str) -> bool:
 
 
 def absent_observation(space: spaces.Space[Any]) -> Any:
-    """Return what an agent that is not in play is shown, which is in the space of observations."""
+    """Return the observation of an agent that is not in play; it is in the observation space."""
     if isinstance(space, spaces.Dict):
         return {
             key: np.ones(part.shape, part.dtype)
@@ -225,7 +225,7 @@ class ObservationWriter:
         """Write the text of one moment.
 
         Args:
-            kept: The line of the last step, and what `World.capture` kept of the agent.
+            kept: The line of the last step, and what `World.capture` kept for the agent.
             agent: Its number.
         """
         return kept[0] + self.write(kept[1], agent)
@@ -279,7 +279,7 @@ class ObservationBuilder:
             self._write, self._config = self.world.text_writer(), self.world.config
 
     def _vectors(self, kept: Sequence[Any] | None = None) -> Sequence[NDArray[Any]]:
-        """Return every agent's vector, in the type that is wanted."""
+        """Return every agent's vector, in the wanted type."""
         vectors = self.world.vectors(kept)
         if self.style.dtype is None:
             return vectors
@@ -292,14 +292,14 @@ class ObservationBuilder:
         return [last.line if last is not None else "" for last in self.world.last_steps()]
 
     def chosen(self) -> Build:
-        """Return what builds the observations of this style: `build`, or a shorter way to them."""
+        """Return the function that builds observations of this style: `build`, or a faster one."""
         texts_alone = self.view == "text" and not self.native and self.mask is None
         return self._texts if texts_alone else self.build
 
     def _texts(
         self, masks: Sequence[NDArray[np.int8]], agents: Collection[int]
     ) -> Mapping[int, str]:
-        """Return the texts of now, by the numbers of agents."""
+        """Return the present texts, by agent number."""
         world, write, shown = self.world, self._write, {}
         kept = world.capture()
         last = world.last_steps() if world.tells_last_step else ()
@@ -312,11 +312,11 @@ class ObservationBuilder:
     def build(
         self, masks: Sequence[NDArray[np.int8]], agents: Collection[int]
     ) -> Mapping[int, Any] | Sequence[Any]:
-        """Return observations of now, by the numbers of agents.
+        """Return the present observations, by agent number.
 
         Args:
             masks: The masks, which are part of the observations if ``mask="obs"``.
-            agents: Whose observations are wanted; those of others may be missing.
+            agents: The agents that need observations; those of others may be missing.
         """
         world = self.world
         shown: Mapping[int, Any] | Sequence[Any]

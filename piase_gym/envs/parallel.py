@@ -38,16 +38,16 @@ ParallelStep = tuple[
 
 
 class InPlay(NamedTuple):
-    """What a step takes of the caller's agents that are in play.
+    """What a step needs of the caller's agents that are in play.
 
     Attributes:
         names: Their names.
         live: Their names and numbers.
         nobody: ``False`` for each name.
-        values_of: Takes the actions of all of them out of a mapping, where the world can have them
+        values_of: Takes the actions of all of them out of a mapping, where the world takes actions
             as they are.
-        spread: Makes an entry for every agent of these and a last one for the others, where there
-            are others.
+        spread: Makes one entry per agent from their entries and a last one for all other agents,
+            where there are others.
     """
 
     names: tuple[str, ...]
@@ -59,12 +59,12 @@ class InPlay(NamedTuple):
 
 @functools.lru_cache(maxsize=256)
 def in_play(agents: tuple[str, ...], numbers: tuple[int, ...], plain: bool) -> InPlay:
-    """Return what a step takes of those of a world's agents that have these numbers.
+    """Return what a step needs of the agents of a world that have these numbers.
 
     Args:
         agents: The names of all.
-        numbers: Who is in play and not a partner.
-        plain: Whether the world takes a tuple of indices, an entry for every agent.
+        numbers: The numbers of those that are in play and not partners.
+        plain: Whether the world takes a tuple of indices, one per agent.
     """
     live = tuple([(agents[i], i) for i in numbers])
     names = tuple([name for name, _ in live])
@@ -94,7 +94,7 @@ class WorldParallelEnv(WorldEnv, ParallelEnv[str, Any, Any]):
         ended_actions: str = "error",
         strict: bool = False,
     ) -> None:
-        """Put the environment on a runner."""
+        """Build the environment on a runner."""
         if ended_actions not in ENDED_ACTIONS:
             known = suggest(ended_actions, ENDED_ACTIONS)
             raise ConfigError(f"unknown ended_actions {ended_actions!r}; {known}")
@@ -137,7 +137,7 @@ class WorldParallelEnv(WorldEnv, ParallelEnv[str, Any, Any]):
 
     @property
     def max_cycles(self) -> int:
-        """PettingZoo's word for the world's `max_steps`; setting it holds from the next reset."""
+        """PettingZoo's word for the world's `max_steps`; new values hold from the next reset on."""
         return int(self.runner.world.config.max_steps)
 
     @max_cycles.setter
@@ -175,7 +175,7 @@ class WorldParallelEnv(WorldEnv, ParallelEnv[str, Any, Any]):
 
         Returns:
             Observations and infos by agent. Infos have ``seed`` (the effective one:
-            ``reset(seed=that)`` brings this very episode back) and ``action_mask``.
+            ``reset(seed=that)`` repeats this very episode) and ``action_mask``.
         """
         runner = self.runner
         runner.reset(seed, options)
@@ -186,9 +186,9 @@ class WorldParallelEnv(WorldEnv, ParallelEnv[str, Any, Any]):
         return self._first_views()
 
     def observe_all(self) -> tuple[dict[str, Any], dict[str, dict[str, Any]]]:
-        """Return observations and infos of now, as `reset` does, without doing anything.
+        """Return the present observations and infos, as `reset` does, without changing anything.
 
-        After `restore`, this is where to go on from.
+        After `restore`, play goes on from these.
         """
         self.runner.require_episode()
         return self._first_views()
@@ -212,7 +212,7 @@ class WorldParallelEnv(WorldEnv, ParallelEnv[str, Any, Any]):
         return info
 
     def _update_agents(self) -> None:
-        """Take note of who is in play."""
+        """Note which agents are in play."""
         runner = self.runner
         world, numbers = runner.world, tuple(runner.live)
         plain = self._decoder.kind == "discrete" and world.capabilities.batched
@@ -230,7 +230,7 @@ class WorldParallelEnv(WorldEnv, ParallelEnv[str, Any, Any]):
         Returns:
             Observations, rewards, terminations, truncations and infos by agent, for the agents
             that were in play and those that enter now. Infos have ``outcome`` and
-            ``action_mask``, at the end ``result``, and where it applies ``milestones`` and
+            ``action_mask``, at the end ``result``, and where they apply ``milestones`` and
             ``feedback``.
 
         Raises:
@@ -272,7 +272,7 @@ class WorldParallelEnv(WorldEnv, ParallelEnv[str, Any, Any]):
     def _add_rare_infos(
         self, tick: StepResult, result: ParallelStep, shown: Any, masks: Sequence[Any]
     ) -> None:
-        """Add what happens in few steps only: notes, results, who leaves and who enters."""
+        """Add what only few steps have: notes, results, agents that leave and agents that enter."""
         _, terminated, truncated, _, ended, notes = tick
         infos, before = result[-1], self.agents
         for name, i in self._live if self._full else ():
@@ -344,7 +344,7 @@ class WorldParallelEnv(WorldEnv, ParallelEnv[str, Any, Any]):
         return ActionError(f"no action for {', '.join(missing)}; agents in play: {names}")
 
     def close(self) -> None:
-        """Give back resources; closing twice does no harm."""
+        """Release resources; closing twice does no harm."""
         self.agents = []
         self._live = ()
         super().close()
@@ -356,12 +356,12 @@ class WorldParallelEnv(WorldEnv, ParallelEnv[str, Any, Any]):
         self._hint(agent, hint)
 
     def restore(self, snapshot: Mapping[str, Any]) -> None:
-        """Take up a snapshot; the future is then the one it would have had."""
+        """Restore a snapshot; the future is then the one that its state would have had."""
         super().restore(snapshot)
         self._update_agents()
 
     def grow_envelope(self, envelope: Mapping[str, int]) -> None:
-        """Make room for larger configs, before the first reset; spaces are other objects then.
+        """Make room for larger configs, before the first reset; spaces become new objects.
 
         Raises:
             EnvelopeError: If there was a reset already, or a size is not allowed.
@@ -410,9 +410,9 @@ def parallel_env(
         infos: ``"full"``, ``"mask"`` (``action_mask`` alone, so that all infos have one key) or
             ``"none"``.
         dtype: ``"float32"`` for vectors of that type; default: the world's own.
-        ended_actions: ``"error"``, or ``"ignore"`` to take actions for agents that are not in play
-            and do nothing with them.
-        strict: Whether a text action must be the bare command. By default it is found in whatever
+        ended_actions: ``"error"``, or ``"ignore"`` to accept actions for agents that are not in
+            play and do nothing with them.
+        strict: Whether a text action must be the bare command. By default one is found in whatever
             form language models answer; see `piase_gym.core.answers`.
         render_mode: ``"human"``, ``"ansi"`` or ``"rgb_array"``.
         partners: Policies for agents that the caller does not play, by agent.

@@ -36,7 +36,7 @@ def agent_number(names: Sequence[str], agent: object) -> int:
 
 
 Partners = Mapping[str, "str | Agent"] | str | Agent
-"""Policies by agent, ``"*"`` for all that are not named; or one policy for all of these."""
+"""Policies by agent, with ``"*"`` for all that are not named; or one policy, as for ``"*"``."""
 
 
 def read_partners(partners: Partners | None) -> dict[str, str | Agent]:
@@ -54,7 +54,7 @@ def read_partners(partners: Partners | None) -> dict[str, str | Agent]:
 
 
 def assign_partners(world: World[Any, Any], partners: Partners | None) -> dict[int, Agent]:
-    """Return the agents that play for others, by number, under the names of their seats.
+    """Return the agents that act as partners, by number, each with the id of its seat.
 
     Raises:
         AgentError: If a seat does not exist, or nobody is left to the caller.
@@ -76,7 +76,7 @@ def assign_partners(world: World[Any, Any], partners: Partners | None) -> dict[i
 
 
 def post_asides(agent: Agent, number: int, world: World[Any, Any], events: Events) -> None:
-    """Send what an agent tells the others beside its action, and log its own lines."""
+    """Send what an agent tells the others besides its action, and log its own lines."""
     name = world.agents[number]
     for event_type, data in agent.log_entries():
         if events.active:
@@ -135,11 +135,11 @@ class BatchPartners:
 
         Args:
             acts: Indices of commands, shape (envs, agents of the world); changed in place.
-            batch: What there is now.
+            batch: The arrays, in their present state.
             at: Returns a world in the state of one environment.
 
         Returns:
-            What they tell others beside it: environment, agent, words.
+            What they tell others besides acting: environment, agent, words.
         """
         states, told = batch.states, list[tuple[int, str, str]]()
         steps = states["t"].astype(np.int64)
@@ -163,7 +163,7 @@ class BatchPartners:
         return told
 
     def get_state(self) -> dict[str, list[dict[str, Any]]]:
-        """Return the states of those who are asked once an environment, by agent."""
+        """Return the states of the partners that are asked once per environment, by agent."""
         names = self._world.agents
         return {names[n]: [agent.get_state() for agent in row] for n, row in self._loops.items()}
 
@@ -186,7 +186,7 @@ class BatchPartners:
         return found
 
     def take_state(self, found: dict[int, list[Agent]]) -> None:
-        """Take up what `read_state` returned."""
+        """Use the agents that `read_state` returned."""
         self._loops = found
 
     def _checked(self, number: int, agent: Agent, answers: Any) -> NDArray[Any]:

@@ -32,7 +32,7 @@ from piase_gym.registry import WorldSpec
 
 KNOWN_OPTIONS = ("config",)
 MOST_DRAWS = 100
-"""Draws of a level in a row, where some are not admitted."""
+"""The maximum number of draws of a level in a row, where some are not admitted."""
 
 
 class EpisodeRunner:
@@ -74,12 +74,12 @@ class EpisodeRunner:
         self.time_limit: int | None = None
         """The limit of a `TimeLimit` around the environment; no config may have a longer one."""
         self.stepwise = False
-        """Whether `play` takes one step: then the caller asks who is to go on."""
+        """Whether `play` takes a single step; the caller then asks which agents go on."""
         self.admits: Callable[[World[Any, Any]], bool] | None = None
-        """Tells whether a level that was just drawn may be played; if not, the next is drawn."""
+        """Decides whether a level that was just drawn may be played; if not, the next is drawn."""
         self._letters = 0
         self._order: list[int] | None = None
-        """In which order agents act, as far as it was set; ``None`` is that of their numbers."""
+        """The order in which agents act, if it was set; ``None`` is that of their numbers."""
         self._base: int | None = None
         self._episode = 0
         self._next_seed: int | None = None
@@ -147,7 +147,7 @@ class EpisodeRunner:
             agent.reset(partner_seed(effective, number))
         if self.events.active:
             self.events.post("reset", seed=effective, episode=self._episode)
-            self.events.post("begun")  # everybody has heard, and nobody has seen anything yet
+            self.events.post("begun")  # all listeners know of it, and no agent has seen anything
 
     def _draw_level(
         self, base: int, episode: int, admits: Callable[[World[Any, Any]], bool]
@@ -155,7 +155,7 @@ class EpisodeRunner:
         """Reset the world to the first level that is admitted.
 
         Returns:
-            The effective seed, and the number of the episode it is of.
+            The effective seed, and the number of its episode.
         """
         for number in range(episode, episode + MOST_DRAWS):
             effective = episode_seed(base, number)
@@ -168,7 +168,7 @@ class EpisodeRunner:
         )
 
     def set_next_seed(self, seed: int) -> None:
-        """Let the next reset without a seed start the episode of this one; later ones follow it.
+        """Let the next reset without a seed use this one; later episodes follow from it.
 
         Raises:
             ConfigError: If the seed is not allowed.
@@ -198,8 +198,8 @@ class EpisodeRunner:
     def play(self, acts: Sequence[Act]) -> StepResult:
         """Let the caller's agents act, and go on until a command of one of them has ended.
 
-        That is one step, but for commands that last (`World.lasting`). Each step is logged and
-        asks the partners; what is returned is that of all steps together.
+        That takes one step, except for commands that last (`World.lasting`). Each step is logged
+        and asks the partners; the result is that of all steps together.
 
         Args:
             acts: As for `step`.
@@ -232,7 +232,7 @@ class EpisodeRunner:
         return tick
 
     def _step_with_others(self, acts: Sequence[Act]) -> StepResult:
-        """Take one step that partners take part in, or that somebody wants to know of."""
+        """Take one step in which partners act or about which somebody wants to know."""
         playing: Sequence[int] = ()
         if self.partners:
             acts = list(acts)
@@ -243,7 +243,7 @@ class EpisodeRunner:
         return self._take_step(acts, playing)
 
     def _take_step(self, acts: Sequence[Act], playing: Sequence[int]) -> StepResult:
-        """Advance the world, and tell all who want to know."""
+        """Advance the world, and tell partners and listeners what happened."""
         heard, partners = self.events.wants_steps, self.partners
         decoded = self._decode(acts) if heard and self.events.decodes else None
         self.last_step = tick = self.world.step(acts)
@@ -268,7 +268,7 @@ class EpisodeRunner:
         return [
             world.command(i, act)
             if alive[i] and isinstance(act, int) and 0 <= act < count
-            else act  # what is not in the table the world itself refuses
+            else act  # the world itself refuses what is not in the table
             for i, act in enumerate(acts)
         ]
 
@@ -312,9 +312,9 @@ class EpisodeRunner:
             self.end_step(self.step(no_acts(self.world)))
 
     def _ask_partners(self, acts: list[Act]) -> list[int]:
-        """Fill in what the partners do. Returns the numbers of those in play.
+        """Fill in what the partners do, and return the numbers of those in play.
 
-        Who has a command under way goes on with it.
+        A partner with a command under way goes on with it.
         """
         alive, world = self.world.alive, self.world
         playing = [number for number in self.partners if alive[number]]
@@ -342,11 +342,11 @@ class EpisodeRunner:
     def grow_envelope(
         self, envelope: Mapping[str, int], partners: Mapping[str, str | Agent] | None = None
     ) -> None:
-        """Make the world anew with a larger envelope, before the first reset; posts ``rebuild``.
+        """Rebuild the world with a larger envelope, before the first reset; posts ``rebuild``.
 
         Args:
-            envelope: Sizes that later configs may have, beside those that they may have now.
-            partners: Who plays for others in seats that are new.
+            envelope: Sizes that later configs may have, besides those that they may have now.
+            partners: Partners for seats that are new.
 
         Raises:
             EnvelopeError: If there was a reset already, or a size is unknown or not allowed.
@@ -383,9 +383,9 @@ class EpisodeRunner:
         self.set_next_config(config)
 
     def modify(self, changes: Mapping[str, Any]) -> Modified:
-        """Change fields of the config: at once what may change within an episode, else the rest.
+        """Change config fields: at once those that may change within an episode, the rest later.
 
-        Without an episode in course everything waits for the next reset.
+        If no episode is running, everything waits for the next reset.
 
         Raises:
             ConfigError: If a field is unknown or not allowed; nothing has changed then.
@@ -433,7 +433,7 @@ class EpisodeRunner:
     # -- the state is a value -------------------------------------------------------------
 
     def snapshot(self) -> dict[str, Any]:
-        """Return world, episode and partners as one JSON-able value."""
+        """Return world, episode and partners as one JSON-serializable value."""
         self.require_episode()
         pending = self.next_config
         return {
@@ -448,7 +448,7 @@ class EpisodeRunner:
         }
 
     def restore(self, snapshot: Mapping[str, Any]) -> None:
-        """Take up what `snapshot` returned, here or in another process.
+        """Restore what `snapshot` returned, here or in another process.
 
         Raises:
             SnapshotError: If it is of another world or version, or damaged.
@@ -483,9 +483,9 @@ class EpisodeRunner:
 
 
 def join_steps(first: StepResult, then: StepResult) -> StepResult:
-    """Return what two steps did together, if nobody ended in the first.
+    """Return what two steps did together, if no agent ended in the first.
 
-    Rewards and milestones of both count; all else is as it is after the second.
+    Rewards and milestones of both count; everything else is as after the second.
     """
     notes = {agent: dict(told) for agent, told in first.notes.items()}
     for agent, told in then.notes.items():

@@ -42,7 +42,7 @@ class GymEnv(LimitInSpec, WorldEnv, gymnasium.Env[Any, Any]):
         infos: ``"full"``, ``"mask"`` (``action_mask`` alone, so that all infos have one key) or
             ``"none"``.
         dtype: ``"float32"`` for vectors of that type; default: the world's own.
-        strict: Whether a text action must be the bare command. By default it is found in whatever
+        strict: Whether a text action must be the bare command. By default one is found in whatever
             form language models answer; see `piase_gym.core.answers`.
         render_mode: ``"human"``, ``"ansi"`` or ``"rgb_array"``.
         partners: A policy for the other agents, or policies by agent, ``"*"`` for those that are
@@ -167,7 +167,7 @@ class GymEnv(LimitInSpec, WorldEnv, gymnasium.Env[Any, Any]):
             info["result"] = self.runner.world.result(me)
 
     def action_masks(self) -> NDArray[np.bool_]:
-        """Return the learner's mask as booleans, as sb3-contrib's MaskablePPO asks for it."""
+        """Return the learner's mask as booleans, as sb3-contrib's MaskablePPO expects it."""
         self.runner.require_episode()
         if not self.runner.world.capabilities.masks:
             raise UnsupportedError(
@@ -188,8 +188,9 @@ def make_task(world: str, **kwargs: Any) -> GymEnv:
     """Make a registered id; the entry point of Gymnasium's registry.
 
     `gymnasium.make` does not pass ``max_episode_steps`` on: it makes the environment without it and
-    puts a `TimeLimit` around, which ends an episode that the world would go on with, without a
-    result. Here it means the world's own `max_steps`, so it is read where `gymnasium.make` has it.
+    wraps it in a `TimeLimit`, which cuts off, without a result, an episode that the world would
+    continue. Here the argument means the world's own `max_steps`, so it is read from the frame of
+    `gymnasium.make`.
 
     Raises:
         ConfigError: If it is no positive integer, or ``max_steps`` is given as well.
@@ -208,7 +209,7 @@ NO_TIME_LIMIT = -1
 
 
 def _time_limit(frame: FrameType) -> Any:
-    """Return the limit that `gymnasium.make` puts around what it is making in a frame, if any."""
+    """Return the time limit of the `gymnasium.make` call that a frame belongs to, if any."""
     if frame.f_code is not gymnasium.make.__code__:
         return None
     given = frame.f_locals["max_episode_steps"]

@@ -1,4 +1,4 @@
-"""The configs of a batch: which there are, and which of them each slot has and takes next."""
+"""The configs of a batch: which there are, which each slot has, and which it takes next."""
 
 from __future__ import annotations
 
@@ -21,7 +21,7 @@ class SlotConfigs:
 
     Attributes:
         known: The configs.
-        batch: The arrays, with a table a config.
+        batch: The arrays, with one table per config.
         awaiting_agents: Whether agents enter after the reset in any of them.
     """
 
@@ -42,13 +42,13 @@ class SlotConfigs:
         self.batch.scripts = scripts
 
     def slots(self, which: Any) -> NDArray[np.int64]:
-        """Return the numbers of the slots that are meant: flags, numbers or a slice."""
+        """Return the numbers of the slots that are given as flags, numbers or a slice."""
         chosen = which if isinstance(which, slice) else find_slots(which, self._count)
         found: NDArray[np.int64] = np.arange(self._count)[chosen]
         return found
 
     def add(self, config: Any) -> int:
-        """Add a config that the world admits; returns its number.
+        """Add a config that the world admits, and return its number.
 
         Raises:
             UnsupportedError: If the only learner is not there at the reset under it.
@@ -84,7 +84,7 @@ class SlotConfigs:
         ready: NDArray[np.bool_],
         take_now: Callable[[int, NDArray[np.int64]], None],
     ) -> Modified:
-        """Change fields of the configs of some slots, each from its own; see `BatchEnv.modify`.
+        """Change fields of some slots' configs, each from its own config; see `BatchEnv.modify`.
 
         Args:
             changes: The fields.
@@ -121,7 +121,7 @@ class SlotConfigs:
         return Modified(now, waiting)
 
     def _add_now(self, number: int, before: Any, now: Mapping[str, Any]) -> int:
-        """Add the config under which slots go on; what their script has changed holds on."""
+        """Add the config under which slots go on; the changes of their script stay."""
         scripts = self.batch.scripts
         base = None if scripts is None else scripts.base_of(number)
         added = self.add((base or before).changed(now))
@@ -138,7 +138,7 @@ class SlotConfigs:
                 raise ConfigError(f"{world.name}: slot {slot}: {told} cannot change now: {problem}")
 
     def _require_learner(self, config: Any) -> None:
-        """Require that the agent whose end is the episode's is there from its start."""
+        """Require that the agent with which the episode ends is there from its start."""
         if self._focal >= 0 and not self._world.plays_from_reset(config, self._focal):
             raise UnsupportedError(
                 f"the learner {self._world.agents[self._focal]!r} is not there at the reset, as a "
@@ -146,6 +146,6 @@ class SlotConfigs:
             )
 
     def _has_late_joiners(self, config: Any) -> bool:
-        """Tell whether somebody enters after the reset under a config."""
+        """Return whether any agent enters after the reset under a config."""
         world, agents = self._world, range(config.agents)
         return not all(world.plays_from_reset(config, agent) for agent in agents)

@@ -20,12 +20,12 @@ class LimitInSpec:
     _spec: EnvSpec | None = None
 
     def _episode_limit(self) -> int:
-        """Return the `max_steps` of now; vectors of environments, without a runner, override it."""
+        """Return the present `max_steps`; vector environments, without a runner, override it."""
         return int(self.runner.world.config.max_steps)
 
     @property
     def spec(self) -> EnvSpec | None:
-        """The id, if it was made by one; it says the world's `max_steps` too."""
+        """The spec, if it was made from an id; it has the world's `max_steps` too."""
         if self._spec is None or self._spec.max_episode_steps is not None:
             return self._spec
         found = copy.deepcopy(self._spec)

@@ -18,9 +18,9 @@ from piase_gym.errors import ActionError, ConfigError, ResetNeededError
 
 
 class TeamEnv(LimitInSpec, WorldAccess, gymnasium.Env[Any, Any]):
-    """A world as one Gymnasium Env of all its agents, as EPyMARL and others of its kind ask for.
+    """A world as one Gymnasium Env of all its agents, as EPyMARL and similar libraries expect.
 
-    Spaces are Tuples with an entry an agent, and so are observations; actions are a sequence, and
+    Spaces are Tuples with one entry per agent, and so are observations; actions are a sequence, and
     rewards a list. An agent that is not in play is shown zeros and gets no reward, and its action
     is ignored. The episode ends with its last agent. Infos have ``action_mask``, an array of shape
     (agents, actions), all ones for agents that are not in play, and with ``infos="full"`` also
@@ -85,14 +85,14 @@ class TeamEnv(LimitInSpec, WorldAccess, gymnasium.Env[Any, Any]):
         self._ended_by_itself = True
         return self._observations(shown), self._info(infos)
 
-    def step(  # type: ignore[override]  # a reward an agent, in a list
+    def step(  # type: ignore[override]  # one reward per agent, in a list
         self, action: Sequence[Any]
     ) -> tuple[tuple[Any, ...], list[float], bool, bool, dict[str, Any]]:
         """Let every agent act once.
 
         Returns:
-            Observations, rewards, whether the episode has ended, and if so whether that was by a
-            limit for all that were still in play, and the info.
+            Observations, rewards, whether the episode has ended without a limit cutting off any
+            agent, whether it has ended with one cut off, and the info.
 
         Raises:
             ActionError: If there is not one action an agent, or one is not in its space.
@@ -117,12 +117,12 @@ class TeamEnv(LimitInSpec, WorldAccess, gymnasium.Env[Any, Any]):
         )
 
     def _observations(self, shown: dict[str, Any]) -> tuple[Any, ...]:
-        """Return an observation an agent."""
+        """Return one observation per agent."""
         pairs = zip(self.agents, self.observation_space, strict=True)
         return tuple(shown[n] if n in shown else absent_observation(space) for n, space in pairs)
 
     def _info(self, infos: dict[str, dict[str, Any]]) -> dict[str, Any]:
-        """Return the masks of all, if they are wanted, and all else if that is."""
+        """Return all agents' masks, if infos have them, and the agents' infos, if full."""
         found: dict[str, Any] = {"agents": infos} if self._full else {}
         masks = {name: info["action_mask"] for name, info in infos.items() if "action_mask" in info}
         if masks:
@@ -135,12 +135,12 @@ class TeamEnv(LimitInSpec, WorldAccess, gymnasium.Env[Any, Any]):
         return self.env.render()
 
     def close(self) -> None:
-        """Give back resources; closing twice does no harm."""
+        """Release resources; closing twice does no harm."""
         self.env.close()
 
 
 def _only(key: str, value: str, options: dict[str, Any]) -> str:
-    """Take an argument of `parallel_env` that has one value here out of the options.
+    """Remove from the options an argument of `parallel_env` that has only one value here.
 
     Raises:
         ConfigError: If another is given.
@@ -152,5 +152,5 @@ def _only(key: str, value: str, options: dict[str, Any]) -> str:
 
 
 def make_team(task: Name, **kwargs: Any) -> TeamEnv:
-    """Make a team of any world; the entry point of ``piase/Team-v0`` and the ids of teams."""
+    """Make a team of any world; the entry point of ``piase/Team-v0`` and the team ids."""
     return TeamEnv(task, **kwargs)

@@ -57,7 +57,7 @@ class BatchVectorEnv(LimitInSpec, VectorEnv[Any, Any, Any]):
         render_mode: str | None,
         style: ObservationStyle,
     ) -> None:
-        """Put the environment on a batch whose only agent that is not a partner is the learner."""
+        """Build the environment on a batch in which all agents but the learner are partners."""
         self._style = style
         self.metadata = {**type(self).metadata, "autoreset_mode": mode}  # type: ignore[misc]
         self.render_mode = check_render_mode(render_mode)
@@ -95,7 +95,7 @@ class BatchVectorEnv(LimitInSpec, VectorEnv[Any, Any, Any]):
 
         Args:
             seed: An integer (slot i gets ``seed + i``) or one for each slot.
-            options: ``reset_mask`` (bool, one a slot) resets some of the slots.
+            options: ``reset_mask`` (bool, one per slot) resets some of the slots.
         """
         mask = (options or {}).get("reset_mask")
         flags = None if mask is None else np.asarray(mask)
@@ -140,7 +140,7 @@ class BatchVectorEnv(LimitInSpec, VectorEnv[Any, Any, Any]):
         return *found, terminated[:, 0], truncated[:, 0], self._infos(more, masks)
 
     def _last(self, infos: Mapping[str, Any], over: NDArray[np.bool_]) -> NDArray[Any]:
-        """Return the last observations of the episodes that are over, one a slot."""
+        """Return the last observations of the episodes that are over, one per slot."""
         final, masks = (
             np.full(self.num_envs, None, object),
             self._own_masks(infos, "final_action_mask"),
@@ -151,7 +151,7 @@ class BatchVectorEnv(LimitInSpec, VectorEnv[Any, Any, Any]):
         return final
 
     def _infos(self, infos: dict[str, Any], masks: Any) -> dict[str, Any]:
-        """Add the masks, and say that entries hold for all slots where nothing else is said."""
+        """Add the masks, and mark entries that have no mark of their own as valid in all slots."""
         if self._style.tells_masks:
             infos["action_mask"] = masks
         for key in [key for key in infos if key[0] != "_" and f"_{key}" not in infos]:
@@ -162,7 +162,7 @@ class BatchVectorEnv(LimitInSpec, VectorEnv[Any, Any, Any]):
         return int(self.batch.configs[0].max_steps)
 
     def modify(self, changes: Mapping[str, Any], which: Any = slice(None)) -> Modified:
-        """Change fields of configs, at once where that may be; see `BatchEnv.modify`."""
+        """Change fields of configs, at once where allowed; see `BatchEnv.modify`."""
         return self.batch.modify(changes, which)
 
     def adjust_difficulty(self, params: Mapping[str, Any], which: Any = slice(None)) -> Modified:
@@ -196,7 +196,7 @@ class BatchVectorEnv(LimitInSpec, VectorEnv[Any, Any, Any]):
         return tuple(self.batch.draw(slot, self.render_mode) for slot in range(self.num_envs))
 
     def close_extras(self, **kwargs: Any) -> None:
-        """Give back memory."""
+        """Release memory."""
         self.batch.close()
 
 
@@ -226,9 +226,9 @@ def make_vector(
 ) -> VectorEnv[Any, Any, Any]:
     """Make many environments with one learner each; the vector entry point of every id.
 
-    Array worlds are stepped by their kernel. Other worlds, views with text, and learners who enter
-    after the reset, run one after the other: text must never pass through the shared memory of
-    Gymnasium's AsyncVectorEnv.
+    Array worlds are stepped by their kernel. Environments of other worlds, with views that have
+    text, or with learners that enter after the reset, run one after the other: text must never pass
+    through the shared memory of Gymnasium's AsyncVectorEnv.
 
     Args:
         world: An id, a world or a config object.
@@ -238,7 +238,7 @@ def make_vector(
         actions: ``"discrete"``, ``"text"``, or ``"continuous"`` where the world has it.
         mask: ``None`` (masks are in the infos and in `action_masks`) or ``"obs"``
             (``{"observation", "action_mask"}``).
-        infos: ``"full"``, ``"mask"`` (``action_mask`` alone, beside the last observations) or
+        infos: ``"full"``, ``"mask"`` (``action_mask`` alone, besides the last observations) or
             ``"none"``.
         dtype: ``"float32"`` for vectors of that type; default: the world's own.
         partners: Policies for the other agents; default: the id's, else ``random``.
@@ -261,7 +261,7 @@ def make_vector(
     brought = set(characters_of(chosen)) - {focal, *read_partners(partners)}
 
     def people() -> dict[str, str | Agent]:
-        """Return who plays, with characters of their own."""
+        """Return the partners, with new objects for the characters."""
         new = characters_of(chosen)
         return {**seats, **{name: new[name] for name in brought}}
 

@@ -16,7 +16,7 @@ from piase_gym.interfaces.perceptions import read_command_model
 from piase_gym.interfaces.turns import TurnEngine
 
 AnyCommand = ActionCommand | Mapping[str, Any] | Command
-"""What can be submitted as a command: the model, a mapping of its fields, or the inner form."""
+"""What can be submitted as a command: the model, a mapping of its fields, or a `Command`."""
 
 
 class WorldInterface(WorldAccess):
@@ -64,7 +64,7 @@ class WorldInterface(WorldAccess):
 
     @property
     def unwrapped(self) -> Self:
-        """The environment itself, as wrappers of Gymnasium and PettingZoo have it."""
+        """The environment itself, as in Gymnasium and PettingZoo."""
         return self
 
     @property
@@ -79,7 +79,7 @@ class WorldInterface(WorldAccess):
 
     @property
     def seed(self) -> int | None:
-        """The effective seed of the present episode; a reset with it brings the episode back."""
+        """The effective seed of the present episode; a reset with it repeats the episode."""
         return self.runner.seed
 
     @property
@@ -107,11 +107,11 @@ class WorldInterface(WorldAccess):
         self._hint(agent, hint)
 
     def snapshot(self) -> dict[str, Any]:
-        """Return the state, open submissions included, as a JSON-able value."""
+        """Return the state, with open submissions, as a JSON-serializable value."""
         return {**self.runner.snapshot(), "seats": self.engine.get_state()}
 
     def restore(self, snapshot: Mapping[str, Any]) -> None:
-        """Take up a snapshot of this or another environment."""
+        """Restore a snapshot of this or another environment."""
         self.engine.restore(snapshot)
 
     # -- for the interfaces ---------------------------------------------------------------

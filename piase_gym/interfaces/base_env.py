@@ -38,7 +38,7 @@ class BaseEnv(OwnEnvironment):
     """Base of all environments for LLM agents.
 
     ``BaseEnv(world, **config)`` itself makes a `WorldBaseEnv`; see there for the arguments.
-    Subclasses bring `reset`, `step` and `get_action_space`.
+    Subclasses implement `reset`, `step` and `get_action_space`.
     """
 
     document = "base_env"
@@ -87,7 +87,7 @@ _registered: dict[str, str | Make] = {}
 
 
 def register_base_env(name: str, env: str | Make) -> None:
-    """Make an environment of one's own known by name; a later registration replaces it.
+    """Register an environment of one's own by name; a later registration replaces it.
 
     Args:
         name: The name.
@@ -145,8 +145,8 @@ class WorldBaseEnv(WorldAccess, BaseEnv, over_world=True):
         scenario: A scenario's name or path.
         envelope: The largest sizes that later configs may have.
         wording: The dialect of texts; default ``"native"`` where the world has it.
-        num_attempts: How often an action that cannot be read or is not legal may be corrected
-            before it costs a step: one time less than this.
+        num_attempts: The number of attempts at an action: one that cannot be read or is not legal
+            may be corrected one time less than this before it costs a step.
         config: Fields of the world's config.
 
     Example:
@@ -208,7 +208,7 @@ class WorldBaseEnv(WorldAccess, BaseEnv, over_world=True):
         Returns:
             The next observation, the reward, whether the episode is over for the focal agent, and
             an info: ``outcome``, ``status``, ``terminated``, ``truncated``, at the end ``result``
-            and ``won``, where it applies ``feedback``, ``milestones`` and ``error``, which says
+            and ``won``, where they apply ``feedback``, ``milestones`` and ``error``, which says
             what is wrong with the action.
 
         Raises:
@@ -233,7 +233,7 @@ class WorldBaseEnv(WorldAccess, BaseEnv, over_world=True):
         return self._observe(), rewards["reward"], record.ended, info
 
     def _ask_again(self, misread: InvalidAction) -> Step:
-        """Let an action be corrected; the world has not gone on."""
+        """Let an action be corrected; the world does not advance."""
         self._failed += 1
         info = {
             "outcome": misread.outcome.value,
@@ -244,7 +244,7 @@ class WorldBaseEnv(WorldAccess, BaseEnv, over_world=True):
         return self.current_observation, 0.0, False, info
 
     def _observe(self) -> Observation:
-        """Make the observation of now."""
+        """Make the present observation."""
         perceived = self.engine.perceived(self.engine.record(self.agent))
         assert perceived is not None  # a reset goes on until the focal agent has entered
         self._observation = Observation(self._structured(perceived), perceived.text)
@@ -297,12 +297,12 @@ class WorldBaseEnv(WorldAccess, BaseEnv, over_world=True):
         self._hint(None, hint)
 
     def snapshot(self) -> dict[str, Any]:
-        """Return the state, partners included, as a JSON-able value."""
+        """Return the state, with partners, as a JSON-serializable value."""
         records = self.engine.get_state()
         return {**self.runner.snapshot(), "seats": records, "failed_attempts": self._failed}
 
     def restore(self, snapshot: Mapping[str, Any]) -> None:
-        """Take up a snapshot of this or another environment with the same partners."""
+        """Restore a snapshot of this or another environment with the same partners."""
         failed = snapshot.get("failed_attempts", 0) if isinstance(snapshot, Mapping) else 0
         if type(failed) is not int or failed < 0:
             raise SnapshotError(f"failed_attempts of this snapshot is {failed!r:.60}, not a number")

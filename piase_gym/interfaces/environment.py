@@ -75,12 +75,12 @@ class WorldEnvironment(WorldInterface, Environment, over_world=True):
         return perceive(self.engine, self.engine.record(agent_id))
 
     def get_state(self) -> dict[str, Any]:
-        """Return the whole state of the world, random streams included, as a JSON-able value."""
+        """Return the world's whole state, with random streams, as a JSON-serializable value."""
         self.runner.require_episode()
         return self.world.get_state()
 
     def is_done(self, agent_id: str) -> bool:
-        """Tell whether the episode is over for an agent."""
+        """Return whether the episode is over for an agent."""
         return self.engine.done(self.engine.record(agent_id))
 
     def get_action_space(self, agent_id: str | None = None) -> dict[str, Any]:
@@ -130,7 +130,7 @@ class WorldAbstractEnvironment(WorldInterface, AbstractEnvironment, over_world=T
         self.engine.close_tick(_check_tick(current_time_step))
 
     def get_current_state_snapshot(self, scope: str | None = None) -> dict[str, Any]:
-        """Return the state of the environment as JSON-able values.
+        """Return the state of the environment as JSON-serializable values.
 
         Args:
             scope: One part only: ``time``, ``config``, ``world`` or ``agents``, or an agent's
@@ -155,7 +155,7 @@ class WorldAbstractEnvironment(WorldInterface, AbstractEnvironment, over_world=T
         return self._agent(scope)
 
     def _time(self) -> dict[str, Any]:
-        """Return where in which episode we are."""
+        """Return which episode it is, and how far it has gone."""
         return {
             "time_step": self.time_step,
             "seed": self.seed,

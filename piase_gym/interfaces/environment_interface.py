@@ -1,4 +1,4 @@
-"""The agents' side of the design document: `EnvironmentInterface`, in plain JSON-able dicts."""
+"""The agents' side of the design document: `EnvironmentInterface`, in plain dicts for JSON."""
 
 from __future__ import annotations
 
@@ -18,9 +18,9 @@ from piase_gym.interfaces.environment import with_text
 from piase_gym.interfaces.perceptions import environment_info, flat, perceive
 
 PUBLIC_EVENTS = ("reset", "reconfigure", "modify", "restore", "close")
-"""What every agent may hear of."""
+"""The events that every agent may hear of."""
 OWN_EVENTS = ("result", "letter", "milestone", "hint")
-"""What an agent may hear of if it concerns itself."""
+"""The events that an agent may hear of if they concern it."""
 
 
 class EnvironmentInterface(WorldInterface):
@@ -49,7 +49,7 @@ class EnvironmentInterface(WorldInterface):
         """Return what an agent perceives now.
 
         Returns:
-            The fields of `PerceptionData`, with the world's own perceptions beside them.
+            The fields of `PerceptionData`, and the world's own perceptions next to them.
         """
         return flat(perceive(self.engine, self.engine.record(agent_id)))
 
@@ -103,9 +103,9 @@ class EnvironmentInterface(WorldInterface):
         return self.events.subscribe(tell, (event_type,))
 
     def query_environment_state(self, agent_id: str, query: Mapping[str, Any]) -> dict[str, Any]:
-        """Answer what an agent asks about the state, as far as it may know it.
+        """Answer an agent's query about the state, as far as the agent may know it.
 
-        To ask is no perception: messages stay new until `get_perceptions`.
+        A query is not a perception: messages stay new until `get_perceptions`.
 
         Args:
             agent_id: The agent.
@@ -155,7 +155,7 @@ TIMEOUT = 5.0
 def post_to(url: str) -> Callback:
     """Return a callback that posts events as JSON to an address.
 
-    What goes wrong there warns and stops nothing here.
+    A failure to deliver an event causes a warning, and nothing else.
     """
 
     def post(event: dict[str, Any]) -> None:

@@ -15,7 +15,7 @@ from piase_gym.errors import ConfigError
 from piase_gym.registry import TaskSpec, load, own_row, register_task, register_world
 
 NAMESPACE = "own"
-"""Of the ids of environments that are registered without one."""
+"""The namespace of the ids of environments that are registered without an id."""
 
 
 def usual_actions(world: World[Any, Any]) -> str:
@@ -49,7 +49,7 @@ def as_parallel(
 
     Args:
         env: A subclass of `Environment`, `AbstractEnvironment`, `PerceptionInterface` or `BaseEnv`,
-            made or not; or one of these over a world.
+            as a class or an object; or one of these over a world.
         actions: ``"discrete"``, ``"text"`` or ``"continuous"``; default: the first that it has.
         view: ``"both"``, ``"vector"`` or ``"text"``.
         mask: ``None`` (masks are in the infos) or ``"obs"``.
@@ -119,7 +119,7 @@ def adapted(env: Any, over_worlds: bool = False) -> Any:
 
     Args:
         env: The environment.
-        over_worlds: Whether that is meant for the documents' interfaces over our worlds, too.
+        over_worlds: Whether to do so with the documents' interfaces over our worlds, too.
     """
     fitting = isinstance(env, OwnEnvironment) if over_worlds else is_own(env)
     return as_parallel(env) if fitting else env

@@ -58,14 +58,14 @@ class WorldPerceptionInterface(WorldInterface, PerceptionInterface, over_world=T
         return self._own_mail if self.world.mailboxes is None else self.world.mailboxes
 
     def _keep_up(self) -> None:
-        """Forget what is of another episode (another environment may have reset the world)."""
+        """Forget what belongs to another episode (another environment may have reset the world)."""
         if self._episode != self.engine.episodes:
             self._episode = self.engine.episodes
             self._own_mail.clear()
             self._knowledge.clear()
 
     def _discover(self) -> SharedKnowledge:
-        """Take note of what anybody sees now, and where everybody is."""
+        """Note what the agents see now and where they are."""
         self._keep_up()
         for name, record in self.engine.records.items():
             self._knowledge.note(name, record.surroundings)
@@ -78,7 +78,7 @@ class WorldPerceptionInterface(WorldInterface, PerceptionInterface, over_world=T
 
         Args:
             agent_id: The agent.
-            position: Where the agent takes itself to be. What it sees depends on where it is.
+            position: Where the agent believes it is. What it sees depends on where it really is.
         """
         things = self.engine.record(agent_id).surroundings.objects
         self._discover()
@@ -111,7 +111,7 @@ class WorldPerceptionInterface(WorldInterface, PerceptionInterface, over_world=T
         Args:
             agent_id: The agent.
             action: A verb of the world's grammar, or without `params` also a whole line, such as
-                ``move up``; or a command, or why there is none.
+                ``move up``; or a `Command`, or an `InvalidAction`.
             params: The verb's parameters.
 
         Returns:
@@ -195,12 +195,12 @@ class WorldPerceptionInterface(WorldInterface, PerceptionInterface, over_world=T
     # -- the state is a value -------------------------------------------------------------
 
     def snapshot(self) -> dict[str, Any]:
-        """Return the state, discoveries and messages included, as a JSON-able value."""
+        """Return the state, with discoveries and messages, as a JSON-serializable value."""
         memory = {"found": list(self._discover().found), "mail": self._own_mail.get_state()}
         return {**super().snapshot(), "memory": memory}
 
     def restore(self, snapshot: Mapping[str, Any]) -> None:
-        """Take up a snapshot of this or another environment."""
+        """Restore a snapshot of this or another environment."""
         mail, knowledge = Mailbox(self.world.agents), SharedKnowledge()
         if isinstance(snapshot, Mapping) and "memory" in snapshot:
             try:

@@ -35,7 +35,7 @@ from piase_gym.interfaces.results import (
 from piase_gym.interfaces.turns import AgentRecord, TurnEngine
 
 Shape = Literal["model", "flat", "sensors"]
-"""Where perceptions lie: the design document's model or dict, or `sensor_data`."""
+"""Where perceptions are: the design document's model or dict, or `sensor_data`."""
 
 
 def read_command_model(command: object) -> ActionCommand:
@@ -161,7 +161,7 @@ def perception_schema(world: World[Any, Any], shape: Shape) -> dict[str, Percept
 
 
 def own_schema(world: World[Any, Any]) -> dict[str, PerceptionFieldSchema]:
-    """Return what a world lets agents perceive by names of its own: by default, its facts."""
+    """Return what agents can perceive under the names of the world: by default, its facts."""
     rows = _own_rows(world)
     if getattr(world.config, "message_history", 0):
         rows[MESSAGE_HISTORY] = PerceptionFieldSchema(
@@ -173,7 +173,7 @@ def own_schema(world: World[Any, Any]) -> dict[str, PerceptionFieldSchema]:
 
 
 def _own_rows(world: World[Any, Any]) -> dict[str, PerceptionFieldSchema]:
-    """Return what a world says of its perceptions, or what follows from the types of its facts."""
+    """Return what a world says about its perceptions, or what the types of its facts imply."""
     rows = {}
     for name, kind in world.perception_types.items():
         bare = kind.removesuffix(" | None")
@@ -208,6 +208,6 @@ def _word(annotation: Any) -> tuple[str, bool]:
 
 
 def flat(perception: PerceptionData) -> dict[str, Any]:
-    """Return a perception as plain JSON-able data, the world's own keys on the first level."""
+    """Return a perception as data for JSON, with the world's own keys on the first level."""
     common = perception.model_dump(mode="json", exclude={"raw_observations"})
     return {**jsonable(perception.raw_observations), **common}

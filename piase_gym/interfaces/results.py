@@ -1,6 +1,6 @@
 """What became of an action and what is perceived then, in the data models of the documents.
 
-The document interfaces show it, and logs of level ``full`` hold it; both ask here.
+The document interfaces show it, and logs of level ``full`` hold it; both get it from here.
 """
 
 from __future__ import annotations
@@ -29,7 +29,7 @@ OUTCOME_SENTENCES = {
     Outcome.TIMEOUT: "No command came in time.",
     Outcome.REFUSED: "The command was refused.",
 }
-"""What is said of an outcome where the world itself says nothing."""
+"""What is said about an outcome where the world itself says nothing."""
 
 
 def changes_summary(
@@ -115,10 +115,10 @@ def perception(
         text: The same in words.
         vector: The same in numbers.
         steps: Steps done in the episode.
-        own: What only this agent gets, but for its hint.
+        own: What only this agent gets, except its hint.
         messages: What it has heard since it last perceived.
-        earlier: What it is shown of what it heard before; ``None`` where nothing is kept.
-        inventory: What it carried then.
+        earlier: Messages heard before that are shown again; ``None`` where none are kept.
+        inventory: What it carried when it last perceived.
         result: What became of its last action.
     """
     carried = surroundings.inventory

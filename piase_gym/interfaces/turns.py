@@ -3,8 +3,8 @@
 With several live agents a submitted command waits until the last of them has submitted; then the
 world ticks once, and each agent finds its result in `AgentRecord.result`. A second submission
 replaces the first. `execution_priority` (higher first), then the agents' order, settles conflicts.
-With one agent the result is immediate. `TurnEngine.close_tick` lets those who have not submitted do
-the world's no-op.
+With one agent the result is immediate. `TurnEngine.close_tick` makes agents that have not submitted
+do the world's no-op.
 """
 
 from __future__ import annotations
@@ -65,7 +65,7 @@ class TurnEngine:
 
     @property
     def waiting_for(self) -> list[str]:
-        """Who has not submitted for the open tick."""
+        """The agents that have not submitted for the open tick."""
         return [name for name in self.agents if self.records[name].act is None]
 
     def record(self, agent: object) -> AgentRecord:
@@ -89,11 +89,11 @@ class TurnEngine:
         raise AgentError(f"there is no agent {agent!r:.60}; agents are {names}")
 
     def in_play(self, record: AgentRecord) -> bool:
-        """Tell whether an agent is in play."""
+        """Return whether an agent is in play."""
         return record.number in self.runner.live
 
     def done(self, record: AgentRecord) -> bool:
-        """Tell whether the episode is over for an agent."""
+        """Return whether the episode is over for an agent."""
         return record.ended or (not self.in_play(record) and not any(self.runner.world.alive))
 
     # -- episodes -------------------------------------------------------------------------
@@ -129,8 +129,8 @@ class TurnEngine:
         Args:
             agent: The agent's name.
             act: A command of the grammar, or an invalid action, which costs a step.
-            priority: Higher goes first where commands conflict; none is 0.
-            sequence: The sequence that the command belongs to; logs tell it.
+            priority: Higher goes first where commands conflict; ``None`` counts as 0.
+            sequence: The sequence that the command belongs to; logs record it.
 
         Returns:
             What became of the command, or that it is in progress.
@@ -168,10 +168,10 @@ class TurnEngine:
         raise AgentError(f"agent {agent!r} {what}; agents in play: {', '.join(self.agents)}")
 
     def close_tick(self, tick: int) -> bool:
-        """Close tick number `tick`: who has not submitted does the world's no-op.
+        """Close tick number `tick`: agents that have not submitted do the world's no-op.
 
         Returns:
-            Whether the world has ticked; not if that tick has happened already.
+            Whether the world has ticked: False if that tick has happened already.
 
         Raises:
             ActionError: If the tick is not open yet.
@@ -212,7 +212,7 @@ class TurnEngine:
                 self._enter(self.records[name], tick.notes.get(self.records[name].number, {}))
 
     def _order(self) -> list[int]:
-        """Return who acts first: by priority, then in the agents' order."""
+        """Return the order in which agents act: by priority, then in the agents' order."""
         priorities = [0.0] * len(self.runner.world.agents)
         for record in self.records.values():
             priorities[record.number] = record.priority
@@ -257,7 +257,7 @@ class TurnEngine:
         return self._perceived(record.number, self.runner.world.facts(record.number))
 
     def _perceived(self, number: int, facts: Facts) -> Perceived:
-        """Add the words to facts of now."""
+        """Add the text to present facts."""
         world = self.runner.world
         return Perceived(
             facts, world.native_text(number) if self.native else world.observation_text(number)
@@ -272,12 +272,12 @@ class TurnEngine:
     def news(
         self, record: AgentRecord, peek: bool = False
     ) -> tuple[list[tuple[int, Message]], tuple[str, ...]]:
-        """Return what is new to an agent since the step before this one in which it looked.
+        """Return what is new to an agent since it last looked in an earlier step.
 
         Looking again in the same step gives the same; a peek does not count as a look.
 
         Returns:
-            Messages with the step of their delivery, and the inventory of then.
+            Messages with the step of their delivery, and the inventory at that earlier look.
         """
         now = self.runner.steps
         perceived_at, inventories = record.perceived_at, record.inventories
@@ -296,11 +296,11 @@ class TurnEngine:
     # -- the state is a value -------------------------------------------------------------
 
     def get_state(self) -> dict[str, Any]:
-        """Return what the engine keeps, as a JSON-able value."""
+        """Return what the engine keeps, as a JSON-serializable value."""
         return {name: write_record(record) for name, record in self.records.items()}
 
     def restore(self, snapshot: Mapping[str, Any]) -> None:
-        """Take up a snapshot of this or of another environment.
+        """Restore a snapshot of this or of another environment.
 
         A snapshot of another environment has no submissions and results; what agents perceived when
         they ended is not in a snapshot at all.
@@ -353,15 +353,15 @@ class AgentRecord:
     Attributes:
         number: The agent's number in the world.
         act: What it has submitted for the open tick.
-        priority: The priority of that.
-        submitted: Its ``sequence_id`` and ``execution_priority``, as far as they were given.
+        priority: The priority of that command.
+        submitted: Its ``sequence_id`` and ``execution_priority``, where given.
         result: What became of its last command, or that it is in progress.
         surroundings: Its surroundings after the last tick.
         last: What it perceived when it ended, and the vector of that.
         ended: Whether it has ended.
         notes: What the world noted about it in the last tick.
         total: The sum of its rewards.
-        messages: Letters delivered to it, with the step, as far as they can still be asked for.
+        messages: Letters delivered to it that can still be asked for, with the step.
         perceived_at: The step in which it last perceived, and the one before that.
         inventories: Its inventory at these two steps.
     """
@@ -382,7 +382,7 @@ class AgentRecord:
 
 
 def write_record(record: AgentRecord) -> dict[str, Any]:
-    """Return a record as a JSON-able value."""
+    """Return a record as a JSON-serializable value."""
     act = record.act
     return {
         "command": [act.verb, dict(act.parameters)] if isinstance(act, Command) else None,

@@ -1,6 +1,6 @@
 """Independent jobs: done here, in threads, in processes of this machine, or on a Ray cluster.
 
-`run_jobs` hands named jobs to a backend and yields what came of each. A result depends on its job
+`run_jobs` hands named jobs to a backend and yields the outcome of each. A result depends on its job
 alone: not on the backend, the number of workers, or the order in which jobs are done.
 """
 

@@ -1,4 +1,4 @@
-"""What does jobs: the interface, and what every kind of worker does with one job."""
+"""Backends, which do jobs: the interface, and what every kind of worker does with one job."""
 
 from __future__ import annotations
 
@@ -26,14 +26,14 @@ DECIDING = ("numpy", "numba", "torch")
 
 @dataclass(frozen=True)
 class Answer:
-    """What a backend tells of one job.
+    """What a backend reports about one job.
 
     Attributes:
         value: What the job returned.
-        error: Why it returned nothing, in one sentence; ``None`` if it did.
-        trace: Where in the code that was.
+        error: Why it did not return, in one sentence; ``None`` if it did.
+        trace: The traceback of the error.
         died: Whether the worker ended, so that the job may be tried again.
-        useless: Whether no job could be done, such as by a worker of another version.
+        useless: Whether the worker cannot do any job, for example because of another version.
         seconds: Wall time of the job.
         host: The machine that did it.
     """
@@ -51,7 +51,7 @@ class Backend(Protocol):
     """Does jobs, several at a time.
 
     Attributes:
-        attempts: How often a job is handed to it whose worker has died each time.
+        attempts: How often a job is handed to it if its worker dies each time.
     """
 
     attempts: int
@@ -63,10 +63,10 @@ class Backend(Protocol):
         """Begin a job."""
 
     def wait(self, seconds: float) -> list[tuple[int, Answer]]:
-        """Return what has come of jobs, by their numbers; wait so long for the first."""
+        """Return the answers that have come, by the jobs' numbers; wait this long for the first."""
 
     def close(self) -> None:
-        """End everything, also the jobs that are under way."""
+        """End everything, including the jobs that are under way."""
 
 
 def packed(perform: Callable[[Any], Any], job: Any) -> bytes:
@@ -78,7 +78,7 @@ def packed(perform: Callable[[Any], Any], job: Any) -> bytes:
 def do_packed(data: bytes, told: Callable[[Answer], Answer] = lambda answer: answer) -> bytes:
     """Do a job that came from another process, and return its answer as bytes.
 
-    It never raises for what the job does. `told` may add to the answer.
+    It never raises what the job raises. `told` may add to the answer.
     """
     try:
         perform, job = cloudpickle.loads(data)
@@ -117,7 +117,7 @@ def unsendable(error: BaseException) -> Answer:
 
 @functools.cache
 def code_facts() -> dict[str, str]:
-    """Return what must be equal on every machine for results that are equal bit for bit."""
+    """Return what must be equal on every machine for results to be equal bit for bit."""
     found = {"python": platform.python_version(), "piase_gym": piase_gym.__version__}
     top, paths = Path(piase_gym.__file__).parent, list[Path]()
     for folder, subfolders, names in os.walk(top, followlinks=True):  # a checkout has links
@@ -136,9 +136,9 @@ def code_facts() -> dict[str, str]:
 
 
 def difference(expected: Mapping[str, str]) -> str | None:
-    """Say in what this machine's code differs from what is expected; ``None`` if in nothing.
+    """Return how this machine's code differs from what is expected; ``None`` if it does not.
 
-    A library that is only on one of the machines is no difference: the jobs that need it say so.
+    A library that is on only one of the machines does not count: the jobs that need it say so.
     """
     here = code_facts()
     unequal = [name for name in expected if here.get(name, expected[name]) != expected[name]]

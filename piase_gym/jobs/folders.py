@@ -1,4 +1,4 @@
-"""Files that jobs make for a folder of the driver's, which a worker elsewhere may not see."""
+"""Files that jobs make for a folder of the driver, which a worker elsewhere may not see."""
 
 from __future__ import annotations
 
@@ -16,24 +16,24 @@ from piase_gym.core.files import require_folder, write_whole
 
 TOKEN = ".driver-"
 Files = Mapping[str, bytes]
-"""Contents by path; nothing if they are where they belong already."""
+"""Contents by path; empty if the files are where they belong already."""
 
 
 @dataclass(frozen=True)
 class OutFolder:
-    """A folder of the driver's, as jobs are told it.
+    """A folder of the driver, as it is passed to jobs.
 
     Attributes:
         path: Where it is on the driver's machine.
         token: Name of a folder in it, by which a worker knows that it sees the same folder, and in
-            which it makes what is not whole yet.
+            which it makes files that are not complete yet.
     """
 
     path: Path
     token: str
 
     def scratch(self, place: Path) -> Path:
-        """Return where a worker that writes to `place` makes what is not whole yet."""
+        """Return where a worker that writes to `place` makes files that are not complete yet."""
         own = place / self.token
         return own if own.is_dir() else place
 
@@ -42,7 +42,7 @@ class OutFolder:
         """Give a worker the folder, or one of its own whose files are sent to the driver.
 
         Yields:
-            Where to write, and what returns the files to be sent.
+            Where to write, and a function that returns the files to send.
         """
         if (self.path / self.token).exists():
             yield self.path, dict
@@ -87,7 +87,7 @@ def out_folder(path: Path) -> Iterator[OutFolder]:
 
 
 def _runs(process: str) -> bool:
-    """Tell whether there is a process of a number on this machine; in doubt there is."""
+    """Return whether this machine has a process with this number; true if in doubt."""
     try:
         os.kill(int(process), 0)
     except ProcessLookupError:

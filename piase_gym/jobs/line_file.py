@@ -1,4 +1,4 @@
-"""An append-only file of JSON lines that loses nothing of what was finished."""
+"""An append-only file of JSON lines that loses no finished line."""
 
 from __future__ import annotations
 
@@ -60,7 +60,7 @@ class LineFile:
                 yield value
 
     def add(self, line: Mapping[str, Any]) -> bool:
-        """Write a line, if that is possible; never raises for a full disk.
+        """Write a line, if that is possible; a full disk raises nothing.
 
         Returns:
             Whether everything is on disk.
@@ -74,7 +74,7 @@ class LineFile:
         self._waiting.append(orjson.dumps(line, option=options))
 
     def flush(self) -> bool:
-        """Write what waits. Returns whether nothing waits any more."""
+        """Write the waiting lines, and return whether none waits any more."""
         while self._waiting:
             try:
                 with self.path.open("ab", buffering=0) as file:

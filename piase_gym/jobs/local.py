@@ -30,7 +30,7 @@ READY = b"ready"
 
 
 class Here:
-    """Does one job after the other in this process."""
+    """Does one job after another in this process."""
 
     attempts = 1
 
@@ -46,7 +46,7 @@ class Here:
         self._done.append((number, do(perform, job)))
 
     def wait(self, seconds: float) -> list[tuple[int, Answer]]:
-        """Return what came of the job."""
+        """Return the answer for the job."""
         done, self._done = self._done, []
         return done
 
@@ -55,7 +55,7 @@ class Here:
 
 
 class Threads:
-    """Does jobs in threads of this process, for those that wait for something.
+    """Does jobs in threads of this process, for jobs that wait for something.
 
     Args:
         count: How many at once.
@@ -80,7 +80,7 @@ class Threads:
         threading.Thread(target=work, name=f"job-{number}", daemon=True).start()
 
     def wait(self, seconds: float) -> list[tuple[int, Answer]]:
-        """Return the answers that are there; wait so long for the first."""
+        """Return the answers that are there; wait this long for the first."""
         found = []
         with contextlib.suppress(queue.Empty):
             found.append(self._done.get(timeout=seconds))
@@ -94,7 +94,7 @@ class Threads:
 
 def serve(pipe: Connection, modules: Sequence[str]) -> None:
     """Do jobs until the pipe closes: the main function of a worker."""
-    signal.signal(signal.SIGINT, signal.SIG_IGN)  # the parent tells when to stop
+    signal.signal(signal.SIGINT, signal.SIG_IGN)  # the parent says when to stop
     threading.Thread(target=_end_with_parent, daemon=True).start()
     for module in modules:
         importlib.import_module(module)
@@ -105,7 +105,7 @@ def serve(pipe: Connection, modules: Sequence[str]) -> None:
 
 
 def _end_with_parent() -> None:
-    """End this process, whatever it is at, when the one that started it has ended."""
+    """End this process, whatever it is doing, when the one that started it has ended."""
     parent = multiprocessing.parent_process()
     if parent is not None:
         wait([parent.sentinel])
@@ -114,7 +114,7 @@ def _end_with_parent() -> None:
 
 @dataclass
 class _Worker:
-    """A process, its pipe, and what it is at."""
+    """A process, its pipe, and the job that it is doing."""
 
     process: Any
     pipe: Connection
@@ -142,7 +142,7 @@ class Processes:
     Args:
         count: How many side by side; they are started when there are jobs for them.
         modules: Modules that each imports first, such as those that register worlds.
-        timeout: Seconds that a job may take, or what tells them of a job.
+        timeout: Seconds that a job may take, or a function that returns them for a job.
     """
 
     attempts = 2
@@ -195,7 +195,7 @@ class Processes:
         return self._workers[-1]
 
     def wait(self, seconds: float) -> list[tuple[int, Answer]]:
-        """Return what has come; a worker that is dead or takes too long is among it."""
+        """Return the answers that have come, also for workers that are dead or take too long."""
         found, self._early = self._early, []
         patience = max(0.0, min([seconds, *(worker.left for worker in self._workers)]))
         news = wait([worker.pipe for worker in self._workers], 0 if found else patience)
@@ -207,7 +207,7 @@ class Processes:
         return found
 
     def _receive(self, worker: _Worker) -> Iterator[tuple[int, Answer]]:
-        """Take one message of a worker, or notice that it is dead."""
+        """Take one message from a worker, or notice that it is dead."""
         try:
             data = worker.pipe.recv_bytes()
         except (EOFError, OSError):
@@ -221,7 +221,7 @@ class Processes:
             worker.number, worker.limit = None, math.inf
 
     def _end(self, worker: _Worker, why: str) -> Iterator[tuple[int, Answer]]:
-        """Leave a worker that is dead, or kill it, and tell of its job."""
+        """Remove a worker, dead or not; yield its job's answer, or give the job to another."""
         self._workers.remove(worker)
         worker.kill()
         number = worker.number
@@ -249,7 +249,7 @@ class Processes:
 
 @contextlib.contextmanager
 def _one_thread() -> Iterator[None]:
-    """Let processes that are started inside use one thread, if nothing else is said."""
+    """Let processes started in the block use one thread, unless the environment says otherwise."""
     name = "OMP_NUM_THREADS"
     before = os.environ.get(name)
     os.environ.setdefault(name, "1")
@@ -261,7 +261,7 @@ def _one_thread() -> Iterator[None]:
 
 
 def exit_reason(code: int | None) -> str:
-    """Say how a process ended."""
+    """Return how a process ended."""
     if code is not None and code < 0:
         return f"was killed by {signal.Signals(-code).name}"
     return f"died with exit code {code}"
@@ -274,13 +274,14 @@ def choose_backend(
     modules: Sequence[str] = (),
     timeout: float | Callable[[Any], float] | None = None,
 ) -> Backend:
-    """Return who does jobs.
+    """Return the backend that does jobs.
 
     Args:
         workers: Processes of this machine; 1 is this process.
         ray: The address of a Ray cluster, which takes the place of processes: ``auto`` or a host.
         modules: Modules that workers import first.
-        timeout: Seconds that a job may take in a process, or what tells them of a job.
+        timeout: Seconds that a job may take in a process, or a function that returns them for a
+            job.
 
     Raises:
         ConfigError: If `workers` is no positive integer.

@@ -29,13 +29,13 @@ def do_missing(
     A job that fails does not keep the others from being done.
 
     Args:
-        jobs: All of them.
-        perform: Does one, and returns its line, which has its key as ``key``.
+        jobs: All jobs.
+        perform: Does one job, and returns its line, which has the job's key as ``key``.
         path: The file.
         backend: See `run_jobs`.
-        key: Of everything that the result of a job depends on.
-        name: What a job is called.
-        progress: Told every outcome, how many jobs are finished, and how many there were to do.
+        key: Returns the key of a job, made of everything that its result depends on.
+        name: Returns the name of a job.
+        progress: Called with every outcome, how many jobs are finished, and how many were to do.
 
     Raises:
         JobError: At the end, if jobs have failed: the first, and how many.

@@ -1,6 +1,6 @@
-"""Jobs on a Ray cluster that somebody has started; extra `ray`.
+"""Jobs on a Ray cluster that has been started already; extra `ray`.
 
-Ray places the jobs, tries those again whose worker or node died, and keeps to limits of memory.
+Ray places the jobs, retries those whose worker or node died, and keeps to limits of memory.
 """
 
 from __future__ import annotations
@@ -36,10 +36,10 @@ PORT = 6379
 PATIENCE = 5.0
 """Seconds that a host may take to accept a connection."""
 PREFACE = b"PRI * HTTP/2.0\r\n\r\nSM\r\n\r\n" + bytes((0, 0, 0, 4, 0, 0, 0, 0, 0))
-"""How a client of gRPC, which Ray speaks, begins; a server answers with its settings (RFC 9113)."""
+"""The opening of a client of gRPC, which Ray uses; a server sends its settings (RFC 9113)."""
 SETTINGS = 4
 RETRIES = 3
-"""How often Ray does a job again whose worker or node has died."""
+"""How often Ray retries a job whose worker or node has died."""
 
 
 class RayCluster:
@@ -49,8 +49,8 @@ class RayCluster:
         address: ``auto`` for the cluster that this machine is part of, or a ``HOST`` or
             ``HOST:PORT`` of one.
         modules: Modules that each worker imports first.
-        timeout: Seconds that a job may take, or what tells them of a job.
-        options: What a job takes, as Ray's tasks are told it: `num_cpus`, `memory`, `resources`.
+        timeout: Seconds that a job may take, or a function that returns them for a job.
+        options: What a job needs, as options of Ray's tasks: `num_cpus`, `memory`, `resources`.
 
     Raises:
         MissingExtraError: If Ray is not installed.
@@ -91,7 +91,7 @@ class RayCluster:
         self._cpus = float(told["num_cpus"]) or 1.0
 
     def slots(self) -> int:
-        """Return how many jobs the cluster has room for, and some more, so that none waits."""
+        """Return how many jobs the cluster has room for, and some more, so that no CPU waits."""
         cpus = float(self._ray.cluster_resources().get("CPU", 0.0))
         return max(1, math.ceil(1.25 * cpus / self._cpus))
 
@@ -105,7 +105,7 @@ class RayCluster:
         self._refs[ref] = number
 
     def wait(self, seconds: float) -> list[tuple[int, Answer]]:
-        """Return what has come."""
+        """Return the answers that have come."""
         found, self._early = self._early, []
         if self._refs:
             refs = list(self._refs)
@@ -116,7 +116,7 @@ class RayCluster:
         return found
 
     def _answer(self, ref: Any) -> Answer:
-        """Return what came of a job."""
+        """Return the answer for a job."""
         try:
             got = self._ray.get(ref)
         except self._ray.exceptions.RayTaskError as error:
@@ -163,7 +163,7 @@ def connect(ray: Any, address: str) -> None:
 
 
 def knock(host: str, port: int) -> None:
-    """See that something at an address can be a Ray cluster; a dashboard, for one, cannot.
+    """Check that what is at an address can be a Ray cluster; a dashboard, for one, cannot.
 
     Raises:
         OSError: If nothing is there, or nothing that speaks gRPC.
@@ -179,7 +179,7 @@ def knock(host: str, port: int) -> None:
 def do_for_driver(
     data: bytes, limit: float, facts: Mapping[str, str], modules: Sequence[str]
 ) -> bytes | str:
-    """Do a job for the driver, on any machine; or say why none can be done there."""
+    """Do a job for the driver, on any machine, or return why none can be done there."""
     node = socket.gethostname()
     if unequal := difference(facts):
         return f"node {node} has {unequal}: results would differ; install the same there"

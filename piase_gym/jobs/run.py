@@ -1,4 +1,4 @@
-"""Hands jobs to a backend, tries those again whose worker died, and yields what came of each."""
+"""Hands jobs to a backend, retries those whose worker died, and yields the outcome of each."""
 
 from __future__ import annotations
 
@@ -17,20 +17,20 @@ from piase_gym.jobs.local import Here
 J = TypeVar("J")
 
 TICK = 0.2
-"""Seconds after which it is seen whether the user wants to stop."""
+"""Seconds between two checks whether the user wants to stop."""
 
 log = logging.getLogger("piase_gym")
 
 
 @dataclass(frozen=True)
 class Outcome(Generic[J]):
-    """What came of a job.
+    """The outcome of a job.
 
     Attributes:
         job: The job.
         name: What it is called.
         value: What it returned.
-        error: Why it returned nothing; ``None`` if it did.
+        error: Why it did not return; ``None`` if it did.
         seconds: Wall time of the last attempt.
         host: The machine that did it.
     """
@@ -52,7 +52,7 @@ class _Task:
 
 
 def short_name(job: Any) -> str:
-    """Return what a job is called if nothing else is said."""
+    """Return the default name of a job."""
     return f"{job!r:.120}"
 
 
@@ -70,19 +70,19 @@ def run_jobs(
     parts: Callable[[J], Sequence[J]] = no_parts,
     more: bool = False,
 ) -> Iterator[Outcome[J]]:
-    """Do jobs, and yield what came of each when it is finished.
+    """Do jobs, and yield the outcome of each when it is finished.
 
     A job that raises, or kills its workers, yields an outcome with an `error`; all others are
     done. Ctrl-C once lets the jobs that are under way finish and begins no others; twice ends
     everything at once.
 
     Args:
-        jobs: Values that can be pickled, if they go to other processes.
-        perform: Does one; it can be pickled too.
-        backend: Who does them; default this process. It is closed at the end.
-        name: What a job is called.
-        parts: Smaller jobs that a job is divided into when its worker has died, so that only the
-            part that killed it is given up.
+        jobs: Values, which must be picklable if they go to other processes.
+        perform: Does one job; the same holds for it.
+        backend: What does the jobs; by default this process. It is closed at the end.
+        name: Returns the name of a job.
+        parts: Returns the smaller jobs that a job is divided into when its worker has died, so that
+            only the part that killed it is given up.
         more: Whether other work follows, which Ctrl-C keeps from beginning even if all jobs here
             are finished.
 
@@ -130,7 +130,7 @@ def run_jobs(
 
 
 def _again(task: _Task, parts: Sequence[Any], attempts: int) -> list[_Task]:
-    """Return what is to be done of a job whose worker died; nothing if it is given up."""
+    """Return what remains to do of a job whose worker died; nothing if it is given up."""
     if len(parts) > 1:
         return [_Task(part) for part in parts]
     task.deaths += 1
@@ -138,13 +138,13 @@ def _again(task: _Task, parts: Sequence[Any], attempts: int) -> list[_Task]:
 
 
 def _stopped(how: str, done: int, left: int) -> StoppedError:
-    """Return what is said after Ctrl-C."""
+    """Return the error to raise after Ctrl-C."""
     kept = f"{done} of {done + left} jobs were finished and are kept"
     return StoppedError(f"{how}: {kept}; give the same command again to go on")
 
 
 def _outcome(task: _Task, name: str, answer: Answer) -> Outcome[Any]:
-    """Return what a user is told of a job."""
+    """Return the outcome of a job, as the user gets it."""
     error = None
     if answer.error is not None:
         times = f", {task.deaths} times in this job" if answer.died and task.deaths > 1 else ""

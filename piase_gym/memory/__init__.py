@@ -1,7 +1,7 @@
 """What agents remember: a private FAISS index for each, over texts that are embedded as vectors.
 
-This is the memory of the explorer document: 384 numbers a text, L2 distance, the three nearest.
-What all agents know together, objects, positions and messages, is `SharedMemory`.
+This is the memory of the explorer document: 384 numbers per text, L2 distance, the three nearest.
+What all agents know together (objects, positions and messages) is `SharedMemory`.
 """
 
 from piase_gym.memory.embedders import (

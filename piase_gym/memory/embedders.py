@@ -1,7 +1,8 @@
 """Texts as vectors: hashed character n-grams in NumPy, or a sentence model of the extra `semantic`.
 
-Both have 384 numbers, as the explorer document wants, and length 1, so that squared L2 distances
-lie between 0 (the same) and 4 (opposite); texts that have nothing in common are about 2 apart.
+Both give vectors of 384 numbers, as the explorer document wants, and of length 1, so that squared
+L2 distances lie between 0 (the same) and 4 (opposite); texts that have nothing in common are about
+2 apart.
 """
 
 from __future__ import annotations
@@ -17,7 +18,7 @@ from numpy.typing import NDArray
 from piase_gym.errors import ConfigError, UnknownNameError, need
 
 SIZE = 384
-"""Numbers of an embedding."""
+"""Dimension of an embedding."""
 
 
 @runtime_checkable
@@ -25,8 +26,8 @@ class Embedder(Protocol):
     """What turns texts into vectors.
 
     Attributes:
-        name: What it is, with its version: a memory is only read by the embedder that wrote it.
-        size: Numbers of an embedding.
+        name: Its name and version: a memory can only be read with the embedder that wrote it.
+        size: Dimension of an embedding.
     """
 
     @property
@@ -35,7 +36,7 @@ class Embedder(Protocol):
 
     @property
     def size(self) -> int:
-        """Numbers of an embedding."""
+        """Dimension of an embedding."""
 
     def embed(self, texts: Sequence[str]) -> NDArray[np.float32]:
         """Return the embeddings of some texts, of shape ``(len(texts), size)``."""
@@ -44,14 +45,14 @@ class Embedder(Protocol):
 class HashedEmbedder:
     """Counts character n-grams in hashed slots: quick, without a model, the same everywhere.
 
-    A text is taken as lower-case words with single spaces around them (only ASCII letters change
+    A text is read as lower-case words with single spaces around them (only ASCII letters change
     case; other characters stand for their UTF-8 bytes). Each run of 3, 4 or 5 bytes adds 1 or -1 to
-    one of the slots; the sum is divided by its length. All sums are of whole numbers, so the result
+    one of the slots; the sum is divided by its norm. All sums are of whole numbers, so the result
     is the same to the last bit in every process and on every platform. It knows no meaning: texts
     are near if they share words or parts of words.
 
     Args:
-        size: Numbers of an embedding.
+        size: Dimension of an embedding.
 
     Raises:
         ConfigError: If there is not even one.
@@ -94,11 +95,11 @@ _LETTERS = bytes(
     ord(chr(b).lower()) if b < 128 and chr(b).isalnum() else b if b >= 128 else 32
     for b in range(256)
 )
-"""What each byte of a text counts as: a small letter, a digit, part of a character, or a space."""
+"""What each byte of a text counts as: a lower-case letter, digit, part of a character, or space."""
 
 
 def _hashes(code: NDArray[np.uint64], length: int) -> NDArray[np.uint64]:
-    """Return a 64-bit hash of each run of so many bytes (the finalizer is that of SplitMix64)."""
+    """Return a 64-bit hash of each run of `length` bytes (the finalizer is SplitMix64's)."""
     runs = len(code) - length + 1
     mixed = np.full(runs, length, np.uint64)
     for offset in range(length):
@@ -111,8 +112,8 @@ def _hashes(code: NDArray[np.uint64], length: int) -> NDArray[np.uint64]:
 class SentenceEmbedder:
     """The sentence model all-MiniLM-L6-v2, from the extra `semantic`; nothing is downloaded.
 
-    It knows meaning: texts are near if they say similar things. Equal on one machine; elsewhere
-    the last digits may differ.
+    It knows meaning: texts are near if they say similar things. Embeddings are equal on one
+    machine; elsewhere the last digits may differ.
 
     Raises:
         MissingExtraError: If the extra is not installed.
@@ -131,7 +132,7 @@ class SentenceEmbedder:
             return np.zeros((0, self.size), np.float32)
         safe = [text.encode("utf-8", "replace").decode() for text in texts]
         threads = self._torch.get_num_threads()
-        self._torch.set_num_threads(1)  # for a few short texts more cost more than they do
+        self._torch.set_num_threads(1)  # for few short texts, more cost more than they save
         try:
             found = self._model.encode(safe, normalize_embeddings=True, show_progress_bar=False)
         finally:
@@ -162,11 +163,11 @@ def embeddings(embedder: Embedder, texts: Sequence[str]) -> NDArray[np.float32]:
 
 
 class CachedEmbedder:
-    """Another embedder that remembers what it has embedded, by text.
+    """Wraps another embedder, and remembers the embeddings of texts.
 
     Args:
-        embedder: The other, or its name.
-        kept: How many texts it remembers; the longest unused go first.
+        embedder: The other embedder, or its name.
+        kept: How many texts it remembers; the least recently used go first.
 
     Attributes:
         hits: How many texts were remembered.

@@ -18,14 +18,14 @@ from piase_gym.memory.embedders import Embedder, embeddings, find_embedder
 
 FORMAT = "piase-memory-1"
 TOP_K = 3
-"""How many memories are found if nobody says otherwise."""
+"""How many memories a search returns by default."""
 
 
 class FaissMemory:
-    """Texts of one agent, found again by what they are about.
+    """Texts of one agent, retrieved by what they are about.
 
     Distances are squared L2 distances, as FAISS's ``IndexFlatL2`` measures them: the search is
-    exact. Where two memories are equally far, the older comes first.
+    exact. If two memories are equally far, the older comes first.
 
     Args:
         embedder: What turns texts into vectors: ``hashed`` (the default), ``semantic``, or an
@@ -77,7 +77,7 @@ class FaissMemory:
         """Return the nearest memories with their distances, the nearest first.
 
         Args:
-            text: What is asked for.
+            text: The query.
             k: How many at most.
 
         Raises:
@@ -86,7 +86,7 @@ class FaissMemory:
         return [(self.texts[place], distance) for place, distance in self.nearest(text, k)]
 
     def nearest(self, text: str, k: int = TOP_K) -> list[tuple[int, float]]:
-        """Return the places in `texts` of the nearest memories, with their distances."""
+        """Return the indices in `texts` of the nearest memories, with their distances."""
         if not isinstance(text, str):
             raise ConfigError(f"a question is a text, not of type {type(text).__name__}")
         if isinstance(k, bool) or not isinstance(k, int) or k < 1:
@@ -114,7 +114,7 @@ class FaissMemory:
 
     @contextmanager
     def _one_thread(self) -> Iterator[None]:
-        """Search in this thread alone: for one question, waking others takes ten times as long."""
+        """Search in this thread alone: for one query, waking others takes ten times as long."""
         threads = self._faiss.omp_get_max_threads()
         self._faiss.omp_set_num_threads(1)
         try:
@@ -127,8 +127,8 @@ class FaissMemory:
     def save(self, path: str | Path) -> None:
         """Write the memory to a file, whole or not at all.
 
-        The file is a line of JSON (format, embedder, sizes, checksum), the vectors as little-endian
-        float32, and the texts as a JSON list.
+        The file has a line of JSON (format, embedder, sizes, checksum), the vectors as
+        little-endian float32, and the texts as a JSON list.
 
         Raises:
             StorageError: If it cannot be written.
@@ -172,7 +172,7 @@ class FaissMemory:
 
 
 def _read(path: Path) -> tuple[dict[str, Any], bytes]:
-    """Return the first line and the rest of a memory file, after a look at its checksum."""
+    """Return the first line and the rest of a memory file, after verifying its checksum."""
     try:
         with open_regular(path) as file:
             line, body = file.readline(2000), file.read()

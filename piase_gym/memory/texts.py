@@ -1,4 +1,4 @@
-"""Texts to remember and texts to ask, word for word as the explorer document forms them."""
+"""Texts to remember and queries for them, word for word as the explorer document forms them."""
 
 from __future__ import annotations
 
@@ -19,7 +19,7 @@ def memory_text(
     reason: str = "",
     messages: Sequence[Mapping[str, Any]] = (),
 ) -> str:
-    """Return what an agent remembers of one step.
+    """Return the text that an agent remembers of one step.
 
     Args:
         position: Where it was.
@@ -45,7 +45,7 @@ others: Agent2: I found chair"
 
 
 def remembered_places(text: str) -> list[Any]:
-    """Return the places that a memory says were looked at: its own, and those that others told of.
+    """Return the places that a memory says were looked at: the agent's own, and those of others.
 
     Example:
         >>> remembered_places("At position 5, I saw []. I decided to wait. Reason:  | Context from \
@@ -68,7 +68,7 @@ def _read(place: str) -> Any:
 def query_text(
     position: Any, visible_caption: str = "", visible_objects: Sequence[str] = ()
 ) -> str:
-    """Return what an agent asks its memory.
+    """Return the query that an agent puts to its memory.
 
     Args:
         position: Where it is.

@@ -1,6 +1,6 @@
-"""Runs are evidence: logs in the PiaAVT format, replay, forks, metrics, exports.
+"""Runs as evidence: logs in the PiaAVT format, replay, forks, metrics, exports.
 
-A run is a JSON Lines file, or of a batch a file of columns, which is read as the lines that it
+A run is a JSON Lines file or, for a batch, a file of columns, which is read as the lines that it
 expands to. `piase_gym.wrappers.AvtLogger` or `record` writes it; `read` opens it,
 `validate` checks it, `replay` executes it again, `fork` cuts and continues it, `Metrics` measures
 it, live or from the file, and `export` turns it into other formats.

@@ -1,7 +1,7 @@
-"""The lines of single agents that one line of a whole step stands for.
+"""The per-agent lines that one step line stands for.
 
-At the level ``events`` they are written at once; ``piase export --expand`` writes them from the
-step lines of a log of any level. Both go through here.
+At level ``events`` they are written at once; ``piase export --expand`` writes them from the step
+lines of a log of any level. Both use this module.
 """
 
 from __future__ import annotations
@@ -14,7 +14,7 @@ AgentEvent = tuple[str, str, dict[str, Any]]
 """An agent, an event type, and its data."""
 _TASK_OF_STATE = {"ACHIEVED": "COMPLETED_SUCCESS", "FAILED": "FAILED"}
 ONLY_FULL = ("action_command", "action_result")
-"""What lines of single agents have at level ``full`` alone."""
+"""The entries that per-agent lines have only at level ``full``."""
 SUMMARIES = {
     "ok": "the action was carried out",
     "failed": "the action was allowed but had no effect",
@@ -27,12 +27,12 @@ SUMMARIES = {
 
 
 def goal_prefix(run_id: str, schema: int) -> str:
-    """Return what the ids of a run's goals begin with, so that no other run has them too."""
+    """Return the prefix of the ids of a run's goals, so that no other run has the same ids."""
     return f"{run_id}:" if schema > 1 else ""
 
 
 def goal_id(agent: str, episode: int | str, prefix: str) -> str:
-    """Return the id of the goal that is one agent's episode."""
+    """Return the id of the goal that stands for one agent's episode."""
     return f"{prefix}goal_{episode}_{agent}"
 
 
@@ -71,14 +71,14 @@ def step_events(
     prefix: str,
     results: Mapping[str, Mapping[str, Any]] = MappingProxyType({}),
 ) -> Iterator[AgentEvent]:
-    """Yield what a step line says of single agents: commands, outcomes, rewards, messages.
+    """Yield what a step line says about single agents: commands, outcomes, rewards, messages.
 
     Args:
         data: The `event_data` of the step line.
         episode: Its episode.
         table: The commands of all indices, from the manifest.
-        prefix: What the ids of the run's goals begin with; see `goal_prefix`.
-        results: Agent -> the fields of its `ActionResult`, of whom all is wanted.
+        prefix: The prefix of the ids of the run's goals; see `goal_prefix`.
+        results: Agent -> the fields of its `ActionResult`, for agents at level ``full``.
     """
     slot = {"slot": data["slot"]} if "slot" in data else {}
     outcomes, rewards = data["outcomes"], data["rewards"]

@@ -27,16 +27,16 @@ KINDS = "batch_reset batch_step batch_modify batch_restore hint rebuild log clos
 
 
 class BatchRecorder(Recorder):
-    """Writes the run of a batch: one line a slot and step, with the entry ``slot``.
+    """Writes the run of a batch: one line per slot and step, with the entry ``slot``.
 
     `step` counts steps of the whole batch, `episode` the episodes of all slots together.
 
     Args:
         env: The batch.
-        make: Makes what takes the lines.
+        make: Makes the `Out` that takes the lines.
         options: How to log.
-        face: Name of the environment, for the manifest.
-        manifest: The manifest, where it is not to be made from the batch.
+        face: The kind of environment, for the manifest.
+        manifest: The manifest, if it is not made from the batch.
     """
 
     def __init__(
@@ -119,7 +119,7 @@ class BatchRecorder(Recorder):
             self._tell_config(slot, "reconfigure", old, new)
 
     def _tell_config(self, slot: int, kind: str, before: Any, now: Any) -> None:
-        """Write what is different in another config."""
+        """Write what changes from one config to another, if anything."""
         if changes := before.diff(now):
             entry = {"kind": kind, "changes": changes, "slot": slot}
             self.post("ENVIRONMENT_STATE_CHANGED", entry)
@@ -137,7 +137,7 @@ class BatchRecorder(Recorder):
         )
 
     def _restored(self) -> None:
-        """All slots were put into other states."""
+        """Write that slots were put into other states."""
         for slot in self.env.ready.nonzero()[0].tolist():
             self._configs[slot] = int(self.env.batch.states["config"][slot])
             self._enter(slot, self.env.slot_snapshot(slot))
@@ -179,7 +179,7 @@ class BatchRecorder(Recorder):
     def _step_slot(
         self, slot: int, acts: Sequence[int], done: Sequence[int | None], tick: StepResult
     ) -> None:
-        """Take note of a slot's step, in which those in play have done something."""
+        """Take note of a slot's step; `done` is ``None`` for agents not in play."""
         record, env = self._record(slot), self.env
         changes = tick.ended or env.awaiting_agents
         looks = changes or self.targets or self.levels.highest == FULL
@@ -190,7 +190,7 @@ class BatchRecorder(Recorder):
         self.put_step(record, world, acts, tick, (), digest, changes)
 
     def _record(self, slot: int) -> EpisodeRecord:
-        """Return the record of a slot in which an episode goes on."""
+        """Return the record of a slot in which an episode is in progress."""
         record = self._records[slot]
         assert record is not None
         return record

@@ -1,4 +1,4 @@
-"""The branches of a fork: a prefix is executed again, and an episode goes on from there."""
+"""The branches of a fork: a prefix is executed again, and an episode continues from there."""
 
 from __future__ import annotations
 
@@ -44,11 +44,11 @@ Policies = Mapping[str, "str | Agent"]
 
 @dataclass(frozen=True)
 class Change:
-    """What the second branch of a pair does otherwise.
+    """What the second branch of a pair does differently.
 
     Attributes:
         actions: Agent -> what it does in the first step after the cut (an index, a line of text, a
-            command), or a mapping of steps (1 is the first) to that.
+            command), or a mapping from steps (1 is the first) to actions.
         messages: Agent -> a message it sends at the cut: a text to all, or (recipient, text).
         hints: Agent -> a hint it is given at the cut.
         policies: Agent -> the policy that plays it from the cut on.
@@ -87,7 +87,7 @@ class Cut:
     """A run that was executed again up to its cut."""
 
     def __init__(self, run: Run, at: int, slot: int, players: Policies) -> None:
-        """Drive the prefix; what follows in the log is kept for agents that repeat it."""
+        """Execute the prefix; the rest of the episode is kept for agents that repeat it."""
         self.run, self.slot = run, slot
         self.agents: dict[str, Agent] = {}
         self.notes: list[str] = []
@@ -167,7 +167,7 @@ class Cut:
             agent.reset(partner_seed(self.seed, number))
 
     def _perceive(self, slot: int, event: Event) -> None:
-        """Let agents see what they saw and choose; what they did then is in the log."""
+        """Let agents see what they saw and choose; what they did is taken from the log."""
         if slot != self.slot:
             return
         world = self.replayer.world(slot)
@@ -187,7 +187,7 @@ class Cut:
                 _teach(agent, tick, self.run.agents.index(name))
 
     def _value(self, world: World[Any, Any]) -> dict[str, Any]:
-        """Return the state at the cut as a runner takes it up."""
+        """Return the state at the cut in the form that a runner restores."""
         episode = {"base": self.seed, "number": 0, "seed": self.seed, "steps": self.since}
         return {**world.snapshot(), "episode": episode, "partners": {}, "next_config": None}
 
@@ -224,7 +224,7 @@ class Cut:
                 recorder.finish("the branch ends")
 
     def _newcomer(self, name: str, policy: str | Agent) -> Agent:
-        """Seat a policy at the cut."""
+        """Return the agent of a policy that begins to play at the cut."""
         agent = make_agent(policy) if isinstance(policy, str) else _twin(policy)
         agent.set_id(name)
         agent.reset(partner_seed(self.seed, self.run.agents.index(name)))
@@ -233,7 +233,7 @@ class Cut:
     def _vary(
         self, world: World[Any, Any], agents: Mapping[str, Agent], pair: int, vary: Sequence[str]
     ) -> None:
-        """Draw the named streams anew, the same in both branches of a pair."""
+        """Draw the named streams again, the same in both branches of a pair."""
         seed = episode_seed(self.seed, pair + 1)
         for name in vary:
             if name in STREAMS:
@@ -302,7 +302,7 @@ class Cut:
 
 
 def _steps(name: str, wanted: Any) -> dict[int, Any]:
-    """Return what an agent is to do by step after the cut."""
+    """Return an agent's prescribed actions by step after the cut."""
     if not isinstance(wanted, Mapping) or "type" in wanted:
         return {1: wanted}
     strange = [step for step in wanted if type(step) is not int or step < 1]
@@ -314,7 +314,7 @@ def _steps(name: str, wanted: Any) -> dict[int, Any]:
 
 
 def _check_act(world: World[Any, Any], number: int, act: Any, step: int) -> None:
-    """Raise `ActionError` if something is no command; at the cut it also has to be legal."""
+    """Raise `ActionError` if an act is not a command; at the cut it also has to be legal."""
     name = world.agents[number]
     try:
         found = read_act(act) if isinstance(act, Mapping) else decode_answer(world, number, act)
@@ -339,7 +339,7 @@ def _check_act(world: World[Any, Any], number: int, act: Any, step: int) -> None
 
 
 def _known(policy: Any) -> str:
-    """Return a policy of a manifest if it can be made from its name."""
+    """Return a manifest's policy if it can be made from its name, else `RECORDED`."""
     return policy if policy in policies() else RECORDED
 
 
@@ -365,7 +365,7 @@ def _teach(agent: Agent, tick: Any, number: int) -> None:
 
 
 def _intervene(runner: EpisodeRunner, change: Change) -> None:
-    """Say and hint what the change says and hints."""
+    """Give the hints and send the messages of the change."""
     world = runner.world
     for name, hint in change.hints.items():
         world.give_hint(runner.number(name), hint)
@@ -379,7 +379,7 @@ def _intervene(runner: EpisodeRunner, change: Change) -> None:
 
 
 def _rekey(world: Any, stream: StreamId, seed: int) -> None:
-    """Let one random stream of a world go on from another seed."""
+    """Continue one random stream of a world from another seed."""
     key, states = stream_key(seed, stream), getattr(world, "states", None)
     streams = getattr(world, "streams", None)
     if isinstance(states, np.ndarray) and "keys" in (states.dtype.names or ()):

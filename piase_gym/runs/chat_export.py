@@ -1,15 +1,15 @@
 """Runs as chats, for fine-tuning language models: what an agent read, and what it answered.
 
 Each line is an episode of one agent: ``{"messages": [{"role", "content"}, ...], ...}``. The system
-says what `World.instructions` says; the user says the text of each step, in the world's native
-wording if it has one; the assistant gives the commands. Texts are made by executing the run again,
-so a log of any level will do. Where a language model played, its own prompts and replies stand
-there, with the replies that could not be read and what it was told of them.
+message is that of `World.instructions`; user messages are the texts of the steps, in the world's
+native wording if it has one; assistant messages are the commands. Texts are made by executing the
+run again, so a log of any level with step lines will do. If a language model played, its own
+prompts and replies are used, including unreadable replies and what it was told about them.
 
-An episode that goes on at the end of the log has the result null. ``mask`` has an entry for each
-message: 1 for what the player wrote, which is what is to be learned. ``outcomes`` and ``rewards``
-have one for each message of the assistant. `preferences` makes pairs of answers, of which one did
-better, out of the branches of a fork.
+An episode still in progress at the end of the log has the result null. ``mask`` has an entry for
+each message: 1 for what the player wrote, which is what to learn. ``outcomes`` and ``rewards`` have
+one for each assistant message. `preferences` makes pairs of answers, one better than the other,
+from the branches of a fork.
 """
 
 from __future__ import annotations
@@ -39,8 +39,8 @@ def transcripts(run: Run, *, unfinished: bool = False) -> Iterator[Chat]:
 
     Args:
         run: The run.
-        unfinished: Whether episodes that go on at the end of the log are among them; their result
-            is ``None``.
+        unfinished: Whether to include episodes still in progress at the end of the log; their
+            result is ``None``.
 
     Raises:
         RunError: If the run cannot be executed again.
@@ -60,7 +60,7 @@ def transcripts(run: Run, *, unfinished: bool = False) -> Iterator[Chat]:
 
 
 class _Chats:
-    """Executes a run again and gathers who read and answered what."""
+    """Executes a run again and gathers what each agent read and answered."""
 
     def __init__(self, run: Run) -> None:
         self.replayer = Replayer(run)
@@ -70,7 +70,7 @@ class _Chats:
         self._replies: dict[tuple[int, str], list[Event]] = {}
 
     def open_chats(self) -> Iterator[Chat]:
-        """Yield the episodes that go on, without what was read last and not answered."""
+        """Yield the episodes in progress, without a last message that was not answered."""
         for chat in self._open.values():
             if chat["messages"][-1]["role"] == "user":
                 chat["messages"].pop()
@@ -79,14 +79,14 @@ class _Chats:
                 yield chat
 
     def hear(self, event: Event) -> None:
-        """Take in a reply of a language model, which stands before the step that it leads to."""
+        """Take in a reply of a language model, which comes before the step that it leads to."""
         data = event["event_data"]
         if event["event_type"] == REPLY_EVENT and data.get("kind") == "decision":
             place = data.get("slot", 0), event["agent_id"]
             self._replies.setdefault(place, []).append(data)
 
     def _reset(self, slot: int, event: Event) -> None:
-        """Let episodes begin; those that were broken off are left out."""
+        """Begin episodes; those that were broken off are left out."""
         for key in [key for key in self._open if key[0] == slot]:
             del self._open[key]
         world = self.replayer.world(slot)
@@ -142,7 +142,7 @@ def _answer(chat: Chat, replies: list[Event], line: str) -> None:
         replies = [{**replies[0], "text": line, "wrote": False}]
     for place, reply in enumerate(replies):
         told = [message for message in reply["messages"] if message["role"] == "user"]
-        if place == 0:  # what the model was told in place of what others are told
+        if place == 0:  # the model's own prompts replace the usual texts
             chat["messages"][-1]["content"] = told[-1]["content"]
             for message in reply["messages"]:
                 if message["role"] == "system":
@@ -166,7 +166,7 @@ def _say(chat: Chat, role: str, content: str, wrote: bool = False) -> None:
 
 
 def _line(said: Any, world: Any) -> str:
-    """Return the line of a command as logs have it; of what could not be read there is no line."""
+    """Return a logged command as a line of text; empty for what could not be read."""
     if isinstance(said, dict) and "type" in said and "parameters" in said:
         return str(world.write(Command(said["type"], said["parameters"])))
     return ""
@@ -178,17 +178,17 @@ def _line(said: Any, world: Any) -> str:
 def preferences(
     folder: str | os.PathLike[str], out: str | os.PathLike[str], *, overwrite: bool = False
 ) -> Path:
-    """Write the branches of forks as pairs of answers, of which one is to be preferred.
+    """Write the branches of forks as pairs of a preferred and a rejected answer.
 
     Each line is ``{"prompt": [...], "chosen": [...], "rejected": [...], ...}``: the messages up to
-    where two branches part, and what was answered there in the one with the higher return and in
-    the other. Branches that part elsewhere than in an answer of the agent, or that come to the same
+    where two branches part, the answer there in the branch with the higher return, and the answer
+    in the other. Branches that part anywhere but in an answer of the agent, or that have the same
     return, make no pair.
 
     Args:
-        folder: What `fork` was given as `logs`; or a folder of such folders.
+        folder: The folder that `fork` was given as `logs`, or a folder of such folders.
         out: The file.
-        overwrite: Whether a file that is there may be lost.
+        overwrite: Whether an existing file may be overwritten.
 
     Returns:
         The file.

@@ -1,6 +1,6 @@
-"""From columns to lines: the run is played again, and a `BatchRecorder` listens.
+"""Expands columns to lines: the run is replayed, and a `BatchRecorder` listens.
 
-So the lines are those that would have been written on the day, byte for byte.
+The lines are thus those that would have been written during the run, byte for byte.
 """
 
 from __future__ import annotations
@@ -24,7 +24,7 @@ from piase_gym.runs.sinks import LoggerInterface
 from piase_gym.runs.writer import Sinks, Writer
 
 COUNTED = ("reset", "digests", "close")
-"""Events that tell after which step of the run they come."""
+"""Events that state after which step of the run they come."""
 TYPES = [[f"list<item: uint{bits}>", "binary"] for bits in (8, 16)]
 """The types of the columns of actions and events."""
 
@@ -46,21 +46,21 @@ class _Lines(LoggerInterface):
 
 
 class Expansion:
-    """The lines of a file of columns, to be read like a file.
+    """The lines of a file of columns, which can be read like a file.
 
     Args:
         path: The file.
-        file: It, opened.
-        level: The level of the lines; by default the one that was asked for on the day.
+        file: The opened file.
+        level: The level of the lines; by default the recorded one.
 
     Attributes:
-        fault: Why it cannot be read on, or nothing.
+        fault: Why it cannot be read any further, or an empty string.
         cut: Whether that is only because the run was cut short.
-        drift: Where states differ from those of the day: step, episode, slot, and both digests.
+        drift: Where states differ from the recorded ones: step, episode, slot, and both digests.
     """
 
     def __init__(self, path: Path, file: BinaryIO, level: str | None = None) -> None:
-        """Look whether the end of the file is there."""
+        """Check whether the end of the file is there."""
         self._path, self._file, self._level = path, file, level
         self.whole = seal_of(file) is not None
         self.fault, self.cut = "", False
@@ -160,12 +160,12 @@ class Expansion:
         self._recorder = BatchRecorder(env, make, options, manifest["face"], manifest)
 
     def _step(self, ns: int, acts: Any) -> None:
-        """Do a step."""
+        """Execute a step."""
         self._now, self._steps, env = ns, self._steps + 1, self._env
         env.step(acts.reshape(env.num_envs, len(env.world.agents)).astype(np.int32))
 
     def _do(self, event: Mapping[str, Any]) -> None:
-        """Do what an event says."""
+        """Execute an event."""
         kind, env = event["kind"], self._env
         self._now = event["ns"]
         if kind in COUNTED and event["step"] != self._steps:
@@ -210,7 +210,7 @@ class Expansion:
             raise ValueError(f"an event of the kind {kind!r:.20}")
 
     def _compare(self, logged: list[str]) -> None:
-        """Compare the states with those of the day."""
+        """Compare the states with the recorded ones."""
         env = self._env
         for slot, (was, now) in enumerate(zip(logged, env.digests(), strict=True)):
             if was != now and env.ready[slot] and self.drift is None:
@@ -220,7 +220,7 @@ class Expansion:
 
 
 def _batch(manifest: Mapping[str, Any], configs: list[Any], focal: int) -> BatchEnv:
-    """Make a batch, all of whose agents the columns play."""
+    """Make a batch in which the columns play all agents."""
     world: Any = rebuild(manifest)
     count = manifest["num_envs"]
     env = BatchEnv(
@@ -231,7 +231,7 @@ def _batch(manifest: Mapping[str, Any], configs: list[Any], focal: int) -> Batch
 
 
 def _add_configs(env: BatchEnv, configs: list[Any], first: int = 0) -> int:
-    """Add configs of which the first has a number; those that scripts change to come with theirs.
+    """Add configs, numbered from `first`; each brings along the configs that its script changes to.
 
     Returns:
         How many configs there are then.

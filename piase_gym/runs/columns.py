@@ -1,10 +1,10 @@
-"""The runs of batches as columns: what determines a run, and nothing that follows from it.
+"""Runs of batches as columns: what determines a run, and nothing that follows from it.
 
 The file is a compressed Arrow IPC stream. A row is a step of the whole batch: its `time`, the
-`actions` of all agents of all environments, and under `events` as JSON what happened since the row
-before: resets, hints, restored states, lines of users, and now and then the digests of all states.
-A row without actions has only events. What it takes to begin is in the metadata of the schema, as
-JSON; `piase_gym.runs.column_lines` plays it again. Behind the end of the stream stands the seal.
+`actions` of all agents of all environments, and in `events`, as JSON, what happened since the
+previous row: resets, hints, restored states, lines of users, and at intervals the digests of all
+states. A row without actions has only events. The metadata of the schema has, as JSON, what is
+needed to begin; `piase_gym.runs.column_lines` replays the file. The seal comes after the stream.
 """
 
 from __future__ import annotations
@@ -37,9 +37,9 @@ FORMAT = 1
 KEY = b"piase_gym"
 """The key of our metadata in the schema."""
 SEAL = b"PiaSeal:"
-"""What stands before the hash of all that is before it, at the end of a file."""
+"""The mark at the end of a file that comes before the hash of everything before the mark."""
 CHUNK = 1 << 20
-"""About so many actions are written at once."""
+"""The approximate number of actions written at once."""
 MOST_ACTIONS = 1 << 16
 KINDS = frozenset(
     "batch_reset batch_step batch_ended batch_modify batch_restore hint rebuild log close".split()
@@ -47,22 +47,22 @@ KINDS = frozenset(
 
 
 class ColumnFile:
-    """Collects rows in blocks and writes each as a record batch, at the latest after a second.
+    """Collects rows in blocks and writes each as a record batch, after a second at the latest.
 
     Args:
         sinks: Where the bytes go.
-        header: What is to be in the metadata.
+        header: What goes into the metadata.
         width: How many actions a step has.
         kind: Their type.
 
     Attributes:
-        last: The time of what was taken last.
+        last: The time of the last step or event taken.
     """
 
     def __init__(
         self, sinks: Sinks, header: Mapping[str, Any], width: int, kind: type[np.unsignedinteger]
     ) -> None:
-        """Write the header, at once: a run that dies early still says what it was."""
+        """Write the header at once, so that a run that dies early still says what it was."""
         self._arrow = arrow = need("pyarrow", "a log that ends with .arrow")
         self._sinks, self._kind = sinks, kind
         self._hash, self._lock = xxhash.xxh3_64(), threading.RLock()
@@ -85,7 +85,7 @@ class ColumnFile:
         clerk.take(self)
 
     def resize(self, width: int) -> None:
-        """Make room for steps of so many actions, before the first of them."""
+        """Make room for steps of `width` actions, before the first of them."""
         rows = max(1, CHUNK // width)
         self._times, self._acts = np.zeros(rows + 1, np.int64), np.zeros((rows, width), self._kind)
         self._offsets = np.arange(rows + 2, dtype=np.int32) * width
@@ -104,19 +104,19 @@ class ColumnFile:
                 self.drain()
 
     def take(self, kind: str, ns: int, **data: Any) -> None:
-        """Take anything else."""
+        """Take an event that is not a step."""
         with self._lock:
             self.last = ns
             self._waiting.append(dumps({"kind": kind, "ns": ns, **data}))
 
     def _tell(self) -> None:
-        """Let the next row say what has happened before it."""
+        """Attach what has happened so far to the next row."""
         if self._waiting:
             self._told[self._rows] = b"[" + b",".join(self._waiting) + b"]"
             self._waiting.clear()
 
     def drain(self) -> None:
-        """Write the rows that there are."""
+        """Write the rows collected so far."""
         with self._lock:
             rows = self._rows + bool(self._waiting)
             if rows > self._rows:
@@ -128,7 +128,7 @@ class ColumnFile:
             self._told.clear()
 
     def _write(self, rows: int) -> None:
-        """Write a record batch; if there is a row more than steps, it has no actions."""
+        """Write a record batch; if there is one more row than steps, it has no actions."""
         arrow, steps = self._arrow, self._rows
         offsets = self._offsets[: rows + 1].copy()
         offsets[steps:] = self._offsets[steps]
@@ -162,7 +162,7 @@ class ColumnFile:
         self.shut()
 
     def shut(self) -> None:
-        """Write the rest, and nothing any more."""
+        """Write the rest, and nothing after that."""
         with self._lock:
             self.drain()
             self._closed = True
@@ -170,7 +170,7 @@ class ColumnFile:
         clerk.leave(self)
 
     def abandon(self) -> None:
-        """Write nothing any more, not even the rest."""
+        """Write nothing more, not even the rest."""
         self._closed, self._lock = True, threading.RLock()
 
 
@@ -181,7 +181,7 @@ class ColumnRecorder:
         env: The batch.
         sinks: Where the bytes go.
         options: How to log; its levels are those of the lines that the file expands to.
-        face: Name of the environment, for the manifest.
+        face: The kind of environment, for the manifest.
 
     Attributes:
         step: Steps of the run so far.
@@ -233,7 +233,7 @@ class ColumnRecorder:
 
     def _hear(self, event: Event) -> None:
         """Take note of an event."""
-        if event.kind == "batch_ended":  # all resets of the step that are in the states were told
+        if event.kind == "batch_ended":  # every reset that the states include was posted before
             self._look_around()
             return
         ns, data, file, env = self._now(), event.data, self.file, self.env
@@ -268,7 +268,7 @@ class ColumnRecorder:
             file.take("log", ns, agent=event.agent, data=data)
 
     def _look_around(self) -> None:
-        """Do what needs not be done after every step."""
+        """Take digests and report failures of sinks, if it is time."""
         if self.step >= self._due:
             self._due += self.options.digest_every
             self._take_digests(self.file.last)
@@ -304,7 +304,7 @@ def plain(config: Any) -> dict[str, Any]:
 def seal_of(file: BinaryIO) -> tuple[int, str] | None:
     """Return the size of what is sealed and the seal, or ``None`` if columns do not end with one.
 
-    The file is then at its beginning.
+    Afterwards, the file is at its beginning.
     """
     size = file.seek(0, 2)
     length = len(SEAL) + 16

@@ -1,8 +1,8 @@
-"""Forks: cut a run at a step, change something, and see what it would have made of the rest.
+"""Forks: cut a run at a step, change something, and see how the rest would have gone.
 
-The prefix is executed again from the log. From its last state two branches go on: one as it was,
-one with the change. In K pairs of branches the named random streams are drawn anew, the same in
-both branches of a pair, while all others go on as in the run; the mean difference within pairs is
+The prefix is executed again from the log. From its last state two branches go on: one unchanged,
+one with the change. In each of K pairs of branches, the named random streams are drawn again, the
+same in both branches, while all others go on as in the run; the mean difference within pairs is
 the effect of the change.
 """
 
@@ -26,7 +26,7 @@ RESAMPLES = 10_000
 
 @dataclass(frozen=True)
 class ForkReport:
-    """What a change made of a run.
+    """The effect of a change on a run.
 
     Attributes:
         step: The step of the run after which it was cut.
@@ -37,12 +37,12 @@ class ForkReport:
         after: Its value in each pair, with the change.
         effect: The mean of the differences.
         interval: The 95% interval of the effect (percentile bootstrap over pairs), or ``None`` if
-            there is one pair only.
+            there is only one pair.
         branches: Both branches of each pair.
         parted: For each pair, the step after the cut in which the branches first differ, or
             ``None``.
-        notes: What has to be known to read the report: agents whose policy a log names, but may
-            not load.
+        notes: What readers of the report have to know: agents with a policy that the log names,
+            but may not load.
     """
 
     step: int
@@ -58,7 +58,7 @@ class ForkReport:
     notes: Sequence[str] = ()
 
     def __str__(self) -> str:
-        """Say it in a line."""
+        """Summarize the report in a line, followed by its notes."""
         reach = ""
         if self.interval is not None:
             reach = f", 95% interval {self.interval[0]:+.3f} to {self.interval[1]:+.3f}"
@@ -87,24 +87,24 @@ def fork(
     slot: int = 0,
     logs: str | os.PathLike[str] | None = None,
 ) -> ForkReport:
-    """Cut a run, change something, and compare with how it would have gone on.
+    """Cut a run, change something, and compare it with how it goes on without the change.
 
     Args:
-        path: The log, or a run that was read.
+        path: The log, or a `Run` that `read` returned.
         at: The step of the run after which it is cut; 0 is after the first reset.
-        actions: See `Change`; so are `messages`, `hints` and `policies`.
-        messages: What is said at the cut.
-        hints: What is hinted at the cut.
+        actions: See `Change`, also for `messages`, `hints` and `policies`.
+        messages: The messages sent at the cut.
+        hints: The hints given at the cut.
         policies: Who plays from the cut on, in the changed branch.
-        players: Who plays from the cut on in both branches. By default an agent's policy of the
-            manifest, driven through the prefix again, if it has a name; else ``"recorded"``: what
-            the log says.
+        players: Who plays from the cut on in both branches. By default an agent's policy in the
+            manifest, driven through the prefix again, if it has a name; otherwise ``"recorded"``:
+            what the log says.
         pairs: How many pairs of branches.
-        vary: Random streams that each pair draws anew: ``"dynamics"``, ``"channel"``, ``"layout"``,
+        vary: Random streams that each pair redraws: ``"dynamics"``, ``"channel"``, ``"layout"``,
             ``"partner_<agent>"``.
         metric: ``"return"``, ``"won"``, ``"length"``, or a function of a `Branch`.
-        agent: Whom to measure; default the first that is changed.
-        steps: Steps after the cut; default to the episode's end.
+        agent: The agent to measure; by default the first that is changed.
+        steps: Steps after the cut; by default to the episode's end.
         slot: Which environment of a batch.
         logs: A folder for logs of all branches, which can be replayed.
 

@@ -1,7 +1,7 @@
 """The steps of curricula as goals of their own type, derived from the lines of the DSE.
 
 An agent's goal begins with its first attempt at a step. It is ACHIEVED when the step is complete,
-FAILED with the curriculum, and ABANDONED when the agent goes elsewhere or the run ends before.
+FAILED with the curriculum, and ABANDONED when the agent goes elsewhere or the run ends first.
 """
 
 from __future__ import annotations
@@ -13,7 +13,7 @@ from piase_gym.runs.schema import ATTEMPT
 
 GOAL_TYPE = "CURRICULUM_STEP"
 STEP_PRIORITY = 7
-"""Initial priority of a step's goal, of 0 to 10: above that of an episode."""
+"""Initial priority of a step's goal, on a scale from 0 to 10: above that of an episode."""
 _ENDS = {
     "DSE_STEP_COMPLETED": ("ACHIEVED", "the step is complete"),
     "DSE_CURRICULUM_FAILED": ("FAILED", "the curriculum failed"),
@@ -28,7 +28,7 @@ class StepGoals:
     """The goals of all agents' curriculum steps in one run.
 
     Args:
-        prefix: What the ids of all goals of the run begin with.
+        prefix: The prefix of the ids of the run's goals.
         schema: The version of the schema; the first has no such goals.
     """
 
@@ -40,7 +40,7 @@ class StepGoals:
         self._count = 0
 
     def owns(self, goal: object) -> bool:
-        """Tell whether a goal's id is one of a step."""
+        """Return whether a goal's id is that of a curriculum step."""
         return self.schema > 1 and isinstance(goal, str) and goal.startswith(f"{self.prefix}step_")
 
     def hear(
@@ -49,7 +49,7 @@ class StepGoals:
         """Take in a line of the DSE.
 
         Returns:
-            Its data with the goal it is about, and the lines of goals that follow it.
+            Its data with the goal it is about, and the goal lines that follow from it.
         """
         order = data.get("step" if event_type == "DSE_ADAPTATION_EVAL" else "order")
         about = self.schema > 1 and agent is not None and event_type in _ABOUT
@@ -81,14 +81,14 @@ class StepGoals:
         return (data if goal_id is None else {**data, "goal_id": goal_id}), found
 
     def end(self) -> list[GoalLine]:
-        """Give up the goals that are open at the end of the run."""
+        """Abandon the goals that are open at the end of the run."""
         found = list[GoalLine]()
         for key in list(self._open):
             found += self._close(key, "ABANDONED", "the run ended")
         return found
 
     def _close(self, key: tuple[str, int], state: str, reason: str) -> list[GoalLine]:
-        """Return how a goal ended, if it was open."""
+        """Return the lines that close a goal, if it was open."""
         goal = self._open.pop(key, None)
         if goal is None:
             return []

@@ -22,7 +22,7 @@ from piase_gym.runs.reader import read
 from piase_gym.runs.recording import record
 
 MOST = 16
-"""Episodes of a job at most."""
+"""The largest number of episodes in a job."""
 
 
 def demonstrate(
@@ -42,20 +42,20 @@ def demonstrate(
     """Let an expert play, and write what it saw and did.
 
     By default the world's script plays, which knows only what its agent may know: what an
-    all-seeing planner (``policy="oracle"``) does cannot be imitated. What is written depends on
-    the other arguments alone, not on who played which episode.
+    all-seeing planner (``policy="oracle"``) does cannot be imitated. What is written is the
+    same for any `workers` and `ray`: it does not depend on who played which episode.
 
     Args:
         world: A world, an id, a scenario or a config.
-        out: The file; for Minari the first part of the names of the datasets.
+        out: The output file; for Minari, the first part of the dataset names.
         episodes: How many episodes are played.
-        policy: Who plays, for every agent.
+        policy: The policy that plays every agent.
         format: ``"chat"``, ``"minari"`` or another format of `piase_gym.runs.export`, which is
-            written of one log, by one worker.
-        seed: Of the first episode; the others follow as after resets without a seed.
-        overwrite: Whether what is there already may be lost.
-        workers: Processes. Each begins with its imports, so that a short run gains nothing.
-        ray: The address of a Ray cluster, which takes the place of processes.
+            written from one log, by one worker.
+        seed: The seed of the first episode; the others follow as after resets without a seed.
+        overwrite: Whether existing output may be overwritten.
+        workers: How many processes. Each begins with its imports, so a short run gains nothing.
+        ray: The address of a Ray cluster, which is used instead of processes.
         modules: Modules that workers import first.
         config: Arguments of `piase_gym.parallel_env`.
 
@@ -70,7 +70,7 @@ def demonstrate(
     """
     if type(episodes) is not int or episodes < 1:
         raise ConfigError(f"episodes is an integer from 1 on, not {episodes!r:.60}")
-    env = parallel_env(world, view="vector", **config)  # what is wrong is told before anybody plays
+    env = parallel_env(world, view="vector", **config)  # errors appear before anybody plays
     env.close()
     make_agent(policy)
     one_log = format not in ("chat", "minari")
@@ -115,8 +115,8 @@ class _Part:
 
     Attributes:
         number: Its place among the jobs.
-        world: See `demonstrate`, as all that follows.
-        numbers: Which episodes.
+        world: See `demonstrate`, also for the fields that follow.
+        numbers: The numbers of the episodes.
     """
 
     number: int
@@ -133,7 +133,7 @@ class _Part:
 
 
 def _in_order(parts: Sequence[_Part], backend: Backend) -> Iterator[Any]:
-    """Let parts be played, and yield what comes of them in their order."""
+    """Play parts as jobs, and yield their results in order."""
     early: dict[int, Any] = {}
     due = 0
     for outcome in run_jobs(parts, play_part, backend, name=str):

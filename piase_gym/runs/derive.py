@@ -1,7 +1,7 @@
-"""What follows from a run: the lines that are derived from states, commands and results of steps.
+"""Derives the lines of a run that follow from states, commands and the results of steps.
 
-`Recorder` writes these lines and `Verifier` compares a log with them; both go through here. What
-is not derived comes from outside: seeds, commands, hints, letters, restored states, lines of users.
+`Recorder` writes these lines and `Verifier` compares a log with them; both use this module. What
+is not derived comes from outside: seeds, commands, hints, letters, restored states, users' lines.
 """
 
 from __future__ import annotations
@@ -30,26 +30,26 @@ from piase_gym.runs.schema import (
 from piase_gym.runs.targets import Targets
 
 PRIORITY = 5
-"""Initial priority of an episode's goal, of 0 to 10."""
+"""Initial priority of an episode's goal, on a scale from 0 to 10."""
 PERCEPT = "PERCEPTION_INPUT_RECEIVED"
 OBJECT = "ENVIRONMENT_STATE_CHANGED"
 
 
 class Deriver:
-    """Keeps account of a run, and says which lines follow from what happens in it.
+    """Keeps track of a run, and derives the lines that follow from what happens in it.
 
     Lines are (agent, event type, `event_data`), in the order in which they are written; those that
-    the levels leave out are not among them.
+    the levels exclude are left out.
 
     Attributes:
-        world: The world; of a batch, the one that all slots share.
+        world: The world; for a batch, the one that all slots share.
         agents: Its agents.
-        levels: How much is wanted of whom.
+        levels: Which lines are wanted, by agent and component.
         schema: The version of the schema.
         step: Steps of the run so far.
-        episodes: Episodes of the run so far, void ones not counted.
-        targets: Where agents are to go in their curriculum steps.
-        step_goals: The goals that are agents' curriculum steps.
+        episodes: Episodes of the run so far, not counting void ones.
+        targets: The targets that agents have to reach in their curriculum steps.
+        step_goals: The goals that stand for agents' curriculum steps.
         seers: The agents whose perceptions are wanted.
         tells_objects: Whether changes of objects are wanted.
     """
@@ -86,7 +86,7 @@ class Deriver:
     def open_episode_record(
         self, old: EpisodeRecord | None, slot: int | None, seed: int, ns: int = 0
     ) -> EpisodeRecord:
-        """Begin an episode, after the one before was closed; a void one lends its number."""
+        """Begin an episode after the previous one was closed; a void one passes on its number."""
         if old is not None and not old.begun:
             self.void += 1
             number = old.episode
@@ -96,7 +96,7 @@ class Deriver:
         return EpisodeRecord(self.agents, slot, number, seed, ns, self.step, self.prefix)
 
     def start_lines(self, record: EpisodeRecord) -> list[AgentEvent]:
-        """Open the goals of those in play, in the first step of an episode."""
+        """Open the goals of the agents in play, in the first step of an episode."""
         record.begun = True
         found: list[AgentEvent] = []
         if self.wants(SYSTEM, "LEARNING_EPISODE_START"):
@@ -111,7 +111,7 @@ class Deriver:
         return found
 
     def goal_start_lines(self, record: EpisodeRecord, agent: int) -> list[AgentEvent]:
-        """Return that an agent has an episode to master."""
+        """Return the lines that open the goal of an agent's episode."""
         name, goal = self.agents[agent], record.goal(agent)
         record.joined[agent] = self.step
         created = {
@@ -128,7 +128,7 @@ class Deriver:
         return found + self._task(record, name, "GOAL_ACTIVATED", {"goal_id": goal})
 
     def _description(self, agent: int) -> str:
-        """Return the goal of an agent in words, in the config of now."""
+        """Return the goal of an agent in words, under the present config."""
         if self._described is not self.world.config:
             self._described = self.world.config
             goals = self.world.manual.goals
@@ -137,7 +137,7 @@ class Deriver:
         return self._goals[agent]
 
     def goal_end_lines(self, record: EpisodeRecord, agent: int, reason: str) -> list[AgentEvent]:
-        """Return how an agent's episode ended.
+        """Return the lines that close the goal of an agent's episode.
 
         Args:
             record: The episode, with the rewards of all steps.
@@ -189,8 +189,8 @@ class Deriver:
         return [(SYSTEM, "LEARNING_EPISODE_END", data)]
 
     def break_off_lines(self, record: EpisodeRecord | None, reason: str) -> list[AgentEvent]:
-        """End an episode that did not come to its own end."""
-        if record is None or not record.joined:  # none is to be broken off
+        """Close an episode that did not end by itself."""
+        if record is None or not record.joined:  # there is none to break off
             return []
         found: list[AgentEvent] = []
         for agent in sorted(record.joined):
@@ -200,7 +200,7 @@ class Deriver:
         return found
 
     def seat_lines(self, record: EpisodeRecord, world: World[Any, Any]) -> list[AgentEvent]:
-        """Close the goals of those who ended, open those of who entered."""
+        """Close the goals of agents that ended, and open those of agents that entered."""
         alive = world.alive
         now = [i for i, playing in enumerate(alive) if playing]
         found: list[AgentEvent] = []
@@ -228,15 +228,15 @@ class Deriver:
         letters: Sequence[Mapping[str, Any]],
         digest: str,
     ) -> dict[str, Any]:
-        """Return the data of a step's line.
+        """Return the data of a step line.
 
         Args:
-            record: The episode, of before the step.
-            world: The world, after it.
+            record: The episode, with the agents in play before the step.
+            world: The world, after the step.
             acts: What every agent did.
-            tick: What followed.
-            letters: The letters sent in it.
-            digest: The digest of the state after it.
+            tick: The result of the step.
+            letters: The letters sent during the step.
+            digest: The digest of the state after the step.
         """
         names, pick = record.names, record.pick
         played = pick(acts)
@@ -269,7 +269,7 @@ class Deriver:
         tick: StepResult,
         letters: Sequence[Mapping[str, Any]],
     ) -> dict[str, Any]:
-        """Return the rarer entries of a step's line."""
+        """Return the rarer entries of a step line."""
         more: dict[str, Any] = dict(record.where)
         names = self.agents
         if tick.ended and record.slot is not None:
@@ -293,7 +293,7 @@ class Deriver:
     def _results(
         self, record: EpisodeRecord, world: World[Any, Any], tick: StepResult
     ) -> dict[str, str]:
-        """Return how the episodes of those ended who end in a step."""
+        """Return the result of each agent that ends in a step."""
         ended = [i for i in record.playing if tick.terminated[i] or tick.truncated[i]]
         results = {self.agents[i]: str(world.result(i)) for i in ended}
         record.results.update(results)
@@ -306,13 +306,13 @@ class Deriver:
         table: Sequence[Mapping[str, Any]],
         results: Mapping[str, Mapping[str, Any]],
     ) -> list[AgentEvent]:
-        """Return the lines of single agents that the line of a step stands for.
+        """Return the per-agent lines that a step line stands for.
 
         Args:
-            data: The data of the step's line.
+            data: The data of the step line.
             episode: Its episode.
             table: The commands of all indices.
-            results: What became of the commands of agents of whom all is wanted.
+            results: The results of the commands, for agents at level ``full``.
         """
         if self.levels.highest < EVENTS:
             return []
@@ -324,7 +324,7 @@ class Deriver:
     def first_look(
         self, record: EpisodeRecord, world: World[Any, Any], steps: int
     ) -> list[AgentEvent]:
-        """Return what agents perceive as an episode begins; nothing below level ``full``."""
+        """Return what agents perceive when an episode begins; nothing below level ``full``."""
         if not self.seers and not self.tells_objects:
             return []
         if self.schema < 3:
@@ -333,7 +333,7 @@ class Deriver:
         return _perceived(record.observer.look(world, steps), record.where)
 
     def full_lines(self, record: EpisodeRecord, told: Told) -> list[AgentEvent]:
-        """Return the lines of what has changed, and of what agents perceive then."""
+        """Return the lines of changed objects, and of what agents perceive after the changes."""
         objects: list[AgentEvent] = []
         if self.tells_objects:
             objects = [
@@ -345,7 +345,7 @@ class Deriver:
     def old_percepts(
         self, record: EpisodeRecord, world: World[Any, Any], steps: int
     ) -> list[AgentEvent]:
-        """Return what agents perceive now, as logs before schema version 3 have it."""
+        """Return what agents perceive now, in the form used before schema version 3."""
         found: list[AgentEvent] = []
         vectors, texts = world.vectors(), not world.capabilities.batched
         slot = record.slot
@@ -380,12 +380,12 @@ class Deriver:
 
 @functools.lru_cache(maxsize=4096)
 def _outcomes(names: tuple[str, ...], outcomes: tuple[str, ...]) -> dict[str, str]:
-    """Return outcomes by agent, as plain strings; nobody may change what is returned."""
+    """Return outcomes by agent, as plain strings; callers must not change the dict."""
     return dict(zip(names, map(str.__str__, outcomes), strict=True))
 
 
 def act_value(act: Any) -> Any:
-    """Return an act as a step line has it."""
+    """Return an act in the form used in step lines."""
     if isinstance(act, Command):
         return command_value(act)
     if isinstance(act, InvalidAction):

@@ -10,11 +10,11 @@ from piase_gym.runs.log_file import Problem
 from piase_gym.runs.seal import Seal
 
 MOST_DETAILS = 100
-"""So many further differences are kept."""
+"""The number of further differences that are kept."""
 
 
 class _Missing:
-    """What stands for an entry, or a line, that is not there."""
+    """Stands for an entry, or a line, that is not there."""
 
     def __repr__(self) -> str:
         return "missing"
@@ -33,8 +33,8 @@ class Divergence:
         episode: The episode.
         agent: The agent, or ``None`` if the whole state is meant.
         field: ``outcome``, ``reward``, ``terminated``, ``truncated``, ``result``, ``digest``, a
-            field of the line or of its `event_data`, of the state such as ``state.x[0]``, or
-            ``line`` if another line has to be there, or none.
+            field of the line, of its `event_data` or of the state, such as ``state.x[0]``, or
+            ``line`` if another line is expected there, or none.
         logged: The value in the log.
         replayed: The value now; `MISSING` if there is none.
         line: Number of the line.
@@ -51,7 +51,7 @@ class Divergence:
     slot: int | None = None
 
     def __str__(self) -> str:
-        """Say it in a line."""
+        """Describe the difference in a line."""
         whom = f" of {self.agent}" if self.agent else ""
         where = f" in slot {self.slot}" if self.slot is not None else ""
         return (
@@ -70,7 +70,7 @@ class ReplayReport:
         first_divergence: Where log and replay first differ, if they do.
         details: What else differs in the same line, and in the next stored snapshot.
         complete: Whether the run has its summary.
-        problems: Lines that could not be read, or that are not where they belong. Nothing behind
+        problems: Lines that could not be read, or that are not where they belong. Nothing after
             the first of them is executed.
         seal: Whether nothing was changed since the log was written.
     """
@@ -90,18 +90,18 @@ class ReplayReport:
 
     @property
     def ok(self) -> bool:
-        """Whether everything that the log says came out again, and its seal is not broken."""
+        """Whether everything in the log was reproduced, and its seal is not broken."""
         equal = self.first_divergence is None and self.broken is None
         return equal and self.seal.state != "broken"
 
     @property
     def sound(self) -> bool:
-        """Whether all came out again, and the seal says that nothing was changed."""
+        """Whether everything was reproduced, and the seal says that nothing was changed."""
         return self.ok and self.seal.state == "sealed"
 
     @property
     def verdict(self) -> str:
-        """One word or two: ``sound``, ``equal but unsealed``, ``different``, ``damaged``."""
+        """A short verdict: ``sound``, ``equal but unsealed``, ``different``, ``damaged``."""
         if self.first_divergence is not None:
             return "different"
         if self.broken is not None or self.seal.state == "broken":
@@ -116,7 +116,7 @@ class ReplayReport:
             self.details.append(found)
 
     def __str__(self) -> str:
-        """Say it in a few lines: what differs, what was executed, what the seal says."""
+        """Say in a few lines what differs, what was executed and what the seal says."""
         done = f"{self.steps} steps in {self.episodes} episodes"
         parts = []
         if self.first_divergence is not None:
@@ -134,10 +134,9 @@ class ReplayReport:
 
 
 def differences(logged: Any, now: Any, path: str) -> Iterator[tuple[str, Any, Any]]:
-    """Yield paths and both values of what differs between two JSON values.
+    """Yield the path and both values of each difference between two JSON values.
 
-    A number is not a truth value, a whole number is not a float, and null is not an entry that is
-    missing.
+    Numbers differ from booleans, integers from floats, and null from a missing entry.
     """
     if isinstance(logged, dict) and isinstance(now, dict):
         for key in {**logged, **now}:

@@ -11,27 +11,27 @@ from piase_gym.runs.full import Observer
 
 
 class EpisodeRecord:
-    """One environment's present episode: who is in play since when, and with what success.
+    """One environment's present episode: who has been in play since when, and with what success.
 
     Attributes:
         slot: Number of the environment in a batch, or ``None``.
-        where: What lines say of that: an entry ``slot``, or nothing.
+        where: How lines give the slot: an entry ``slot``, or nothing.
         episode: Number of the episode in the run.
         seed: Its effective seed.
-        begun: Whether there was a step; a reset without one is void.
+        begun: Whether there has been a step; a reset without one is void.
         ns: The clock at the reset.
         start: Steps of the run at the reset.
         playing: Numbers of the agents in play.
         names: Their names.
-        nobody: For each of them, that it has not ended.
-        pick: Takes the entries of those in play out of those of all agents.
+        nobody: For each of them ``False``, as in a step in which nobody ends.
+        pick: Selects the entries of the agents in play from those of all agents.
         joined: Agent number -> steps of the run when it entered, for open goals.
         results: Agent -> how its episode ended.
         totals: Agent number -> sum of its rewards so far.
-        prefix: What the ids of the run's goals begin with.
-        submitted: What the line of the step will say of who submitted its command with a
+        prefix: The prefix of the ids of the run's goals.
+        submitted: The entry of the step line on agents that submitted their command with a
             ``sequence_id`` or an ``execution_priority``.
-        observer: What looks for the lines of level ``full``, if they are wanted.
+        observer: The observer for the lines of level ``full``, if they are wanted.
     """
 
     def __init__(
@@ -80,6 +80,6 @@ class EpisodeRecord:
             self.pick = lambda values: tuple(values[i] for i in self.playing)
 
     def add(self, rewards: Sequence[float]) -> None:
-        """Add the rewards of one step to the totals of those who are in play."""
+        """Add the rewards of one step to the totals of the agents in play."""
         for agent in self.playing:
             self.totals[agent] += float(rewards[agent])

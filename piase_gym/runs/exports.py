@@ -33,7 +33,7 @@ ENDINGS = {
     ".jsonl": "jsonl",
 }
 PACKED = (".gz", ".zst")
-"""Endings behind that of JSON Lines that are compressed."""
+"""The endings that compressed JSON Lines add to ``.jsonl``."""
 Row = dict[str, Any]
 
 
@@ -50,18 +50,18 @@ def export(
     """Write a run in another format.
 
     Args:
-        path: The log, or a run that was read.
-        out: The file; for Minari the first part of the names of the datasets.
+        path: The log, or a `Run` that `read` returned.
+        out: The output file; for Minari, the first part of the dataset names.
         format: ``"csv"``, ``"parquet"``, ``"hdf5"``, ``"sqlite"``, ``"jsonl"``, ``"chat"``
-            (who read and answered what, see `chat_export`) or ``"minari"``; by default what the
-            ending of `out` says.
+            (what agents read and answered, see `chat_export`) or ``"minari"``; by default it
+            follows from the ending of `out`.
         dialect: ``"legacy"`` adds `source` and `data`, which older PiaAVT readers look for.
-        timestamps: ``"epoch"`` writes seconds as floats, which two analyses of PiaAVT subtract.
-        expand: Whether step lines are followed by the lines of single agents that they stand for.
-        overwrite: Whether a file that is there already may be lost.
+        timestamps: ``"epoch"`` writes seconds as floats, which two PiaAVT analyses subtract.
+        expand: Whether each step line is followed by the per-agent lines that it stands for.
+        overwrite: Whether an existing file may be overwritten.
 
     Returns:
-        The file; for Minari the ids of the datasets, one an agent.
+        The file; for Minari, the ids of the datasets, one per agent.
 
     Raises:
         ConfigError: If an argument is not allowed.
@@ -102,7 +102,7 @@ def export(
 
 
 def write_chats(chats: Iterator[Row], place: Path, overwrite: bool) -> Path:
-    """Write chats, a line each, and return the file.
+    """Write chats, one per line, and return the file.
 
     Raises:
         LogWriteError: If the file exists or cannot be written; what was there is kept.
@@ -130,16 +130,16 @@ def _rows(run: Run, dialect: str, timestamps: str, expand: bool) -> Iterator[Row
 
 
 def epoch(timestamp: str) -> float:
-    """Return a time of day in UTC as seconds since 1970."""
+    """Return a timestamp in UTC as seconds since 1970."""
     time = datetime.strptime(timestamp, "%Y-%m-%dT%H:%M:%S.%fZ")
     return time.replace(tzinfo=UTC).timestamp()
 
 
 def expanded(run: Run) -> Iterator[Event]:
-    """Yield all events, each step followed by the lines of single agents that it stands for.
+    """Yield all events, each step followed by the per-agent lines that it stands for.
 
-    Lines that the log has already, because of its level, stay as they are, with their ids; a line
-    that is made has the id of its step's line, a point, and its place among those of the step.
+    Lines that the log already has, because of its level, stay as they are, with their ids. The id
+    of a generated line is that of its step line, a dot, and the line's number within the step.
     """
     made: list[Event] = []
     for number, event in run.numbered():
@@ -160,9 +160,9 @@ def expanded(run: Run) -> Iterator[Event]:
 
 
 def _same(made: Event, logged: Event) -> bool:
-    """Tell whether a line that is made and a logged one say the same, whatever their ids.
+    """Return whether a generated line and a logged one say the same, whatever their ids.
 
-    At level ``full`` the logged one says more.
+    At level ``full``, the logged one says more.
     """
     data = {k: v for k, v in logged["event_data"].items() if k not in ONLY_FULL}
     names = ("step", "agent_id", "event_type")
@@ -170,7 +170,7 @@ def _same(made: Event, logged: Event) -> bool:
 
 
 def _singles(run: Run, event: Event) -> Iterator[Event]:
-    """Yield the lines of single agents that the line of a step stands for."""
+    """Yield the per-agent lines that a step line stands for."""
     manifest = run.manifest
     prefix = goal_prefix(run.run_id, manifest["schema_version"])
     singles = step_events(event["event_data"], event["episode"], manifest["actions"], prefix)
@@ -192,7 +192,7 @@ def _singles(run: Run, event: Event) -> Iterator[Event]:
 
 
 def _to_jsonl(rows: Iterator[Row], place: Path) -> None:
-    """Write a line a row."""
+    """Write one line per row."""
     pack = packer(place)
     with place.open("wb") as file:
         while lines := [dumps(row) + b"\n" for row in islice(rows, BATCH)]:
@@ -206,7 +206,7 @@ def _flat(row: Row) -> Row:
 
 
 def _to_csv(rows: Iterator[Row], place: Path) -> None:
-    """Write a table with a column a field; the data is JSON."""
+    """Write a table with one column per field; the data is JSON."""
     first = next(rows, None)
     names = list(first) if first is not None else list(COLUMNS)
     with place.open("w", newline="", encoding="utf-8") as file:
@@ -261,7 +261,7 @@ def _to_sqlite(rows: Iterator[Row], place: Path) -> None:
 
 
 def _to_hdf5(rows: Iterator[Row], place: Path) -> None:
-    """Write a group ``events`` with a dataset a field; the data is JSON."""
+    """Write a group ``events`` with one dataset per field; the data is JSON."""
     h5py = need("h5py", "HDF5")
     text = h5py.string_dtype("utf-8")
     with h5py.File(place, "w") as file:

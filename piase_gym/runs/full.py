@@ -1,4 +1,4 @@
-"""What the level ``full`` adds: whole perceptions and results, and what changed of which object."""
+"""What level ``full`` adds: whole perceptions and results, and the changes of objects."""
 
 from __future__ import annotations
 
@@ -19,10 +19,10 @@ from piase_gym.interfaces.results import (
 
 
 class Told(NamedTuple):
-    """What is told of one step.
+    """What is logged about one step.
 
     Attributes:
-        objects: What has changed of objects; see `piase_gym.core.objects`.
+        objects: The changes of objects; see `piase_gym.core.objects`.
         results: Agent -> the fields of its `ActionResult` that are set.
         perceptions: Agent -> the fields of its `PerceptionData` that are set.
     """
@@ -33,10 +33,10 @@ class Told(NamedTuple):
 
 
 class Observer:
-    """Looks at a world after each step, and says what is different.
+    """Looks at a world after each step, and returns what has changed.
 
     Args:
-        seers: The agents of whom perceptions and results are wanted.
+        seers: The agents for which perceptions and results are wanted.
         agents: All agents.
     """
 
@@ -44,7 +44,7 @@ class Observer:
         self.numbers = {name: number for number, name in enumerate(agents) if name in seers}
 
     def look(self, world: World[Any, Any], steps: int) -> dict[str, dict[str, Any]]:
-        """Look for the first time in an episode; returns what agents in play perceive."""
+        """Look for the first time in an episode; return what agents in play perceive."""
         self._remember(world)
         alive = world.alive
         playing = [name for name, number in self.numbers.items() if alive[number]]
@@ -53,7 +53,7 @@ class Observer:
     def step(
         self, world: World[Any, Any], names: Sequence[str], tick: StepResult, steps: int
     ) -> Told:
-        """Look again after a step of these agents; returns what is different."""
+        """Look again after a step of these agents; return what has changed."""
         objects, sights, surroundings = self.objects, self.sights, self.surroundings
         self._remember(world)
         changes = object_changes(objects, self.objects)
@@ -108,7 +108,7 @@ class Observer:
 
 
 def _fields(perceived: PerceptionData) -> dict[str, Any]:
-    """Return the fields of a perception that are set; the log writes arrays by itself."""
+    """Return the fields of a perception that are set; the log encodes arrays itself."""
     values = {name: getattr(perceived, name) for name in PerceptionData.model_fields}
     values["messages"] = [message.model_dump(exclude_none=True) for message in perceived.messages]
     return {name: value for name, value in values.items() if value is not None}

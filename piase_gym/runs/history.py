@@ -14,7 +14,7 @@ from piase_gym.runs.recent_events import Recent, Step
 from piase_gym.runs.schema import ATTEMPT, REBUILD, SCHEMA_VERSION, Event, played_out
 
 SPARE = -1
-"""The attempt of episodes that count for none, because theirs had all of its episodes already."""
+"""The attempt of episodes that count for none, because theirs already had all its episodes."""
 _DERIVED = frozenset(
     {
         "AGENT_ACTION_SENT_TO_ENV",
@@ -23,7 +23,7 @@ _DERIVED = frozenset(
         "PERCEPTION_INPUT_RECEIVED",
     }
 )
-"""Lines that say what a step line says too."""
+"""Lines that repeat what a step line says."""
 _MORE = frozenset({"messages", "milestones", "targets", "results"})
 """The rarer entries of a step line."""
 
@@ -43,8 +43,8 @@ class Episode:
         length: Steps in it.
         total: Sum of rewards.
         result: ``won``, ``lost``, ``drawn``, ``ended``; ``abandoned`` if it was broken off; empty
-            while it goes on.
-        outcomes: How often each outcome was had.
+            while it is in progress.
+        outcomes: How often each outcome occurred.
         milestones: Milestone -> the step of the run at which it was reached.
         arrived: The step of the run at which the agent first stood on the target of its curriculum
             step, or 0.
@@ -74,7 +74,7 @@ class Episode:
 
     @property
     def finished(self) -> bool:
-        """Whether it came to its own end."""
+        """Whether the episode ended by itself."""
         return played_out(self.result)
 
 
@@ -89,7 +89,7 @@ class Attempt:
         aimed: Whether it has a target to stand on.
         step: Steps of the run before it.
         sequence: Number of the event with which it began.
-        episodes: How many episodes it has, the first to begin; ``None`` if the line does not say.
+        episodes: How many episodes count for it, as they begin; ``None`` if the line does not say.
     """
 
     number: int
@@ -128,13 +128,13 @@ class History:
     """Follows the events of a run.
 
     Args:
-        retain: How many steps and other events are remembered one by one; episodes all are.
+        retain: How many steps and other events are remembered one by one; all episodes are.
 
     Attributes:
         agents: Agent -> what is remembered of it.
         step: Steps of the run so far.
         recent: The last events.
-        manifest: The manifest, once it was seen.
+        manifest: The manifest, once it has been seen.
     """
 
     def __init__(self, retain: int = 100_000) -> None:
@@ -147,7 +147,7 @@ class History:
         self._seeds: dict[int, int | None] = {}
         self._hints: dict[str, int] = {}
         self._seats: dict[tuple[int, str], int] = {}
-        """The attempts of the episodes that go on, by slot and agent."""
+        """The attempts of the episodes in progress, by slot and agent."""
         self._begun: dict[tuple[str, int], int] = {}
         """How many episodes of an attempt have begun, by agent and number."""
 
@@ -157,7 +157,7 @@ class History:
         return self.recent.count
 
     def of(self, agent: str) -> AgentHistory:
-        """Return what is remembered of an agent; nothing, at first."""
+        """Return what is remembered of an agent, which is nothing at first."""
         if agent not in self.agents:
             self.agents[agent] = AgentHistory(steps=deque(maxlen=self.recent.retain))
         return self.agents[agent]
@@ -211,7 +211,7 @@ class History:
         attempts.append(Attempt(number, order, slot, aimed, self.step, self.sequence, episodes))
 
     def _begin(self, data: Mapping[str, Any]) -> None:
-        """Let another episode begin; what goes on in the slot is broken off."""
+        """Begin another episode; what is in progress in the slot is broken off."""
         slot = data.get("slot", 0)
         self._abandon(slot)
         self._seeds[slot] = data.get("seed")
@@ -219,7 +219,7 @@ class History:
             self._seat(slot, agent)
 
     def _seat(self, slot: int, agent: str) -> None:
-        """Count an episode for the attempt under way, unless that has all of its episodes."""
+        """Count an episode for the attempt under way, unless that already has all its episodes."""
         known = self.of(agent)
         number = known.attempt_in(slot)
         most = known.attempts[number - 1].episodes if number else None
@@ -232,7 +232,7 @@ class History:
         self._seats[slot, agent] = number
 
     def _abandon(self, slot: int) -> None:
-        """Break off what goes on in a slot; its attempts have an episode to come again."""
+        """Break off what is in progress in a slot; it no longer counts for its attempts."""
         for key in [key for key in self._open if key[0] == slot]:
             self._open.pop(key).result = "abandoned"
         for key in [key for key in self._seats if key[0] == slot]:
@@ -255,7 +255,7 @@ class History:
                 self._take_more(row, data)
 
     def _take_more(self, row: Episode, data: Mapping[str, Any]) -> None:
-        """Take in the rarer entries of a step line, as far as an agent is concerned."""
+        """Take in the rarer entries of a step line, as far as they concern an agent."""
         agent = row.agent
         row.messages += sum(letter["sender"] == agent for letter in data.get("messages", ()))
         for name in data.get("milestones", {}).get(agent, ()):

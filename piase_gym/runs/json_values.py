@@ -18,9 +18,9 @@ from pydantic import BaseModel
 from piase_gym.core.jsonable import python_value
 
 MAX_STRING = 1_000_000
-"""Longest string that is written, in characters; of a longer one the end is cut off, and said."""
+"""Longest string that is written, in characters; a longer one is cut, with a note of that."""
 MAX_DEPTH = 40
-"""Deepest nesting that is written; of what lies deeper only the type is shown."""
+"""Deepest nesting that is written; below it, only the types of values are shown."""
 _BREAKS = {code: f"\\u{code:04x}" for code in (0x85, 0x2028, 0x2029)}
 """Characters that JSON allows in a string, and at which other programs break lines."""
 _OTHER_KEYS = orjson.OPT_SERIALIZE_NUMPY | orjson.OPT_NON_STR_KEYS
@@ -34,8 +34,8 @@ def encode(value: Any) -> str:
 def dumps(value: Any) -> bytes:
     """Return `value` as JSON in one line, UTF-8.
 
-    NaN and infinities become null, for JSON has no such numbers; bytes become
-    ``{"base64": ...}``; what JSON does not know at all becomes its `repr`. This never fails.
+    NaN and infinities become null, as JSON has no such numbers; bytes become
+    ``{"base64": ...}``; other values unknown to JSON become their `repr`. This never fails.
     """
     try:
         found = orjson.dumps(value, option=orjson.OPT_SERIALIZE_NUMPY)

@@ -1,4 +1,4 @@
-"""Events as lines of text: what all lines of a run share is kept, the data goes through orjson."""
+"""Events as lines of text: what lines of a run share is cached, the data goes through orjson."""
 
 from __future__ import annotations
 
@@ -28,12 +28,12 @@ class Line(NamedTuple):
 
 
 class Out:
-    """Where the lines of a recorder go: by itself into a list.
+    """Where the lines of a recorder go: in this class, into a list.
 
     Attributes:
-        final: Whether they are written for good, so that states are hashed.
-        lines: What was taken.
-        finish: Returns what completes the run when the process ends and nobody closed it.
+        final: Whether lines are written for good, so that states are hashed.
+        lines: The lines taken so far.
+        finish: Returns what completes the run if the process ends and nobody closed it.
     """
 
     final = True
@@ -67,7 +67,7 @@ class Encoder:
         run_id: The `simulation_run_id`.
         experiment_id: The `experiment_id`.
         world: Name of the world.
-        clock: What is to be added to a line's `ns` for the nanoseconds since 1970.
+        clock: What to add to a line's `ns` to get nanoseconds since 1970.
 
     Attributes:
         run_id: See above.

@@ -1,9 +1,9 @@
-"""Live places for the lines of a run: a database, a function. Nobody waits for them.
+"""Live sinks for the lines of a run: a database, a function. The run does not wait for them.
 
-Each has a thread of its own and a room for lines that wait. The rule: a place that fails, that does
-not take a piece within its timeout, or whose room is full, is left out from then on (`LogSinkWarning`,
-or `LogWriteError` if the log is written with ``on_error="stop"``); all others stay whole.
-"""  # noqa: E501
+Each has a thread of its own and a buffer for lines that wait. A sink that fails, that does not take
+a piece within its timeout, or that has no room left, is left out from then on (`LogSinkWarning`, or
+`LogWriteError` if the log is written with ``on_error="stop"``); all others stay complete.
+"""
 
 from __future__ import annotations
 
@@ -23,22 +23,22 @@ from piase_gym.runs.schema import FIELDS, MORE_FIELDS
 from piase_gym.runs.sinks import EventSink, LoggerInterface
 
 ROOM = 64_000_000
-"""Bytes that may wait for a place by default."""
+"""Bytes that may wait for a sink, by default."""
 TIMEOUT = 10.0
-"""Seconds that a place has for a piece, and to start and to end, by default."""
+"""Seconds that a sink has for a piece, and to start and to end, by default."""
 
 
 class LiveSink(LoggerInterface):
     """Hands lines to another sink from a thread of its own.
 
     Args:
-        make: Makes the sink, in that thread, in which it is used and closed as well.
-        name: What warnings call it.
+        make: Makes the sink, in that thread, where it is also used and closed.
+        name: The sink's name in warnings.
         timeout: Seconds that it has for each piece, and to start and to end.
         room: Bytes that may wait for it.
 
     Attributes:
-        path: What warnings call it.
+        path: The sink's name in warnings.
 
     Raises:
         LogWriteError: If it cannot be made, or not in time.
@@ -59,7 +59,7 @@ class LiveSink(LoggerInterface):
         self._waiting = 0
         """Bytes that wait."""
         self._since = time.monotonic()
-        """When the thread began with what it does now, or got idle."""
+        """When the thread began what it does now, or did last."""
         self._busy, self._closed = True, False
         self._failure: Exception | None = None
         self._ready, self._owner = threading.Event(), os.getpid()
@@ -74,13 +74,13 @@ class LiveSink(LoggerInterface):
             raise LogWriteError(f"{name} cannot be opened: {_reason(self._failure)}") from None
 
     def write(self, lines: bytes) -> None:
-        """Let lines wait for the thread.
+        """Queue lines for the thread.
 
         Raises:
             OSError: If the sink has failed, hangs, or has no room left.
         """
         if os.getpid() != self._owner:
-            return  # a forked child has no such thread, and it is not its log
+            return  # a forked child has no such thread, and the log is not its own
         self._check()
         if self._waiting + len(lines) > self.room:
             told = f"{self._waiting:,} bytes wait for it, and {len(lines):,} more have no room"
@@ -89,7 +89,7 @@ class LiveSink(LoggerInterface):
         self._queue.put(lines)
 
     def close(self) -> None:
-        """Wait until all was taken, at most as long as the sink has for a piece.
+        """Wait until everything is taken; the sink has its timeout for each piece.
 
         Raises:
             OSError: If the sink has failed, or hangs.
@@ -112,7 +112,7 @@ class LiveSink(LoggerInterface):
             raise self._given_up(TimeoutError(f"it has taken nothing for {self.timeout:g} s"))
 
     def _given_up(self, error: OSError) -> OSError:
-        """Wait for nothing any more; the thread ends when the sink returns, if it ever does."""
+        """Stop waiting; the thread ends when the sink returns, if it ever does."""
         self._closed = True
         self._queue.put(None)
         return error
@@ -148,7 +148,7 @@ class CallbackSink(LiveSink):
 
     Args:
         callback: The function.
-        timeout: Seconds that it has for a piece of the log, of up to some hundred events.
+        timeout: Seconds that it has for a piece of the log, of up to a few hundred events.
         room: Bytes that may wait for it.
 
     Raises:
@@ -187,15 +187,15 @@ class _Caller(EventSink):
 
 
 class SqlSink(LiveSink):
-    """Writes every line as a row of a database's table, while the run goes on.
+    """Writes every line as a row of a database table, while the run goes on.
 
-    The table is made if it is not there. Its columns are the fields of a line; ``event_data`` is
-    JSON, and ``event_id`` the primary key, so several runs share a table.
+    The table is created if it does not exist. Its columns are the fields of a line; ``event_data``
+    is JSON, and ``event_id`` the primary key, so several runs can share a table.
 
     Args:
-        url: A URL as SQLAlchemy takes it, such as ``"sqlite:///runs.db"`` or
+        url: A database URL for SQLAlchemy, such as ``"sqlite:///runs.db"`` or
             ``"postgresql+psycopg://user:password@host/database"``.
-        table: The table.
+        table: The table's name.
         timeout: Seconds that the database has to answer.
         room: Bytes that may wait for it.
 
@@ -234,7 +234,7 @@ class SqlSink(LiveSink):
 
 
 _ZERO = re.compile(r"(?<!\\)((?:\\\\)*)\\u0000")
-"""A zero byte in JSON. Databases cannot keep it: it becomes the sign for what is no character."""
+"""A null character in JSON. Databases cannot store it: it becomes the replacement character."""
 
 
 class _Rows(LoggerInterface):
@@ -269,6 +269,6 @@ class _Rows(LoggerInterface):
 
 
 def _reason(error: Exception) -> str:
-    """Say why a place failed, in one line and without the rows that it was given."""
+    """Say why a sink failed, in one line and without the rows that it was given."""
     plain = getattr(error, "orig", None) or error
     return next((line for line in str(plain).splitlines() if line), type(plain).__name__)

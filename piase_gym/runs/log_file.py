@@ -1,4 +1,4 @@
-"""Lines out of a log of any size, in constant memory, whatever state the file is in."""
+"""Reads lines of a log of any size, in constant memory, whatever state the file is in."""
 
 from __future__ import annotations
 
@@ -19,16 +19,16 @@ CHUNK = 1 << 20
 PIECE = 1 << 10
 """Compressed bytes unpacked at a time."""
 MAX_LINE = 1 << 26
-"""Longest line that is read, in bytes; no log of ours comes near it."""
+"""Longest line that is read, in bytes; our own logs come nowhere near it."""
 MAX_RATIO = 1000
-"""A compressed log expands at most so many times, beyond its first `MAX_LINE` bytes."""
+"""The largest expansion ratio of a compressed log, checked beyond its first `MAX_LINE` bytes."""
 MOST_BAD = 1000
-"""After so many lines that cannot be read, the rest of a file is left alone."""
+"""The number of unreadable lines after which the rest of a file is not read."""
 GIVEN_UP = f"more than {MOST_BAD} lines are bad; the rest is not read"
 _ZSTD = b"\x28\xb5\x2f\xfd"
 _GZIP = b"\x1f\x8b"
 _ARROW = b"\xff\xff\xff\xff"
-"""How a stream of Arrow begins."""
+"""The first bytes of an Arrow stream."""
 
 
 @dataclass(frozen=True)
@@ -36,11 +36,11 @@ class Problem:
     """What is wrong with a log, and where.
 
     Attributes:
-        line: Number of the line, from 1; 0 if the file as a whole is meant.
+        line: Number of the line, from 1; 0 stands for the file as a whole.
         reason: What is wrong, in words.
         severity: ``error``, or ``warning`` for what is normal in a run that was cut short.
-        drift: Of columns whose states are no longer those of the day: the step, the episode, the
-            slot, the digest of the day and that of now.
+        drift: For columns, where a replayed state differs from the recorded one: the step, the
+            episode, the slot, the recorded digest and the present one.
     """
 
     line: int
@@ -62,7 +62,7 @@ class Raw(NamedTuple):
 
 
 def open_log(path: str | os.PathLike[str], level: str | None = None) -> BinaryIO:
-    """Open a log: plain, compressed by zstandard or gzip, or columns, as its first bytes say.
+    """Open a log: plain, compressed with zstandard or gzip, or columns, as its first bytes show.
 
     Args:
         path: The file.
@@ -81,7 +81,7 @@ def open_log(path: str | os.PathLike[str], level: str | None = None) -> BinaryIO
     start = file.read(4)
     file.seek(0)
     if start == _ARROW:
-        from piase_gym.runs.column_lines import Expansion  # which needs much that lines do not
+        from piase_gym.runs.column_lines import Expansion  # its imports are not needed for lines
 
         return Expansion(place, file, level)  # type: ignore[return-value]
     if level is not None:
@@ -95,13 +95,13 @@ def open_log(path: str | os.PathLike[str], level: str | None = None) -> BinaryIO
 
 
 def has_columns(path: str | os.PathLike[str]) -> bool:
-    """Tell from its first bytes whether a log has columns instead of lines."""
+    """Return whether a log has columns instead of lines, judging by its first bytes."""
     with Path(path).open("rb") as file:
         return file.read(4) == _ARROW
 
 
 def _zstd(file: BinaryIO) -> tuple[Callable[[], Callable[[bytes], bytes]], type[Exception]]:
-    """Return what makes what unpacks pieces, and the error that this raises."""
+    """Return a factory of functions that unpack pieces, and the error that they raise."""
     try:
         import zstandard
     except ImportError:
@@ -136,10 +136,10 @@ class _Gunzip:
 
 
 class _Unpacked:
-    """The content of a compressed file: as far as it goes, and no further than is reasonable.
+    """The content of a compressed file, as far as it is intact and does not expand too much.
 
-    A streaming reader would keep back what was written last before a run was killed; so pieces are
-    unpacked one by one, each so small that no bomb fills the memory.
+    A streaming reader would hold back what was written last before a run was killed, so pieces are
+    unpacked one by one, each small enough that no decompression bomb fills the memory.
     """
 
     def __init__(
@@ -175,7 +175,7 @@ class _Unpacked:
         return b"".join(parts)
 
     def _before_damage(self, packed: bytes) -> bytes:
-        """Return what a piece with damage in it still gives, unpacked once more byte by byte."""
+        """Return what a damaged piece holds before the damage, unpacked again byte by byte."""
         unpack, parts = self._start(), list[bytes]()
         self._file.seek(0)
         while left := self._taken - self._file.tell():
@@ -184,7 +184,7 @@ class _Unpacked:
             for at in range(len(packed)):
                 parts.append(unpack(packed[at : at + 1]))
         except self._error:
-            pass  # it is told already
+            pass  # it has been reported already
         return b"".join(parts)
 
     def close(self) -> None:
@@ -193,7 +193,7 @@ class _Unpacked:
 
 
 def raw_lines(path: str | os.PathLike[str], level: str | None = None) -> Iterator[Raw | Problem]:
-    """Yield the lines of a log; where it cannot be read on, a `Problem` comes last."""
+    """Yield the lines of a log; if it cannot be read any further, a `Problem` comes last."""
     file = open_log(path, level)
     number, size = 0, 0
     begun: list[bytes] = []  # the pieces of a line that is not yet whole
@@ -226,7 +226,7 @@ def raw_lines(path: str | os.PathLike[str], level: str | None = None) -> Iterato
 
 
 def parse(raw: Raw) -> dict[str, Any] | Problem:
-    """Return a line as an event, or say why it is none."""
+    """Return a line as an event, or a `Problem` that says why it is not one."""
     if raw.torn:
         reason = "the last line is torn: the run was cut short while it was written"
         try:

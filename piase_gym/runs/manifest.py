@@ -28,12 +28,12 @@ CALLER = "caller"
 
 
 def command_value(command: Command) -> dict[str, Any]:
-    """Return a command as logs have it."""
+    """Return a command in the form used in logs."""
     return {"type": command.verb, "parameters": dict(command.parameters)}
 
 
 def command_table(world: World[Any, Any]) -> list[dict[str, Any]]:
-    """Return the commands of all indices, for worlds whose table is the same for ever, else []."""
+    """Return the commands of all indices, if the world's table never changes, else []."""
     if not world.capabilities.batched:
         return []
     commands: Sequence[Command] = getattr(world, "commands", ())
@@ -68,8 +68,8 @@ def make_manifest(
     """Return the `event_data` of the first line.
 
     Args:
-        world: The world, with the config of now.
-        seats: Who plays the agents that the caller does not.
+        world: The world, with its present config.
+        seats: Agent number -> the agent that plays it, where it is not the caller.
         face: ``parallel``, ``gymnasium``, ``batch``, or another name.
         options: How the run is logged.
         origin: What the environment was made from: ``scenario`` (``{name, sha256}``) and
@@ -118,7 +118,7 @@ def versions() -> dict[str, str]:
 
 
 def rebuild(manifest: Mapping[str, Any]) -> World[Any, Any]:
-    """Return the world of a manifest, in the config of the run's start.
+    """Return the world of a manifest, with the config from the start of the run.
 
     Raises:
         RunError: If the manifest is damaged, or of a later schema or another version of the world.

@@ -29,7 +29,7 @@ class MetricSpec:
 
 
 def _mean(values: Sequence[float]) -> float | None:
-    """Return the mean, or ``None`` of nothing."""
+    """Return the mean, or ``None`` if there are no values."""
     return sum_in_order(values) / len(values) if values else None
 
 
@@ -44,7 +44,7 @@ def _share(outcomes: Sequence[str]) -> Metric:
 
 
 def _task_success(view: View) -> Value:
-    """Tell whether the last finished episode was won."""
+    """Return whether the last finished episode was won."""
     return view.finished[-1].result == "won" if view.finished else None
 
 
@@ -96,12 +96,12 @@ REACHED = "reached_goal_"
 def metric_types(
     milestones: Sequence[str] = (), measures: Sequence[str] = (), orders: Iterable[int] = ()
 ) -> dict[str, type[float] | type[bool]]:
-    """Return the type of every metric of a world: numbers are `float`, truths are `bool`.
+    """Return the type of every metric of a world: numbers are `float`, booleans are `bool`.
 
     Args:
         milestones: The world's `milestones`.
         measures: The world's `measures`.
-        orders: The orders of a curriculum's steps, each of which has its ``reached_goal_<order>``.
+        orders: The orders of a curriculum's steps; each step has its ``reached_goal_<order>``.
     """
     kinds: dict[str, type[float] | type[bool]] = {
         name: bool if spec.kind == "boolean" else float for name, spec in METRICS.items()
@@ -112,7 +112,7 @@ def metric_types(
 
 
 def added_metric(name: str) -> Metric | None:
-    """Return how a metric is computed that a world or a curriculum adds, or ``None``.
+    """Return the function of a metric that a world or a curriculum adds, or ``None``.
 
     Args:
         name: ``milestone.<name>``, ``measure.<name>`` or ``reached_goal_<order>``.
@@ -133,9 +133,9 @@ def _milestone(name: str) -> Metric:
 
 
 def _reached(order: int) -> Metric:
-    """Return a metric: whether in an attempt at this step the agent reached what it was to reach.
+    """Return a metric: whether the agent reached its goal in an attempt at this step.
 
-    That is to stand on the target of the attempt, or where it has none, to reach the world's goal.
+    The goal is to stand on the target of the attempt or, if it has none, to reach the world's goal.
     """
 
     def compute(view: View) -> Value:
@@ -152,7 +152,7 @@ def _reached(order: int) -> Metric:
 
 
 def _at_goal(row: Episode, after: int) -> bool:
-    """Tell whether an agent reached the world's goal in an episode, after a step of the run."""
+    """Return whether an agent reached the world's goal in an episode, after a step of the run."""
     if row.result == "won":
         return row.end > after
     return row.milestones.get("goal_reached", -1) > after

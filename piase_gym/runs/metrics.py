@@ -1,6 +1,6 @@
-"""`Metrics`: how well agents do, by the same code from a live environment and from a finished log.
+"""`Metrics`: how well agents do, by the same code for live environments and for finished logs.
 
-It is the real `PiaAVTInterface` of the dynamic scenario engine.
+It is the actual `PiaAVTInterface` of the dynamic scenario engine.
 """
 
 from __future__ import annotations
@@ -48,7 +48,7 @@ __all__ = [
 
 
 class PiaAVTInterface(ABC):
-    """What decisions are made from: metrics of agents, and what happened to them."""
+    """The basis of decisions: metrics of agents, and what happened to them."""
 
     @abstractmethod
     def get_performance_metric(
@@ -65,17 +65,16 @@ class PiaAVTInterface(ABC):
         *,
         slot: int | None = None,
     ) -> bool:
-        """Tell whether an event with this signature happened to an agent."""
+        """Return whether an event with this signature happened to an agent."""
 
 
 class Metrics(PiaAVTInterface):
     """Metrics of the agents of one run.
 
     Args:
-        run_or_env: A log (a path, or a `Run`), an environment of ours with any environment, which
-        is
-            followed from now on (call `close` to end that), or a `History` that somebody fills.
-        retain: How many steps and events are remembered one by one; episodes all are.
+        run_or_env: A log (a path, or a `Run`), an environment of piase_gym with any API, which is
+            followed from now on (call `close` to stop), or a `History` that the caller fills.
+        retain: How many steps and events are remembered one by one; all episodes are.
 
     Example:
         >>> import piase_gym
@@ -104,7 +103,7 @@ class Metrics(PiaAVTInterface):
         if isinstance(run_or_env, Run):
             self._read(run_or_env)
         elif not given:
-            # Whoever reads a log needs none of what writes one.
+            # Reading a log needs none of the code that writes one.
             from piase_gym.runs.options import NEVER, Options
             from piase_gym.runs.recording import tap
 
@@ -145,7 +144,7 @@ class Metrics(PiaAVTInterface):
         return (*kinds, *self._own)
 
     def close(self) -> None:
-        """Follow the environment no longer; what was seen can still be asked for."""
+        """Stop following the environment; what was seen can still be queried."""
         if self._recorder is not None:
             self._recorder.finish("closed")
             self._recorder = None
@@ -161,7 +160,7 @@ class Metrics(PiaAVTInterface):
             agent_id: The agent.
             metric: A name in `METRICS`, ``milestone.<name>``, ``measure.<name>``,
                 ``reached_goal_<order>``, or one of your own.
-            window: How far to look back; by default over the last attempt, or if none was ever
+            window: How far to look back; by default over the last attempt or, if none was ever
                 begun, over the whole run.
             slot: Only what happened in this environment of a batch.
 
@@ -184,7 +183,7 @@ class Metrics(PiaAVTInterface):
         *,
         slot: int | None = None,
     ) -> bool:
-        """Tell whether an event happened to an agent.
+        """Return whether an event happened to an agent.
 
         Args:
             agent_id: The agent.
@@ -200,7 +199,7 @@ class Metrics(PiaAVTInterface):
         return any(_matches(event, wanted) for event in view.lines())
 
     def define(self, name: str, metric: Metric) -> None:
-        """Make a metric of your own known; it is given a `View`.
+        """Register a metric of your own; it is called with a `View`.
 
         Raises:
             ConfigError: If the name is taken by a common metric.
@@ -210,7 +209,7 @@ class Metrics(PiaAVTInterface):
         self._own[name] = metric
 
     def define_sql(self, name: str, query: str) -> None:
-        """Make a metric known that is the first value that a query finds (DuckDB).
+        """Register a metric that is the first value in the result of a DuckDB query.
 
         The query sees the tables ``episodes``, ``steps`` and ``events`` of one agent and window,
         and the parameter ``$agent``.
@@ -220,7 +219,7 @@ class Metrics(PiaAVTInterface):
         self.define(name, sql_metric(query))
 
     def _find(self, metric: str) -> Metric:
-        """Return how a metric is computed."""
+        """Return the function that computes a metric."""
         if metric in self._own:
             return self._own[metric]
         if metric in METRICS:
@@ -231,7 +230,7 @@ class Metrics(PiaAVTInterface):
         raise UnknownNameError("metric", metric, self.names())
 
     def view(self, agent: str, window: Window = None, slot: int | None = None) -> View:
-        """Return what is known of an agent, as far as a window goes."""
+        """Return what is known of an agent within a window."""
         if agent not in self.history.agents:
             names = ", ".join(self.history.agents)
             raise AgentError(f"there is no agent {agent!r} in this run; agents are {names}")
@@ -244,7 +243,7 @@ class _Follower(Out):
     final = False
 
     def __init__(self, history: History, encoder: Encoder) -> None:
-        """Feed `history`, whose later questions `encoder` puts into lines."""
+        """Feed `history`; `encoder` turns events into lines when they are asked for."""
         super().__init__()
         self.history = history
         history.recent.encoder = encoder
@@ -261,7 +260,7 @@ class _Follower(Out):
 
 
 def _matches(event: Mapping[str, Any], wanted: Mapping[str, Any]) -> bool:
-    """Compare an event with a signature."""
+    """Return whether an event matches a signature."""
     for path, value in wanted.items():
         place: Any = event if path.partition(".")[0] in event else event["event_data"]
         for part in path.split("."):

@@ -16,7 +16,7 @@ from piase_gym.errors import UnsupportedError, need
 
 
 def require_minari(world: World[Any, Any]) -> Any:
-    """Return Minari, if it is there and the actions of a world are numbers.
+    """Return Minari, if it is installed and the actions of a world are numbers.
 
     Raises:
         MissingExtraError: If Minari is not installed.
@@ -32,14 +32,14 @@ def require_minari(world: World[Any, Any]) -> Any:
 
 
 class Episodes:
-    """Gathers what each agent saw, did and got.
+    """Gathers what each agent saw, did and received.
 
     Args:
         agents: Their names.
 
     Attributes:
         ended: The episodes that are over, by agent.
-        steps: How many steps those have.
+        steps: How many steps those episodes have.
     """
 
     def __init__(self, agents: Sequence[str]) -> None:
@@ -49,7 +49,7 @@ class Episodes:
         self.steps = 0
 
     def is_open(self, slot: int, agent: str) -> bool:
-        """Tell whether an agent of an environment is in the midst of an episode."""
+        """Return whether an agent of an environment is in the middle of an episode."""
         return (slot, agent) in self._open
 
     def begin(self, slot: int, agent: str, seed: int | None, seen: NDArray[Any]) -> None:
@@ -86,14 +86,14 @@ class Episodes:
                 self._end(place, agent)
 
     def _end(self, slot: int, agent: str) -> None:
-        """Put the episode of an agent with those that are over, unless nothing happened in it."""
+        """Move an agent's episode to those that are over, unless nothing happened in it."""
         episode = self._open.pop((slot, agent))
         if episode.actions:
             self.ended[agent].append(episode)
             self.steps += len(episode.actions)
 
     def take(self) -> dict[str, list[Any]]:
-        """Hand out the episodes that are over, and keep them no longer."""
+        """Return the episodes that are over, and forget them."""
         taken = {agent: episodes for agent, episodes in self.ended.items() if episodes}
         self.ended, self.steps = {agent: [] for agent in self.ended}, 0
         return taken
@@ -103,17 +103,17 @@ class Datasets:
     """Writes rows of steps as datasets ``<namespace>/<agent>-v0``, in constant memory.
 
     Args:
-        folder: The folder of the namespace, which is there.
+        folder: The folder of the namespace, which has to exist.
         namespace: The first part of the datasets' ids.
-        world: Whose spaces they have.
-        description: What is said of them.
+        world: The world that has their spaces.
+        description: A description of the datasets.
 
     Raises:
         UnsupportedError, MissingExtraError: See `require_minari`.
     """
 
     WAITING = 1 << 16
-    """So many steps of episodes that are over are kept before they are written."""
+    """The number of steps of finished episodes that are kept before they are written."""
 
     def __init__(
         self, folder: Path, namespace: str, world: World[Any, Any], description: str
@@ -126,7 +126,7 @@ class Datasets:
         self.rows = 0
 
     def add(self, columns: Any) -> None:
-        """Take rows as `piase_gym.collection.table.StepTable` does, with ``after`` besides."""
+        """Take rows as `piase_gym.collection.table.StepTable` does, plus the column ``after``."""
         names, episodes = self._world.agents, self._episodes
         told = zip(*(columns[name] for name in _ROW), strict=True)
         for slot, seed, agent, seen, action, reward, terminated, truncated, after in told:
@@ -170,7 +170,7 @@ class Datasets:
         return storage
 
     def __enter__(self) -> Datasets:
-        """Return what writes."""
+        """Return the writer itself."""
         return self
 
     def __exit__(self, kind: type[BaseException] | None, *_: object) -> None:
@@ -184,7 +184,7 @@ _ROW = "env seed agent observation action reward terminated truncated after".spl
 
 
 def action_number(world: World[Any, Any], seat: int, act: Any) -> int:
-    """Return the index of what an agent does; what is not legal or has none is the no-op."""
+    """Return the index of an act; a command that is not legal or has none counts as the no-op."""
     if isinstance(act, int | np.integer):
         return int(act)
     legal = [int(k) for k in world.masks()[seat].nonzero()[0]]

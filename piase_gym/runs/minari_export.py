@@ -1,6 +1,7 @@
-"""Runs as Minari datasets, one an agent, for offline learning.
+"""Runs as Minari datasets, one per agent, for offline learning.
 
-Observations are vectors. They are made by executing the run again, so a log of any level will do.
+Observations are vectors. They are made by executing the run again, so a log of any level with step
+lines will do.
 """
 
 from __future__ import annotations
@@ -59,7 +60,7 @@ def check_datasets(
     """Check that datasets of agents can be written.
 
     Returns:
-        Minari, and the ids of the datasets that are there.
+        The Minari module, and the ids of the datasets that exist already.
 
     Raises:
         ConfigError, LogWriteError, UnsupportedError, MissingExtraError: See `to_minari`.
@@ -95,11 +96,11 @@ def write_datasets(
     """Write the episodes of each agent as a dataset ``<name>/<agent>-v0``.
 
     Args:
-        world: Whose spaces they have.
+        world: The world that has their spaces.
         name: The first part of the ids.
         episodes: What `gather` returns.
-        description: What is said of the datasets.
-        overwrite: Whether datasets that are there may be lost.
+        description: A description of the datasets.
+        overwrite: Whether existing datasets may be overwritten.
 
     Returns:
         The ids of the datasets.
@@ -133,7 +134,7 @@ def _write(
 
 
 class _Gatherer:
-    """Executes a run again and gathers what each agent saw, did and got."""
+    """Executes a run again and gathers what each agent saw, did and received."""
 
     def __init__(self, run: Run) -> None:
         self.replayer, self.episodes = Replayer(run), Episodes(run.agents)
@@ -149,17 +150,17 @@ class _Gatherer:
             found = report.first_divergence or report.broken
             if found is not None:
                 raise RunError(f"{self.replayer.run.path} cannot be executed again: {found}")
-        self.episodes.cut()  # the run ended in the midst of them
+        self.episodes.cut()  # the run ended in the middle of them
 
     def _reset(self, slot: int, event: Event) -> None:
-        """Let episodes begin."""
+        """Begin episodes."""
         seed = event["event_data"]["seed"]
         self._seeds[slot] = seed if seed < 1 << 63 else None
         self.episodes.cut(slot)
         self._enter(slot)
 
     def _enter(self, slot: int) -> None:
-        """Open an episode for everybody who is in play and has none."""
+        """Open an episode for every agent in play that has none."""
         world = self.replayer.world(slot)
         vectors = world.vectors()
         for number, name in enumerate(world.agents):
@@ -201,7 +202,7 @@ class _Gatherer:
 
 
 def _index(command: Any, rows: list[Any], world: Any) -> int:
-    """Return the index of a command; what could not be read or had none counts as the no-op."""
+    """Return the index of a command; one that was unreadable or has none counts as the no-op."""
     rest = command_value(world.noop)
     found = {json.dumps(row, sort_keys=True): k for k, row in reversed(rows)}
     index = found.get(json.dumps(command, sort_keys=True))

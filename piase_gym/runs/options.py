@@ -1,4 +1,4 @@
-"""How much is written of what: one level for all, others for some agents and components."""
+"""How much is logged: one level for all, others for some agents and components."""
 
 from __future__ import annotations
 
@@ -20,7 +20,7 @@ from piase_gym.runs.schema import (
 )
 
 NEVER = 2**62
-"""The `snapshot_every` of those who want no snapshots."""
+"""The `snapshot_every` of runs without snapshots."""
 _UNKNOWN = EventType("engine", ACTIONS)
 
 
@@ -28,7 +28,7 @@ class Levels:
     """Decides whether a line is wanted.
 
     Args:
-        level: The level where nothing else is said.
+        level: The level where `others` has none.
         others: Levels by agent, ``system``, or `source_component_id`.
         world: Name of the world.
 
@@ -52,7 +52,7 @@ class Levels:
         return min(found, default=self.base)
 
     def wants(self, agent: str, event_type: str, component: str | None = None) -> bool:
-        """Tell whether a line is to be written."""
+        """Return whether a line is wanted."""
         key = (agent, event_type, component)
         if key not in self._known:
             usual = EVENT_TYPES.get(event_type, _UNKNOWN)
@@ -68,11 +68,11 @@ class Levels:
 
 @dataclass(frozen=True)
 class Options:
-    """How a run is to be logged; see `piase_gym.wrappers.AvtLogger` for the first fields.
+    """How a run is logged; see `piase_gym.wrappers.AvtLogger` for the first fields.
 
     Attributes:
         clock: Returns nanoseconds; read once for each thing that happens.
-        epoch: What is to be added for nanoseconds since 1970; ``None`` for a monotonic clock.
+        epoch: What to add to get nanoseconds since 1970; ``None`` for a monotonic clock.
     """
 
     level: str = "actions"
@@ -98,12 +98,12 @@ class Options:
                 raise ConfigError(f"{name} must be a positive number of steps, not {every!r}")
 
     def name(self, world: str) -> str:
-        """Return the name of the run, which is a new one if none is given."""
+        """Return the name of the run, a new one if none is given."""
         return self.run_id or f"{world}-{uuid.uuid4().hex[:16]}"
 
 
 class Tally:
-    """What the summary says of one agent."""
+    """What the summary says about one agent."""
 
     def __init__(self) -> None:
         self.states = {"ACHIEVED": 0, "FAILED": 0, "ABANDONED": 0}
@@ -120,7 +120,7 @@ class Tally:
             self.total += total
 
     def value(self, schema: int) -> dict[str, Any]:
-        """Return it as plain values; the mean is over episodes that were played out."""
+        """Return the tally as plain values; the mean is over episodes that were played out."""
         count = sum(self.states.values())
         total, over = (self.total, self.played) if schema > 1 else (self.everything, count)
         return {

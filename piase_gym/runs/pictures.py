@@ -1,4 +1,4 @@
-"""Pictures of a run, made from the log alone: animations of it, plots of how agents did."""
+"""Pictures of a run, made from the log alone: animations, and plots of how well agents did."""
 
 from __future__ import annotations
 
@@ -25,13 +25,13 @@ SMOOTH = 20
 def frames(
     path: str | os.PathLike[str] | Run, *, slot: int = 0, start: int = 0, stop: int | None = None
 ) -> Iterator[NDArray[np.uint8]]:
-    """Yield a picture of each state of a run, executed again.
+    """Yield a picture of each state of a run, which is executed again.
 
     Args:
-        path: The log, or a run that was read.
+        path: The log, or a `Run` that `read` returned.
         slot: Which environment of a batch.
         start: The first step of the run to show.
-        stop: The last one.
+        stop: The last step to show.
 
     Yields:
         Arrays of shape (height, width, 3).
@@ -60,13 +60,13 @@ def render(
     """Write an animation of a run.
 
     Args:
-        path: The log, or a run that was read.
+        path: The log, or a `Run` that `read` returned.
         out: A file that ends with ``.gif`` or ``.mp4``; ``.png`` writes the last picture.
-        fps: Pictures a second.
+        fps: Frames per second.
         slot: Which environment of a batch.
         start: The first step of the run to show.
-        stop: The last one.
-        overwrite: Whether a file that is there already may be replaced.
+        stop: The last step to show.
+        overwrite: Whether an existing file may be overwritten.
 
     Returns:
         The file.
@@ -142,9 +142,9 @@ def plot(
     """Draw returns, lengths and success over the episodes of a run.
 
     Args:
-        path: The log, or a run that was read.
+        path: The log, or a `Run` that `read` returned.
         out: A file with an ending that matplotlib knows, such as ``.png`` or ``.svg``.
-        overwrite: Whether a file that is there already may be replaced.
+        overwrite: Whether an existing file may be overwritten.
 
     Returns:
         The file.

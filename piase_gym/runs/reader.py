@@ -20,15 +20,15 @@ _TEXTS = tuple(
 _NEEDED = (*_TEXTS, "step", "episode", "event_data")
 _KINDS = [*(str for _ in _TEXTS), int, int, dict]
 FIRST_LINES = 64
-"""Another manifest, if there is one, is among so many lines."""
+"""The number of lines at the start among which there may be another manifest."""
 
 
 class Run:
-    """A log on disk; nothing of it but its ends is kept in memory. Made by `read`.
+    """A log on disk, opened by `read`; only its two ends are kept in memory.
 
     Attributes:
         path: The file.
-        manifest: The `event_data` of its first line, or of a rebuilding before the first reset.
+        manifest: The `event_data` of its first line, or of a rebuild before the first reset.
         run_id: The run's id.
         experiment_id: The experiment's id.
         level: The level of the lines to which columns expand; ``None`` for the recorded one.
@@ -65,9 +65,9 @@ class Run:
         """Yield events in the order of the file.
 
         Args:
-            event_type: Only those of this type, or of one of these.
-            agent: Only those with this `agent_id`.
-            report: Called with every line that cannot be read; by default they are left out.
+            event_type: Only events of this type, or of one of these types.
+            agent: Only events with this `agent_id`.
+            report: Called with the problem of every unreadable line; such lines are left out.
         """
         for _, event in self.numbered(report):
             kind = event["event_type"]
@@ -113,7 +113,7 @@ class Run:
     # -- what the ends say ----------------------------------------------------------------
 
     def _look(self) -> None:
-        """Read the run once through, for its end and its problems."""
+        """Read through the run once, for its end and its problems."""
         problems: list[Problem] = []
         last: Event | None = None
         for event in self.events(report=problems.append):
@@ -133,7 +133,7 @@ class Run:
 
     @property
     def complete(self) -> bool:
-        """Whether the run came to its end."""
+        """Whether the run was recorded to its end."""
         return self.summary is not None
 
     @property
@@ -149,7 +149,7 @@ class Run:
         """Return events as a pandas DataFrame; `event_data` stays a column of dicts.
 
         Args:
-            wanted: What `events` takes.
+            wanted: The arguments of `events`.
         """
         from piase_gym.runs.tables import to_pandas
 
@@ -158,8 +158,8 @@ class Run:
     def duckdb(self) -> Any:
         """Return a DuckDB connection with the views ``events`` and ``steps`` over this log.
 
-        ``events`` has the fields of every line, `event_data` as JSON; ``steps`` has a row an
-        agent and step: ``step, episode, agent_id, command, outcome, reward, terminated`` and
+        ``events`` has the fields of every line, `event_data` as JSON; ``steps`` has one row
+        per agent and step: ``step, episode, agent_id, command, outcome, reward, terminated`` and
         ``truncated``.
         """
         from piase_gym.runs.tables import duckdb_views
@@ -167,7 +167,7 @@ class Run:
         return duckdb_views(self.path, self.level)
 
     def sql(self, query: str) -> Any:
-        """Return what a query over the views of `duckdb` finds, as a list of tuples."""
+        """Return the result of a query over the views of `duckdb`, as a list of tuples."""
         connection = self.duckdb()
         try:
             return connection.execute(query).fetchall()
@@ -205,7 +205,7 @@ def _fault(event: Mapping[str, Any], field: str, kind: str) -> str:
 
 
 def damaged(path: Path, number: int, error: Exception) -> RunError:
-    """Return the error that a line leads to whose `event_data` is not as its kind has it."""
+    """Return the error for a line with `event_data` that does not fit its kind."""
     reason = f"lacks {error}" if isinstance(error, KeyError) else f"is damaged: {error}"
     return RunError(f"{path}: line {number}: event_data {reason}")
 
@@ -214,8 +214,8 @@ def read(path: str | os.PathLike[str], *, level: str | None = None) -> Run:
     """Open a run.
 
     Args:
-        path: The log: lines, or the columns of a batch, which are played again to lines.
-        level: The level of the lines to which columns expand; by default that of the recording.
+        path: The log: lines, or the columns of a batch, which are replayed to lines.
+        level: The level of the lines to which columns expand; by default the recorded one.
 
     Raises:
         ConfigError: If there is no such level.
@@ -224,7 +224,7 @@ def read(path: str | os.PathLike[str], *, level: str | None = None) -> Run:
     """
     place = Path(path)
     folder = False
-    with contextlib.suppress(OSError, ValueError):  # which `raw_lines` tells
+    with contextlib.suppress(OSError, ValueError):  # `raw_lines` reports these
         folder = place.is_dir()
     if folder:
         raise RunError(f"{place} is a folder, not a log")
@@ -254,7 +254,7 @@ def read(path: str | os.PathLike[str], *, level: str | None = None) -> Run:
 
 
 def _last_manifest(path: Path, level: str | None, first: dict[str, Any]) -> dict[str, Any]:
-    """Return the manifest that holds: that of the first line, or of a rebuilding before a reset."""
+    """Return the manifest that applies: that of the first line, or of a rebuild before a reset."""
     manifest = first
     for raw in itertools.islice(raw_lines(path, level), 1, FIRST_LINES):
         event = raw if isinstance(raw, Problem) else parse(raw)

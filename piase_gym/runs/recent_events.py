@@ -1,4 +1,4 @@
-"""The last events of a run, one by one; of a live run they become lines when somebody asks."""
+"""The last events of a run, one by one; those of a live run become lines on request."""
 
 from __future__ import annotations
 
@@ -30,8 +30,8 @@ class Recent:
         retain: How many are remembered.
         count: How many there were; the last one has this number.
         table: The commands of all indices, from the manifest.
-        prefix: What the ids of the run's goals begin with.
-        encoder: Turns what a live run is to write into lines.
+        prefix: The prefix of the ids of the run's goals.
+        encoder: Turns the events of a live run into lines.
     """
 
     def __init__(self, retain: int) -> None:
@@ -71,7 +71,7 @@ class Recent:
         return found
 
     def lines(self, agent: str, since: int, after: int, slot: int | None = None) -> Iterator[Event]:
-        """Yield remembered events that concern an agent, steps as lines of single agents.
+        """Yield remembered events that concern an agent, with steps as per-agent lines.
 
         Args:
             agent: The agent.

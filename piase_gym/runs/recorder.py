@@ -1,7 +1,7 @@
-"""Writes a run: manifest, goals, steps, snapshots, summary. It knows events and no files.
+"""Writes a run: manifest, goals, steps, snapshots, summary. It knows events, but no files.
 
 `Recorder` has what single environments and batches share; `EnvRecorder` listens to one environment.
-Which lines follow from what happens is the matter of `piase_gym.runs.derive`.
+`piase_gym.runs.derive` decides which lines follow from what happens.
 """
 
 from __future__ import annotations
@@ -29,11 +29,11 @@ if TYPE_CHECKING:
 
 
 class Recorder(Deriver):
-    """Writes one run, as it happens or, in a replay, once more.
+    """Writes one run, as it happens or, in a replay, again.
 
     Attributes:
         out: Where lines go.
-        ns: The clock at what happens now; all that follows from it bears this time.
+        ns: The time of the present event; all lines that follow from it carry this time.
     """
 
     def __init__(
@@ -64,7 +64,7 @@ class Recorder(Deriver):
     # -- lines ----------------------------------------------------------------------------
 
     def start(self, manifest: Mapping[str, Any]) -> None:
-        """Write the first line, at once: a run that dies early still says what it was."""
+        """Write the first line at once, so that a run that dies early still says what it was."""
         self.table = manifest["actions"]
         self.post("SIMULATION_CONTROL", manifest)
         self.out.flush()
@@ -79,7 +79,7 @@ class Recorder(Deriver):
         component: str | None = None,
         log_level: str | None = None,
     ) -> None:
-        """Write one line, if the levels want it, and what follows from it for goals."""
+        """Write one line, if the levels want it, and the goal lines that follow from it."""
         name = agent or SYSTEM
         self.targets.hear(event_type, agent, data)
         data, goals = self.step_goals.hear(event_type, agent, data)
@@ -115,11 +115,11 @@ class Recorder(Deriver):
 
         Args:
             record: The episode.
-            world: The world, after the step; see `step_data`, also for what is not said here.
+            world: The world, after the step; see `step_data` for details.
             acts: What every agent did.
-            tick: What followed.
-            letters: The letters sent in it.
-            digest: The digest of the state after it.
+            tick: The result of the step.
+            letters: The letters sent during the step.
+            digest: The digest of the state after the step.
             changes: Whether agents may have ended or entered.
         """
         record.add(tick.rewards)
@@ -148,14 +148,14 @@ class Recorder(Deriver):
             self.put_entries(self.seat_lines(record, world), record.episode)
 
     def put_snapshot(self, record: EpisodeRecord, snapshot: Mapping[str, Any]) -> None:
-        """Write a whole state."""
+        """Write a snapshot of the whole state."""
         data = {"kind": "snapshot", "snapshot": snapshot, **record.where}
         self.post("ENVIRONMENT_STATE_CHANGED", data, episode=record.episode)
 
     def put_hint(
         self, agent: str | None, message: str, slot: int | None, record: EpisodeRecord | None
     ) -> None:
-        """Write that an agent is given a hint; in a batch it is one of its slot's episode."""
+        """Write that an agent is given a hint; in a batch, it belongs to the slot's episode."""
         self.hints += 1
         data: dict[str, Any] = {"kind": "hint", "agent": agent, "message": message}
         number = None
@@ -203,12 +203,12 @@ class Recorder(Deriver):
         raise NotImplementedError
 
     def begin(self, record: EpisodeRecord) -> None:
-        """Open the goals of those in play, in the first step of an episode."""
+        """Open the goals of the agents in play, in the first step of an episode."""
         ns = max(record.ns, self._last_ns)  # lines stay in the order of their clocks
         self.put_entries(self.start_lines(record), record.episode, ns)
 
     def break_off(self, record: EpisodeRecord | None, reason: str) -> None:
-        """End an episode that did not come to its own end."""
+        """Close an episode that did not end by itself."""
         entries = self.break_off_lines(record, reason)
         if record is not None:
             self.put_entries(entries, record.episode)
@@ -257,10 +257,10 @@ class EnvRecorder(Recorder):
     """Writes the run of one environment.
 
     Args:
-        runner: What steps the environment.
-        make: Makes what takes the lines.
+        runner: The environment's episode runner.
+        make: Makes the `Out` that takes the lines.
         options: How to log.
-        face: Name of the environment, for the manifest.
+        face: The kind of environment, for the manifest.
 
     Attributes:
         record: The present episode.
@@ -301,7 +301,7 @@ class EnvRecorder(Recorder):
         return self.runner.steps
 
     def _take_over(self) -> None:
-        """Begin with an environment that is in the midst of an episode or has a config waiting."""
+        """Take over an environment that is in the middle of an episode or has a config waiting."""
         runner = self.runner
         if runner.seed is not None and any(runner.world.alive):
             self._enter(runner.seed, runner.snapshot())
@@ -310,12 +310,12 @@ class EnvRecorder(Recorder):
             self.post("ENVIRONMENT_STATE_CHANGED", {"kind": "reconfigure", "changes": changes})
 
     def final_state(self) -> None:
-        """Write the state of now, if it can be had."""
+        """Write the present state, if it is available."""
         if self.record is not None and self.record.begun and self.levels.steps:
             self._put_state(self.record)
 
     def _put_state(self, record: EpisodeRecord) -> None:
-        """Write a snapshot, unless the world has none, or none now: its environment fails."""
+        """Write a snapshot, unless the world has none, or none now as its environment fails."""
         if self.world.capabilities.snapshot:
             with contextlib.suppress(UnsupportedError):
                 self.put_snapshot(record, self.world.snapshot())
@@ -341,12 +341,12 @@ class EnvRecorder(Recorder):
         self._post_entries()
 
     def _on_reconfigure(self, _agent: str | None, data: Mapping[str, Any]) -> None:
-        """From the next reset on, the config is another."""
+        """The config changes from the next reset on."""
         changes = {"kind": "reconfigure", "changes": data["changes"]}
         self.post("ENVIRONMENT_STATE_CHANGED", changes)
 
     def _on_modify(self, _agent: str | None, data: Mapping[str, Any]) -> None:
-        """The config of the episode in course has changed."""
+        """The config of the episode in progress has changed."""
         self.post("ENVIRONMENT_STATE_CHANGED", {"kind": "modify", "changes": data["changes"]})
 
     def _on_hint(self, agent: str | None, data: Mapping[str, Any]) -> None:
@@ -354,7 +354,7 @@ class EnvRecorder(Recorder):
         self.put_hint(agent, data["message"], None, None)
 
     def _on_message(self, _agent: str | None, data: Mapping[str, Any]) -> None:
-        """A letter was sent; the line of its step has it."""
+        """A letter was sent; the line of its step will include it."""
         self.messages += 1
         self._letters.append(dict(data))
 
@@ -389,7 +389,7 @@ class EnvRecorder(Recorder):
         self._enter(self.runner.seed, data["snapshot"])
 
     def _on_rebuild(self, _agent: str | None, _data: Mapping[str, Any]) -> None:
-        """The environment has got larger spaces before its first reset."""
+        """The environment was given larger spaces before its first reset."""
         self.take_world(self.runner.world)
         self.start({**self._manifest(), "control": REBUILD})
 
@@ -398,7 +398,7 @@ class EnvRecorder(Recorder):
         self.post("STATE_UPDATE", dict(data["state"]), agent)
 
     def _on_log(self, agent: str | None, data: Mapping[str, Any]) -> None:
-        """Somebody has a line of their own to write; see `piase_gym.runs.log`."""
+        """A user writes a line of their own; see `piase_gym.runs.log`."""
         kinds = {"component": data.get("component"), "log_level": data.get("log_level")}
         event_type, values = own_line(data)
         self.post(event_type, values, agent, **kinds)

@@ -1,4 +1,4 @@
-"""`record`: log whatever environment of ours is given."""
+"""`record`: log any environment of piase_gym."""
 
 from __future__ import annotations
 
@@ -43,21 +43,21 @@ def record(
     """Log an environment from now on, without wrapping it.
 
     Args:
-        env: An environment of piase_gym with any environment, or a wrapper around one.
-        path: A file that ends with ``.jsonl``, ``.jsonl.gz`` or ``.jsonl.zst``, or of batches with
-            ``.arrow``, for columns; ``None`` if there are `sinks`.
-        level: ``"critical"``, ``"actions"``, ``"events"`` or ``"full"``, or by the names of the
-            PiaSE design document ``"CRITICAL_EVENTS_ONLY"``, ``"INFO"`` (``events``) or
+        env: An environment of piase_gym with any API, or a wrapper around one.
+        path: A file that ends with ``.jsonl``, ``.jsonl.gz`` or ``.jsonl.zst`` or, for a batch
+            logged as columns, with ``.arrow``; ``None`` if there are `sinks`.
+        level: ``"critical"``, ``"actions"``, ``"events"`` or ``"full"``, or one of the names in
+            the PiaSE design document: ``"CRITICAL_EVENTS_ONLY"``, ``"INFO"`` (``events``) or
             ``"DEBUG"`` (``full``).
         levels: Other levels for some agents and components.
         experiment_id: The experiment that the run belongs to.
-        run_id: Name of the run; default: a new one.
-        sinks: Further places for the lines.
+        run_id: Name of the run; by default a new one.
+        sinks: Further sinks for the lines.
         snapshot_every: Steps between two full snapshots of the state.
-        digest_every: Of columns, steps between two digests of all states.
+        digest_every: For columns, steps between two digests of all states.
         on_error: What to do when lines cannot be written: ``"warn"`` or ``"stop"``.
-        overwrite: Whether a log that is at `path` already may be lost.
-        more: Further entries of the manifest, with names of your own.
+        overwrite: Whether an existing log at `path` may be overwritten.
+        more: Further entries of the manifest, under names of your own.
 
     Returns:
         The recorder; its `finish` completes the log, and so does closing the environment.
@@ -112,14 +112,14 @@ def record(
 
 
 def _plain_levels(levels: Any) -> Any:
-    """Return levels by agent and component under their own names."""
+    """Return levels by agent and component, with each alias replaced by the level's name."""
     if not isinstance(levels, Mapping):
-        return levels  # which is refused with a sentence
+        return levels  # refused later, with an error message
     return {name: level_of(level) for name, level in levels.items()}
 
 
 def tap(env: Any) -> Any:
-    """Return what makes the recorder of the lines of an environment."""
+    """Return the function that makes the recorder of an environment's lines."""
     core, face = _core(env)
     runner = core if type(core).__name__ == "EpisodeRunner" else getattr(core, "runner", None)
     if runner is not None:
@@ -136,7 +136,7 @@ def tap(env: Any) -> Any:
 
 
 def _core(env: Any) -> tuple[Any, str]:
-    """Return the environment inside of wrappers, and its name for the manifest."""
+    """Return the environment inside its wrappers, and its name for the manifest."""
     core = env.unwrapped if hasattr(env, "unwrapped") else env
     return core, FACES.get(type(core).__name__, type(core).__name__)
 
@@ -147,7 +147,7 @@ def _batch(core: Any) -> Any:
 
 
 def _columns(env: Any, sinks: Sequence[LoggerInterface]) -> Any:
-    """Return what makes the recorder of the columns of a batch."""
+    """Return the function that makes the recorder of a batch's columns."""
     core, face = _core(env)
     batch = _batch(core)
     if batch is None:
@@ -162,13 +162,13 @@ def _columns(env: Any, sinks: Sequence[LoggerInterface]) -> Any:
 def declare_curriculum(
     env: Any, agent: str, name: str, version: str, sha256: str, **more: Any
 ) -> None:
-    """Say which curriculum an agent follows: in the manifests of logs that begin from now on.
+    """Record which curriculum an agent follows in the manifests of logs that begin later.
 
-    Logs that are being written get a line ``DSE_AGENT_CURRICULUM_START``.
+    Logs that are already being written get a line ``DSE_AGENT_CURRICULUM_START``.
 
     Args:
         env: The environment, or a wrapper around it.
-        agent: Who follows it.
+        agent: The agent that follows it.
         name: The curriculum's name.
         version: Its version.
         sha256: The SHA-256 of its canonical JSON, in hexadecimal digits.
@@ -194,9 +194,9 @@ def log(
         env: The environment, or a wrapper around it.
         event_type: Such as ``EMOTION_STATE_UPDATED`` or ``MODEL_PARAMETER_UPDATE``.
         data: Plain values, the line's `event_data`.
-        agent: Whom it concerns; default ``system``.
+        agent: The agent that it concerns; by default ``system``.
         component: The `source_component_id`; by default what is usual for the event type.
-        log_level: The `log_level`, likewise.
+        log_level: The `log_level`; by default what is usual for the event type.
     """
     events = _bus(env)
     if events.active:
@@ -205,7 +205,7 @@ def log(
 
 
 def _bus(env: Any) -> Events:
-    """Return the events bus of an environment, or of the batch in it."""
+    """Return the event bus of an environment, or of the batch in it."""
     core = env.unwrapped if hasattr(env, "unwrapped") else env
     for owner in (core, getattr(core, "batch", None)):
         events = getattr(owner, "events", None)

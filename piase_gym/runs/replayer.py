@@ -26,17 +26,17 @@ from piase_gym.runs.verify import Verifier
 
 
 def replay(path: str | os.PathLike[str] | Run, *, until: int | None = None) -> ReplayReport:
-    """Execute a run again and compare.
+    """Execute a run again and compare it with its log.
 
-    The seal is checked first. Then every line is compared that follows from the run: outcomes,
+    The seal is checked first. Then every line that follows from the run is compared: outcomes,
     rewards, states, perceptions, goals, milestones, messages, the summary.
 
     Args:
-        path: The log, or a run that was read.
+        path: The log, or a `Run` that `read` returned.
         until: Stop after this step of the run.
 
     Returns:
-        Whether all came out again, and if not, where it first differs.
+        Whether everything was reproduced, and if not, where the replay first differs.
 
     Raises:
         RunError: If the log is empty, has no manifest, is of a later version or of another
@@ -59,7 +59,7 @@ def replay(path: str | os.PathLike[str] | Run, *, until: int | None = None) -> R
 
 
 def _feed(replayer: Replayer, history: History | None, event: Event) -> History | None:
-    """Let a history follow, from which decisions of curricula are computed again.
+    """Feed an event to the history from which curriculum decisions are computed again.
 
     Returns:
         The history; ``None`` if the run has no curriculum, or its lines are damaged.
@@ -71,14 +71,14 @@ def _feed(replayer: Replayer, history: History | None, event: Event) -> History 
     try:
         history.feed(event)
     except (PiaseError, *LINE_DAMAGE):
-        return None  # the line itself will be named
+        return None  # the line itself will be reported
     if event["event_type"] == "DSE_AGENT_CURRICULUM_START" and not replayer.verifier.decides:
         replayer.verifier.follow(history)
     return history
 
 
 def _descriptions(run: Run) -> Mapping[str, Any] | None:
-    """Return what a run says of pictures; ``None`` where it says nothing of any."""
+    """Return the descriptions of pictures in a run; ``None`` if it has none."""
     if run.manifest["config"].get("describer") in (None, "colours"):
         return None
     from piase_gym.worlds.describing import descriptions_in  # it loads scipy
@@ -87,11 +87,11 @@ def _descriptions(run: Run) -> Mapping[str, Any] | None:
 
 
 class Replayer:
-    """Drives worlds by the lines of a log. Also used by forks, pictures and exports.
+    """Drives worlds from the lines of a log; also used by forks, pictures and exports.
 
     Attributes:
         run: The run.
-        report: What was found so far.
+        report: What has been found so far.
         verifier: Compares the lines.
         settled: Whether a divergence is explained as far as the log allows.
         on_reset: Called with a slot after each reset or restore.
@@ -128,13 +128,13 @@ class Replayer:
         self.verifier = Verifier(run, shared, self.report)
 
     def world(self, slot: int = 0) -> World[Any, Any]:
-        """Return the world of one environment, made when it is first asked for."""
+        """Return the world of a slot, which is made on first use."""
         if slot not in self._worlds:
             self._worlds[slot] = self._rebuild()
         return self._worlds[slot]
 
     def _rebuild(self) -> World[Any, Any]:
-        """Return the world of the manifest; what a model said of pictures stands in the log."""
+        """Return the world of the manifest; a model's picture descriptions come from the log."""
         if self._recalled is None:
             return rebuild(self.run.manifest)
         from piase_gym.worlds.describing import recalling
@@ -158,7 +158,7 @@ class Replayer:
             yield raw.number, event
 
     def play(self, number: int, event: Event) -> None:
-        """Do what one line says, and compare the line with what has to be there."""
+        """Execute one line, and compare it with the line that is expected there."""
         data, kind = event["event_data"], event["event_type"]
         self._follow(number, event)
         if self.report.broken is not None:
@@ -179,7 +179,7 @@ class Replayer:
     def _guard(
         self, do: Callable[[int, Event, dict[str, Any]], None], number: int, event: Event, data: Any
     ) -> None:
-        """Do it; what a damaged line leads to is a problem with that line, not an accident."""
+        """Call a handler; an error that a damaged line causes is reported as its problem."""
         try:
             do(number, event, data)
         except (PiaseError, *LINE_DAMAGE) as error:
@@ -193,7 +193,7 @@ class Replayer:
             self.settled = True
 
     def _follow(self, number: int, event: Event) -> None:
-        """Check that no line is missing, doubled, from elsewhere, or from before the last."""
+        """Check that no line is missing, repeated, from elsewhere, or older than the one before."""
         run, problems = self.run, self.report.problems
         for name, value in (
             ("simulation_run_id", run.run_id),
@@ -214,7 +214,7 @@ class Replayer:
     # -- lines ----------------------------------------------------------------------------
 
     def _line(self, number: int, event: Event, _data: dict[str, Any]) -> None:
-        """Compare a line that does nothing."""
+        """Compare a line that is not executed."""
         self.verifier.line(number, event)
 
     def _start(self, number: int, event: Event, _data: dict[str, Any]) -> None:
@@ -242,7 +242,7 @@ class Replayer:
             self.on_reset(slot, event)
 
     def _restore(self, number: int, event: Event, data: dict[str, Any]) -> None:
-        """Take up a state from elsewhere."""
+        """Restore the state in a line's snapshot."""
         slot = data.get("slot", 0)
         world, snapshot = self.world(slot), data["snapshot"]
         world.restore(snapshot)
@@ -258,7 +258,7 @@ class Replayer:
             self.on_reset(slot, event)
 
     def _reconfigure(self, number: int, event: Event, data: dict[str, Any]) -> None:
-        """Take note of another config."""
+        """Take note of a new config for the next reset."""
         slot = data.get("slot", 0)
         current = self._pending.get(slot, self.world(slot).base_config)
         config = current.changed(data["changes"])
@@ -268,7 +268,7 @@ class Replayer:
         self.verifier.told(number, event, told)
 
     def _modify(self, number: int, event: Event, data: dict[str, Any]) -> None:
-        """Change the config of the episode in course."""
+        """Change the config of the episode in progress."""
         world = self.world(data.get("slot", 0))
         before = world.config
         world.modify(data["changes"])
@@ -305,7 +305,7 @@ class Replayer:
         self.verifier.told(number, event, told, self._mail(data).poll(data["agent"]))
 
     def _step(self, number: int, event: Event, data: dict[str, Any]) -> None:
-        """Do a step, and compare what followed."""
+        """Execute a step, and compare its results."""
         slot = data.get("slot", 0)
         world = self.world(slot)
         commands = data["commands"]
@@ -323,7 +323,7 @@ class Replayer:
         self.verifier.snapshot(number, event)
         world, logged_all = self.world(data.get("slot", 0)), data["snapshot"]
         now = orjson.loads(encode(world.snapshot()))
-        if self.verifier.schema < 3:  # which did not know it yet
+        if self.verifier.schema < 3:  # those logs do not have it yet
             del now["last_steps"]
         fields = logged_all.get("config")
         if isinstance(fields, dict) and now["config"].keys() - fields.keys():
@@ -335,7 +335,7 @@ class Replayer:
 
 
 def _with_new_fields(fields: dict[str, Any], world: World[Any, Any]) -> dict[str, Any]:
-    """Return a logged config with the fields that its world got later, at their defaults."""
+    """Return a logged config with the fields that its world gained since, at their defaults."""
     try:
         config = type(world.config)(**fields)
     except PiaseError:
@@ -353,11 +353,11 @@ _HANDLERS: Mapping[tuple[str, str], str] = {
         for kind in ("reconfigure", "modify", "restore", "snapshot")
     },
 }
-"""What does what the lines of an event type and kind say."""
+"""The methods that execute the lines of an event type and kind."""
 
 
 def read_act(value: Any) -> Act:
-    """Return a logged command as what a world takes."""
+    """Return a logged command in the form that a world takes."""
     if value is None or type(value) is int:
         return value
     if isinstance(value, Mapping):

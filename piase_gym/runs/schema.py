@@ -1,6 +1,6 @@
-"""The PiaAVT log, as words: fields, event types, components, levels.
+"""The vocabulary of the PiaAVT log: fields, event types, components, levels.
 
-A run is a JSON Lines file, one event a line. The eight fields of `FIELDS` are on every line; we
+A run is a JSON Lines file, one event per line. The eight fields of `FIELDS` are on every line; we
 add those of `MORE_FIELDS`.
 """
 
@@ -16,14 +16,15 @@ from piase_gym.errors import ConfigError, suggest
 Event = dict[str, Any]
 """A line of a log, as it was read."""
 LINE_DAMAGE = (KeyError, IndexError, TypeError, ValueError, AttributeError, OverflowError)
-"""What happens to who takes damaged values at their word, such as a line's `event_data`."""
+"""The errors raised by code that trusts damaged values, such as a line's `event_data`."""
 
 SCHEMA_VERSION = 3
-"""Version of what we write; logs of earlier versions stay readable, later ones are refused.
+"""The schema version that we write; earlier versions stay readable, later ones are refused.
 
-Since 2 the ids of events and goals begin with the run, goals say their first status, a goal whose
-episode was played out is no longer ABANDONED, steps of curricula are goals, and every summary has a
-seal. Since 3 the level ``full`` holds whole perceptions and results, and the changes of objects.
+Since version 2, ids of events and goals begin with the run, goals state their first status, the
+goal of an episode that was played out is no longer ABANDONED, steps of curricula are goals, and
+every summary has a seal. Since version 3, level ``full`` contains whole perceptions and results,
+and the changes of objects.
 """
 
 FIELDS = (
@@ -36,22 +37,22 @@ FIELDS = (
     "event_type",
     "event_data",
 )
-"""What PiaAVT asks of every line."""
+"""The fields that PiaAVT requires on every line."""
 MORE_FIELDS = ("event_id", "source_type", "step", "episode")
-"""What we add to every line: the line's number, who speaks, steps done, number of the episode."""
+"""The fields we add to every line: its number, who writes it, steps done, number of the episode."""
 
 REBUILD = "rebuild"
-"""The `control` of another manifest: the environment was made anew before its first reset."""
+"""The `control` of another manifest: the environment was rebuilt before its first reset."""
 ATTEMPT = "DSE_STEP_ATTEMPT_START"
 """An agent begins another attempt at a step of its curriculum."""
 SYSTEM = "system"
-"""The `agent_id` of what concerns nobody in particular."""
+"""The `agent_id` of lines that concern no agent in particular."""
 LOG_LEVELS = ("TRACE", "DEBUG", "INFO", "STATE", "WARN", "ERROR", "CRITICAL")
 TIMESTAMP = r"\d{4}-\d{2}-\d{2}T\d{2}:\d{2}:\d{2}\.\d{1,6}Z"
 _TIMESTAMP = re.compile(TIMESTAMP, re.ASCII)
 
 LEVELS = ("critical", "actions", "events", "full")
-"""How much is written, from least to most; each level has the lines of those before it."""
+"""How much is written, from least to most; each level includes the lines of those before it."""
 CRITICAL, ACTIONS, EVENTS, FULL = range(4)
 LEVEL_ALIASES = {"CRITICAL_EVENTS_ONLY": "critical", "INFO": "events", "DEBUG": "full"}
 """The level names of the PiaSE design document: ``INFO`` leaves out the lines whose own
@@ -59,7 +60,7 @@ LEVEL_ALIASES = {"CRITICAL_EVENTS_ONLY": "critical", "INFO": "events", "DEBUG": 
 
 
 def level_of(name: object) -> str:
-    """Return the name of a level, given by it or by its alias.
+    """Return the name of a level, given its name or alias.
 
     Raises:
         ConfigError: If there is no such level.
@@ -71,7 +72,7 @@ def level_of(name: object) -> str:
 
 
 def rank(level: str) -> int:
-    """Return the number of a level, or of its alias.
+    """Return the number of a level, given its name or alias.
 
     Raises:
         ConfigError: If there is no such level.
@@ -99,7 +100,7 @@ class EventType:
 
     Attributes:
         component: Who writes it: ``engine``, ``environment``, ``agent`` or ``dse``.
-        level: From which level on it is written.
+        level: The lowest level at which it is written.
         log_level: Its `log_level`.
     """
 
@@ -109,7 +110,7 @@ class EventType:
 
     @property
     def source_type(self) -> str:
-        """The word of the PiaSE design document for who writes it."""
+        """The PiaSE design document's word for who writes it."""
         kinds = {"agent": "AGENT", "environment": "ENVIRONMENT"}
         return kinds.get(self.component, "SIMULATOR")
 
@@ -148,26 +149,26 @@ EVENT_TYPES: dict[str, EventType] = {
     **_types("dse", ACTIONS, "DSE_REPEAT_STEP DSE_BRANCH DSE_CURRICULUM_FAILED"),
     **_types("dse", ACTIONS, "DSE_AGENT_CURRICULUM_FINISHED"),
 }
-"""The toolkit's vocabulary, and ours: the DSE's in the style of its engine, and models' replies."""
+"""The toolkit's vocabulary, and ours: DSE types in the style of its engine, and models' replies."""
 
 GOAL_STATES = ("ACTIVE", "ACHIEVED", "FAILED", "ABANDONED", "INVALIDATED")
 GOAL_OF_RESULT = {"won": "ACHIEVED", "ended": "ACHIEVED", "lost": "FAILED", "drawn": "FAILED"}
-"""The last state of the goal of an episode that came to its own end, by its result.
+"""The final state of the goal of an episode that ended by itself, by the result.
 
-To play to the end is the task where a world knows no verdict (``ended``); a draw is not the win
+Where a world gives no verdict (``ended``), the task is to play to the end; a draw is not the win
 that was the goal. An episode that was broken off leaves its goal ABANDONED.
 """
 
 
 def goal_of_result(reason: str, schema: int = SCHEMA_VERSION) -> str:
-    """Return the last state of an episode's goal, by its result or why it was broken off."""
+    """Return the final state of an episode's goal, by its result or why it was broken off."""
     if schema < 2 and reason in ("ended", "drawn"):
         return "ABANDONED"
     return GOAL_OF_RESULT.get(reason, "ABANDONED")
 
 
 def played_out(reason: object) -> bool:
-    """Tell whether an episode came to its own end: only such episodes count in means.
+    """Return whether an episode ended by itself; only such episodes count in means.
 
     Args:
         reason: Its result, or why it was broken off; see `piase_gym.core.commands.Result`.
@@ -176,14 +177,14 @@ def played_out(reason: object) -> bool:
 
 
 def moment_of(timestamp: str) -> str:
-    """Return a timestamp in a form that can be compared; empty if it is none."""
+    """Return a timestamp in a form that can be compared; empty if it is not valid."""
     if _TIMESTAMP.fullmatch(timestamp) is None:
         return ""
     return timestamp[:-1].ljust(26, "0") + "Z"
 
 
 def event_number(event_id: str, run_id: str, schema: int) -> int:
-    """Return the number of a line from its `event_id`; -1 if that cannot be one."""
+    """Return the number of a line from its `event_id`; -1 if that is not valid."""
     run, colon, number = event_id.rpartition(":")
     if schema > 1 and (run != run_id or not colon):
         return -1
@@ -208,22 +209,22 @@ _SHAPES: tuple[frozenset[str], ...] = (
     frozenset({"sender", "recipient"}),
     frozenset({"change", "object"}),
 )
-"""Entries by which data of the environment are known, whatever their `kind` is."""
+"""Entries by which data of the environment are recognized, whatever their `kind` is."""
 _KINDS = frozenset(
     "step reset hint order send poll reconfigure modify restore snapshot milestone object".split()
 )
 
 
 def looks_derived(event_type: str, data: Mapping[str, Any]) -> bool:
-    """Tell whether a line of the environment has the entries of one that the engine writes."""
+    """Return whether a line of the environment has the entries of one that the engine writes."""
     return event_type in _ENVIRONMENT and any(shape <= data.keys() for shape in _SHAPES)
 
 
 def own_line(told: Mapping[str, Any]) -> tuple[str, Mapping[str, Any]]:
-    """Return the event type and the data of a line of somebody's own.
+    """Return the event type and the data of a user's own line.
 
-    What is posted with a word that is not of the toolkit's vocabulary is an event of the
-    environment of kind ``posted``: ``event`` is the word.
+    What is posted with a word from outside the toolkit's vocabulary becomes an event of the
+    environment of kind ``posted``, with the word as its ``event``.
 
     Args:
         told: The data of an event of kind ``log``.
@@ -245,13 +246,14 @@ def own_line(told: Mapping[str, Any]) -> tuple[str, Mapping[str, Any]]:
 
 
 UNSEALED = "0" * 16
-"""What stands for the seal while the seal is computed."""
+"""The placeholder for the seal while the seal is computed."""
 
 
 def sealed(line: bytes, seal: str, mark: str = UNSEALED) -> bytes:
     """Return a summary's line with its seal set to `mark`.
 
-    The seal is the hash of all lines up to this one, in which it is `UNSEALED` itself.
+    The seal is the hash of all lines up to and including this one, with `UNSEALED` in place of the
+    seal.
     """
     before, key, after = line.rpartition(f'"seal":"{seal}"'.encode())
     return before + key.replace(seal.encode(), mark.encode()) + after

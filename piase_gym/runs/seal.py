@@ -29,7 +29,7 @@ class Seal:
     reason: str = ""
 
     def __str__(self) -> str:
-        """Say it in a few words."""
+        """Describe the seal in a few words."""
         if self.state == "broken":
             return f"the seal is broken: {self.reason}"
         return f"{self.state} ({self.reason})" if self.reason else self.state
@@ -66,7 +66,7 @@ def check_seal(path: str | os.PathLike[str], schema: int) -> Seal:
 
 
 def check_columns(path: Path) -> Seal:
-    """Compare the seal of columns with what is before it."""
+    """Compare the seal of columns with the bytes before it."""
     with path.open("rb") as file:
         found = seal_of(file)
         if found is None:

@@ -1,6 +1,6 @@
-"""Where the lines of a run go: a file, the console, memory, or a user's own place.
+"""Where the lines of a run go: a file, the console, memory, or a user's own sink.
 
-A sink knows bytes, not events: the recorder knows events and no files.
+A sink knows bytes, not events; the recorder knows events, not files.
 """
 
 from __future__ import annotations
@@ -28,11 +28,11 @@ except ImportError:  # pragma: no cover - elsewhere than on POSIX, O_EXCL alone 
 PRIVATE = stat.S_IRUSR | stat.S_IWUSR
 """Only the user who writes a log may read it."""
 OTHER_PACKERS = (".bz2", ".xz", ".lzma", ".zip", ".lz4", ".7z", ".br")
-"""Endings that promise a compression that we have not."""
+"""Endings of compressions that are not supported."""
 
 
 class LoggerInterface(ABC):
-    """A place for lines (the design document's `LoggerInterface`). Only `write` must be written."""
+    """A sink for lines (the design document's `LoggerInterface`). Only `write` is required."""
 
     @abstractmethod
     def write(self, lines: bytes) -> None:
@@ -42,14 +42,14 @@ class LoggerInterface(ABC):
         """Make sure that what was written survives the end of this process."""
 
     def close(self) -> None:
-        """Give back resources; nothing is written afterwards."""
+        """Release resources; nothing is written afterwards."""
 
 
 class EventSink(LoggerInterface):
-    """A sink that is given events as dicts; write `log_event`."""
+    """A sink that is given events as dicts; subclasses implement `log_event`."""
 
     def write(self, lines: bytes) -> None:
-        """Read the lines and pass them on one by one."""
+        """Parse the lines and pass them on one by one."""
         for line in lines.splitlines():
             self.log_event(orjson.loads(line))
 
@@ -71,10 +71,10 @@ class MemorySink(EventSink):
 
 
 class ConsoleSink(LoggerInterface):
-    """Prints lines of at least one log level to a stream."""
+    """Prints lines at or above a log level to a stream."""
 
     def __init__(self, stream: TextIO | None = None, log_level: str = "INFO") -> None:
-        """Take the stream (default: standard error) and the least level to show."""
+        """Take the stream (default: standard error) and the lowest level to show."""
         self.stream = stream
         self.shown = LOG_LEVELS[LOG_LEVELS.index(log_level) :]
 
@@ -91,14 +91,14 @@ class ConsoleSink(LoggerInterface):
 
 
 class FileSink(LoggerInterface):
-    """Writes a `.jsonl` file, or with the ending `.gz` or `.zst` a compressed one.
+    """Writes a `.jsonl` file, compressed if the ending is `.gz` or `.zst`.
 
     The file belongs to one writer, is readable by its user only, and holds whole lines after each
-    `write`, also if the process is killed.
+    `write`, even if the process is killed.
 
     Args:
-        path: The file; its folder is made if need be.
-        overwrite: Whether a log that is there already may be lost.
+        path: The file; its folder is created if necessary.
+        overwrite: Whether an existing log may be overwritten.
 
     Raises:
         LogWriteError: If the file exists, is being written by somebody else, or cannot be opened.
@@ -115,7 +115,7 @@ class FileSink(LoggerInterface):
     def write(self, lines: bytes) -> None:
         """Append lines; they are in the hands of the operating system when this returns."""
         if os.getpid() != self._owner:
-            return  # a forked child has the file too, but it is not its log
+            return  # a forked child has the file too, but the log is not its own
         if self._packer is not None:
             lines = self._packer.pack(lines)
         _write_all(self._file, lines)
@@ -133,7 +133,7 @@ class FileSink(LoggerInterface):
 
 
 def check_out(place: Path, log: Path, overwrite: bool) -> None:
-    """Check where something that is made of a log is to go.
+    """Check where the output made from a log would go.
 
     Raises:
         LogWriteError: If that is the log itself, no file, or a file that may not be lost.
@@ -186,7 +186,7 @@ def _open(path: Path, overwrite: bool) -> int:
 
 
 def _lock(file: int, path: Path) -> None:
-    """Take the file for ourselves until it is closed, or this process ends."""
+    """Lock the file until it is closed, or this process ends."""
     if fcntl is None:  # pragma: no cover
         return
     try:
@@ -196,9 +196,9 @@ def _lock(file: int, path: Path) -> None:
 
 
 def _write_all(file: int, data: bytes) -> None:
-    """Write all bytes; if the disk takes only some of them, take these back and raise.
+    """Write all bytes; if the disk takes only some of them, remove these again and raise.
 
-    So a file that could not take a buffer still ends with a whole line.
+    A file that could not take a buffer thus still ends with a whole line.
     """
     left = memoryview(data)
     done = 0
@@ -216,7 +216,7 @@ def _write_all(file: int, data: bytes) -> None:
 
 @dataclass(frozen=True)
 class Packer:
-    """Compresses a file piece by piece; what was packed can be read though the file goes on.
+    """Compresses a file piece by piece; what is packed can be read before the file is finished.
 
     Attributes:
         pack: Returns the compressed form of the next bytes.
@@ -228,7 +228,7 @@ class Packer:
 
 
 def packer(path: Path) -> Packer | None:
-    """Return what compresses a file, by the ending of its name; ``None`` for plain ones.
+    """Return the packer of a file, by the ending of its name; ``None`` for plain files.
 
     Raises:
         MissingExtraError: If compression is not installed.

@@ -19,10 +19,10 @@ class GoalCount:
 
     Attributes:
         states: How many goals ended in each state.
-        played: How many of the episodes came to their own end. Others, which were broken off, count
-            in no mean, as in `piase_gym.runs.Metrics` and in the summary of a run.
-        returns: Sum of the returns of those.
-        steps: Sum of the lengths of those.
+        played: How many of the episodes were played out. Others, which were broken off, count in no
+            mean, as in `piase_gym.runs.Metrics` and in the summary of a run.
+        returns: Sum of the returns of the episodes that were played out.
+        steps: Sum of their lengths.
     """
 
     states: Counter[str] = field(default_factory=Counter)

@@ -22,7 +22,7 @@ COLUMNS = {name: _TYPES.get(name, "VARCHAR") for name in (*FIELDS, *MORE_FIELDS)
 
 
 def to_pandas(events: Iterable[Event]) -> Any:
-    """Return events as a DataFrame with a column a field."""
+    """Return events as a DataFrame with one column per field."""
     pandas = need("pandas", "a table of events", "bench")
     frame = pandas.DataFrame(list(events), columns=[*COLUMNS])
     try:
@@ -35,7 +35,7 @@ def to_pandas(events: Iterable[Event]) -> Any:
 def duckdb_views(path: str | os.PathLike[str], level: str | None = None) -> Any:
     """Return a connection with the views ``events`` and ``steps`` over a log.
 
-    Columns are expanded to lines of a level first, into a table.
+    Columns are first expanded to lines of a level, into a table.
     """
     duckdb = need("duckdb", "SQL over a log")
     connection = duckdb.connect()
@@ -75,7 +75,7 @@ FROM lines
 
 
 def sql_metric(query: str) -> Callable[[View], Any]:
-    """Return a metric that asks a query over the tables of a view."""
+    """Return a metric that runs a query over the tables of a view."""
 
     def compute(view: View) -> Any:
         duckdb = need("duckdb", "a metric in SQL")

@@ -1,7 +1,7 @@
-"""Where agents are to go in their curriculum steps, and whether they stand there.
+"""The targets of agents in their curriculum steps, and whether they have reached them.
 
-A line ``DSE_STEP_ATTEMPT_START`` may name ``target_coords``; from then on each step line says under
-``targets`` who stands on them for the first time in the episode.
+A line ``DSE_STEP_ATTEMPT_START`` may name ``target_coords``; from then on each step line lists
+under ``targets`` the agents that stand on theirs for the first time in the episode.
 """
 
 from __future__ import annotations
@@ -27,11 +27,11 @@ class Targets:
         self._arrived: set[tuple[int, str]] = set()
 
     def __bool__(self) -> bool:
-        """Tell whether anybody has a target."""
+        """Return whether any agent has a target."""
         return bool(self._targets)
 
     def wanted(self, playing: Sequence[int], agents: Sequence[str], slot: int = 0) -> bool:
-        """Tell whether somebody in play has still to arrive."""
+        """Return whether an agent in play has yet to arrive."""
         names = [agents[number] for number in playing]
         return any(
             name in names and at in (None, slot) and (slot, name) not in self._arrived
@@ -53,11 +53,11 @@ class Targets:
             self._targets[slot, agent] = target
 
     def again(self, slot: int = 0) -> None:
-        """An episode begins."""
+        """Begin an episode, in which nobody has arrived yet."""
         self._arrived = {key for key in self._arrived if key[0] != slot}
 
     def reached(self, world: World[Any, Any], playing: Sequence[int], slot: int = 0) -> list[str]:
-        """Return who stands on its target for the first time in this episode."""
+        """Return the agents that stand on their targets for the first time in this episode."""
         found = []
         for number in playing:
             name = world.agents[number]
@@ -71,7 +71,7 @@ class Targets:
 
 
 def _same_place(place: Any, target: Any) -> bool:
-    """Tell whether a place is the target: the same name, cell, or point in space."""
+    """Return whether a place is the target: the same name, cell, or point in space."""
     if not isinstance(place, Sequence) or isinstance(place, str):
         return bool(place == target)
     if not isinstance(target, Sequence) or len(place) < len(target) or isinstance(target, str):

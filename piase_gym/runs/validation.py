@@ -1,4 +1,4 @@
-"""`validate`: is a file a whole and sound PiaAVT log of ours?"""
+"""`validate`: is a file a complete and sound PiaAVT log of piase_gym?"""
 
 from __future__ import annotations
 
@@ -28,7 +28,7 @@ from piase_gym.runs.schema import (
 from piase_gym.runs.seal import check_columns
 
 MOST = 100
-"""So many problems are listed; of a file that has more the rest is only counted."""
+"""The number of problems listed; if a file has more, the rest are only counted."""
 
 
 @dataclass
@@ -60,7 +60,7 @@ class ValidationReport:
 
     @property
     def readable(self) -> bool:
-        """Whether every problem is one that a run has which was cut short."""
+        """Whether there are lines, and no problems but those of a run that was cut short."""
         severe = any(problem.severity == "error" for problem in self.problems)
         return self.lines > 0 and not severe
 
@@ -71,7 +71,7 @@ class ValidationReport:
             self.problems.append(Problem(line, reason, severity))
 
     def __str__(self) -> str:
-        """Say it in a few lines."""
+        """Summarize the report in a few lines."""
         if self.ok:
             word = "complete and sound" if self.sealed else "complete, but unsealed (schema 1)"
             return f"{self.path}: {self.lines} lines, {word}"
@@ -103,7 +103,7 @@ def validate(path: str | os.PathLike[str]) -> ValidationReport:
 
 
 class _Checker:
-    """What must be remembered from line to line."""
+    """Checks lines one by one, and remembers what the later ones need."""
 
     def __init__(self, report: ValidationReport) -> None:
         self.report = report
@@ -122,7 +122,7 @@ class _Checker:
         event = parse(raw)
         if isinstance(event, Problem):
             report.add(event.line, event.reason, event.severity)
-            self.last_id += 1  # what stood there is named once, here
+            self.last_id += 1  # what stood there is reported once, here
             return
         problem = lacking(event) or _malformed(event) or _odd_step(event)
         if problem:
@@ -232,7 +232,7 @@ class _Checker:
                 self.goals[goal] = data["new_state"]
 
     def end(self) -> None:
-        """Check what can only be said at the end."""
+        """Check what can only be known at the end."""
         if not self.report.lines and self.report.ok:
             self.report.add(1, "the log is empty")
         elif self.report.lines and not self.report.complete:
@@ -277,4 +277,4 @@ _STEP: Mapping[str, tuple[type, ...]] = {
     "terminated": (bool,),
     "truncated": (bool,),
 }
-"""The types of the entries of a step line, by agent."""
+"""The types of one agent's entries in a step line."""

@@ -1,13 +1,13 @@
-"""Records a run once more while it is executed again, and compares the lines with those of its log.
+"""Records a run again while it is replayed, and compares the lines with those of its log.
 
 Lines of a log are of three kinds. *Inputs* (seeds, commands, hints, letters, restored states) say
-what is to be executed. *Derived* lines follow from them: goals, outcomes, rewards, perceptions,
-milestones, messages, the summary. *Own* lines are those of users, of agents and of curricula, of
-which only the frame can be checked, and for curricula what `piase_gym.curricula.recheck` computes.
+what to execute. *Derived* lines follow from them: goals, outcomes, rewards, perceptions,
+milestones, messages, the summary. *Own* lines come from users, agents and curricula: only their
+frame can be checked, and for curricula also what `piase_gym.curricula.recheck` computes.
 
-The `Verifier` is a `Recorder` whose inputs come from the log, and whose lines go to a list. Derived
-lines stand right behind the input that they follow from; only those that open an episode, or break
-one off, stand before it.
+The `Verifier` is a `Recorder` that takes its inputs from the log and puts its lines into a list.
+Derived lines come right after the input that they follow from; only those that open an episode, or
+break one off, come before it.
 """
 
 from __future__ import annotations
@@ -53,22 +53,22 @@ BY_AGENT = {
     "truncated": "truncated",
     "results": "result",
 }
-"""The entries of a step line that are by agent, and what one agent's part of them is called."""
+"""The entries of a step line that have a value per agent, and the name of one agent's value."""
 _OUTCOMES = frozenset(str(outcome) for outcome in Outcome)
 _GOALS = frozenset({"GOAL_CREATED", "GOAL_ACTIVATED", "GOAL_STATUS_CHANGED", "GOAL_STATE_CHANGED"})
 _ACTIONS = frozenset({"AGENT_ACTION_SENT_TO_ENV", "AGENT_ACTION_EXECUTED_IN_ENV"})
 _LEARNING = frozenset({"LEARNING_EPISODE_START", "LEARNING_EPISODE_END"})
 _EARLY = _GOALS | _LEARNING | {"TASK_STATUS_UPDATE"}
-"""The types of lines that may stand before what they follow from."""
+"""The types of lines that may come before the input that they follow from."""
 _DERIVED = _EARLY | _ACTIONS | {PERCEPT, "REWARD_SIGNAL_ISSUED"}
 _OLD_GOAL = re.compile(r"goal_\d+_")
 _SUBMITTED = frozenset({"sequence_id", "execution_priority"})
 _LETTER = frozenset({"sender", "recipient", "message"})
 _KNOWN = frozenset((*FIELDS, *MORE_FIELDS))
 _FRAME = "event_type agent_id step episode source_component_id source_type log_level".split()
-"""What is compared of a line beside its data; the last three are free in lines of users."""
+"""The fields compared besides a line's data; users choose the last three in their own lines."""
 _CLOCK = len('{"timestamp":"2026-01-01T00:00:00.000000Z')
-"""Where in a line that which a run cannot tell ends."""
+"""Where the timestamp of a line ends; a replay cannot reproduce it."""
 
 
 class Verifier(Recorder):
@@ -76,7 +76,7 @@ class Verifier(Recorder):
 
     Args:
         run: The log.
-        world: The world; of a batch, one that is never stepped.
+        world: The world; for a batch, one that is never stepped.
         report: Where differences go.
 
     Attributes:
@@ -100,17 +100,17 @@ class Verifier(Recorder):
         self._entered: dict[int | None, tuple[str, ...]] = {}
         """Who was in play when the present episode of each slot began."""
         self._turns: deque[int] = deque()
-        """The slots of a batch whose lines of the present step have still to come."""
+        """The slots of a batch that have yet to do the present step."""
         self._over: set[int] = set()
-        """The slots whose episode ended with its learner, though partners were still playing."""
+        """Slots where the episode ended with its learner, though partners were still playing."""
         callers = [name for name, who in manifest.get("policies", {}).items() if who == CALLER]
         self._learner = callers[0] if len(callers) == 1 else None
-        """The only agent that is not a partner; its end may be that of its episodes."""
+        """The only agent that is not a partner; its episodes may end when it does."""
         self._letters = 0
         self._wanted: deque[Line] = deque()
-        """What has to come next."""
+        """The lines that have to come next."""
         self._early: deque[tuple[int, Event]] = deque()
-        """Lines whose cause has still to come."""
+        """Lines that follow from an input that has yet to come."""
         self._next = 0
         """The number of the line after the last early one of the present step, or 0."""
         self._decisions: Callable[..., Any] | None = None
@@ -120,7 +120,7 @@ class Verifier(Recorder):
     # -- lines ----------------------------------------------------------------------------
 
     def line(self, number: int, event: Event) -> None:
-        """Take in a line that is no input."""
+        """Take in a line that is not an input."""
         if self._stopped:
             return
         early = event["event_type"] in _EARLY and not played_out(event["event_data"].get("reason"))
@@ -138,7 +138,7 @@ class Verifier(Recorder):
             self.differ(number, event, None, "line", _of(event), MISSING)
 
     def _compare(self, number: int, event: Event) -> None:
-        """Compare the lines that an input has led to: itself, and those around it."""
+        """Compare the lines that follow from an input: its own, and those around it."""
         lines = self._made.copy()
         self._made.clear()
         if self._stopped or self._lacks_line(number, event):
@@ -169,13 +169,13 @@ class Verifier(Recorder):
         return self._decisions is not None
 
     def follow(self, history: History) -> None:
-        """Compute decisions of curricula again, from what has happened."""
-        # Curricula stand above runs, and are not imported for logs without them.
+        """Begin to compute decisions of curricula again, from what has happened."""
+        # Curricula build on runs, and are not imported for logs without them.
         module = importlib.import_module("piase_gym.curricula.recheck")
         self._decisions = module.Recheck(history).expect
 
     def end(self) -> None:
-        """Take note that there is no further line: a run that is complete owes nothing."""
+        """Take note that there are no more lines: in a complete run, no early line may be left."""
         if self._early and self.report.complete:
             self._unfounded()
 
@@ -191,9 +191,9 @@ class Verifier(Recorder):
             self.differ(number, event, None, "kind", data.get("kind", MISSING), "another kind")
             return
         if self._early and kind not in _DERIVED:
-            self._early.append((number, event))  # what they lead to tells which of them is wrong
+            self._early.append((number, event))  # what they lead to shows which of them is wrong
             return
-        if self._early:  # nothing of a user's stands among them
+        if self._early:  # no line of a user's belongs among them
             self.differ(number, event, None, "line", _of(event), "another line")
             return
         agent = None if event["agent_id"] == SYSTEM else event["agent_id"]
@@ -220,9 +220,9 @@ class Verifier(Recorder):
         self._wanted.extend(Line(0, *entry[:2], step, self.present, entry[2]) for entry in wanted)
 
     def _in_play(self, agent: str, told: Any) -> int:
-        """Return in how many slots an episode goes on that an agent was in from its start.
+        """Return in how many slots an episode is in progress that the agent was in from its start.
 
-        Where it is not known whether partners play on without the learner, the log is believed.
+        If it is not known whether partners play on without the learner, the log is trusted.
         """
         playing = {n: self.records[n].names for n in self._entered if n is not None}
         begun = [names for n, names in playing.items() if names and agent in self._entered[n]]
@@ -231,7 +231,7 @@ class Verifier(Recorder):
         return len(begun) if told == len(begun) and not known else with_learner
 
     def _claims(self, event: Event) -> bool:
-        """Tell whether a line says that it follows from the run."""
+        """Return whether a line claims to follow from the run."""
         kind, data = event["event_type"], event["event_data"]
         if kind in _GOALS or kind in _ACTIONS:
             return self._is_goal(data.get("goal_id"), event["agent_id"])
@@ -254,7 +254,7 @@ class Verifier(Recorder):
         )
 
     def _is_goal(self, goal: object, agent: str) -> bool:
-        """Tell whether an id is one of the goals of this run."""
+        """Return whether an id belongs to a goal of this run."""
         if not isinstance(goal, str):
             return False
         if self.schema < 2:
@@ -268,7 +268,7 @@ class Verifier(Recorder):
     def _match(
         self, number: int, event: Event, line: Line, raw: bytes | None = None, own: bool = False
     ) -> None:
-        """Compare a line with the one that has to be there; of own lines not who wrote them."""
+        """Compare a line with the one expected there; who wrote an own line is not compared."""
         same_kind = (event["event_type"], event["agent_id"]) == (line.event_type, line.agent)
         if not same_kind and not _alike(event, line):
             self._lacks(number, event, line)
@@ -308,7 +308,7 @@ class Verifier(Recorder):
         self.report.add(found)
 
     def _lacks(self, number: int, event: Event, wanted: Line) -> None:
-        """Take note that another line has to be where a line is."""
+        """Take note that another line is expected in place of this one."""
         for place, own in self._own:
             if _alike(own, wanted):
                 self._match(place, own, wanted)
@@ -317,14 +317,14 @@ class Verifier(Recorder):
         self.differ(number, event, None, "line", _of(event), named)
 
     def _lacks_line(self, number: int, event: Event) -> bool:
-        """Tell whether another line has to be where an input is, and take note of it."""
+        """Return whether another line is expected in place of an input, and take note of it."""
         if self._wanted:
             self._lacks(number, event, self._wanted[0])
             return True
         return self._lacks_turn(number, event)
 
     def _lacks_turn(self, number: int, event: Event) -> bool:
-        """Tell whether the step of a slot has to be where another line is, and take note of it."""
+        """Return whether a slot's step is expected in place of a line, and take note of it."""
         self._skip_over(None)
         if self._turns:
             wanted = f"the step of slot {self._turns[0]}"
@@ -332,10 +332,10 @@ class Verifier(Recorder):
         return bool(self._turns)
 
     def _skip_over(self, slot: int | None) -> None:
-        """Let slots before a slot do no step whose episode may have ended with its learner.
+        """Skip the slots before this one where the episode may have ended with its learner.
 
-        The log does not say whether it does, or the partners play on. The first slot where only
-        partners are left shows it, and the same holds for all.
+        The log does not say whether it does, or whether the partners play on. The first slot with
+        only partners left shows which, and the same holds for all slots.
         """
         while self._turns and self._turns[0] != slot and self._learner is not None:
             if self._learner in self.records[self._turns[0]].names:
@@ -343,7 +343,7 @@ class Verifier(Recorder):
             self._over.add(self._turns.popleft())
 
     def _take_turn(self, number: int, event: Event, slot: int) -> None:
-        """Check that it is a slot's turn to do a step: in each step, that is their order."""
+        """Check that it is a slot's turn to step; in each step, slots follow in order."""
         self._skip_over(slot)
         if not self._turns:
             self._next = 0
@@ -356,10 +356,10 @@ class Verifier(Recorder):
             return
         self._turns.popleft()
         if not self._over and self._learner not in self.records[slot].names:
-            self._learner = None  # its end is not that of its episodes
+            self._learner = None  # episodes do not end when it does
 
     def _unfounded(self) -> None:
-        """Take note that nothing leads to a line."""
+        """Take note that an early line follows from nothing."""
         number, event = self._early[0]
         self.differ(number, event, None, "line", _of(event), MISSING)
 
@@ -387,7 +387,7 @@ class Verifier(Recorder):
     def entered(
         self, number: int, event: Event, world: World[Any, Any], seed: int, steps: int
     ) -> None:
-        """A slot was reset, or put into another state, after `steps` steps of its episode."""
+        """Take in that a slot was reset or restored, after `steps` steps of its episode."""
         data = event["event_data"]
         slot = data.get("slot")
         self._check_slot(slot)
@@ -421,7 +421,7 @@ class Verifier(Recorder):
         raise RunError(f"there is no slot {slot!r} in this run of {count} environments")
 
     def _take_step(self, slot: int | None, step: int) -> None:
-        """Batches may do steps of which no slot has a line."""
+        """Follow the steps of a batch, which may do some without a line from any slot."""
         if slot is not None:
             self.step = max(self.step, step)
 
@@ -433,7 +433,7 @@ class Verifier(Recorder):
         acts: Sequence[Any],
         tick: StepResult,
     ) -> None:
-        """A slot did a step."""
+        """Take in that a slot did a step."""
         data = event["event_data"]
         slot = data.get("slot")
         record = self.records.get(slot)
@@ -457,7 +457,7 @@ class Verifier(Recorder):
         self._turns = turns
 
     def _add_targets(self, wanted: Any, names: Sequence[str], told: Any) -> None:
-        """Believe the log who arrived, of those whose targets are not in it."""
+        """Trust the log about who arrived, for agents that have no target lines in it."""
         silent = [name for name in names if not self.wants(name, ATTEMPT)]
         if silent and isinstance(told, list):
             known = wanted.get("targets", ())
@@ -482,13 +482,13 @@ class Verifier(Recorder):
     def told(
         self, number: int, event: Event, data: Mapping[str, Any], letters: Sequence[Any] = ()
     ) -> None:
-        """Something was said to the world: a hint, an order, a letter, another config.
+        """Take in what was said to the world: a hint, an order, a letter, another config.
 
         Args:
             number: The number of the line.
-            event: Its line.
-            data: Its data as they have to be.
-            letters: What was in a mailbox that was emptied.
+            event: The line.
+            data: The data that is expected in it.
+            letters: The letters that were in an emptied mailbox.
         """
         kind, slot = data["kind"], event["event_data"].get("slot")
         self._take_step(slot, event["step"])
@@ -515,7 +515,7 @@ class Verifier(Recorder):
         self._match(number, event, self._made.pop(), self.raw)
 
     def finished(self, number: int, event: Event) -> None:
-        """The run came to its end."""
+        """Take in the end of the run."""
         data = event["event_data"]
         told, reasons = data.get("summary"), Counter([str(data.get("reason"))])
         for _, early in self._early:  # they say why they were broken off, too
@@ -551,7 +551,7 @@ _TYPES = {
 
 
 def _submitted(data: Mapping[str, Any], names: Sequence[str]) -> Mapping[str, Any]:
-    """Return what a step line says of how commands were submitted, which nothing else tells."""
+    """Return how commands were submitted, which nothing but the step line says."""
     told: Mapping[str, Any] = data.get("submitted", {})
     whole = isinstance(told, dict) and all(
         name in names and isinstance(more, dict) and more and more.keys() <= _SUBMITTED
@@ -563,7 +563,7 @@ def _submitted(data: Mapping[str, Any], names: Sequence[str]) -> Mapping[str, An
 
 
 def _alike(event: Event, wanted: Line) -> bool:
-    """Tell whether a line is meant to be another, with something changed in it."""
+    """Return whether a line seems to be the expected one with something changed in it."""
     parts = (
         event["event_type"] == wanted.event_type,
         event["agent_id"] == wanted.agent,
@@ -578,7 +578,7 @@ def _of(event: Event) -> str:
 
 
 def _name(event_type: str, agent: str, data: Mapping[str, Any]) -> str:
-    """Name a line: its type, its kind, whose it is."""
+    """Name a line by its type, its kind and its agent."""
     kind = data.get("kind") or data.get("control")
     told = f" {kind}" if isinstance(kind, str) else ""
     return f"{event_type}{told}" + ("" if agent == SYSTEM else f" of {agent}")

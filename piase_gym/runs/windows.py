@@ -21,7 +21,7 @@ attempt, or, without attempts, the whole run."""
 
 @dataclass(frozen=True)
 class View:
-    """What a metric may look at: one agent, as far as a window goes.
+    """What a metric may look at: one agent, within a window.
 
     Attributes:
         agent: The agent.
@@ -29,9 +29,9 @@ class View:
         find_steps: Returns its steps in the window; see `steps`.
         hints: Hints received in the window.
         attempts: All its attempts so far, oldest first.
-        current: Those of them that the window begins with or after; all, for windows of episodes
-            and steps.
-        after: The window begins after this step of the run; -1 where episodes bound it.
+        current: The attempts in the window; for windows of episodes and steps, all attempts.
+        after: The step of the run after which the window begins; -1 if it is bounded by attempts
+            or episodes.
         lines: Yields the events of the window that concern the agent, as lines of a log.
     """
 
@@ -46,7 +46,7 @@ class View:
 
     @property
     def finished(self) -> list[Episode]:
-        """The episodes that came to their own end."""
+        """The episodes that ended by themselves."""
         return [row for row in self.episodes if row.finished]
 
     @functools.cached_property
@@ -56,7 +56,7 @@ class View:
 
     @functools.cached_property
     def outcomes(self) -> Counter[str]:
-        """How often each outcome was had."""
+        """How often each outcome occurred."""
         if self.after >= 0:
             return Counter(step.outcome for step in self.steps)
         found: Counter[str] = Counter()
@@ -66,7 +66,7 @@ class View:
 
     @property
     def messages(self) -> int:
-        """How many messages it sent."""
+        """How many messages the agent sent."""
         parts = self.steps if self.after >= 0 else self.episodes
         return sum(part.messages for part in parts)
 
@@ -93,7 +93,7 @@ def check_window(window: Window) -> tuple[str, int]:
 
 
 def look(history: History, agent: str, window: tuple[str, int], slot: int | None) -> View:
-    """Return what a window shows of an agent.
+    """Return the view of an agent within a window.
 
     Args:
         history: What is remembered of the run.
@@ -106,7 +106,7 @@ def look(history: History, agent: str, window: tuple[str, int], slot: int | None
     episodes = [r for r in known.episodes if r.attempt != SPARE and slot in (None, r.slot)]
     hints = [(at, attempt) for at, attempt, where in known.hints if slot in (None, where)]
     current, after, since = attempts, -1, 0
-    if kind == "attempts":  # where there was none, the whole run
+    if kind == "attempts":  # without attempts, the whole run
         current = attempts[-count:]
         numbers = {attempt.number for attempt in current} or {0}
         rows = [row for row in episodes if row.attempt in numbers]

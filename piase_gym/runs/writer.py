@@ -1,7 +1,7 @@
-"""Lines on their way to the sinks, where they go in bulk.
+"""Hands the lines of a run to its sinks, in bulk.
 
-They are handed over at the end of each episode, when there are many, and by a thread once a second,
-so a run that is killed loses at most its last second.
+Lines are handed over at the end of each episode, when there are many, and by a thread once a
+second, so a run that is killed loses at most its last second.
 """
 
 from __future__ import annotations
@@ -23,9 +23,9 @@ from piase_gym.runs.schema import UNSEALED, sealed
 from piase_gym.runs.sinks import LoggerInterface
 
 INTERVAL = 1.0
-"""Seconds after which what happened is handed over at the latest."""
+"""Seconds after which lines are handed over at the latest."""
 MANY = 512
-"""So many lines are handed over at once, if there are so many."""
+"""The number of waiting lines at which they are handed over without delay."""
 ON_ERROR = ("warn", "stop")
 
 
@@ -108,7 +108,7 @@ class Writer(Out):
 
     @property
     def full(self) -> bool:
-        """Whether there are many lines."""
+        """Whether many lines are waiting."""
         return len(self._waiting) >= MANY
 
     def take(self, line: Line) -> None:
@@ -156,31 +156,31 @@ class Writer(Out):
         clerk.leave(self)
 
     def abandon(self) -> None:
-        """Write nothing any more: in a forked process the log is not our own."""
+        """Write nothing more: in a forked process the log is not our own."""
         self._closed, self._lock = True, threading.RLock()
 
 
 class Kept(Protocol):
-    """What the clerk looks after."""
+    """A writer that the clerk looks after."""
 
     finish: Callable[[], Callable[[], None] | None]
-    """Returns what to call when the process ends and nobody closed the run."""
+    """Returns the function to call if the process ends and nobody closed the run."""
 
     def drain(self) -> None:
-        """Write what has lain about."""
+        """Write what is waiting."""
 
     def shut(self) -> None:
-        """Write the rest, and nothing any more."""
+        """Write the rest, and nothing after that."""
 
     def abandon(self) -> None:
-        """Write nothing any more, not even the rest."""
+        """Write nothing more, not even the rest."""
 
 
 W = TypeVar("W", bound=Kept)
 
 
 class _Clerk:
-    """The one thread that writes what has lain about for a second, for all writers."""
+    """The one thread that, once a second, writes what is waiting, for all writers."""
 
     def __init__(self) -> None:
         self._writers: set[Kept] = set()
@@ -202,7 +202,7 @@ class _Clerk:
             self._writers.discard(writer)
 
     def _run(self) -> None:
-        """Write once a second, as long as there is anybody to write for."""
+        """Write once a second, as long as there are writers."""
         rest = threading.Event()
         while True:
             rest.wait(INTERVAL)

@@ -33,7 +33,7 @@ _PLAIN = ("win_logic", "ends", "win_reward", "lose_reward", "shaping")
 def script_of(
     head: WorldScenario, agents: tuple[AgentPart, ...]
 ) -> tuple[Script | None, dict[Key, Key]]:
-    """Return the script of a scenario, if it has one, and where its parts stand in the file."""
+    """Return the script of a scenario, if it has one, and where its parts are in the file."""
     places: dict[Key, Key] = {}
     ends: dict[str, list[Any]] = {}
     for name, own in (("win_conditions", GoalReached), ("lose_conditions", MaxSteps)):
@@ -67,7 +67,7 @@ def checked_script(
     fields: Mapping[str, Any],
     document: Document,
 ) -> tuple[Script | None, list[str]]:
-    """Return the script of a scenario, and a line for all that is wrong with it and the config."""
+    """Return the script of a scenario, and a line for each problem of it and of the config."""
     lines = config_problems(spec, fields, document)
     config = _right_part(load_entry_point(spec.config, spec), fields)
     names = config.names() if config is not None else [agent.agent_id for agent in agents]
@@ -79,7 +79,7 @@ def checked_script(
             lines.append(document.line(key, told))
     script, places = script_of(head, agents)
     kind = None
-    with contextlib.suppress(MissingExtraError):  # whoever makes the world is told
+    with contextlib.suppress(MissingExtraError):  # reported when the world is made
         kind = load_entry_point(spec.world, spec)
     if script is not None and kind is not None and names:
         for problem in problems(script, kind, config, names):
@@ -90,7 +90,7 @@ def checked_script(
 
 
 def _right_part(model: Any, fields: Mapping[str, Any]) -> Any:
-    """Return the config of the fields that are right, or ``None`` if there is none."""
+    """Return a config of those fields that are valid, or ``None`` if there is none."""
     for _ in range(2):
         try:
             return model(**fields)
@@ -117,20 +117,20 @@ _STORY: Final[Mapping[str, Any]] = {
     "trigger": _STEP,
     "response": {"type": "log_milestone", "milestone_name": "milestone"},
 }
-"""What has sense, for each part of a scenario that may have none: of worlds, and of stories."""
+"""Valid stand-ins for the parts of a scenario that may be invalid: of worlds, and of stories."""
 _ROUNDS = 5
 
 
 def rest_of(
     model: type[ScenarioHead], document: Document, error: ValidationError
 ) -> tuple[ScenarioHead, tuple[Key, ...]] | None:
-    """Return a scenario without what has no sense in itself: all mistakes are told at once.
+    """Return a scenario without its invalid parts, so that all mistakes are reported at once.
 
-    The smallest parts that a validation error is about are replaced by others or left out.
+    The smallest parts that a validation error is about are replaced by valid ones or left out.
 
     Returns:
-        The scenario and the keys of those parts, of which nothing more is to be said; ``None`` if
-        no sense can be made of it.
+        The scenario and the keys of those parts, about which no more should be reported; ``None``
+        if the scenario cannot be made valid.
     """
     parts = _WORLD if model is WorldScenario else _STORY
     data, replaced = copy.deepcopy(document.data), dict[Key, None]()
@@ -146,7 +146,7 @@ def rest_of(
 
 
 def about_others(lines: Iterable[str], parts: Sequence[Key]) -> list[str]:
-    """Return the complaints that are not about some parts, what is in them, or their lists."""
+    """Return the complaints that are not about some parts, their contents, or their lists."""
     inside = tuple(dotted(key) + "." for key in parts)
     lists = {dotted(key[:-1]) for key in parts if key and isinstance(key[-1], int)}
     named = [(line, line.split(": ")[1]) for line in lines]
@@ -175,7 +175,7 @@ def _replace(data: Any, key: Key, parts: Mapping[str, Any]) -> Key:
 
 
 def _at(data: Any, key: Key) -> Any:
-    """Return what stands under a key, or ``None``."""
+    """Return the value at a key, or ``None``."""
     for part in key:
         try:
             data = data[part]
@@ -194,7 +194,7 @@ def character_problems(
     spec: Any = None,
     fields: Mapping[str, Any] | None = None,
 ) -> list[str]:
-    """Say what is wrong with the characters of a scenario, a line each.
+    """Return what is wrong with the characters of a scenario, one line per problem.
 
     Args:
         head: The scenario.
@@ -238,7 +238,7 @@ _UNKNOWN = re.compile(r"unknown key '([^']+)'")
 
 
 def config_problems(spec: Any, fields: Mapping[str, Any], document: Document) -> list[str]:
-    """Say what is wrong with a config, a line each, with its place in the file."""
+    """Return what is wrong with a config, one line per problem, with its place in the file."""
     try:
         config = load_entry_point(spec.config, spec)(**fields)
         config.fixed_envelope()
@@ -271,7 +271,7 @@ def _explain_fields(
 
 
 def _locate(line: str, document: Document) -> str:
-    """Put the place of the field that a config's complaint is about before it."""
+    """Put the place of the field in question before a complaint about a config."""
     match, unknown = _LINE.fullmatch(line), _UNKNOWN.search(line)
     dotted = unknown.group(1) if unknown else (match.group(1) or "") if match else ""
     told = match.group(2) if match else line

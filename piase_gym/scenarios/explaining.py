@@ -17,8 +17,8 @@ def find(document: Document, path: tuple[str | int, ...]) -> Key:
     """Return the key of the part of a file that a path through models stands for.
 
     Paths pass through tags of unions, through single entries read as lists, and through
-    `custom_properties`, which are not in the file or not in the path; what is `none` in the path
-    may be a single `not` in the file.
+    `custom_properties`, which are missing in the file or in the path; `none` in the path may be a
+    single `not` in the file.
     """
     key: Key = ()
     node = document.data
@@ -37,7 +37,7 @@ def find(document: Document, path: tuple[str | int, ...]) -> Key:
 
 
 def explain(error: ValidationError, model: type[BaseModel], document: Document) -> Iterator[str]:
-    """Yield one line a problem: ``file:line:column: key: what is wrong, what is allowed``."""
+    """Yield one line per problem: ``file:line:column: key: what is wrong, what is allowed``."""
     for key, told in located(error, model, document):
         yield document.line(key, told)
 
@@ -59,7 +59,7 @@ def located(
         key = find(document, path)
         told = sentence(item, model, path)
         if told.startswith(NO_ENTRIES) and item["input"]:
-            continue  # there are some, of which more is said
+            continue  # there are some, and other problems are about them
         if item["type"] == "missing":
             key = (*find(document, path[:-1]), path[-1])
         if (key, told) not in said:  # a union says the same once for each of its types
@@ -72,7 +72,7 @@ NO_ENTRIES = "it must have at least 1 entries"
 
 
 def sentence(item: Any, model: type[BaseModel], path: tuple[str | int, ...]) -> str:
-    """Say what is wrong and what is allowed."""
+    """Return what is wrong and what is allowed, in words."""
     kind, name = item["type"], str(path[-1]) if path else ""
     if kind == "extra_forbidden":
         return f"unknown key {name!r}; {suggest(name, fields_at(model, path[:-1]))}"

@@ -53,7 +53,7 @@ class Scenario:
         head: The file as a checked model.
         world: Name of the world.
         fields: Fields of the world's config.
-        agents: Its agents, in file order; empty where the world names them.
+        agents: Its agents, in file order; empty if the world names them.
         warnings: What a reader of the file should know: ``file:line:column: key: ...``.
     """
 
@@ -90,7 +90,7 @@ def _library() -> dict[str, Path]:
 
 
 def names() -> tuple[str, ...]:
-    """Return the names of the scenarios that ship, sorted."""
+    """Return the names of the scenarios in the library, sorted."""
     return tuple(sorted(_library()))
 
 
@@ -99,7 +99,7 @@ def load(path_or_name: object, world: str | None = None) -> Scenario:
 
     Args:
         path_or_name: A name from `names()`, the path of a ``.yaml``, ``.yml`` or ``.json`` file, a
-            dict of what such a file says, or a `WorldScenario` or `TextRoomScenario`.
+            dict with the content of such a file, or a `WorldScenario` or `TextRoomScenario`.
         world: The world of a dict that names none.
 
     Returns:
@@ -127,18 +127,18 @@ _OF_FILES = frozenset(
     "scenario_name initial_state environment_type world base shaping events characters "
     "win_conditions lose_conditions".split()
 )
-"""Keys of scenarios that are no fields of configs."""
+"""Keys of scenarios that are not fields of configs."""
 
 
 def is_scenario(given: object) -> bool:
-    """Tell whether something is a scenario, its name or path, or a dict that says one."""
+    """Return whether something is a scenario, its name or path, or a dict that describes one."""
     if isinstance(given, Mapping):
         return not _OF_FILES.isdisjoint(given)
     return isinstance(given, str | Path | Scenario | ScenarioHead)
 
 
 def fields_for(given: object, world: Any) -> dict[str, Any]:
-    """Return the fields that a world's config takes from a scenario of the same agents.
+    """Return the fields that a world's config takes from a scenario with the same agents.
 
     Raises:
         ScenarioError: If something is wrong with it, or it is of another world or other agents.
@@ -156,7 +156,7 @@ def fields_for(given: object, world: Any) -> dict[str, Any]:
 
 
 def _of_mapping(given: Mapping[Any, Any], world: str | None) -> Scenario:
-    """Return the scenario of a dict; places in it are those of the dict as indented JSON."""
+    """Return the scenario in a dict; its places are those in the dict as indented JSON."""
     data = {"scenario_name": "scenario", **given}
     if world is not None and not {"world", "environment_type"} & set(data):
         data["environment_type"] = world
@@ -273,7 +273,7 @@ Checked = tuple[dict[str, Any], list[str], tuple[str, ...]]
 
 
 def _checked_story(spec: Any, head: Any, document: Document) -> Checked:
-    """Return what follows from a scenario of TextRoom."""
+    """Return the fields, mistakes and warnings of a scenario of TextRoom."""
     rooms = list(head.initial_state.rooms)
     seats = [_seat(character, rooms) for character in head.characters]
     story = _story_of(head, (*_agents(head), *seats))
@@ -285,7 +285,7 @@ def _checked_story(spec: Any, head: Any, document: Document) -> Checked:
 
 
 def _checked_world(spec: Any, head: Any, document: Document) -> Checked:
-    """Return what follows from a scenario of any other world."""
+    """Return the fields, mistakes and warnings of a scenario of any other world."""
     agents = _agents(head)
     seats = (*agents, *map(_place, head.characters))
     fields, twice = _all_fields(head, _world_fields(head, seats), document)
@@ -295,7 +295,7 @@ def _checked_world(spec: Any, head: Any, document: Document) -> Checked:
 
 
 def _seat(character: Character, rooms: list[str]) -> AgentSetup:
-    """Return the seat of a character of TextRoom; one in no room is told of by itself."""
+    """Return the seat of a character of TextRoom; an unknown room is reported separately."""
     start = str(character.start)
     return AgentSetup(agent_id=character.agent_id, start_room=start if start in rooms else rooms[0])
 
@@ -386,7 +386,7 @@ def _world_fields(head: WorldScenario, agents: tuple[AgentPart, ...]) -> dict[st
 def _all_fields(
     head: ScenarioHead, own: dict[str, Any], document: Document
 ) -> tuple[dict[str, Any], list[str]]:
-    """Return all fields of the config (the world's own, `config`, `rewards`), and what is twice."""
+    """Return all fields of the config (the world's own, `config`, `rewards`), and duplicates."""
     fields, wrong = dict(own), []
     for name, value in head.config.items():
         if name in fields:

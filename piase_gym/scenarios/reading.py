@@ -1,4 +1,4 @@
-"""Reads YAML and JSON into plain data, and remembers where each part of it stands.
+"""Reads YAML and JSON into plain data, and remembers where each part of it is.
 
 Only what plain data needs is read: mappings, lists, strings, numbers, booleans and null. Tags that
 build objects are refused, a key given twice is an error, and aliases are counted as often as they
@@ -26,7 +26,7 @@ from piase_gym.core.files import SCENARIO_SUFFIXES, NotRegularError, open_regula
 from piase_gym.errors import ScenarioError, printable
 
 Key = tuple[str | int, ...]
-"""The way to a part of a file: keys and places in lists."""
+"""The path to a part of a file: keys, and indices in lists."""
 MOST_BYTES = 1_000_000
 MOST_PARTS = 50_000
 MOST_MARKS = 20_000
@@ -60,7 +60,7 @@ class Document:
     places: dict[Key, Place] = field(default_factory=dict)
 
     def place(self, key: Key) -> Place:
-        """Return where a part stands, or the nearest part around it that stands somewhere."""
+        """Return the place of a part, or of the nearest part around it that has one."""
         while key not in self.places and key:
             key = key[:-1]
         return self.places.get(key, Place("<data>", 1, 1))
@@ -71,12 +71,12 @@ class Document:
 
 
 def dotted(key: Key) -> str:
-    """Return the way to a part as it is written: ``steps.0.name``."""
+    """Return the path to a part as it is written: ``steps.0.name``."""
     return printable(".".join(map(str, key)))
 
 
 def line_at(place: Place, key: Key, message: str) -> str:
-    """Return ``file:line:column: key: message``; of a whole file there is no key."""
+    """Return ``file:line:column: key: message``; for a whole file there is no key."""
     where = dotted(key)
     return f"{place}: {where + ': ' if where else ''}{message}"
 
@@ -136,7 +136,7 @@ def read_text(
 
 
 class _Counter:
-    """Keeps files from growing beyond what is read."""
+    """Counts the parts of a file, and refuses too many of them and too deep nesting."""
 
     def __init__(self) -> None:
         self.parts = 0
@@ -152,7 +152,7 @@ class _Counter:
 
 
 _MARKS = re.compile(r"[\n,\[{]|[-:?] ")
-"""What every entry of a YAML file needs at least one of."""
+"""Every entry of a YAML file needs at least one of these."""
 
 
 # -- YAML -----------------------------------------------------------------------------------------
@@ -224,7 +224,7 @@ class _YamlReader:
         return value
 
     def _mapping(self, node: Any, key: Key) -> dict[str, Any]:
-        """Read a mapping; its keys are strings that differ."""
+        """Read a mapping; its keys are distinct strings."""
         values: dict[str, Any] = {}
         for name_node, value_node in node.value:
             place = self._place(name_node)
@@ -271,7 +271,7 @@ _WORDS = {"true": True, "false": False, "null": None}
 
 
 class _JsonReader:
-    """Reads JSON and notes where its parts stand, which the standard reader does not tell."""
+    """Reads JSON and notes where its parts are, which the standard reader does not report."""
 
     def __init__(self, text: str, name: str) -> None:
         self.text, self.name = text, name
@@ -298,7 +298,7 @@ class _JsonReader:
         return match.end() if match else index
 
     def _value(self, start: int, key: Key) -> tuple[Any, int]:
-        """Read the value that begins at an index; returns it and where it ends."""
+        """Read the value that begins at an index, and return it and where it ends."""
         self.places.setdefault(key, self._at(start))
         self.counter.count(self._at(start), key)
         char = self.text[start : start + 1]

@@ -29,7 +29,7 @@ T = TypeVar("T")
 
 
 def _how_many(given: Any) -> str:
-    """Tell a list from a single entry, so that only one of the two is complained about."""
+    """Return whether a list or one entry is given, so that complaints are about that one alone."""
     return "list" if isinstance(given, list | tuple) else "one"
 
 
@@ -176,7 +176,7 @@ class WorldEvent(Lenient):
 
 
 def _of_world(kind: str, field: str) -> Any:
-    """Return what tells the world's own word for an end from a condition."""
+    """Return the discriminator between the world's own word for an end and a condition."""
 
     def tell(value: Any) -> str:
         found = value.get("type") if isinstance(value, Mapping) else getattr(value, "type", None)

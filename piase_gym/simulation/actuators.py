@@ -35,8 +35,8 @@ class Actuator:
     Attributes:
         name: Its name.
         translate: A pure function of a command and the agent's facts: the command that the world
-            gets; or ``None``, which leaves a command of the world as it is, and says of a command
-            of the actuator's own that it is not possible now (the outcome `refused`).
+            gets; or ``None``, which leaves a command of the world as it is, and refuses a command
+            of the actuator's own as not possible now (the outcome `refused`).
         verbs: Commands of its own. If there are none, every command of the world goes through it.
     """
 
@@ -45,7 +45,7 @@ class Actuator:
     verbs: tuple[Verb, ...] = ()
 
     def concerns(self, command: Command) -> bool:
-        """Tell whether a command goes through it."""
+        """Return whether a command goes through it."""
         return not self.verbs or any(command.verb == verb.name for verb in self.verbs)
 
     def apply(self, command: Command, facts: Facts) -> Command | InvalidAction:
@@ -56,7 +56,7 @@ class Actuator:
         """
         try:
             found = self.translate(command, facts)
-        except Exception as error:  # a stranger's function may raise anything
+        except Exception as error:  # a third-party function may raise anything
             told = f"{type(error).__name__}: {error}"
             raise PluginError(f"the actuator {self.name!r} failed ({told})") from error
         if isinstance(found, Command):
@@ -144,7 +144,7 @@ class ActuatorSet:
         return self.world.check(agent, command)
 
     def own(self, answer: Any) -> Command | InvalidAction | None:
-        """Return the command of the actuators' own that an answer is, if it is one."""
+        """Return an answer as a command of the actuators' own, or ``None`` if it is none."""
         if isinstance(answer, ActionCommand):
             answer = Command(answer.action_type, answer.parameters)
         if isinstance(answer, Command):
@@ -169,7 +169,7 @@ class ActuatorSet:
         return np.asarray(legal, np.int8)
 
     def legal(self, agent: int, command: Command | InvalidAction) -> bool:
-        """Tell whether a command is legal once it is translated."""
+        """Return whether a command is legal once it is translated."""
         if isinstance(command, Command):
             command = self.translate(agent, command)
         return isinstance(command, Command) and self.world.legal(agent, command)

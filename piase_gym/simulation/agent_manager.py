@@ -1,4 +1,4 @@
-"""Who plays which seat of a simulation, and whether it takes part now."""
+"""Which agent plays which seat of a simulation, and whether it takes part now."""
 
 from __future__ import annotations
 
@@ -35,7 +35,7 @@ class AgentManager:
     """
 
     def __init__(self, names: tuple[str, ...], agents: Agents) -> None:
-        """Seat the agents: a policy for all, or one for each; who is not named is random.
+        """Seat the agents: a policy for all, or one for each; seats not named play at random.
 
         Raises:
             AgentError: If a seat does not exist.
@@ -77,7 +77,7 @@ class AgentManager:
                 agent.configure(settings)
 
     def begin(self, seed: int) -> None:
-        """Begin an episode: everybody takes part again, with random draws of its own."""
+        """Begin an episode: every agent takes part again, with random draws of its own."""
         self.status = dict.fromkeys(self.names, AgentStatus.ACTIVE)
         for number, name in enumerate(self.names):
             self.agents[name].reset(partner_seed(seed, number))

@@ -20,21 +20,21 @@ from piase_gym.envs.actions import decode_answer
 from piase_gym.errors import ConfigError, UnknownNameError, UnsupportedError
 
 MakePercept = Callable[[World[Any, Any], int, int], Percept]
-"""Returns what an agent perceives: of (world, its number, step)."""
+"""Returns what an agent perceives, given (world, the agent's number, step)."""
 LATE = ("queue", "latest", "drop")
-"""What becomes of answers that come after their step."""
+"""What is done with answers that come after their step."""
 Times = float | Sequence[float] | Callable[[int], float]
-"""Milliseconds that answers take: always, each in turn, or by the number of the answer."""
+"""Milliseconds that answers take: always the same, each in turn, or a function of their number."""
 Durations = float | Mapping[str, float]
-"""Milliseconds that an action takes: every one, or by verb; ``"*"`` stands for the others."""
+"""Milliseconds that an action takes: any action, or by verb; ``"*"`` stands for the others."""
 
 
 class Clock(ABC):
     """Asks agents.
 
     Attributes:
-        now: The simulated time of the episode, in milliseconds, as far as there is one.
-        late: (agent, the step for which its answer came too late), of the last step.
+        now: The simulated time of the episode, in milliseconds, if there is one.
+        late: The answers of the last step that came too late, as (agent, the step they were for).
     """
 
     now: float = 0.0
@@ -45,14 +45,14 @@ class Clock(ABC):
 
     @abstractmethod
     def ask(self, world: World[Any, Any], seats: Mapping[int, Agent], step: int) -> dict[int, Any]:
-        """Return the answers of those who act in the next step."""
+        """Return the answers of the agents that act in the next step."""
 
     def submit(self, number: int, answer: Any) -> None:
-        """Take an answer that nobody asked for."""
+        """Take an answer that was not asked for."""
         raise UnsupportedError("with discrete_steps agents answer when they are asked")
 
     def close(self) -> None:
-        """Give back resources."""
+        """Release resources."""
 
 
 class StepClock(Clock):
@@ -78,7 +78,7 @@ class _Request:
 
     Attributes:
         step: The step for which it was asked.
-        tick: The steps of all episodes before it.
+        tick: How many steps came before it, in all episodes.
         stale: Whether its episode is over.
     """
 
@@ -106,17 +106,17 @@ class _Request:
 
 
 class RealTime(Clock):
-    """Real time: a step lasts so many milliseconds, whether or not an agent has answered.
+    """Real time: a step lasts a fixed time, whether or not an agent has answered.
 
-    Agents think about the world as it was when they were asked, and are asked anew in the step
-    after their answer. Who has no answer waiting at the end of a step has the outcome ``timeout``
-    and does nothing.
+    Agents think about the world as it was when they were asked, and are asked again in the step
+    after their answer. An agent with no answer waiting at the end of a step has the outcome
+    ``timeout`` and does nothing.
 
     Args:
         step_ms: How long a step lasts, in milliseconds.
-        late: What becomes of answers: ``queue`` (each is carried out, one a step, in the order in
-            which they came), ``latest`` (the last one that came, others are dropped) or ``drop``
-            (those that come after their step are dropped).
+        late: What is done with answers: ``queue`` (each is carried out, one per step, in the order
+            in which they came), ``latest`` (only the last one that came, others are dropped) or
+            ``drop`` (those that come after their step are dropped).
         percept: Makes percepts.
 
     Attributes:
@@ -137,14 +137,14 @@ class RealTime(Clock):
         self._waiting: dict[int, deque[Any]] = {}
 
     def begin(self) -> None:
-        """Begin an episode: answers to the last one come to nothing."""
+        """Begin an episode: answers from the last one are discarded."""
         self.now, self.late = 0.0, []
         self._waiting.clear()
         for request in self._open.values():
             request.stale = True
 
     def ask(self, world: World[Any, Any], seats: Mapping[int, Agent], step: int) -> dict[int, Any]:
-        """Ask who is free, wait until the step is over, and collect what has come."""
+        """Ask the agents that are free, wait until the step is over, and collect the answers."""
         end = time.monotonic() + self.step_ms / 1000
         for number, agent in seats.items():
             if number not in self._open:
@@ -170,10 +170,10 @@ class RealTime(Clock):
 
     @abstractmethod
     def _has_come(self, request: _Request) -> bool:
-        """Tell whether an answer is there at the end of this step."""
+        """Return whether an answer is there at the end of this step."""
 
     def _collect(self) -> list[tuple[int, int]]:
-        """Put what has come where it waits; returns what is late."""
+        """Let the answers that have come wait their turn, and return those that are late."""
         late = []
         for number, request in list(self._open.items()):
             if not self._has_come(request):
@@ -194,7 +194,7 @@ class RealTime(Clock):
         return late
 
     def _next(self, number: int, missing: InvalidAction) -> Any:
-        """Return the answer of an agent that is carried out now."""
+        """Return an agent's answer to carry out now."""
         waiting = self._waiting.get(number)
         if not waiting:
             return missing
@@ -205,12 +205,12 @@ class RealTime(Clock):
         return waiting.popleft()
 
     def close(self) -> None:
-        """Forget who is still thinking; their threads end with their answers."""
+        """Forget the agents that are still thinking; their threads end with their answers."""
         self._open.clear()
 
 
 class WallClock(RealTime):
-    """Real time by the clock on the wall: agents think in threads, about copies of the world."""
+    """Real time by the wall clock: agents think in threads, about copies of the world."""
 
     def _start(self, world: World[Any, Any], number: int, agent: Agent, step: int) -> _Request:
         """Ask one agent in a thread."""
@@ -225,17 +225,17 @@ class WallClock(RealTime):
         time.sleep(max(0.0, end - time.monotonic()))
 
     def _has_come(self, request: _Request) -> bool:
-        """Tell whether the thread is done."""
+        """Return whether the thread is done."""
         return request.done.is_set()
 
 
 class SimulatedClock(RealTime):
-    """Real time without waiting: how long answers take is given, so that runs repeat themselves.
+    """Real time without waiting: how long answers take is given, so that runs can be repeated.
 
     Args:
         step_ms: How long a step lasts, in milliseconds.
-        times: How long answers take, by agent number; who is not named answers at once. After the
-            end of a list no answer comes any more.
+        times: How long answers take, by agent number; agents that are not named answer at once.
+            After the end of a list no more answers come.
         late: See `RealTime`.
         percept: Makes percepts.
     """
@@ -252,7 +252,7 @@ class SimulatedClock(RealTime):
         self._asked: dict[int, int] = {}
 
     def _start(self, world: World[Any, Any], number: int, agent: Agent, step: int) -> _Request:
-        """Ask one agent; its answer comes when it is given to come."""
+        """Ask one agent; its answer comes after the given time."""
         request = _Request(agent, self._percept(world, number, step), step, self._tick)
         request.run()
         count = self._asked[number] = self._asked.get(number, 0) + 1
@@ -261,10 +261,10 @@ class SimulatedClock(RealTime):
         return request
 
     def _wait(self, end: float) -> None:
-        """Wait for nothing."""
+        """Do not wait."""
 
     def _has_come(self, request: _Request) -> bool:
-        """Tell whether it has come by now."""
+        """Return whether the answer has come by now."""
         return request.arrives <= self._tick
 
 
@@ -288,9 +288,9 @@ def milliseconds(times: Times, count: int) -> float:
 # -- events ----------------------------------------------------------------------------------------
 
 APPLY, DECIDE = 0, 1
-"""Kinds of events; at one time actions take effect before anybody decides."""
+"""Kinds of events; if they coincide, actions take effect before anybody decides."""
 WORLD = "world"
-"""Whose period lets the world go on of itself, between the actions of agents."""
+"""The name whose period lets the world go on by itself, between the actions of agents."""
 
 
 class EventClock(Clock):
@@ -298,12 +298,12 @@ class EventClock(Clock):
 
     At its time an agent perceives and decides; when the action's duration is over, the world makes
     a step with it, in which the others do nothing. Then, or after its period if that is longer,
-    the agent decides again. All whose actions end at the same time act in the same step.
+    the agent decides again. Agents whose actions end at the same time act in the same step.
 
     Args:
         periods: How often each agent decides, in milliseconds, by number.
-        durations: How long its actions take, by number.
-        world_period: How often the world goes on if nobody acts; ``None``: it does not.
+        durations: How long each agent's actions take, by number.
+        world_period: How often the world goes on by itself, in milliseconds; ``None`` for never.
         percept: Makes percepts.
     """
 
@@ -319,7 +319,7 @@ class EventClock(Clock):
         self.begin()
 
     def begin(self) -> None:
-        """Begin an episode, in which all decide at once."""
+        """Begin an episode; all agents decide at its start."""
         self.now, self._count = 0.0, 0
         self._events: list[tuple[float, int, int, int, Any]] = []
         for number in self._periods:
@@ -328,12 +328,12 @@ class EventClock(Clock):
             self._push(self._world_period, APPLY, -1)
 
     def _push(self, when: float, kind: int, number: int, answer: Any = None) -> None:
-        """Put an event into the queue; those of one time and kind keep their order."""
+        """Put an event into the queue; events of the same time and kind keep their order."""
         self._count += 1
         heapq.heappush(self._events, (when, kind, self._count, number, answer))
 
     def _pop(self) -> tuple[int, list[tuple[int, Any]]]:
-        """Take the next events of one time and kind."""
+        """Take the next events, which have the same time and kind."""
         when, kind, *_ = self._events[0]
         self.now = when
         found = []
@@ -360,7 +360,7 @@ class EventClock(Clock):
     def _decide(
         self, world: World[Any, Any], seats: Mapping[int, Agent], numbers: list[int], step: int
     ) -> None:
-        """Let agents decide; who does not take part now is looked at again after its period."""
+        """Let agents decide; those that do not take part now are tried again after their period."""
         asked = [number for number in numbers if number in seats]
         for number in asked:
             seats[number].receive_perception(self._percept(world, number, step))
@@ -384,5 +384,5 @@ class EventClock(Clock):
         return given.get(verb, given.get("*", 0.0))
 
     def submit(self, number: int, answer: Any) -> None:
-        """Let an action take effect now, besides what its agent does."""
+        """Let an action take effect now, in addition to what its agent does."""
         self._push(self.now, APPLY, number, answer)

@@ -1,4 +1,4 @@
-"""What an agent perceives that has sensors and actuators."""
+"""What an agent with sensors and actuators perceives."""
 
 from __future__ import annotations
 
@@ -21,7 +21,7 @@ class EquippedPercept(Percept):
     __slots__ = ("actuation", "senses")
 
     def __init__(self, world: World[Any, Any], index: int, step: int, equipment: Equipment) -> None:
-        """Stand for agent number `index` of `world` in step `step`."""
+        """Represent agent number `index` of `world` in step `step`."""
         super().__init__(world, index, step)
         self.senses = equipment.senses
         self.actuation = ActuatorSet(world, equipment.actuators)
@@ -53,7 +53,7 @@ class EquippedPercept(Percept):
 
     @property
     def mask(self) -> NDArray[np.int8]:
-        """The mask over the discrete actions, as they are once translated."""
+        """The mask over the discrete actions, once these are translated."""
         return self.actuation.mask(self.index, super().mask)
 
     @property
@@ -67,7 +67,7 @@ class EquippedPercept(Percept):
         return self.actuation.instructions(super().instructions)
 
     def read(self, command: str | Command) -> Command | InvalidAction:
-        """Return the command of the world or of an actuator that something stands for."""
+        """Return the command of the world or of an actuator that is given, as a line or as data."""
         own = self.actuation.own(command)
         return super().read(command) if own is None else own
 
@@ -76,7 +76,7 @@ class EquippedPercept(Percept):
         return write_command(command, (*self.actuation.verbs, *self.world.grammar))
 
     def legal(self, line: str) -> bool:
-        """Tell whether a line is a command that is legal now, once it is translated."""
+        """Return whether a line is a command that is legal now, once it is translated."""
         return self.actuation.legal(self.index, self.read(line))
 
 

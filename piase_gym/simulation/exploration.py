@@ -1,4 +1,4 @@
-"""Explorers of the explorer document, let loose together in one place."""
+"""Explorers of the explorer document, as a team in one place."""
 
 from __future__ import annotations
 
@@ -30,25 +30,25 @@ from piase_gym.simulation.team_map import TeamMap
 
 RULES = "rules"
 ASKED = {"answer": "yaml", "messages": True}
-"""How a language model is asked that was only named: as the explorer document does."""
+"""How a language model that is given by name alone is asked: as in the explorer document."""
 AnyDecider = str | Agent | Decider
-"""Who decides: ``rules``, the name of a policy, an agent, or a decider of one's own."""
+"""Who decides: ``rules``, the name of a policy, an agent, or a decider of your own."""
 MakeFlow = Callable[[str, Decider], Flow]
-"""Returns the graph of an agent, given its name and who decides for it."""
+"""Returns the graph of an agent, given its name and its decider."""
 
 
 @dataclass(frozen=True)
 class Findings:
-    """What came of an exploration.
+    """The results of an exploration.
 
     Attributes:
-        seed: The effective seed; the same explorers and this seed repeat it.
+        seed: The effective seed; the same explorers with this seed repeat the exploration.
         steps: Steps of the world.
-        over: Whether the world's episode is over, and not only the explorers' patience.
-        objects: What they saw, by the names of the objects.
+        over: Whether the world's episode is over, and the explorers did not merely stop.
+        objects: The names of the objects that they saw.
         messages: How many messages they sent.
         returns: Sum of rewards of each agent.
-        measures: What the world measures of the team, such as `objects_found`; of the first agent.
+        measures: What the world measures of the team, such as `objects_found`; for the first agent.
     """
 
     seed: int
@@ -60,7 +60,7 @@ class Findings:
     measures: Mapping[str, float]
 
     def __str__(self) -> str:
-        """Say it in a few lines."""
+        """Return the results as a few lines."""
         found = f" ({', '.join(self.objects)})" if self.objects else ""
         measured = ", ".join(f"{name} {value:.3g}" for name, value in self.measures.items())
         returns = ", ".join(f"{name} {value:.3g}" for name, value in self.returns.items())
@@ -80,8 +80,8 @@ class Exploration:
         place: A world, an id or a config; an environment of your own, of any of the documents'
             interfaces; or one of these interfaces over a world.
         decide: Who decides: ``rules``, the name of a policy such as ``llm:MODEL@URL``, an `Agent`
-            or a `Decider` of one agent; or a mapping of agents to these, where ``"*"`` stands for
-            the others, who otherwise follow rules.
+            or a `Decider` for one agent; or a mapping of agents to these, where ``"*"`` stands for
+            the others, which otherwise follow rules.
         flow: Makes the graph of each agent, ``flow(agent_id, decide)``; default `explorer_flow`.
         seed: Seed of the episode.
         steps: After how many steps the explorers end; by default when the episode does.
@@ -143,7 +143,7 @@ class Exploration:
         """Begin an episode, with empty memories.
 
         Args:
-            seed: Its seed; by default that of the exploration, and later what follows from it.
+            seed: Its seed; by default that of the exploration, then seeds that follow from it.
         """
         given, self._seed = self._seed if seed is None else seed, None
         self.env.reset(given)
@@ -161,7 +161,7 @@ class Exploration:
         self._keep_up()
 
     def _decider(self, name: str) -> Decider:
-        """Return who decides for an agent in the episode that begins."""
+        """Return the decider of an agent for the episode that begins."""
         decide, env = self._decide[name], self.env
         if decide is None:
             turns = env.get_agent_state(name)["rotation"] is not None
@@ -182,14 +182,14 @@ class Exploration:
 
     @property
     def exploring(self) -> list[str]:
-        """Who is in play and has not ended."""
+        """The agents that are in play and have not ended."""
         return [name for name in self.env.agents if self._at[name] != END]
 
     def step(self) -> bool:
-        """Let everybody perceive, decide and act once, and take note of what came of it.
+        """Let every agent perceive, decide and act once, and take note of the results.
 
         Returns:
-            Whether somebody goes on.
+            Whether any agent goes on.
         """
         if not self._begun:
             self.initialize()
@@ -205,7 +205,7 @@ class Exploration:
         return bool(self.exploring)
 
     def _walk(self, team: list[str]) -> None:
-        """Let agents go on, node by node, until they have acted, are through, or have ended."""
+        """Let agents go on, node by node, until they have acted, finished a round, or ended."""
         while team:
             for name in team:
                 self.flows[name].nodes[self._at[name]].begin(self.records[name])
@@ -220,7 +220,7 @@ class Exploration:
             team = left
 
     def _log(self, name: str, shows: bool = False) -> None:
-        """Post what an agent has for logs: a model's replies, and why it does what it will do."""
+        """Post an agent's lines for logs: a model's replies, and the reason for its next action."""
         found, events = self.records[name], self.env.events
         tellers = self.deciders[name], *self.flows[name].nodes.values()
         drains = [who.log_entries for who in tellers if hasattr(who, "log_entries")]
@@ -255,7 +255,7 @@ class Exploration:
             self.close()
 
     def findings(self) -> Findings:
-        """Return what has come of it so far."""
+        """Return the results so far."""
         env = self.env
         names, agents = env.engine.records, {*env.world.agents}
         objects = self.shared_memory["objects"] - agents
@@ -270,7 +270,7 @@ class Exploration:
         )
 
     def close(self) -> None:
-        """Complete the log, and give back what the place holds."""
+        """Complete the log, and release what the place holds."""
         if self.recorder is not None:
             self.recorder.finish()
         self.env.close()

@@ -1,7 +1,8 @@
-"""Sensors: what an agent is shown beside its facts, worked out from its facts alone.
+"""Sensors: what an agent is shown besides its facts, computed from its facts alone.
 
-A sensor tells nothing that the agent may not know; it puts it another way, such as a bearing to a
-goal that is in sight. Readings stand at the end of the vector, and as lines at the end of the text.
+A sensor reveals nothing that the agent may not know; it puts facts another way, such as a bearing
+to a goal that is in sight. Readings are at the end of the vector, and as lines at the end of the
+text.
 """
 
 from __future__ import annotations
@@ -30,7 +31,7 @@ class Sensor:
     """A function of facts, and the numbers that it gives.
 
     Attributes:
-        name: What stands before its line in a text.
+        name: Its name, which begins its line in a text.
         sense: A pure function of an agent's facts: `size` numbers, or one number if `size` is 1.
         size: How many numbers.
         low: Least value; readings below it are set to it.
@@ -56,14 +57,14 @@ class Sensor:
             raise ConfigError(f"sensor {self.name!r} needs a size of 1 or more, and low < high")
 
     def read(self, facts: Facts) -> Reading:
-        """Return what it shows of some facts.
+        """Return the reading for some facts.
 
         Raises:
             PluginError: If its function fails, or does not return so many numbers.
         """
         try:
             values = np.asarray(self.sense(facts), float).reshape(-1)
-        except Exception as error:  # a stranger's function may raise anything
+        except Exception as error:  # a third-party function may raise anything
             told = f"{type(error).__name__}: {error}"
             raise PluginError(f"the sensor {self.name!r} failed ({told})") from error
         if len(values) != self.size or np.isnan(values).any():
@@ -149,5 +150,5 @@ class SensorSet:
 
     @property
     def text_length(self) -> int:
-        """Most characters that the lines of a text take."""
+        """Most characters that the sensors' lines take in a text."""
         return len(self.sensors) * (MAX_LINE + 1)

@@ -1,4 +1,4 @@
-"""From what a simulation is given to what it runs: scenarios, environments, budgets."""
+"""Turns what a simulation is given into what it runs: scenarios, environments, budgets."""
 
 from __future__ import annotations
 
@@ -31,7 +31,7 @@ if TYPE_CHECKING:
 
 TIME_MODELS = ("discrete_steps", "real_time_ms", "event_based")
 ALIASES = {"real_time": "real_time_ms"}
-"""Other words for time models."""
+"""Other names of time models."""
 
 
 def make_env(
@@ -54,7 +54,7 @@ class Limits:
     Attributes:
         time_model: One of `TIME_MODELS`.
         step_ms: Length of a step of ``real_time_ms``, in milliseconds.
-        max_steps: Most steps of an episode, besides the world's own limit.
+        max_steps: Most steps of an episode, in addition to the world's own limit.
         max_wall_seconds: Most wall-clock time of an episode.
     """
 
@@ -71,7 +71,7 @@ def read_limits(
     max_steps: int | None,
     max_wall_seconds: float | None,
 ) -> Limits:
-    """Return the limits of a simulation: what is given, else the scenario's, else none.
+    """Return the limits of a simulation: those given, else the scenario's, else the defaults.
 
     Raises:
         UnknownNameError: If there is no such time model.

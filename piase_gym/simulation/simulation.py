@@ -58,7 +58,7 @@ class Simulation:
         scenario: A scenario, its name or path; a world's name, id or config; or an environment of
             your own.
         policies: A policy for every seat (``"oracle"``), or a mapping of seats to policies or
-            `Agent` objects; who is not named plays at random.
+            `Agent` objects; agents that are not named play at random.
         curricula: Agent -> curriculum, or one curriculum, as `CurriculumWrapper` takes them; or an
             object of your own that looks at each step and episode (B9).
         agents: How many agents there are (a field of the config); or the policies, by keyword.
@@ -66,16 +66,16 @@ class Simulation:
         time_model: ``discrete_steps``, ``real_time_ms`` (or ``real_time``) or ``event_based``;
             default: the scenario's.
         step_ms: Length of a step of ``real_time_ms``, and the usual period of ``event_based``.
-        late: What becomes of answers that come after their step of ``real_time_ms``: ``queue``
-            (each is carried out, one a step), ``latest`` (only the last that came) or ``drop``.
-        answer_times: How long answers of ``real_time_ms`` take, by agent: milliseconds, a list of
-            them, or a function of the answer's number. Then nobody waits, and the run repeats
-            itself. What another simulation has in `answer_times` repeats that one.
-        periods: How often agents of ``event_based`` decide, in milliseconds: for all, or by agent;
-            ``"world"`` lets the world go on if nobody acts.
-        durations: How long actions of ``event_based`` take, in milliseconds: all, by verb
+        late: What is done with answers that come after their step of ``real_time_ms``: ``queue``
+            (each is carried out, one per step), ``latest`` (only the last that came) or ``drop``.
+        answer_times: How long answers take in ``real_time_ms``, by agent: milliseconds, a list of
+            them, or a function of the answer's number. Then nobody waits, and the run can be
+            repeated. The `answer_times` of another simulation repeat that one.
+        periods: How often agents decide in ``event_based``, in milliseconds: for all, or by agent;
+            with ``"world"`` the world also goes on by itself, after each such period.
+        durations: How long actions take in ``event_based``, in milliseconds: for all, by verb
             (``"*"``: the others), or one of these by agent.
-        max_steps: A budget of steps for each episode, besides the world's own.
+        max_steps: A budget of steps for each episode, in addition to the world's own.
         max_wall_seconds: A budget of wall-clock time for each episode.
         expose_states: Whether agents' inner states are posted (as ``state``) at each step.
         sensors: Sensors, or their names, whose readings all agents perceive.
@@ -83,7 +83,7 @@ class Simulation:
         folder: Where to save the final state and the summary of each episode.
         wrap: Functions that wrap the environment, innermost first, such as a logger.
         render_mode: As for `parallel_env`.
-        config: Fields of the world's config, over those of the scenario.
+        config: Fields of the world's config, which override those of the scenario.
 
     Example:
         >>> summary = Simulation("lost_key", "oracle").run()
@@ -161,7 +161,7 @@ class Simulation:
         """Phase A 4: set the initial conditions of an episode.
 
         Args:
-            seed: Its seed; by default the simulation's, and for later episodes what follows.
+            seed: Its seed; by default the simulation's, for later episodes one that follows.
         """
         given = seed if seed is not None else self._seed
         self._seed = None
@@ -210,7 +210,7 @@ class Simulation:
         return goes_on
 
     def _submissions(self, answers: Mapping[int, Any]) -> dict[str, Act]:
-        """B4 and B5: translate answers, let who is away do nothing, and settle who goes first."""
+        """B4 and B5: translate answers, let absent agents do nothing, and settle who goes first."""
         acts: dict[str, Act] = {}
         priority: dict[int, float] = {}
         for number, name in enumerate(self.manager.names):
@@ -220,7 +220,7 @@ class Simulation:
             if answer is not None:  # it may go through actuators
                 answer = self.equipment.actuation.act(number, answer, self._read)
             acts[name] = answer
-            if answer is None:  # who pauses or has left stops; others finish what they do
+            if answer is None:  # paused and departed agents stop; others finish what they do
                 active = self.manager.status[name] is AgentStatus.ACTIVE
                 acts[name] = (active and self.world.under_way(number)) or self.world.noop
         order = sorted(range(len(self.manager.names)), key=lambda n: (-priority.get(n, 0.0), n))
@@ -235,7 +235,7 @@ class Simulation:
         return decode_answer(self.world, number, answer)
 
     def _feed_back(self, before: list[str], result: Any) -> None:
-        """B6: tell agents what became of their actions, and count it."""
+        """B6: tell agents the results of their actions, and count them."""
         _, rewards, terminated, truncated, infos = result
         summary = self._summary
         summary.steps += 1
@@ -257,7 +257,7 @@ class Simulation:
             self._note("clock", time_ms=self.clock.now)
 
     def _log_states(self) -> None:
-        """B7: agents show their inner states, if that is asked for; the bus has the rest."""
+        """B7: post the inner states of agents, if that is asked for; the bus has the rest."""
         if self._expose and self.events.active:
             for name in self.agents:
                 agent = self.manager.agents[name]
@@ -266,7 +266,7 @@ class Simulation:
                 self.events.post("state", name, state=state)
 
     def _is_over(self) -> bool:
-        """B8: tell whether the episode is over or a budget is used up."""
+        """B8: return whether the episode is over or a budget is used up."""
         reasons = {
             "episode": not self.world_env.agents,
             "left": bool(self.world_env.agents) and not self.agents,
@@ -280,7 +280,7 @@ class Simulation:
     # -- running ---------------------------------------------------------------------------
 
     def run_simulation(self, num_steps: int) -> Summary:
-        """Take up to so many steps of the episode (phase B).
+        """Take up to `num_steps` steps of the episode (phase B).
 
         Returns:
             The summary so far. An interrupt from the keyboard stops cleanly, between two steps.
@@ -300,7 +300,7 @@ class Simulation:
     def run(self, episodes: int = 1) -> Summary:
         """Run whole episodes, phases A to C, and close the simulation.
 
-        Where agents follow curricula, it ends when these are over, if that is before.
+        If agents follow curricula, the run may end earlier, when these are over.
 
         Returns:
             The summary of the last episode; `summaries` has all of them.
@@ -329,7 +329,7 @@ class Simulation:
     def finish(self) -> Summary:
         """Phase C 1 and 2: save the final state, and sum up the episode.
 
-        Who is in play when a budget is used up is truncated.
+        Agents that are in play when a budget is used up are truncated.
         """
         if self._stopped in ("steps", "wall_clock"):
             for name in self.agents:
@@ -376,14 +376,14 @@ class Simulation:
     def post_event(
         self, event_type: str, data: Mapping[str, Any] | None = None, agent: str | None = None
     ) -> None:
-        """Post an event of one's own (`post_event` of the DSE document's engine).
+        """Post an event of your own (`post_event` of the DSE document's engine).
 
         Logs write it as a line; see `WorldAccess.post_event`.
         """
         self.world_env.post_event(event_type, data, agent)
 
     def close(self) -> None:
-        """Phase C 3: give back resources; closing twice does no harm."""
+        """Phase C 3: release resources; closing twice does no harm."""
         self.clock.close()
         self.env.close()
 
@@ -398,7 +398,7 @@ class Simulation:
     # -- who takes part -------------------------------------------------------------------
 
     def join(self, agent_id: str, agent: str | Agent = "random") -> None:
-        """Let an agent enter the episode, and say who plays it.
+        """Let an agent enter the episode, played by `agent`.
 
         Raises:
             AgentError: If there is no such seat, or it is in play already.

@@ -1,4 +1,4 @@
-"""What came of an episode: the summary report of a simulation."""
+"""What happened in an episode: the summary report of a simulation."""
 
 from __future__ import annotations
 
@@ -11,7 +11,7 @@ from piase_gym.core.commands import Result
 
 @dataclass
 class Summary:
-    """What came of an episode; a simulation counts in one of these, and hands out copies.
+    """What happened in an episode; a simulation updates one of these, and hands out copies.
 
     Attributes:
         scenario: Title of the scenario, or the name of the world.
@@ -22,9 +22,9 @@ class Summary:
         finished: Whether the episode is over.
         stopped: Why the simulation stopped: ``episode`` (it is over), ``steps``, ``wall_clock``,
             ``interrupted``, ``asked``, ``left`` (nobody takes part any more) or ``running``.
-        results: How it ended for each agent; ``None`` for who is still in play.
-        terminated: Who ended by the rules.
-        truncated: Who ended by a limit, or left.
+        results: How it ended for each agent; ``None`` for those still in play.
+        terminated: Whether the rules ended it, by agent.
+        truncated: Whether a limit ended it, or the agent left, by agent.
         returns: Sum of rewards of each agent.
         outcomes: How often each outcome came up, by agent.
         milestones: Milestones in the order in which they were reached, each once.
@@ -74,7 +74,7 @@ class Summary:
         return found
 
     def reach(self, name: str, milestone: str) -> bool:
-        """Note a milestone; tells whether it is new."""
+        """Note a milestone, and return whether it is new for the agent."""
         if milestone not in self.milestones:
             self.milestones += (milestone,)
         new = milestone not in self.milestones_of[name]

@@ -31,9 +31,9 @@ class TeamMap:
         env: A `WorldPerceptionInterface`.
 
     Attributes:
-        cells: What is known of each place: a sign, see `LEGEND`.
+        cells: What is known about each place, as a sign; see `LEGEND`.
         objects: What has been seen, in the order of discovery, and where, if that is known.
-        agents: Where agents are, by number, and which way they face: a sign.
+        agents: Where each agent is, by number, and which way it faces, as a sign.
     """
 
     def __init__(self, env: Any) -> None:
@@ -43,7 +43,7 @@ class TeamMap:
         self.agents: dict[int, tuple[Place, str]] = {}
 
     def draw(self) -> None:
-        """Draw what the agents in play see now, and what those saw who have just ended."""
+        """Draw what the agents in play see now, and what agents that have just ended saw."""
         for record in self._present():
             here = place_of(record.surroundings.position)
             self._draw_window(record)
@@ -82,7 +82,7 @@ class TeamMap:
 
     @property
     def lines(self) -> list[str]:
-        """The map, row by row, two letters a column; empty if there is none."""
+        """The map, row by row, two characters per column; empty if there is none."""
         grid = {place: f"{sign} " for place, sign in self.cells.items()}
         grid |= {place: "* " for place in self.objects.values() if place is not None}
         for number, (place, sign) in sorted(self.agents.items(), reverse=True):
@@ -95,7 +95,7 @@ class TeamMap:
 
     @property
     def legend(self) -> str:
-        """What the signs mean that the map has."""
+        """What the signs on the map mean."""
         there = {*self.cells.values()} | {"*" for place in self.objects.values() if place}
         return "   ".join(f"{sign} {means}" for sign, means in LEGEND.items() if sign in there)
 

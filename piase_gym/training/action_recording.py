@@ -1,8 +1,8 @@
-"""The actions of a training, with which the environments come back to where they were.
+"""The actions of a training, from which its environments are brought back to where they were.
 
-What environments and curricula do follows from seeds and actions alone. So a training that was
-broken off is repeated from its actions, without learning, up to its last checkpoint; from there on
-it is the same as one that was not broken off.
+What environments and curricula do follows from seeds and actions alone. So an interrupted training
+is repeated from its actions, without learning, up to its last checkpoint; from there on it is the
+same as one that was not interrupted.
 """
 
 from __future__ import annotations
@@ -20,9 +20,9 @@ from piase_gym.curricula.schema import DevelopmentalCurriculum
 from piase_gym.errors import StorageError, TrainingError
 
 ACTIONS = "actions.bin"
-"""Where the actions are: for each update (steps, environments, agents), little-endian."""
+"""The file of the actions: for each update (steps, environments, agents), little-endian."""
 ADVANTAGES = "advantages.bin"
-"""Where the advantages are that a director was told: for each update (steps, environments)."""
+"""The file of the advantages reported to a director: for each update (steps, environments)."""
 
 
 class UpdateFile:
@@ -41,7 +41,7 @@ class UpdateFile:
         self.size = self.kind.itemsize * int(np.prod(shape))
 
     def write(self, array: NDArray[Any]) -> None:
-        """Put the array of an update behind those before it.
+        """Append the array of an update.
 
         Raises:
             StorageError: If it cannot be written.
@@ -53,7 +53,7 @@ class UpdateFile:
             raise StorageError(f"{self.path}: {error.strerror}") from error
 
     def cut(self, updates: int) -> None:
-        """Forget what came after so many updates.
+        """Remove everything after the first `updates` updates.
 
         Raises:
             StorageError: If it cannot be written.
@@ -68,7 +68,7 @@ class UpdateFile:
         """Yield the arrays of the first updates.
 
         Raises:
-            StorageError: If there are not so many.
+            StorageError: If there are fewer.
         """
         size = self.path.stat().st_size if self.path.is_file() else -1
         if size < updates * self.size:
@@ -95,11 +95,11 @@ class RecordingEnv:
         self._played: list[NDArray[Any]] = []
 
     def __getattr__(self, name: str) -> Any:
-        """Return what the environments have."""
+        """Return an attribute of the environments."""
         return getattr(self.env, name)
 
     def step(self, actions: NDArray[Any]) -> Any:
-        """Act, and take note of it."""
+        """Act, and note the actions."""
         self._played.append(actions.copy())
         return self.env.step(actions)
 
@@ -113,7 +113,7 @@ class RecordingEnv:
         self._file.write(np.stack(played))
 
     def cut(self, updates: int) -> None:
-        """Forget what was played after so many updates.
+        """Remove what was played after the first `updates` updates.
 
         Raises:
             StorageError: If it cannot be written.
@@ -124,7 +124,7 @@ class RecordingEnv:
         """Yield the actions of the first updates, each of shape (steps, environments, agents).
 
         Raises:
-            StorageError: If there are not so many, or some that cannot be.
+            StorageError: If there are fewer, or one of the actions does not exist.
         """
         for part in self._file.read(updates):
             if part.max(initial=0) >= self.env.action_space.n:
@@ -133,7 +133,7 @@ class RecordingEnv:
 
 
 class RepeatedStore(ProgressStore):
-    """Progress that is made once more, and held against what was kept of it.
+    """Progress that is made once more, and compared with the progress in the file.
 
     Until `release` nothing is written, so what is in the file is not lost.
     """
@@ -144,7 +144,7 @@ class RepeatedStore(ProgressStore):
         self._before: dict[str, AgentProgress] | None = {}
 
     def load(self, curricula: Mapping[str, DevelopmentalCurriculum]) -> dict[str, AgentProgress]:
-        """Check what is in the file, and begin without it; see `ProgressStore.load`."""
+        """Check the progress in the file, and begin without it; see `ProgressStore.load`."""
         self._before = super().load(curricula)
         return {}
 
@@ -154,10 +154,10 @@ class RepeatedStore(ProgressStore):
             super().save(progress)
 
     def release(self, progress: Mapping[str, AgentProgress]) -> None:
-        """Check that the same was decided as before; from now on progress is written.
+        """Check that the decisions are the same as before; from now on, write progress.
 
         Raises:
-            TrainingError: If it was not.
+            TrainingError: If they are not.
         """
         for agent, kept in (self._before or {}).items():
             pairs = zip(kept.decisions, progress[agent].decisions, strict=False)
@@ -167,7 +167,7 @@ class RepeatedStore(ProgressStore):
 
 
 def no_repeat(path: Path) -> TrainingError:
-    """Say that a training did not repeat itself."""
+    """Return the error for a training that did not repeat itself."""
     return TrainingError(
         f"played once more, this run is another one than {path} tells: it was made with another "
         "version of the world, the curriculum or piase_gym; begin it anew in another folder"

@@ -1,8 +1,8 @@
 """Runs of the fast learner: what ``piase train --algo batch_ppo`` does.
 
-The trainer is that of `piase_gym.training.ppo`. Between updates a run looks at the dev seeds, on
-the task as it is, keeps the best policies, and writes a checkpoint from which it goes on exactly as
-it would have. Both files are plain: ``torch.load(path, weights_only=True)`` reads them.
+The trainer is that of `piase_gym.training.ppo`. Between updates a run plays the dev seeds on the
+task as it is, keeps the best policies, and writes a checkpoint, from which it continues exactly as
+if it had not stopped. Both files are plain: ``torch.load(path, weights_only=True)`` reads them.
 """
 
 from __future__ import annotations
@@ -64,7 +64,7 @@ class BatchRun:
 
     @property
     def steps(self) -> int:
-        """Steps of agents so far."""
+        """Agent steps so far."""
         return self.trainer.steps * self.own
 
     @property
@@ -73,10 +73,10 @@ class BatchRun:
         return self._cpu + time.process_time() - self._start
 
     def resume(self) -> None:
-        """Take up the checkpoint.
+        """Continue from the checkpoint.
 
         Raises:
-            TrainingError: If it cannot be read, or is of something else.
+            TrainingError: If it cannot be read, or belongs to something else.
         """
         try:
             state = torch.load(self.checkpoint, weights_only=True)
@@ -147,7 +147,7 @@ class BatchRun:
         _write(self.checkpoint, {**state, "cpu_seconds": self.cpu_seconds})
 
     def _finish(self) -> TrainResult:
-        """Write down and return what came of it."""
+        """Write and return the result."""
         kept = self.kept
         interval = wilson(int(kept["won"]), int(kept["played"]))
         result = TrainResult(
@@ -174,7 +174,7 @@ def save_policies(path: Path, trainer: ppo.Trainer, settings: TrainSettings) -> 
 
 
 def playable(trainer: ppo.Trainer, settings: Mapping[str, Any]) -> dict[str, Any]:
-    """Return what a file holds that ``ppo:<path>`` plays: policies, and what they are for."""
+    """Return the content of a file that ``ppo:<path>`` plays: policies, and what they are for."""
     env, learners = trainer.env, trainer.learners
     card = {
         "format": FORMAT,
@@ -190,7 +190,7 @@ def playable(trainer: ppo.Trainer, settings: Mapping[str, Any]) -> dict[str, Any
 
 
 def load_policies(path: str | Path) -> list[Policy]:
-    """Return the policy of each agent, as `ppo.play` takes them.
+    """Return the policy of each agent, in the form that `ppo.play` takes.
 
     Raises:
         StorageError: If the file cannot be read.

@@ -1,10 +1,10 @@
 """The folder of a training run, and its checkpoints, which are written whole or not at all.
 
-A checkpoint is an archive as Stable-Baselines3 writes it, so that its ``load`` reads it, with two
-more files: a card that says how the network is built, and the state of everything else, from which
-training goes on exactly as it would have. Between two updates nothing else matters: the random
-generators that Stable-Baselines3 draws from, the environments in mid-episode, what they showed
-last, and running statistics.
+A checkpoint is an archive in the format of Stable-Baselines3, so that its ``load`` reads it, with
+two more files: a card that says how the network is built, and the state of everything else, from
+which training continues exactly as if it had not stopped. Between two updates this state is all
+that matters: the random generators that Stable-Baselines3 draws from, the environments in
+mid-episode, their last observations, and running statistics.
 """
 
 from __future__ import annotations
@@ -29,11 +29,11 @@ from piase_gym.errors import TrainingError
 
 STATE = "state.json"
 KEPT = 2
-"""Checkpoints that are kept; an older one serves where the newest is damaged."""
+"""How many checkpoints are kept; an older one is used if the newest is damaged."""
 
 
 def pack(archive: bytes, more: Mapping[str, Any]) -> bytes:
-    """Return an archive with further files, each written as JSON."""
+    """Return the archive with further files added, each written as JSON."""
     buffer = io.BytesIO(archive)
     with zipfile.ZipFile(buffer, "a", zipfile.ZIP_DEFLATED) as packed:
         for name, value in more.items():
@@ -42,7 +42,7 @@ def pack(archive: bytes, more: Mapping[str, Any]) -> bytes:
 
 
 class Folder:
-    """Where a run keeps its files.
+    """The folder in which a run keeps its files.
 
     ``settings.json``, ``checkpoints/``, ``policy.zip`` (the best on the dev seeds),
     ``progress.jsonl`` (a line for each look at them), ``result.json`` and ``tensorboard/``.
@@ -63,10 +63,10 @@ class Folder:
         return sorted((p for p in found if re.fullmatch(r"\d{12}\.zip", p.name)), reverse=True)
 
     def save(self, steps: int, content: bytes) -> Path:
-        """Write a checkpoint, and forget old ones once it is there.
+        """Write a checkpoint, and delete old ones once it is there.
 
         Raises:
-            StorageError: If it cannot be written; the older ones are kept then.
+            StorageError: If it cannot be written; then the older ones are kept.
         """
         path = self.path / "checkpoints" / f"{steps:012d}.zip"
         write_whole(path, content)
@@ -95,11 +95,11 @@ class Folder:
         raise TrainingError(f"{self.path} holds {what}; begin anew in another folder")
 
     def note(self, line: Mapping[str, Any], after: int) -> None:
-        """Add a line to the progress, without lines of later steps that were lost.
+        """Add a line to the progress, and remove lines of later steps that were lost.
 
         Args:
             line: JSON-able data with ``steps``.
-            after: Lines of more steps than this are from before an interruption.
+            after: Lines with more steps than this are from before an interruption.
 
         Raises:
             StorageError: If it cannot be written.
@@ -134,10 +134,10 @@ def state_of(model: Any, vec: Any) -> dict[str, Any]:
 
 
 def restore_state(model: Any, vec: Any, state: Mapping[str, Any]) -> None:
-    """Take up a state.
+    """Restore a state.
 
     Raises:
-        KeyError, ValueError, TypeError: If it is damaged or of something else.
+        KeyError, ValueError, TypeError: If it is damaged or belongs to something else.
     """
     model._setup_learn(0)  # makes the buffers of statistics, and resets the environments
     model.num_timesteps = int(state["steps"])
@@ -155,7 +155,7 @@ def restore_state(model: Any, vec: Any, state: Mapping[str, Any]) -> None:
 
 
 def _spread(vec: Any) -> dict[str, Any] | None:
-    """Return what a VecNormalize knows of rewards."""
+    """Return the reward statistics of a VecNormalize."""
     if not hasattr(vec, "ret_rms"):
         return None
     known = vec.ret_rms
@@ -164,7 +164,7 @@ def _spread(vec: Any) -> dict[str, Any] | None:
 
 
 def _generators() -> dict[str, Any]:
-    """Return the global generators; Stable-Baselines3 draws from no others."""
+    """Return the state of the global generators; Stable-Baselines3 draws from no others."""
     import torch
 
     kind, key, *rest = np.random.get_state()  # noqa: NPY002  # shuffles of minibatches
@@ -177,7 +177,7 @@ def _generators() -> dict[str, Any]:
 
 
 def _set_generators(state: Mapping[str, Any]) -> None:
-    """Take up the state of the global generators."""
+    """Restore the state of the global generators."""
     import torch
 
     torch.set_rng_state(torch.as_tensor(_read(state["torch"])))

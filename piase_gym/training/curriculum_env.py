@@ -27,7 +27,7 @@ class SlotBatch:
     """The slots of a VectorEnv with `NEXT_STEP` autoreset, as environments of one agent.
 
     Args:
-        env: The slots; masks of actions are taken from ``infos["action_mask"]``.
+        env: The slots; action masks are taken from ``infos["action_mask"]``.
         agent: Name of the learner.
         world: A world like theirs.
 
@@ -35,7 +35,7 @@ class SlotBatch:
         env: The slots.
         world: A world like theirs.
         agents: The learner alone.
-        num_envs: How many slots.
+        num_envs: Number of slots.
         observation_space: The space of one vector.
         action_space: The space of one action.
     """
@@ -44,7 +44,7 @@ class SlotBatch:
         """Take the slots.
 
         Raises:
-            UnsupportedError: If actions are no numbers of commands.
+            UnsupportedError: If actions are not indices of commands.
         """
         if not isinstance(env.single_action_space, Discrete):
             env.close()
@@ -75,10 +75,10 @@ class SlotBatch:
         return shown[:, None], rewards[:, None], *ends, {**self._infos(infos, ~over), **more}
 
     def _infos(self, infos: Infos, alive: NDArray[np.bool_]) -> Infos:
-        """Return what stands beside the observations."""
+        """Return the infos that accompany the observations."""
         masks = infos.get("action_mask")
         shown = self._free if masks is None else np.asarray(masks, np.int8)[:, None].copy()
-        shown[~shown.any(axis=-1)] = 1  # a slot between two episodes allows nothing
+        shown[~shown.any(axis=-1)] = 1  # between two episodes, a slot's mask allows nothing
         return {"action_mask": shown, "alive": alive[:, None]}
 
     def close(self) -> None:
@@ -104,20 +104,20 @@ def make_curriculum_env(
 
     Args:
         curriculum: The curriculum.
-        num_envs: How many environments.
+        num_envs: Number of environments.
         world: The world, if the curriculum names none.
         config: Fields of the world's config.
         director: A director or its name.
-        seed: Of the director's draws.
+        seed: The seed of the director's draws.
         progress: Where progress is kept.
         log: Where everything is logged.
-        part: The part of the levels that is played; by default those for training, and all of a
-            task that has few. See `piase_gym.benchmarks.evaluation.levels`.
+        part: The part of the levels that is played; by default the training levels, or all levels
+            of a task that has few. See `piase_gym.benchmarks.evaluation.levels`.
 
     Raises:
         ConfigError: If there is no world, or something is not allowed in it.
-        PolicyError: If a partner is a model that cannot be loaded without trust: who wrote the
-            curriculum named it.
+        PolicyError: If a partner is a model that cannot be loaded without trust: it was named by
+            the author of the curriculum.
     """
     from piase_gym.curricula.parallel import ParallelCurricula
     from piase_gym.registry import find
@@ -164,7 +164,7 @@ def make_curriculum_env(
 
 
 def controller_of(env: Any) -> Any:
-    """Return the controller that environments of `make_curriculum_env` follow."""
+    """Return the controller that the environments of `make_curriculum_env` follow."""
     return env.env.controller if isinstance(env, SlotBatch) else env.controller
 
 

@@ -1,4 +1,4 @@
-"""How well a policy does the last step of a curriculum, on levels that training never meets.
+"""How well a policy does in the last step of a curriculum, on levels that training never meets.
 
 Where the step has few levels, training meets all of them, and so does the test.
 """
@@ -20,19 +20,19 @@ from piase_gym.training.curriculum_env import SlotBatch, controller_of
 
 Choose = Callable[[NDArray[Any], NDArray[Any]], NDArray[np.int64]]
 Results = tuple[NDArray[np.bool_], NDArray[np.float64]]
-"""Who won, and the returns, by level."""
+"""Whether the agent won, and its return, on each level."""
 
 
 class LastStepEvaluator:
-    """Plays the last step as it is, whatever rewards training had.
+    """Plays the last step as it is, whatever the rewards of training were.
 
     Args:
         env: The environments of a training; see `training.curriculum_env.make_curriculum_env`.
         part: The part of the levels: ``dev`` or ``held_out``.
-        count: How many.
+        count: Number of levels.
 
     Attributes:
-        seeds: A seed of each level.
+        seeds: One seed per level.
     """
 
     def __init__(self, env: Any, part: str, count: int) -> None:
@@ -57,7 +57,7 @@ class LastStepEvaluator:
             world.close()
 
     def evaluate(self, policy: Any) -> Results:
-        """Play an episode of each level; actions are drawn, and always in the same way."""
+        """Play one episode of each level; actions are sampled, always with the same seed."""
         import torch
 
         generator = torch.Generator().manual_seed(self.seeds[0])
@@ -72,7 +72,7 @@ class LastStepEvaluator:
             return self._in_a_batch(choose) if self.batched else self._one_by_one(choose)
 
     def _in_a_batch(self, choose: Choose) -> Results:
-        """Play all levels in one batch; the policy plays all agents that are no partners."""
+        """Play all levels in one batch; the policy plays all agents that are not partners."""
         count = len(self.seeds)
         env = piase_gym.batch_env(
             self.config, num_envs=count, autoreset="disabled", partners=self.partners
@@ -92,7 +92,7 @@ class LastStepEvaluator:
         return np.array(won), returns
 
     def _one_by_one(self, choose: Choose) -> Results:
-        """Play all levels side by side, in an environment each."""
+        """Play all levels side by side, each in its own environment."""
         envs = [GymEnv(self.config, agent=self.agent, partners=self.partners) for _ in self.seeds]
         views = [env.reset(seed=seed) for env, seed in zip(envs, self.seeds, strict=True)]
         shown = np.stack([view for view, _ in views])

@@ -13,7 +13,7 @@ from piase_gym.errors import ConfigError, StorageError
 
 BLUE, RED, GREEN = COLOURS[:3]
 BINS = 60
-"""Into so many stretches drawn steps are gathered."""
+"""The largest number of stretches into which sampled steps are gathered."""
 LEGEND = (
     ("attempt", "o", BLUE, "white"),
     ("hint", "^", COLOURS[4], COLOURS[4]),
@@ -21,18 +21,18 @@ LEGEND = (
     ("completed", "*", GREEN, GREEN),
     ("failed", "X", COLOURS[6], COLOURS[6]),
 )
-"""What a decision looks like: its name, marker, colour of the edge and of the inside."""
+"""What each kind of decision looks like: its name, marker, edge colour and face colour."""
 
 
 def plot_paths(paths: Sequence[LearningPath], path: str | Path) -> Path:
-    """Draw paths into a picture; two panels for each agent, its steps and its success.
+    """Draw paths into a picture, with two panels for each agent: its steps and its success.
 
     Args:
         paths: The paths.
-        path: A file that ends with ``.png``, ``.svg`` or ``.pdf``.
+        path: A file name that ends with ``.png``, ``.svg`` or ``.pdf``.
 
     Raises:
-        ConfigError: If the file has another ending, or there is nothing to draw.
+        ConfigError: If the name has another ending, or there is nothing to draw.
         MissingExtraError: If matplotlib is not installed.
         StorageError: If the file cannot be written.
     """
@@ -64,7 +64,7 @@ def orders_of(learning_path: LearningPath) -> list[int]:
 
 
 def draw(learning_path: LearningPath, upper: Any, lower: Any) -> None:
-    """Draw one learning_path into two panels."""
+    """Draw one learning path into two panels."""
     orders = orders_of(learning_path)
     rows = {order: row for row, order in enumerate(orders)}
     if learning_path.moves:
@@ -90,7 +90,7 @@ def draw(learning_path: LearningPath, upper: Any, lower: Any) -> None:
 
 
 def draw_moves(learning_path: LearningPath, axes: Any, rows: dict[int, int]) -> None:
-    """Draw the step that the agent was in, and every decision at its end."""
+    """Draw the steps that the agent was in, and every decision where it was made."""
     stays = [(move.at, rows[move.decision.step]) for move in learning_path.moves]
     last = learning_path.moves[-1].decision
     if learning_path.outcome == "running":
@@ -122,7 +122,7 @@ def place_legend(axes: Any, columns: int = 1) -> None:
 
 
 def type_of(decision: Any) -> str:
-    """Return what a decision is drawn as."""
+    """Return the name in `LEGEND` under which a decision is drawn."""
     if decision.outcome == "failed":
         return "failed"
     if decision.completed:
@@ -149,7 +149,7 @@ def gathered(learning_path: LearningPath) -> tuple[list[int], list[dict[int, tup
 
 
 def draw_drawn(learning_path: LearningPath, axes: Any, rows: dict[int, int]) -> None:
-    """Draw which share of the episodes was of which step, where steps are drawn."""
+    """Draw each step's share of the episodes, where steps are sampled."""
     edges, found = gathered(learning_path)
     for left, right, place in zip(edges, edges[1:], found, strict=False):
         total = sum(played for played, _ in place.values())
@@ -161,11 +161,10 @@ def draw_drawn(learning_path: LearningPath, axes: Any, rows: dict[int, int]) -> 
 
 
 def draw_success(learning_path: LearningPath, axes: Any, rows: dict[int, int]) -> str:
-    """Draw the share that was won: at each attempt's end, or step by step where steps are
-    drawn.
+    """Draw the share that was won, at each attempt's end, or for each step if steps are sampled.
 
     Returns:
-        What it is: ``won``, or the name of the metric by which attempts are judged instead.
+        What is drawn: ``won``, or the name of the metric by which attempts are judged instead.
     """
     metric = learning_path.judged_by
     rated = [
@@ -197,7 +196,7 @@ def draw_success(learning_path: LearningPath, axes: Any, rows: dict[int, int]) -
 
 
 def draw_rates(points: Sequence[tuple[int, int, float]], axes: Any, rows: dict[int, int]) -> None:
-    """Draw the success of each attempt, a line for each stay in a step."""
+    """Draw the success of each attempt, with one line for each stay in a step."""
     start = 0
     for number in range(1, len(points) + 1):
         if number == len(points) or points[number][1] != points[start][1]:

@@ -3,8 +3,8 @@
 One policy plays all agents. A run lives in a folder: ``settings.json``, ``progress.json`` (the
 agents' progress), ``path.jsonl`` (a row for each update), ``actions.bin`` (what was played),
 ``policy.pt`` (a checkpoint, which ``ppo:...`` plays), and a log, if one is asked for. A run that
-was broken off, at whatever moment, goes on from its last checkpoint, and ends as if it had not
-been.
+was interrupted, at whatever moment, continues from its last checkpoint, and ends as if it had not
+been interrupted.
 """
 
 from __future__ import annotations
@@ -61,25 +61,25 @@ class CurriculumTraining:
     Args:
         settings: What to train.
         folder: Where everything is kept.
-        resume: Whether to go on with what is there.
+        resume: Whether to continue the run in the folder.
 
     Attributes:
         curriculum: The curriculum.
         agent: The agent that follows it.
-        trainer: The PPO.
-        interrupted: Whether it was stopped by a signal.
+        trainer: The PPO trainer.
+        interrupted: Whether the training was stopped by a signal.
 
     Raises:
         ConfigError: If a setting is not allowed.
-        StorageError: If there is a run in the folder and it is not resumed, or the other way round.
+        StorageError: If there is a run in the folder and `resume` is false, or vice versa.
         ProgressError: If the progress in the folder does not belong to the curriculum.
-        TrainingError: If the run does not repeat itself, so that it cannot go on.
+        TrainingError: If the run does not repeat itself, so that it cannot continue.
     """
 
     def __init__(
         self, settings: CurriculumTrainingSettings, folder: str | Path, resume: bool = False
     ) -> None:
-        """Make environments and policy, or take them up again."""
+        """Make environments and policy, or restore them."""
         settings.check()
         self.settings, self.folder = settings, Path(folder)
         self.curriculum = load(settings.curriculum)
@@ -93,7 +93,7 @@ class CurriculumTraining:
             raise StorageError(f"there is no run in {self.folder} to go on with")
         if resume:
             settings.check_goes_on(folder)
-        ppo = import_ppo()  # torch takes seconds, so what can be told without it comes first
+        ppo = import_ppo()  # torch takes seconds, so what can be checked without it comes first
         kept = load_policy(self.folder) if resume else None
         path = self.folder / PROGRESS
         repeated = RepeatedStore(path) if resume else None
@@ -128,7 +128,7 @@ class CurriculumTraining:
             self._begin()
 
     def _check_folder(self) -> None:
-        """Check that the folder is one, or can be made.
+        """Check that the folder is a folder, or can be made.
 
         Raises:
             StorageError: If it cannot.
@@ -149,7 +149,7 @@ class CurriculumTraining:
         """Return the settings of the trainer.
 
         Raises:
-            ConfigError: If it does not know one.
+            ConfigError: If the trainer does not know one of them.
         """
         settings = self.settings
         usual = {f.name: f.default for f in dataclasses.fields(ppo.Settings)}
@@ -167,7 +167,7 @@ class CurriculumTraining:
         return ppo.Settings(**given)
 
     def _begin(self) -> None:
-        """Write down the beginning, and the settings last: only then is there a run."""
+        """Write the first files, then the settings, without which there is no run."""
         self._save()
         for name in (ACTIONS, ADVANTAGES, PATH) if self._scored else (ACTIONS, PATH):
             write_whole(self.folder / name, b"")
@@ -177,9 +177,9 @@ class CurriculumTraining:
     # -- training ----------------------------------------------------------------------------
 
     def train(self, report: Callable[[TrainingStatus], None] = lambda look: None) -> TrainingStatus:
-        """Train until the budget is used up or the curriculum is over; returns the last look.
+        """Train until the budget is used up or the curriculum is over; return the last status.
 
-        The first SIGINT or SIGTERM ends it after the present update.
+        The first SIGINT or SIGTERM ends the training after the present update.
         """
         look = self._look(EpisodeCounts())
 
@@ -208,7 +208,7 @@ class CurriculumTraining:
         return bool(self.controller.director.reads_advantages)
 
     def _tell_director(self, rollout: Any) -> None:
-        """Tell the director the advantages of a rollout; learn from what it says."""
+        """Tell the director the advantages of a rollout; learn only from the steps it allows."""
         shape = self.settings.num_steps, self.settings.num_envs, -1
         place = list(self.env.agents).index(self.agent)
         if self._scored:
@@ -223,7 +223,7 @@ class CurriculumTraining:
         self.env.close()
 
     def _look(self, played: EpisodeCounts) -> TrainingStatus:
-        """Return where the training is, after these episodes."""
+        """Return the status of the training after these episodes."""
         progress = self.controller.progress[self.agent]
         step = self.curriculum.step(progress.current_step_order)
         tried = self.controller.under_way(self.agent)
@@ -242,7 +242,7 @@ class CurriculumTraining:
         )
 
     def _row(self) -> tuple[dict[str, Any], TrainingStatus]:
-        """Return what the path says of the last update: what was played and decided in it."""
+        """Return the path's row of the last update, what it played and decided, and the status."""
         counts = self.controller.counts[self.agent]
         played, self._counts = counts.since(self._counts), counts.copy()
         look, tried = self._look(played), self.controller.under_way(self.agent)
@@ -271,11 +271,11 @@ class CurriculumTraining:
             raise StorageError(f"{self.folder / PATH}: {error.strerror}") from error
 
     def _hear(self, _agent: str, _data: Mapping[str, Any]) -> None:
-        """Take note of when an attempt begins, which is when the one before it was decided on."""
+        """Note when an attempt begins, which is when the previous one was decided on."""
         self._starts.append(self.controller.step * self.settings.num_envs)
 
     def _times(self, decisions: int, steps: int) -> list[int]:
-        """Return after how many steps each of the newest decisions fell."""
+        """Return the number of steps after which each of the newest decisions was made."""
         starts, self._starts = self._starts, []
         found = (starts[-decisions:] if decisions else []) + [steps] * decisions
         return [min(at, steps) for at in found[:decisions]]
@@ -306,11 +306,11 @@ class CurriculumTraining:
         self._saved = time.monotonic()
 
     def _repeat(self, kept: Mapping[str, Any]) -> None:
-        """Play once more what was played until a checkpoint; what came after it is forgotten.
+        """Play once more what was played up to a checkpoint, and ignore what came after it.
 
         Raises:
-            StorageError: If what was played is not there.
-            TrainingError: If it comes out otherwise than the path tells.
+            StorageError: If the record of what was played is incomplete.
+            TrainingError: If the result differs from the path.
         """
         updates, path, trainer = kept["updates"], self.folder / PATH, self.trainer
         rows = list(read_rows(path))[:updates]
@@ -329,7 +329,7 @@ class CurriculumTraining:
         self._updates = updates
 
     def _forget(self, updates: int) -> None:
-        """Forget what was played after so many updates, once it is sure that the run goes on."""
+        """Remove what was played after `updates` updates, once the run is certain to go on."""
         self.env.cut(updates)
         if self._scored:
             self._advantages.cut(updates)
@@ -338,7 +338,7 @@ class CurriculumTraining:
         write_whole(path, b"".join(json.dumps(row).encode() + b"\n" for row in rows))
 
     def _take_up(self, kept: Mapping[str, Any]) -> None:
-        """Go on from a checkpoint."""
+        """Restore the trainer from a checkpoint."""
         import torch
 
         try:

@@ -27,7 +27,7 @@ from piase_gym.training.curriculum_run import CurriculumTraining
 from piase_gym.training.curriculum_settings import CurriculumTrainingSettings
 
 TRAININGS = "trainings.jsonl"
-"""The file of a search: a line for each training that is finished."""
+"""The file of a search: one line for each finished training."""
 
 
 @dataclass(frozen=True)
@@ -36,7 +36,7 @@ class SearchJob:
 
     Attributes:
         settings: What is trained.
-        tests: How many levels it is tested on.
+        tests: Number of levels that it is tested on.
     """
 
     settings: CurriculumTrainingSettings
@@ -51,7 +51,7 @@ class SearchJob:
 
     @property
     def key(self) -> str:
-        """Of everything that the result depends on."""
+        """The digest of everything that the result depends on."""
         sha256 = load(self.settings.curriculum).sha256
         told = {**dataclasses.asdict(self.settings), "curriculum": sha256}
         return digest_json(jsonable([told, self.tests]))
@@ -62,13 +62,13 @@ class SearchJob:
 
 
 class Ranked(NamedTuple):
-    """What came of a candidate.
+    """The result of a candidate.
 
     Attributes:
         candidate: Curriculum and director.
         success: The share of levels that its policies win, with an interval over trainings.
-        runs: How many trainings there are.
-        finished: How many of them came to the end of the curriculum.
+        runs: Number of trainings.
+        finished: Number of trainings that finished the curriculum.
     """
 
     candidate: str
@@ -78,7 +78,7 @@ class Ranked(NamedTuple):
 
 
 def train_candidate(job: SearchJob) -> dict[str, Any]:
-    """Train and test once; returns a line of the file.
+    """Train and test once; return a line of the file.
 
     Raises:
         KeyboardInterrupt: If a signal ended the training.
@@ -112,12 +112,12 @@ def search(
     *,
     progress: Callable[[Outcome[SearchJob], int, int], None] = lambda outcome, done, whole: None,
 ) -> list[Ranked]:
-    """Do the trainings that the folder does not have yet, and rank the candidates.
+    """Run the trainings that the folder does not have yet, and rank the candidates.
 
     Args:
-        jobs: The trainings; of each candidate with the same seeds.
+        jobs: The trainings, with the same seeds for every candidate.
         folder: Where results are kept.
-        backend: Who trains; see `piase_gym.jobs.run_jobs`.
+        backend: What runs the trainings; see `piase_gym.jobs.run_jobs`.
         progress: See `piase_gym.jobs.do_missing`.
 
     Returns:
@@ -155,7 +155,7 @@ def ranked(lines: Iterable[Mapping[str, Any]]) -> list[Ranked]:
 
 
 def _check(jobs: Sequence[SearchJob]) -> None:
-    """Check all settings before anything is trained, and that all are trained for one task."""
+    """Check all settings before anything is trained, and that all trainings end in one task."""
     if not jobs:
         raise ConfigError("there is nothing to search in: name a curriculum and a seed")
     seen: set[str] = set()

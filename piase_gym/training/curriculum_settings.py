@@ -1,4 +1,4 @@
-"""What a training through a curriculum is told, what it tells, and what its folder holds."""
+"""Settings of a training through a curriculum, what it reports, and the files of its folder."""
 
 from __future__ import annotations
 
@@ -21,31 +21,31 @@ from piase_gym.errors import ConfigError, MissingExtraError, StorageError
 
 SETTINGS, POLICY, LOG = "settings.json", "policy.pt", "log.jsonl"
 PPO: Mapping[str, Any] = {"minibatch": 512, "epochs": 3}
-"""Where these trainings differ from the defaults of the example: many updates, each a small one."""
+"""Where these trainings differ from the defaults of the example: many small updates."""
 APART = 1000
-"""Training seeds are so far apart, so that no two runs begin with the same levels."""
+"""The distance between training seeds, so that no two runs begin with the same levels."""
 LATER = ("steps", "whole", "log")
-"""The settings that a run may go on with otherwise than it began."""
+"""The settings that may change when a run is continued."""
 
 
 @dataclass(frozen=True, kw_only=True)
 class CurriculumTrainingSettings:
-    """What a training through a curriculum can be told.
+    """The settings of a training through a curriculum.
 
     Attributes:
         curriculum: A name or a path.
         world: The world, if the curriculum names none.
-        config: Fields of the world's config, under those of the steps.
-        director: What says which step comes next: a name of
-            `piase_gym.curricula.directors.DIRECTORS`, or a mapping of name and options; by default
-            that of the curriculum.
+        config: Fields of the world's config; fields of the curriculum's steps override them.
+        director: What chooses the next step: a name in
+            `piase_gym.curricula.directors.DIRECTORS`, or a mapping with name and options; by
+            default that of the curriculum.
         steps: The budget of environment steps.
-        seed: Of everything.
-        num_envs: Environments side by side.
-        num_steps: Steps in each between two updates.
+        seed: The seed of everything.
+        num_envs: Number of environments side by side.
+        num_steps: Steps in each environment between two updates.
         whole: Whether the budget is used up even after every curriculum is over.
         log: Whether everything is logged.
-        ppo: Other settings of the PPO.
+        ppo: Further settings of the PPO.
     """
 
     __pydantic_config__ = ConfigDict(extra="forbid")
@@ -63,11 +63,11 @@ class CurriculumTrainingSettings:
     ppo: Mapping[str, Any] = field(default_factory=dict)
 
     def check_goes_on(self, folder: str | Path) -> None:
-        """Check that the run in a folder can go on with these settings.
+        """Check that the run in a folder can continue with these settings.
 
         Raises:
             StorageError: If there is no run, or its settings are damaged.
-            ConfigError: If a setting was another one when it began.
+            ConfigError: If a setting had another value when the run began.
         """
         kept = read_settings_of(folder)
         for name in (own.name for own in fields(self) if own.name not in LATER):
@@ -110,12 +110,12 @@ class TrainingStatus:
     Attributes:
         steps: Environment steps so far.
         episodes: Counted episodes that have ended since the last update.
-        won: The share of them that were won.
+        won: The share of these episodes that were won.
         order: Order of the step that the learner is in, or tried last.
         name: Name of that step.
         attempt: Number of the attempt at it.
-        ended: Episodes of that attempt that have ended.
-        wanted: Episodes that it needs.
+        ended: Number of episodes of that attempt that have ended.
+        wanted: Number of episodes that the attempt needs.
         outcome: ``running``, ``finished`` or ``failed``.
         decided: The last decision, if there is one.
     """
@@ -133,7 +133,7 @@ class TrainingStatus:
 
 
 def import_ppo() -> Any:
-    """Return the module of the PPO.
+    """Return the PPO module.
 
     Raises:
         MissingExtraError: If torch or Stable-Baselines3 is not installed.

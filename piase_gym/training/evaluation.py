@@ -1,6 +1,6 @@
-"""How often a policy wins on given seeds, for training to look at between updates.
+"""How often a policy wins on given seeds, for the evaluations between updates of a training.
 
-Here seats and partners are those of training. Numbers that are reported come from
+Here seats and partners are those of training. Reported numbers come from
 `piase_gym.benchmarks.evaluation.evaluate`.
 """
 
@@ -23,14 +23,14 @@ from piase_gym.worlds.array_world import ArrayWorld, steps_in_batches
 
 
 def look_seeds(world: World[Any, Any], count: int) -> Sequence[int]:
-    """Return the seeds that training looks at: of levels for trying things out.
+    """Return the seeds on which training evaluates a policy between updates: those of dev levels.
 
-    They are the first from the dev seeds on whose levels belong to the part ``dev``, so that what
-    is held out has no part in the choice of a policy. Fixed tasks have the first dev seeds.
+    They are the first seeds, from the dev seeds on, with levels of the part ``dev``, so that
+    held-out levels have no part in the choice of a policy. Fixed tasks have the first dev seeds.
 
     Args:
-        world: Of the config in question; it is reset.
-        count: How many.
+        world: A world with the config in question; it is reset.
+        count: Number of seeds.
     """
     if is_fixed(world):
         return split_seeds("dev", count)
@@ -40,10 +40,10 @@ def look_seeds(world: World[Any, Any], count: int) -> Sequence[int]:
 def success(
     agent: Agent, world: World[Any, Any], partners: dict[str, str], seeds: Sequence[int]
 ) -> tuple[int, int]:
-    """Play one episode of each seed; the agent plays every seat without a partner.
+    """Play one episode for each seed; the agent plays every seat without a partner.
 
     Returns:
-        How many of these seats won, and how many there were in all episodes.
+        How many of these seats won, and how many there were, over all episodes.
     """
     if steps_in_batches(world):
         return _in_a_batch(agent, world, partners, seeds)
@@ -68,7 +68,7 @@ def _in_a_batch(
         step += 1
     seats = [world.agents.index(name) for name in env.agents]
     ended = map(env.single, range(len(seeds)))  # one world, moved from slot to slot
-    results = [one.result(seat) for one in ended for seat in seats]  # who is out may have lost
+    results = [one.result(seat) for one in ended for seat in seats]  # agents out may have lost
     return results.count(Result.WON), len(results)
 
 

@@ -38,7 +38,7 @@ def make_vec(
 
 
 def plan_of(settings: TrainSettings, vec: VecEnv) -> dict[str, Any]:
-    """Return how the network is built; see `network_of`."""
+    """Return the plan of the network; see `network_of`."""
     discrete = hasattr(vec.action_space, "n")
     return {
         "masked": discrete and settings.algo != "ppo",
@@ -76,7 +76,7 @@ def make_model(settings: TrainSettings, vec: VecEnv) -> PPO:
 
 
 def make_policy(settings: TrainSettings, vec: VecEnv) -> Any:
-    """Make a policy built as the model's, to play with while that one learns."""
+    """Make a policy that is built like the model's, to play with while the model learns."""
     kind, kwargs = network_of(plan_of(settings, vec))
     return kind(vec.observation_space, vec.action_space, lambda _: 0.0, **kwargs)
 
@@ -96,7 +96,7 @@ def metadata_of(settings: TrainSettings, world: World[Any, Any], vec: VecEnv) ->
 
 
 def check_metadata(card: Mapping[str, Any], wanted: Mapping[str, Any], path: Path) -> None:
-    """Check that a checkpoint is one of the present run.
+    """Check that a checkpoint belongs to the present run.
 
     Raises:
         TrainingError: If format, world, version, settings or spaces differ.

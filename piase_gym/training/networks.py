@@ -21,7 +21,7 @@ from piase_gym.training.symbols import SymbolEncoder
 
 
 class QuantityEncoder(nn.Module):
-    """Encodes vectors of numbers of any size: a linear layer over logarithms that keep the sign."""
+    """Encodes vectors of numbers of any size: a linear layer over sign-preserving logarithms."""
 
     def __init__(self, length: int, width: int) -> None:
         super().__init__()
@@ -35,16 +35,16 @@ class QuantityEncoder(nn.Module):
 
 
 def encoder_of(space: Any, width: int) -> SymbolEncoder | QuantityEncoder:
-    """Return the first layer for a space: of symbols if it holds whole numbers."""
+    """Return the first layer for a space: one for symbols if the space holds whole numbers."""
     if np.issubdtype(space.dtype, np.integer):
         return SymbolEncoder(space.high, width)
     return QuantityEncoder(int(np.prod(space.shape)), width)
 
 
 class StateCritic(nn.Module):
-    """Values of every seat from the state of an environment, see `World.state`.
+    """Gives the value of every seat from the state of an environment; see `World.state`.
 
-    Places with up to 256 different whole numbers are symbols, the others quantities.
+    Places with up to 256 different whole numbers are symbols, the others are quantities.
     """
 
     def __init__(self, space: Any, width: int, seats: int) -> None:
@@ -62,7 +62,7 @@ class StateCritic(nn.Module):
         return (states[:, self.few].long() - self.low).to(torch.uint8)
 
     def forward(self, states: Tensor, seats: Tensor) -> Tensor:
-        """Return the value that each state (batch, size) has for a seat (batch)."""
+        """Return the value of each state (batch, size) for the given seat (batch)."""
         encoded = torch.zeros(())
         if self.symbols is not None:
             encoded = encoded + self.symbols(self.codes(states))
@@ -77,7 +77,7 @@ class Choice:
 
     Attributes:
         logits: Logarithms of the probabilities.
-        probs: The probabilities; exactly 0 for what is illegal.
+        probs: The probabilities; exactly 0 for illegal actions.
     """
 
     def __init__(self, scores: Tensor, masks: Tensor) -> None:
@@ -85,7 +85,7 @@ class Choice:
         self.probs = self.logits.exp()
 
     def sample(self) -> Tensor:
-        """Draw actions (batch): who waits shortest, of exponential waiting times."""
+        """Sample actions (batch): those with the shortest of exponential waiting times."""
         return (self.probs / torch.empty_like(self.probs).exponential_()).argmax(-1)
 
     def log_prob(self, actions: Tensor) -> Tensor:
@@ -93,7 +93,7 @@ class Choice:
         return self.logits.gather(-1, actions[:, None])[:, 0]
 
     def entropy(self) -> Tensor:
-        """Return the entropies (batch); forbidden actions add nothing."""
+        """Return the entropies (batch); illegal actions add nothing."""
         return -(self.probs * self.logits).sum(-1)
 
 
@@ -101,12 +101,12 @@ class Policy(nn.Module):
     """An actor and a critic on one encoding.
 
     Args:
-        space: Of one agent's observations.
-        actions: How many there are.
-        width: Of the encoding and of the hidden layer.
-        memory: Length of the recurrent state; 0 is a policy without memory.
-        state_space: Of the state that the critic sees instead of observations, if it does.
-        seats: How many agents the state is of.
+        space: The space of one agent's observations.
+        actions: Number of actions.
+        width: Width of the encoding and of the hidden layer.
+        memory: Length of the recurrent state; 0 for a policy without memory.
+        state_space: The space of states, if the critic sees these instead of observations.
+        seats: Number of agents in a state.
     """
 
     def __init__(
@@ -134,17 +134,17 @@ class Policy(nn.Module):
     def forward(self, observations: Tensor, masks: Tensor) -> tuple[Choice, Tensor]:
         """Return the distribution over legal actions and the value of each observation.
 
-        A policy with memory starts anew with each of them; `read` and `unroll` go on.
+        A policy with memory starts from a blank one each time; `read` and `unroll` carry it on.
         """
         hidden, _ = self.read(observations, self.blank(len(observations)))
         return self.judge(hidden, masks)
 
     def blank(self, slots: int) -> Tensor | None:
-        """Return what a policy with memory remembers at the beginning of episodes."""
+        """Return the recurrent state at the beginning of episodes, if the policy has memory."""
         return None if self.memory is None else torch.zeros(slots, self.memory.hidden_size)
 
     def read(self, observations: Tensor, state: Tensor | None) -> tuple[Tensor, Tensor | None]:
-        """Return the hidden layer for observations (batch, length), and what is remembered."""
+        """Return the hidden layer for observations (batch, length), and the recurrent state."""
         encoded: Tensor = self.encoder(observations)
         if self.memory is not None:
             encoded = state = self.memory(encoded, state)
@@ -154,9 +154,9 @@ class Policy(nn.Module):
         """Return the hidden layer (steps, slots, width) along observations (steps, slots, length).
 
         Args:
-            observations: Of each step in turn.
-            state: What is remembered before the first, (slots, memory).
-            fresh: Where an episode begins, (steps, slots): there all is forgotten.
+            observations: The observations of each step in turn.
+            state: The recurrent state before the first step, (slots, memory).
+            fresh: Where an episode begins, (steps, slots): there the memory is cleared.
         """
         assert self.memory is not None
         encoded = self.encoder(observations.flatten(0, 1)).unflatten(0, fresh.shape)
@@ -174,7 +174,7 @@ class Policy(nn.Module):
         states: Tensor | None = None,
         seats: Tensor | None = None,
     ) -> tuple[Choice, Tensor]:
-        """Return choices and values from the hidden layer; a central critic judges states."""
+        """Return choices and values from the hidden layer; a central critic values states."""
         weight = torch.cat([self.actor.weight, self.critic.weight])  # one product for both
         scores = functional.linear(hidden, weight, torch.cat([self.actor.bias, self.critic.bias]))
         choice, values = Choice(scores[:, :-1], masks), scores[:, -1]
@@ -183,7 +183,7 @@ class Policy(nn.Module):
         return choice, values
 
     def admit(self, observations: Tensor, states: Tensor | None = None) -> bool:
-        """Make room for symbols that are new; tells whether any table grew."""
+        """Make room for new symbols; return whether any table grew."""
         grown = isinstance(self.encoder, SymbolEncoder) and self.encoder.admit(observations)
         if self.central is not None and self.central.symbols is not None and states is not None:
             grown |= self.central.symbols.admit(self.central.codes(states))
@@ -191,7 +191,7 @@ class Policy(nn.Module):
 
 
 def make_room(optimizer: torch.optim.Optimizer) -> None:
-    """Lengthen the moments of tables that have grown; new rows have none yet."""
+    """Lengthen the moments of tables that have grown; the moments of new rows are zero."""
     for parameter, moments in optimizer.state.items():
         for name, moment in moments.items():
             if moment.dim() and moment.shape != parameter.shape:

@@ -1,4 +1,4 @@
-"""Policies of the fast learner play whole episodes, all at once."""
+"""Plays whole episodes with policies of the fast learner, all episodes at once."""
 
 from __future__ import annotations
 
@@ -17,14 +17,14 @@ from piase_gym.training.networks import Policy
 
 HELD_OUT = SEEDS["held_out"]
 """Seeds that no training begins with: a batch starts with s, s + 1, ... and goes on with hashes of
-63 bits. What they draw may be what training drew; see `held_out_seeds`."""
+63 bits. Their levels may still be levels that training drew; see `held_out_seeds`."""
 
 
 def held_out_seeds(world: World[Any, Any]) -> Sequence[int]:
-    """Return a thousand seeds of levels that no training meets; of a fixed task `HELD_OUT`.
+    """Return a thousand seeds of levels that no training meets; for a fixed task, `HELD_OUT`.
 
     Args:
-        world: Of the config in question; it is reset.
+        world: A world with the config in question; it is reset.
     """
     if is_fixed(world):
         return HELD_OUT
@@ -46,9 +46,9 @@ def play(
     greedy: bool = False,
     **config: Any,
 ) -> NDArray[np.bool_]:
-    """Play one episode of each seed; return who won, shape (seeds, agents).
+    """Play one episode for each seed; return who won, shape (seeds, agents).
 
-    `play_returns` tells what everybody got as well; both take the same arguments.
+    `play_returns` takes the same arguments and gives the returns as well.
     """
     return play_returns(policy, task, seeds, greedy, **config)[0]
 
@@ -61,13 +61,13 @@ def play_returns(
     greedy: bool = False,
     **config: Any,
 ) -> tuple[NDArray[np.bool_], NDArray[np.float64]]:
-    """Play one episode of each seed; return who won and the returns, shapes (seeds, agents).
+    """Play one episode for each seed; return who won and the returns, shapes (seeds, agents).
 
     Args:
-        policy: Of all agents, or one for each (`Trainer.policies`).
+        policy: The policy of all agents, or one for each (`Trainer.policies`).
         task: An id, a world or a config.
-        seeds: Of the episodes.
-        greedy: Whether the most probable actions are taken, and not drawn ones.
+        seeds: The seeds of the episodes.
+        greedy: Whether to take the most probable actions instead of sampling.
         config: Further arguments of `batch_env`.
     """
     env = piase_gym.batch_env(task, num_envs=len(seeds), autoreset="disabled", **config)
@@ -91,6 +91,6 @@ def play_returns(
         shown, rewards, _, _, infos = env.step(acts)
         returns += rewards
     seats = [env.world.agents.index(name) for name in env.agents]
-    worlds = map(env.single, range(len(seeds)))  # who was terminated may also have lost
+    worlds = map(env.single, range(len(seeds)))  # a terminated agent may also have lost
     won = np.array([[world.result(seat) == "won" for seat in seats] for world in worlds])
     return won, returns

@@ -3,25 +3,25 @@
     python examples/ppo_batch.py piase/GridWorld-FourRooms-8x8-v1
     python examples/ppo_batch.py piase/GridWorld-DoorKey-6x6-v1 --seeds 0 1 2 --out results.json
 
-It trains on levels for training (`piase_gym.benchmarks.evaluation.levels`) of a batch seeded with
-``--seeds``, and evaluates on a thousand held-out ones that it never met, with actions sampled from
-the policy, and again with the most probable ones; a task with few levels has none to hold out.
-Success is reaching the goal, with Wilson's 95 % interval. The same seed gives the same policy, bit
-for bit, on one machine and version of torch.
+It trains on the training levels (`piase_gym.benchmarks.evaluation.levels`) of a batch seeded with
+``--seeds``, and evaluates on a thousand held-out levels that it never met, once with actions
+sampled from the policy and once with the most probable ones; a task with few levels has none to
+hold out. Success is reaching the goal, with Wilson's 95 % interval. The same seed gives the same
+policy, bit for bit, on one machine and version of torch.
 
 What matters here, apart from the usual details of PPO:
 
 - Symbols are embedded, by a compiled layer (`piase_gym.training.networks`).
 - Illegal actions are masked out.
-- Rewards are scaled for the value function; the task's own are what is reported. What is trained
-  with may differ from them (`piase_gym.training.rewards`).
+- Rewards are scaled for the value function; the task's own rewards are reported. Training may use
+  rewards that differ from these (`piase_gym.training.rewards`).
 - A truncated episode is bootstrapped with the value of its last observation, unless observations
-  tell what is left of the limit: then its end is one (`World.tells_limits`).
-- The tasks are partially observed. A policy without memory plays by chance: a sampled action gets
-  out of corners in which the most probable one would go on for ever. `memory` gives it a GRU.
-- A little entropy, not much: where a bump costs more than a pause, too much of it teaches to stay.
-- One policy plays all agents, or one each role (`roles`). A central critic sees the whole state
-  (`central`). With `self_play` all but one agent of an environment are played by a past self.
+  show how much of the limit is left: then truncation counts as an end (`World.tells_limits`).
+- The tasks are partially observed. A policy without memory plays stochastically: a sampled action
+  gets out of corners in which the most probable one would repeat for ever. `memory` gives it a GRU.
+- The entropy bonus is small: where a bump costs more than a pause, a large one teaches to stay.
+- One policy plays all agents, or one for each role (`roles`). A central critic sees the whole state
+  (`central`). With `self_play`, a past self plays all but one agent of an environment.
 """
 
 from __future__ import annotations
@@ -77,7 +77,7 @@ WON = RESULTS.index(Result.WON)
 def losses(
     choice: Choice, values: Tensor, batch: Mapping[str, Tensor], settings: Settings
 ) -> Tensor:
-    """Return what PPO minimises: the clipped loss of the policy, that of the value, less entropy.
+    """Return what PPO minimises: the clipped policy loss and the value loss, less the entropy.
 
     Advantages are normalised within the minibatch.
     """
@@ -95,9 +95,9 @@ class Learner:
     """One policy, the agents it plays, and what it learns from.
 
     Attributes:
-        columns: Places of its agents in the arrays of the environments.
-        policy: What learns.
-        past: Copies of it from earlier on, for self-play.
+        columns: Columns of its agents in the arrays of the environments.
+        policy: The policy that learns.
+        past: Earlier copies of the policy, for self-play.
     """
 
     def __init__(self, settings: Settings, env: Any, columns: Sequence[int]) -> None:
@@ -121,7 +121,7 @@ class Learner:
         self.updates = 0
 
     def begin(self) -> None:
-        """Begin a rollout: note what is remembered, and choose a past self to play against."""
+        """Begin a rollout: store the recurrent state, and choose a past self to play against."""
         if self.memory is not None:
             self.rollout.memory.copy_(self.memory)
         if not self.settings.self_play:
@@ -133,7 +133,7 @@ class Learner:
         self.opponents_memory = self.policy.blank(len(self.rollout.memory))
 
     def act(self, t: int, view: View) -> Tensor:
-        """Choose actions for all slots, and note all that is known before they are carried out."""
+        """Choose actions for all slots, and store all that is known before they are executed."""
         rollout, policy = self.rollout, self.policy
         rollout.observations[t], rollout.masks[t], rollout.states[t] = (
             view.shown,
@@ -180,7 +180,7 @@ class Learner:
         }
 
     def restore(self, state: Mapping[str, Any]) -> None:
-        """Take up what `state` returned."""
+        """Restore what `state` returned."""
         self.policy.load_state_dict(state["policy"])
         self.optimizer.load_state_dict(state["optimizer"])
         self.memory, self.updates = state["memory"], state["updates"]
@@ -199,7 +199,7 @@ class Learner:
                 self.improve(batch)
 
     def improve(self, batch: dict[str, Tensor]) -> None:
-        """Take one step on a minibatch."""
+        """Take one gradient step on a minibatch."""
         policy = self.policy
         if policy.memory is None:
             hidden, _ = policy.read(batch["observations"], None)
@@ -218,25 +218,25 @@ class Learner:
 class Trainer:
     """Trains the policies of a task: one for all agents, or one for each role.
 
-    `task` is an id or a world's name, or environments that are made already and step as a batch
-    with ``autoreset="same_step"`` does: one that is wrapped, such as by a curriculum. With
-    a central critic they step as with ``autoreset="next_step"``, so that last states are seen.
+    `task` is an id, a world's name, or existing environments that step like a batch with
+    ``autoreset="same_step"``, such as a batch that is wrapped by a curriculum. With a central
+    critic they step as with ``autoreset="next_step"``, so that last states are seen.
 
     Attributes:
         learners: One for each role.
-        steps: Of environments, so far.
-        recent: Whether agents that ended in the last rollout had won.
+        steps: Environment steps so far.
+        recent: Whether each agent that ended in the last rollout had won.
     """
 
     def __init__(self, task: Any, settings: Settings, seed: int, **config: Any) -> None:
         torch.set_num_threads(1)
         torch.manual_seed(seed)
-        # glibc keeps memory as large as this once it was freed, instead of fetching it anew for
-        # every minibatch: without it, learning takes 15 to 25 % longer.
+        # Once a block this large has been freed, glibc keeps such memory instead of fetching it
+        # again for every minibatch: without this, learning takes 15 to 25 % longer.
         torch.empty(31 << 20, dtype=torch.uint8)
         self.settings, self.env = settings, task
         self.own_costs: int | None = None
-        # What comes after an episode's last step must be seen as it is, not as the next begins.
+        # What follows an episode's last step must be seen itself, not the next episode's start.
         whole = settings.central or settings.training_reward == "shaped"
         if isinstance(task, str):
             own, config = config, training_config(task, config, settings.training_reward)
@@ -274,7 +274,7 @@ class Trainer:
         return [[a for a in range(count) if roles[a] == role] for role in range(max(roles) + 1)]
 
     def state(self) -> dict[str, Any]:
-        """Return what it takes to go on exactly so, as `torch.save` writes it."""
+        """Return all that is needed to continue exactly, in a form that `torch.save` can write."""
         seen = {name: torch.as_tensor(self.infos[name]) for name in ("action_mask", "alive")}
         return {
             "steps": self.steps,
@@ -288,7 +288,7 @@ class Trainer:
         }
 
     def restore(self, state: Mapping[str, Any]) -> None:
-        """Take up what `state` returned, of a trainer of the same task and settings."""
+        """Restore what `state` of a trainer with the same task and settings returned."""
         self.env.restore(state["envs"])
         self.steps, self.fresh = state["steps"], state["fresh"].numpy()
         self.shown = state["shown"].numpy()
@@ -321,7 +321,7 @@ class Trainer:
         return self.learners[0].rollout
 
     def train(self, report: Callable[[int, float], object] = lambda steps, won: None) -> None:
-        """Alternate between acting and learning until the steps are used up or a report says so."""
+        """Alternate acting and learning until the steps are used up or `report` returns true."""
         settings = self.settings
         while self.steps < settings.total_steps:
             for learner in self.learners:
@@ -386,7 +386,7 @@ class Trainer:
             learner.rollout.estimate(last, settings.gamma, settings.gae_lambda)
 
     def _won(self, terminated: NDArray[np.bool_]) -> NDArray[np.bool_]:
-        """Return who won in the last step; where no results are told, who is out of play."""
+        """Return who won in the last step or, if the infos have no results, who was terminated."""
         results = self.infos.get("result")
         return terminated if results is None else np.asarray(results == WON)
 
@@ -409,7 +409,7 @@ class Trainer:
         return torch.as_tensor(array).flatten(0, 1)
 
     def _states(self) -> Tensor:
-        """Return the state of every environment, for central critics; without them, nothing."""
+        """Return the state of every environment for a central critic, or states of size 0."""
         if not self.settings.central:
             return torch.zeros(self.settings.num_envs, 0)
         return torch.as_tensor(self.env.state()).flatten(1).float()
@@ -419,7 +419,7 @@ class Trainer:
         return states.repeat_interleave(len(learner.columns), 0)
 
     def _frozen(self) -> NDArray[np.bool_]:
-        """Return who is played by a past self: all but one agent, in a share of environments."""
+        """Return whom a past self plays: all but one agent, in a share of the environments."""
         envs, count = self.settings.num_envs, len(self.env.agents)
         frozen = np.zeros((envs, count), np.bool_)
         among = np.arange(round(self.settings.self_play * envs))
@@ -459,7 +459,7 @@ def run(task: str, settings: Settings, seed: int, console: Console) -> dict[str,
 
 
 def main() -> None:
-    """Read the command line, train once a seed and write the results."""
+    """Read the command line, train once per task and seed, and write the results."""
     parser = argparse.ArgumentParser(description=__doc__.split("\n")[0])
     parser.add_argument("tasks", nargs="+", metavar="TASK")
     parser.add_argument("--seeds", type=int, nargs="+", default=[0])

@@ -1,4 +1,4 @@
-"""What the PPO of `piase_gym.training.ppo` can be told."""
+"""The settings of the PPO in `piase_gym.training.ppo`."""
 
 from __future__ import annotations
 
@@ -12,7 +12,7 @@ from piase_gym.training.rewards import REWARDS
 
 @dataclass(frozen=True, kw_only=True)
 class Settings:
-    """What PPO can be told; the defaults solve the tasks named above."""
+    """The settings of PPO; the defaults solve the tasks that `piase_gym.training.ppo` names."""
 
     num_envs: int = 1024
     num_steps: int = 32
@@ -61,7 +61,7 @@ class Settings:
                 raise ConfigError(f"{name} is {getattr(self, name)!r}; allowed: {allowed}")
 
     def told(self) -> dict[str, Any]:
-        """Return all settings but those of `OPTIONS` that are as they are by default."""
+        """Return all settings except those of `OPTIONS` that have their default value."""
         usual = {f.name: f.default for f in dataclasses.fields(self)}
         given = dataclasses.asdict(self)
         return {k: v for k, v in given.items() if k not in OPTIONS or v != usual[k]}
@@ -71,4 +71,4 @@ OPTIONS = (
     *("training_reward", "shaping", "shaping_until", "memory", "roles", "central"),
     *("self_play", "past_every", "past_kept"),
 )
-"""Settings that came later: results stored without them are of their defaults."""
+"""Settings that were added later: results stored without them were made with their defaults."""

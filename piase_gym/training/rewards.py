@@ -1,24 +1,26 @@
-"""What a learner is rewarded for while it trains; tested it always is on the task as it is.
+"""What a learner is rewarded for in training; it is always tested on the task as it is.
 
 ``own``
     The rewards of the task.
 ``small_costs``
-    One rule for all worlds: no cost of acting is larger than `SMALL`. `COSTS` names them; what is
-    won or lost stays. Where a bump costs a tenth of what the goal is worth, to stand still is what
-    a beginner learns. It is another task: its best policies need not be those of the task's own.
+    One rule for all worlds: no cost of acting is larger than `SMALL`. `COSTS` names the costs; all
+    other rewards stay. Where a bump costs a tenth of what the goal is worth, a beginner learns to
+    stand still. This is another task: its best policies need not be best under the task's own
+    rewards.
 ``own_costs_later``
-    Small costs at first, the task's own rewards from `Settings.shaping_until` of the training on,
-    in the episodes that begin then: who has found the goal learns to get there at little cost.
+    Small costs at first, and the task's own rewards in episodes that begin after the fraction
+    `Settings.shaping_until` of the training: an agent that has found the goal learns to get there
+    at little cost.
 ``shaped``
     The task's own rewards and, for every step, ``gamma * phi(s') - phi(s)``, where ``phi`` is
-    minus a weight for every step that is left to go. That changes no policy's rank (Ng, Harada and
+    minus a weight for every step that is left to go. This changes no policy's rank (Ng, Harada and
     Russell 1999), not even while the weight falls (Devlin and Kudenko 2012); ``phi`` is 0 after the
     end, but not where a limit cuts an episode off. The steps are those of the planner's estimate:
-    the way to the nearest goal as if all doors were open, by way of a key where a locked door is
+    the way to the nearest goal as if all doors were open, by way of a key if a locked door is in
     between. For `GridWorld`.
 ``prosocial``
     The mean of the task's own rewards over the agents that learn, for each of them (Peysakhovich
-    and Lerer 2018). It is another task: what is best for all together, whoever pays for it.
+    and Lerer 2018). This is another task: what is best for all together, whoever pays for it.
 """
 
 # Kernels are typed by numba, not by annotations.
@@ -55,18 +57,18 @@ COSTS: Final[Mapping[str, tuple[str, ...]]] = {
     "ScreenSearch": ("step", "message", "illegal"),
     "TextRoom": ("step", "failed", "illegal"),
 }
-"""What acting costs in each world, by the names in its table of rewards."""
+"""The costs of acting in each world, by their names in its table of rewards."""
 
 
 def usual_reward(world: str) -> str:
-    """Return what references are trained with: small costs where acting costs anything."""
+    """Return the training reward of references: small costs where acting costs anything."""
     return "small_costs" if world in COSTS else "own"
 
 
 NO_FIELDS: Final = tuple(
     "num_envs partners configs autoreset copy infos dtype scenario envelope".split()
 )
-"""Arguments of `batch_env` beside the fields of configs."""
+"""Arguments of `batch_env` other than config fields."""
 
 
 def training_config(task: str, config: Mapping[str, Any], reward: str) -> dict[str, Any]:
@@ -74,7 +76,7 @@ def training_config(task: str, config: Mapping[str, Any], reward: str) -> dict[s
 
     Args:
         task: A world or an id.
-        config: Fields that are given, beside those of the task, and further arguments.
+        config: Fields given in addition to those of the task, and further arguments.
         reward: One of `REWARDS`.
 
     Raises:
@@ -109,9 +111,9 @@ FAR: Final = 10_000
 
 @helper
 def spread_from(cells, side, code, locked, far, queue):
-    """Write the steps from every place to the nearest cell with a code, through what is passable.
+    """Write the steps from every place to the nearest cell with a code, over passable cells.
 
-    Locked doors are passed if `locked`. Places from which there is no way are `FAR`.
+    Locked doors are passed if `locked`. Places without a path are `FAR`.
     """
     found = 0
     for place in range(cells.shape[0]):
@@ -134,7 +136,7 @@ def spread_from(cells, side, code, locked, far, queue):
 
 @kernel
 def steps_left(cells, side, x, y, carry, alive, out):
-    """Write the steps that every agent has left to a goal; 0 where there is no way, or no need."""
+    """Write the steps that every agent has left to a goal; 0 if it has no path or is not alive."""
     envs, area = cells.shape
     queue = np.empty(area, np.int64)
     shut, wide = np.empty(area, np.int64), np.empty(area, np.int64)
@@ -164,7 +166,7 @@ class Shaping:
     """
 
     def __init__(self, env: Any, gamma: float, weight: float) -> None:
-        """Note the potentials of a batch that was reset."""
+        """Note the potentials of a batch that has been reset."""
         self.env, self.gamma, self.weight = env, gamma, weight
         self.seats = [env.world.agents.index(name) for name in env.agents]
         self.before = self.potentials(1.0)
@@ -173,8 +175,8 @@ class Shaping:
         """Return the potential of every agent of the caller, (envs, agents).
 
         Args:
-            left: What is left of the weight, from 1 to 0.
-            cut: Whose episode a limit has just cut off, (envs, agents).
+            left: The remaining share of the weight, from 1 to 0.
+            cut: Agents in an episode that a limit has just cut off, (envs, agents).
         """
         states, side = self.env.batch.states, self.env.world.side
         seats = len(self.env.world.agents)
@@ -193,10 +195,10 @@ class Shaping:
         truncated: NDArray[np.bool_],
         left: float,
     ) -> None:
-        """Add what the last step is worth, with what is left of the weight, to its rewards.
+        """Add the shaping of the last step, with the remaining share of the weight, to its rewards.
 
-        Where a limit has cut off an episode, what follows is estimated by its value, so that the
-        potential there counts as in the midst of an episode.
+        Where a limit has cut off an episode, a value estimate stands for what follows, so the
+        potential there counts as it does in mid-episode.
         """
         after = self.potentials(left, truncated)
         rewards += self.gamma * np.where(terminated, 0.0, after) - self.before

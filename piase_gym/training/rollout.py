@@ -1,4 +1,4 @@
-"""What policies see and do between two updates, in arrays that are kept."""
+"""What policies see and do between two updates, in arrays that are reused."""
 
 from __future__ import annotations
 
@@ -17,9 +17,9 @@ class View:
 
     Attributes:
         shown: Observations (slots, length).
-        masks: Of actions (slots, actions).
-        alive: Who is in play (slots).
-        fresh: Where an episode begins (slots).
+        masks: Action masks (slots, actions).
+        alive: Slots in play (slots).
+        fresh: Slots in which an episode begins (slots).
         states: The state of each slot's environment (slots, size), for a central critic.
         frozen: Slots that a past self plays (slots).
     """
@@ -33,7 +33,7 @@ class View:
 
 
 class Rollout:
-    """What the slots of one policy saw and did, in arrays that are kept; (steps, slots, ...)."""
+    """What the slots of one policy saw and did, in arrays that are reused; (steps, slots, ...)."""
 
     def __init__(
         self,
@@ -73,7 +73,7 @@ class Rollout:
         return {name: getattr(self, name)[self.alive] for name in SAMPLED}
 
     def minibatches(self, size: int) -> Iterator[dict[str, Tensor]]:
-        """Yield samples in random order; with memory, whole stretches of random slots."""
+        """Yield samples in random order; with memory, the whole sequences of random slots."""
         if self.memory.shape[1]:
             slots = max(1, size // len(self.rewards))
             for part in torch.randperm(self.alive.shape[1]).split(slots):

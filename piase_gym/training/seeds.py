@@ -1,4 +1,4 @@
-"""Trainings that differ in their seed, side by side: ``piase train --seeds 0-4``."""
+"""Trainings with different seeds, side by side: ``piase train --seeds 0-4``."""
 
 from __future__ import annotations
 
@@ -19,8 +19,8 @@ class SeedRun:
 
     Attributes:
         settings: What is trained.
-        name: Of its folder, in the folder of all.
-        out: The folder of all.
+        name: Name of its folder in the common folder.
+        out: The common folder of all seeds.
     """
 
     settings: TrainSettings
@@ -33,7 +33,7 @@ class SeedRun:
 
 
 def train_one(run: SeedRun) -> tuple[TrainResult, Files]:
-    """Train one seed, or go on with what its folder has."""
+    """Train one seed, or continue the run in its folder."""
     from piase_gym.training.train import train_to_end
 
     with run.out.work() as (place, files):
@@ -54,9 +54,9 @@ def train_seeds(
 
     Args:
         runs: Settings and folder of each seed; the folders are in one folder.
-        backend: Who trains.
-        resume: Whether to go on with the runs that are there.
-        report: Told what came of each seed.
+        backend: What runs the trainings.
+        resume: Whether to continue the runs that are there.
+        report: Called with each seed and its result, or its error.
 
     Raises:
         ConfigError: If a folder holds a run already, or, with `resume`, another one.

@@ -1,4 +1,4 @@
-"""What a training run can be told, checked once."""
+"""The settings of a training run, checked once."""
 
 from __future__ import annotations
 
@@ -22,19 +22,19 @@ from piase_gym.registry import find, load, make_config
 from piase_gym.training.checkpoints import Folder
 
 ALGORITHMS = ("batch_ppo", "ippo", "maskable_ppo", "ppo")
-"""``ppo`` and ``maskable_ppo`` train the first agent beside partners, the second with masks;
-``ippo`` trains one policy that all agents share, with masks where actions are discrete.
-``batch_ppo`` does so for array worlds with the PPO of `piase_gym.training.ppo`, many times as
-fast; it alone has the settings `OF_BATCH_PPO`."""
+"""``ppo`` and ``maskable_ppo`` train the first agent alongside partners, ``maskable_ppo`` with
+masks; ``ippo`` trains one policy that all agents share, with masks where actions are discrete.
+``batch_ppo`` does the same for array worlds with the PPO of `piase_gym.training.ppo`, many times
+as fast; only it has the settings `OF_BATCH_PPO`."""
 SHARED = ("ippo", "batch_ppo")
-"""Algorithms that train every agent that is no partner."""
+"""Algorithms that train every agent that is not a partner."""
 OF_BATCH_PPO = ("reward_scale", "training_reward", "memory", "roles", "central", "self_play")
 
 
 class TrainSettings(BaseModel):
     """Everything about a training run; the defaults learn GridWorld's small tasks.
 
-    Steps are those of agents: a step of an environment with three learners counts three.
+    Steps are agent steps: a step of an environment with three learners counts as three.
     """
 
     model_config = ConfigDict(frozen=True, extra="forbid", allow_inf_nan=False)
@@ -87,7 +87,7 @@ class TrainSettings(BaseModel):
 
         Raises:
             ConfigError: If a field is unknown, of a wrong type or out of range.
-            UnknownNameError: If task, algorithm or a partner's policy do not exist.
+            UnknownNameError: If task, algorithm or a partner's policy does not exist.
             AgentError: If a partner has no seat, or no seat is left to the learner.
         """
         try:
@@ -132,7 +132,7 @@ class TrainSettings(BaseModel):
         return world
 
     def differences(self, other: TrainSettings) -> list[str]:
-        """Return the names of fields in which another run differs, as ``name: ours, not theirs``.
+        """Return how another run differs, as ``name is THEIRS there and OURS here`` per field.
 
         Both are compared as they are stored.
         """
@@ -143,7 +143,7 @@ class TrainSettings(BaseModel):
 
 @dataclass(frozen=True)
 class Progress:
-    """Where a run is.
+    """How far a run is.
 
     Attributes:
         steps: Agent steps so far.
@@ -162,16 +162,16 @@ class Progress:
 
 @dataclass(frozen=True)
 class TrainResult:
-    """What came of a run.
+    """The result of a run.
 
     Attributes:
-        policy: The file of the best policy; `name` plays it.
+        policy: The file of the best policy; `name` is the policy that plays it.
         steps: Agent steps done.
         reason: ``finished``, ``solved`` (early) or ``interrupted``.
         dev: Success of the best policy on the dev seeds.
         wilson95: Wilson's interval of that share.
-        best_steps: After how many steps it was found.
-        cpu_seconds: Of all sessions of the run together.
+        best_steps: Number of steps after which the best policy was found.
+        cpu_seconds: CPU-seconds of all sessions of the run together.
     """
 
     policy: Path
@@ -189,10 +189,10 @@ class TrainResult:
 
 
 def partners_of(settings: TrainSettings, agents: Sequence[str]) -> dict[str, str]:
-    """Return who plays the seats that do not learn.
+    """Return the policies that play the seats that do not learn.
 
-    With ``ippo`` and ``batch_ppo`` these are the given partners; else everybody but the first agent
-    without one.
+    With ``ippo`` and ``batch_ppo`` these are the given partners; otherwise they play every agent
+    except the first one without a partner.
 
     Raises:
         AgentError: If a partner has no seat, or no seat is left to the learner.
@@ -216,11 +216,11 @@ def partners_of(settings: TrainSettings, agents: Sequence[str]) -> dict[str, str
 
 
 def check_run_folder(folder: Folder, settings: TrainSettings, resume: bool) -> None:
-    """See that a folder is free for a run, or holds the run that is to go on.
+    """Check that a folder is free for a run, or holds the run to continue.
 
     Raises:
         ConfigError: If it holds a run already, or, with `resume`, another one.
-        TrainingError: If there is no run to go on with, or its settings are damaged.
+        TrainingError: If there is no run to continue, or its settings are damaged.
         StorageError: If it is a file, or cannot be written to.
     """
     if not folder.settings.exists():

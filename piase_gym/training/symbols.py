@@ -1,13 +1,14 @@
 """The first layer of a policy for observations made of symbols: a sum of embeddings, compiled.
 
 Every code at every place of a vector has a row of a table, and the encoding is the sum of the rows
-that an observation picks. A linear layer makes the same of one-hot vectors. Of the codes that
-a space allows few occur, so only those have rows: `SymbolEncoder.admit` gives a row to each code
-that was not met before. Codes without a row add nothing.
+that an observation picks. A linear layer does the same with one-hot vectors. Few of the codes that
+a space allows occur, so only those have rows: `SymbolEncoder.admit` gives a row to each code that
+was not met before. Codes without a row add nothing.
 
-The first code that is met at a place has no row either: the others are told by how they differ from
-it. Else places where nothing ever changes would be so many biases more, which an optimizer like
-Adam moves all together, each by its full rate; in large worlds many units then never fire again.
+The first code that is met at a place has no row either: the rows of the others say how they differ
+from it. Otherwise every place where nothing ever changes would be one more bias, and an optimizer
+like Adam moves all these biases together, each by its full rate; in large worlds many units then
+never fire again.
 
 Both passes are compiled. `piase_gym.adapters.CellEncoder` is the same sum in plain torch, with a
 row for every code, for learners that build their networks themselves.
@@ -29,7 +30,7 @@ from piase_gym.agents.space_data import symbol_starts
 from piase_gym.compiled import inline, kernel
 
 CHUNK = 128
-"""So many rows a table grows by."""
+"""A table grows by multiples of this many rows."""
 
 
 @inline
@@ -41,7 +42,7 @@ def row_of(rows, starts, values, i, k):
 
 @kernel
 def admit(rows, starts, first, values, count):
-    """Give a row to every code that has none and needs one; returns how many rows there are."""
+    """Give a row to every code that has none and needs one; return the number of rows."""
     for i in range(values.shape[0]):
         for k in range(values.shape[1]):
             value, start = np.int64(values[i, k]), starts[k]
@@ -77,7 +78,7 @@ def encode(rows, starts, values, table, bias, out):
 
 @kernel
 def spread(rows, starts, values, out, grad, table_grad, bias_grad):
-    """Add the gradient of each encoding to the rows it was the sum of, and to the bias."""
+    """Add the gradient of each encoding to the rows that were summed in it, and to the bias."""
     width = grad.shape[1]
     passed = np.empty(width, np.float32)
     for i in range(values.shape[0]):
@@ -116,16 +117,16 @@ class SumOfRows(torch.autograd.Function):
 
 
 class SymbolEncoder(nn.Module):
-    """Encodes vectors of whole numbers, each of which is a symbol.
+    """Encodes vectors of whole numbers, where each number is a symbol.
 
     Args:
         high: The largest value at each place, such as `Box.high`; the smallest is 0.
         width: The length of the encoding.
 
     Attributes:
-        table: The embeddings; row 0, of codes that have none, is zero.
-        bias: The encoding of the first codes together; drawn like a row, as units that begin at 0
-            would never fire where nothing else is seen.
+        table: The embeddings; row 0, for codes without a row, is zero.
+        bias: The encoding of the first codes together; initialised like a row, because units that
+            begin at 0 would never fire where nothing else is seen.
         rows: The row of each code, place after place; 0 where the code has none.
         first: The code that was met first at each place; -1 where none was.
 
@@ -138,7 +139,7 @@ class SymbolEncoder(nn.Module):
     first: Tensor
 
     def __init__(self, high: ArrayLike, width: int) -> None:
-        """Begin with a table that knows nothing."""
+        """Begin with a table that has no symbols yet."""
         super().__init__()
         self.starts = symbol_starts(high)
         self.register_buffer("rows", torch.zeros(int(self.starts[-1]), dtype=torch.int32))
@@ -148,7 +149,7 @@ class SymbolEncoder(nn.Module):
         self.count = 1
 
     def admit(self, values: Tensor) -> bool:
-        """Give rows to codes that are new in values (batch, places); tells whether the table grew.
+        """Give rows to new codes in values (batch, places); return whether the table grew.
 
         The table stays the same parameter; an optimizer must make room for the new rows.
         """
@@ -171,7 +172,7 @@ class SymbolEncoder(nn.Module):
         return encoded
 
     def _load_from_state_dict(self, state: Any, prefix: str, *rest: Any) -> None:
-        """Take up a table of any length."""
+        """Load a table of any length."""
         table = state.get(prefix + "table")
         if table is not None and table.shape[1:] == self.table.shape[1:]:
             self.table.data = torch.zeros_like(table)

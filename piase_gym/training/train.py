@@ -1,10 +1,10 @@
-"""Trains policies: what ``piase train`` does, with Stable-Baselines3 or with the PPO of our own.
+"""Trains policies: what ``piase train`` does, with Stable-Baselines3 or with our own PPO.
 
 The latter is `piase_gym.training.batch_run`; what follows is about the former.
 
-A run looks at the development seeds between updates, keeps the best policy, stops early if it is
-told to, and writes checkpoints from which it goes on exactly as it would have: the same numbers on
-the same machine and versions.
+A run plays the dev seeds between updates, keeps the best policy, stops early if asked to, and
+writes checkpoints, from which it continues exactly as if it had not stopped: with the same numbers
+on the same machine and versions.
 """
 
 from __future__ import annotations
@@ -46,7 +46,7 @@ except ModuleNotFoundError as error:
 
 
 KEPT = ("looked_at", "saved_at", "dev", "best", "best_steps", "won", "played")
-"""What a checkpoint keeps of a run beside the model."""
+"""What a checkpoint keeps of a run besides the model."""
 
 
 class Run:
@@ -73,7 +73,7 @@ class Run:
         self._cpu, self._start = 0.0, time.process_time()
 
     def resume(self) -> None:
-        """Take up the newest checkpoint.
+        """Continue from the newest checkpoint.
 
         Raises:
             TrainingError: If it is of another task, version or format.
@@ -133,7 +133,7 @@ class Run:
         raise TrainingError(f"{what}; {last}. Try a smaller learning rate") from error
 
     def between(self, last: bool = False) -> None:
-        """Look at the dev seeds, write a checkpoint and report, each if it is time."""
+        """Play the dev seeds and write a checkpoint, each if it is due, and report."""
         steps, settings = self.model.num_timesteps, self.settings
         require_finite(self.model.policy, "the policy")
         if self._is_time(self.looked_at, settings.eval_every, last):
@@ -147,12 +147,12 @@ class Run:
         self.report(Progress(steps, self.total, self.dev, self.best, share))
 
     def _is_time(self, before: int, every: int, ending: bool) -> bool:
-        """Tell whether something is due that was last done after `before` steps (-1: never)."""
+        """Return whether something last done after `before` steps (-1: never) is due again."""
         since = self.model.num_timesteps - before
         return before < 0 or since >= every or (ending and since > 0)
 
     def _solved(self) -> bool:
-        """Tell whether the success to stop at has been reached."""
+        """Return whether the success rate to stop at has been reached."""
         wanted = self.settings.stop_at
         return wanted is not None and self.looked_at > 0 and self.dev >= wanted
 
@@ -178,7 +178,7 @@ class Run:
         self.folder.save(steps, self._pack({STATE: state}))
 
     def _pack(self, more: dict[str, Any]) -> bytes:
-        """Return the model as an archive with its card and more."""
+        """Return the model as an archive with its card and further files."""
         buffer = io.BytesIO()
         self.model.save(buffer, exclude=["_last_obs", "_last_episode_starts", "_last_original_obs"])
         return pack(buffer.getvalue(), {CARD: self.card, **more})
@@ -189,7 +189,7 @@ class Run:
         return self._cpu + time.process_time() - self._start
 
     def _finish(self) -> TrainResult:
-        """Write down and return what came of it."""
+        """Write and return the result."""
         interval = wilson(self.won, self.played)
         result = TrainResult(
             policy=self.folder.policy,
@@ -207,7 +207,7 @@ class Run:
 
 
 class UpdateCallback(BaseCallback):
-    """Calls the run between updates, and ends the learning when it is to end."""
+    """Calls the run between updates, and ends the learning when the run should end."""
 
     def __init__(self, run: Run) -> None:
         """Take the run."""
@@ -216,11 +216,11 @@ class UpdateCallback(BaseCallback):
         self.ended = False
 
     def _on_rollout_start(self) -> None:
-        """Before acting, after the last update: here everything is at rest."""
+        """Call the run before acting and after the last update, when everything is at rest."""
         self.run.between()
 
     def _on_step(self) -> bool:
-        """Go on, unless a checkpoint was written at the last rest and the run is to end there."""
+        """Continue, unless the run should end and wrote a checkpoint when last at rest."""
         at_rest = int(self.num_timesteps) - self.training_env.num_envs
         self.ended = self.run.reason != "finished" and self.run.saved_at == at_rest
         return not self.ended
@@ -233,7 +233,7 @@ def train(
     resume: bool = False,
     report: Callable[[Progress], None] = lambda progress: None,
 ) -> TrainResult:
-    """Train a policy, or go on with a run that was interrupted.
+    """Train a policy, or continue a run that was interrupted.
 
     SIGINT and SIGTERM end a run after the present update, with a checkpoint; a second one ends it
     at once.
@@ -241,8 +241,8 @@ def train(
     Args:
         settings: What to train, and how.
         out: The run's folder.
-        resume: Whether to go on from the newest checkpoint in it.
-        report: Told of the progress after every update.
+        resume: Whether to continue from the newest checkpoint in it.
+        report: Called with the progress after every update.
 
     Raises:
         ConfigError: If the folder holds a run already, or, with `resume`, another one.
@@ -271,10 +271,10 @@ def train(
 
 
 def train_to_end(settings: TrainSettings, out: str | Path) -> TrainResult:
-    """Train, or go on with what the folder has, as a part of work that needs the whole training.
+    """Train, or continue the run in a folder, as a part of work that needs the whole training.
 
     Raises:
-        KeyboardInterrupt: If a signal ended the training, which can go on.
+        KeyboardInterrupt: If a signal ended the training; it can be continued.
         ConfigError, TrainingError, StorageError: See `train`.
     """
     result = train(settings, out, resume=Folder(out).settings.exists())

@@ -1,8 +1,8 @@
 """What array worlds share: the buffers of a batch of one, and the state as named arrays.
 
 A subclass brings two compiled functions, `reset` and `step`, over a structured array of records
-(one an environment) and a structured array of tables (one a config), and says which fields of the
-record are canonical. Everything here is bookkeeping around them.
+(one per environment) and a structured array of tables (one per config), and says which fields of
+the record are canonical. Everything here is bookkeeping around them.
 """
 
 from __future__ import annotations
@@ -74,14 +74,14 @@ _MISREADS = {
 
 @functools.lru_cache(maxsize=64)
 def codes_of(outcome_of: Sequence[Outcome]) -> NDArray[np.uint8]:
-    """Return the index in `OUTCOMES` of what each event means, of all that fit into a byte."""
+    """Return, for each event code that fits into a byte, the index in `OUTCOMES` of its outcome."""
     codes = np.zeros(256, np.uint8)
     codes[: len(outcome_of)] = [OUTCOMES.index(outcome) for outcome in outcome_of]
     return codes
 
 
 MOST_KNOWN = 4096
-"""Most last steps that a world keeps to show them again."""
+"""The largest number of last steps that a world keeps in order to show them again."""
 _new_tick = functools.partial(tuple.__new__, StepResult)
 """Makes a StepResult faster than its constructor does."""
 _VIEWS = (
@@ -94,10 +94,10 @@ class Modules(NamedTuple):
     """The modules of a world, by their roles.
 
     Attributes:
-        memory: `state`: the record (`layout_for`, `new_single`), the table (`new_table`), and what
-            is impossible in them (`find_problem`).
+        memory: `state`: the record (`layout_for`, `new_single`), the table (`new_table`), and the
+            check for what is impossible in them (`find_problem`).
         views: `facts`: facts as vectors (`vector_of`).
-        pictures: What is drawn of a scene (`ansi`, `rgb`).
+        pictures: How a scene is drawn (`ansi`, `rgb`).
         form_of: A function that returns the layout of vectors under a config.
     """
 
@@ -114,19 +114,19 @@ class ArrayWorld(World[C, F]):
     canonical: ClassVar[Sequence[str]]
     """The fields of the record that are the state; the rest is derived."""
     optional: ClassVar[Sequence[str]] = ()
-    """Fields of the state that only the records of some envelopes have, behind those."""
+    """Fields of the state, after the canonical ones, that only some envelopes' records have."""
     outcome_of: ClassVar[Sequence[Outcome]]
     """The outcome of every event code."""
     entered: ClassVar[int]
-    """The event code of who has just entered, in worlds with late_join."""
+    """The event code of an agent that has just entered, in worlds with late_join."""
     result_of: ClassVar[Sequence[Result]]
     """The result of every value of the record's field ``fate``; the first, in play, has none."""
     kernels: ClassVar[Kernels]
-    """Its compiled rules."""
+    """The compiled rules of the world."""
     modules: ClassVar[Modules]
-    """Its records, views and pictures."""
+    """The records, views and pictures of the world."""
     stream_ids: ClassVar[Sequence[StreamId]] = tuple(StreamId)
-    """The random streams of the record's `keys`, in their order, as far as there are keys."""
+    """The random streams of the record's `keys`, in order; the record may have fewer keys."""
     form: Any
     """The layout of vectors under the present config."""
     vector_type: ClassVar[type[Any]] = np.uint8
@@ -155,7 +155,7 @@ class ArrayWorld(World[C, F]):
     def _bind(self) -> None:
         """Keep views of the record's fields, which cost more to make than to use.
 
-        An object with 30 attributes or more is slower to read in CPython, so they are kept few.
+        An object with 30 attributes or more is slower to read in CPython, so there are only a few.
         """
         slots = len(self.agents)
         one, record = self.one, self.one[0]
@@ -177,7 +177,7 @@ class ArrayWorld(World[C, F]):
         self._command_table = self._new_command_table()
 
     def _new_command_table(self) -> tuple[dict[Command, int], list[str], dict[Any, LastStep]]:
-        """Return the index of every command, the line of every index, and what is known of both."""
+        """Return the index of every command, the line of every index, and an empty step cache."""
         indices = {command: index for index, command in enumerate(self.commands)}
         return indices, [self.write(command) for command in self.commands], {}
 
@@ -200,7 +200,7 @@ class ArrayWorld(World[C, F]):
         return kept
 
     def __setstate__(self, state: dict[str, Any]) -> None:
-        """Take up a copy and bind the views again."""
+        """Restore a copy and bind the views again."""
         self.__dict__.update(state)
         self._bind()
 
@@ -246,20 +246,20 @@ class ArrayWorld(World[C, F]):
         return self.result_of[fate]
 
     def results(self, fates: NDArray[np.uint8]) -> NDArray[np.uint8]:
-        """Return what values of ``fate`` mean, as places in `RESULTS`."""
+        """Return the results that values of ``fate`` stand for, as indices into `RESULTS`."""
         found: NDArray[np.uint8] = _places_of(tuple(self.result_of))[fates]
         return found
 
     def state_problem(self, record: Any, table: Any) -> str:
         """Say what is impossible in a record under a table, or return an empty string.
 
-        Kernels check no bounds, so nothing else may come near them.
+        Kernels check no bounds, so they must only be given records without a problem.
         """
         problem: str = self.modules.memory.find_problem(record, table)
         return problem
 
     def plays_from_reset(self, config: C, agent: int) -> bool:
-        """Tell whether an agent is in play from the reset on under a config."""
+        """Return whether an agent is in play from the reset on under a config."""
         return agent < config.agents and agent not in config.latecomers
 
     def explain_fault(self, fault: int, config: C) -> str:
@@ -269,7 +269,7 @@ class ArrayWorld(World[C, F]):
     def positions(self, states: NDArray[Any]) -> NDArray[Any] | None:
         """Return where all agents of many environments are, shape (envs, agents, coordinates).
 
-        It is what `position` says of each; ``None`` where the world only knows it one by one.
+        These are the values of `position`; ``None`` if the world only knows them one by one.
         """
         return None
 
@@ -280,7 +280,7 @@ class ArrayWorld(World[C, F]):
 
         Args:
             batch: The environments.
-            which: Their numbers.
+            which: The numbers of the environments to reset.
             what: A constant of `compiled.stepping`.
         """
         if batch.codes is None:
@@ -306,14 +306,14 @@ class ArrayWorld(World[C, F]):
 
         Args:
             batch: The environments.
-            mode: `DISABLED`, `NEXT_STEP` or `SAME_STEP` of `compiled.stepping`; under the last,
-                last observations are in ``batch.final_obs``.
-            focal: The agent whose end is that of the episode; -1 for the last of all.
+            mode: `DISABLED`, `NEXT_STEP` or `SAME_STEP` of `compiled.stepping`; under `SAME_STEP`,
+                the last observations are in ``batch.final_obs``.
+            focal: The agent whose end is that of the episode; -1 for the last agent to end.
             acts: The index of every agent's command, environments first.
 
         Returns:
             How many environments could not be reset, or ``-1 - i`` if act i is not in the table
-            (those of agents that are not in play count too); nothing has changed then.
+            (acts of agents that are not in play count too); in that case nothing has changed.
         """
         over = batch.states["over"].nonzero()[0] if batch.any_over and mode == NEXT_STEP else None
         count = int(self.kernels.step(*self._records(batch), batch.outputs, acts, focal))
@@ -329,7 +329,7 @@ class ArrayWorld(World[C, F]):
         return self.reset_batch(batch, over, NEXT)
 
     def renew_batch(self, batch: Batch, ended: NDArray[np.int64]) -> int:
-        """Let episodes that have ended give way to the next in the same step, as `step_batch`."""
+        """Start the next episodes of environments in the step that ended them; see `step_batch`."""
         batch.final_obs[ended] = batch.obs[ended]
         return self.reset_batch(batch, ended, CONTINUE)
 
@@ -357,7 +357,7 @@ class ArrayWorld(World[C, F]):
         try:
             self._pack(*acts)
         except (struct.error, TypeError):
-            try:  # those who are not in play do nothing
+            try:  # agents that are not in play do nothing
                 self._pack(*[ABSENT if act is None else act for act in acts])
             except (struct.error, TypeError):
                 return self._step_decoded(acts)
@@ -405,11 +405,11 @@ class ArrayWorld(World[C, F]):
         return StepResult(rewards, terminated, truncated, outcomes, over, notes)
 
     def who_entered(self, events: NDArray[np.uint8]) -> NDArray[np.bool_] | None:
-        """Return who has just entered, by events, or ``None`` if nobody can."""
+        """Return which agents have just entered, by their events, or ``None`` if none can."""
         return events == self.entered if self.capabilities.late_join else None
 
     def reached(self, states: NDArray[Any], names: Sequence[str]) -> dict[str, NDArray[np.bool_]]:
-        """Return who has reached which of some milestones of the world."""
+        """Return which agents have reached some milestones of the world, by name."""
         bits = {name: self.milestones.index(name) for name in names if name in self.milestones}
         if not bits:
             return {}
@@ -417,7 +417,7 @@ class ArrayWorld(World[C, F]):
         return {name: (marks >> bit & 1) != 0 for name, bit in bits.items()}
 
     def action_codes(self, word: str) -> tuple[int, ...]:
-        """Return the indices of the commands that are a line, or have a verb."""
+        """Return the indices of the commands that `word`, a line or a verb, stands for."""
         meant = self.read(0, word)
         known = enumerate(self.commands)
         return tuple(k for k, c in known if c == meant or word in (c.verb, self.write(c)))
@@ -440,12 +440,12 @@ class ArrayWorld(World[C, F]):
         self.awaiting_agents = self.capabilities.late_join and bool(self.config.latecomers)
 
     def change_settings(self, fields: Mapping[str, Any]) -> None:
-        """Take up changed fields of the config; vectors and masks are made anew."""
+        """Apply changed fields of the config; vectors and masks are recomputed."""
         super().change_settings(fields)
         self.refresh()
 
     def _step_decoded(self, acts: Sequence[Act]) -> StepResult:
-        """Advance by one step where not all acts are plain indices."""
+        """Advance by one step when not all acts are plain indices."""
         alive, known = self.alive, self._command_table[0]
         acts = [
             self.check(i, act) if isinstance(act, Command) and act not in known else act
@@ -480,7 +480,8 @@ class ArrayWorld(World[C, F]):
     def _code_of_unknown(self, agent: int, command: Command) -> int:
         """Return the code of a command that no index stands for.
 
-        One of the grammar, such as to tell an agent nothing, is illegal: any illegal index will do.
+        A command of the grammar, such as telling an agent nothing, is illegal: any illegal index
+        stands for it.
         """
         masked = np.flatnonzero(self._masks[agent] == 0)
         if masked.size and isinstance(self.check(agent, command), Command):
@@ -488,14 +489,14 @@ class ArrayWorld(World[C, F]):
         return _MISREADS[Outcome.UNPARSABLE]
 
     def make_level(self, one: NDArray[Any], seed: int) -> int:
-        """Start an episode in a batch of one; return what kept that from being done, or 0."""
+        """Start an episode in a batch of one; return the fault that prevented it, or 0."""
         return self._reset_one(one, BEGIN, seed)
 
     def _reset_one(self, one: NDArray[Any], what: int, seed: int = 0) -> int:
         """Call the kernel `reset_one` on a batch of one, and return the fault."""
         if one is self.one:
             return int(self.kernels.reset_one(self._one, what, seed))
-        # The kernel has their addresses alone: `seen` keeps them alive until it has written.
+        # The kernel has only the addresses: `seen` keeps the arrays alive until it has written.
         seen = self._new_outputs(one)
         one["obs"], one["masks"] = (array.ctypes.data for array in seen)
         return int(self.kernels.reset_one(self.for_kernels(one), what, seed))
@@ -505,7 +506,7 @@ class ArrayWorld(World[C, F]):
         self._reset_one(self.one, REBUILD)
 
     def show(self, events: NDArray[np.uint8], vectors: NDArray[Any]) -> None:
-        """Take over what a state does not hold: what came of commands, what the ended saw last."""
+        """Set what a state does not hold: events, and the last vectors of agents that are done."""
         self._events[:], self._obs[:] = events, vectors
 
     def give_hint(self, agent: int, hint: str | None) -> None:
@@ -520,7 +521,7 @@ class ArrayWorld(World[C, F]):
         return self.step(plans)
 
     def _notes(self) -> dict[int, dict[str, Any]]:
-        """Tell which milestones were reached for the first time in this step, and who entered."""
+        """Return the milestones first reached in this step, and which agents entered, by agent."""
         notes: dict[int, dict[str, Any]] = {}
         for agent, marks in enumerate(self._mark_view.tolist()):
             new = marks & ~self._marks[agent]
@@ -533,7 +534,7 @@ class ArrayWorld(World[C, F]):
         return notes
 
     def set_order(self, order: Sequence[int]) -> None:
-        """Let agents act in this order until it is changed; conflicts go to the first."""
+        """Let agents act in this order until it is changed; the first agent wins a conflict."""
         self.states["order"][0, : len(order)] = order
 
     # -- what agents know and can do ------------------------------------------------------
@@ -564,14 +565,14 @@ class ArrayWorld(World[C, F]):
         return found
 
     def command(self, agent: int, index: int) -> Command | InvalidAction:
-        """Return the command of an index; the table is the same for all and for ever."""
+        """Return the command of an index; the table is fixed and the same for all agents."""
         return self.commands[index]
 
     def describe_step(self, acts: Sequence[Act], tick: StepResult) -> list[LastStep | None]:
         """Return, for each agent, what its command did in the step that has just been done.
 
-        Most steps are like others before: an index did what it always does, and there is no more
-        to say of it than the index, the event, the reward, and what was in the way.
+        Most steps are like earlier ones: an index did what it always does, and the index, the
+        event, the reward and what was in the way say all there is to know about the step.
         """
         (rewards, _, _, outcomes, _, notes), known = tick, self._command_table[2]
         for note in notes.values() if notes else ():
@@ -598,7 +599,7 @@ class ArrayWorld(World[C, F]):
         return found
 
     def line_of(self, agent: int, act: Command | int) -> str:
-        """Return the text of a command, or of that of an index."""
+        """Return the text of a command, or of the command of an index."""
         return self.write(act) if isinstance(act, Command) else self._command_table[1][act]
 
     def admissible(self, agent: int) -> list[Command]:
@@ -616,7 +617,7 @@ class ArrayWorld(World[C, F]):
         return {name: states[name].tolist()[0] for name in self.state_fields}
 
     def set_state(self, state: Mapping[str, Any]) -> None:
-        """Take up the canonical fields."""
+        """Restore the canonical fields."""
         if not isinstance(state, Mapping):
             kind = type(state).__name__
             raise SnapshotError(f"{self.name}: a state is a mapping, not {kind}")
@@ -641,7 +642,7 @@ class ArrayWorld(World[C, F]):
         return found if found.get_state() != self.get_state() else None
 
     def unknown_to(self, agent: int) -> dict[str, Any]:
-        """Return canonical fields with other values, of which the agent cannot know."""
+        """Return other values for canonical fields that the agent cannot know."""
         return {}
 
     def digest(self) -> str:
@@ -653,7 +654,7 @@ class ArrayWorld(World[C, F]):
         return f"{int(self.levels(self.states, np.zeros(1, np.int64))[0]):016x}"
 
     def levels(self, states: NDArray[Any], which: NDArray[np.int64]) -> NDArray[np.uint64]:
-        """Return what `level` returns, as numbers, of some of many environments."""
+        """Return, as numbers, what `level` returns for some of many environments."""
         found = np.zeros(len(which), np.uint64)
         hash_rows(
             bytes_of(states), _drawn_parts(states.dtype, tuple(self.state_fields)), which, found
@@ -686,17 +687,17 @@ def _named(milestones: tuple[str, ...], marks: int) -> tuple[str, ...]:
 
 @functools.cache
 def _places_of(results: tuple[Result, ...]) -> NDArray[np.uint8]:
-    """Return results as places in `RESULTS`; nobody changes the array."""
+    """Return results as indices into `RESULTS`; the array must not be changed."""
     return np.array([RESULTS.index(result) for result in results], np.uint8)
 
 
 @functools.lru_cache(maxsize=64)
 def _drawn_parts(record: np.dtype[Any], names: tuple[str, ...]) -> NDArray[np.int64]:
-    """Return where the fields of a record lie that are no seeds or random streams."""
+    """Return where the fields of a record lie that are neither seeds nor random streams."""
     places = [place_of(record, (name,)) for name in names if name not in RANDOM_PARTS]
     return np.array([(place.start, place.stop) for place in places], np.int64)
 
 
 def steps_in_batches(world: World[Any, Any]) -> TypeGuard[ArrayWorld[Any, Any]]:
-    """Tell whether a kernel steps many environments of a world at once, under its config."""
+    """Return whether a kernel steps many environments of a world at once, under its config."""
     return isinstance(world, ArrayWorld) and world.capabilities.batched

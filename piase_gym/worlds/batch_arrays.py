@@ -20,18 +20,18 @@ class Batch:
     """Many environments of one world: their records, the tables of their configs, the outputs.
 
     Attributes:
-        states: One record an environment.
-        tables: One table a config; each record says which one holds.
+        states: One record per environment.
+        tables: One table per config; each record says which one holds.
         obs: The vectors, shape (envs, agents, length).
         final_obs: The last observations of episodes, under reset in the same step.
         masks: int8, shape (envs, agents, actions).
         rewards: float64, shape (envs, agents); `terminated`, `truncated` (bool) and `events`
-            (uint8) likewise.
-        alive: Who is in play, bool, shape (envs, agents).
+            (uint8) have the same shape.
+        alive: Which agents are in play, bool, shape (envs, agents).
         any_over: Whether the episode of some environment may be over.
-        outcomes: What became of commands in a step, indices of `OUTCOMES`, uint8, likewise.
-        codes: The outcome of every event, as an index of `OUTCOMES`; known from the first reset on.
-        kernel_states: The records as kernels take them; made at the first step.
+        outcomes: The outcomes of a step, indices into `OUTCOMES`, uint8, shape (envs, agents).
+        codes: The outcome of every event, as an index into `OUTCOMES`; set by the first reset.
+        kernel_states: The records as kernels take them; made when they are first needed.
         scripts: The scripts of the configs, if there are any.
     """
 
@@ -47,8 +47,8 @@ class Batch:
         Args:
             states: The records.
             tables: The tables.
-            shape: See above.
-            dtype: Of vectors.
+            shape: The four sizes named above.
+            dtype: The type of the vectors.
         """
         envs, agents, length, actions = shape
         self.states, self.tables = states, tables
@@ -69,7 +69,7 @@ class Batch:
 
     @property
     def outputs(self) -> NDArray[Any]:
-        """Where the arrays lie that kernels write, shape (1,); see `stepping.OUTPUTS`."""
+        """The addresses of the arrays that kernels write, shape (1,); see `stepping.OUTPUTS`."""
         if self._outputs is None:
             self._outputs = outputs_of(self, self.events.size)
             self._outputs["codes"] = 0 if self.codes is None else self.codes
@@ -81,7 +81,7 @@ class Batch:
 
 
 def outputs_of(arrays: Any, rows: int) -> NDArray[Any]:
-    """Return where arrays lie that are attributes, for so many agents, shape (1,)."""
+    """Return the addresses of arrays that are attributes, for `rows` agents, shape (1,)."""
     outputs = np.zeros(1, OUTPUTS)
     outputs["rows"] = rows
     for name in ADDRESSES:
@@ -90,10 +90,10 @@ def outputs_of(arrays: Any, rows: int) -> NDArray[Any]:
 
 
 def stacked(tables: Sequence[NDArray[Any]]) -> NDArray[Any]:
-    """Return tables one after the other, of the very type of the first.
+    """Return tables one after the other, with the very dtype object of the first.
 
-    NumPy would make a new type that is equal; numba takes longer to find out that it is, in every
-    call, than many a step takes.
+    NumPy would make a new dtype that is equal; numba would then compare the two in every call,
+    which takes longer than many a step.
     """
     whole = np.zeros(sum(map(len, tables)), tables[0].dtype)
     start = 0
@@ -104,7 +104,7 @@ def stacked(tables: Sequence[NDArray[Any]]) -> NDArray[Any]:
 
 
 def packed(states: NDArray[Any]) -> NDArray[Any]:
-    """Return records whose fields lie in the order of their names, as snapshots keep them."""
+    """Return records whose fields lie in the order of ``dtype.names``, as snapshots keep them."""
     fields: Mapping[str, Any] = states.dtype.fields or {}
     found = np.zeros(len(states), record([(name, fields[name][0]) for name in fields]))
     found[...] = states
@@ -112,14 +112,15 @@ def packed(states: NDArray[Any]) -> NDArray[Any]:
 
 
 def bytes_of(states: NDArray[Any]) -> NDArray[np.uint8]:
-    """Return the bytes of records, a row each."""
+    """Return the bytes of records, one row per record."""
     return states.view(np.uint8).reshape(len(states), -1)
 
 
 def place_of(record: np.dtype[Any], names: Sequence[str]) -> slice:
     """Return where neighbouring fields of a record lie.
 
-    Between them nothing may lie that is not theirs: copies need not keep it, and digests hash it.
+    There must be no gaps between them: copies need not keep the bytes in a gap, but digests hash
+    them.
     """
     fields: Mapping[str, Any] = record.fields or {}
     start = stop = fields[names[0]][1]

@@ -1,6 +1,6 @@
 """One Bullet client: its number, how long it lives, and how many may be live in a process.
 
-This is the door to pybullet for all worlds. Scenes are built in the folders of the worlds.
+All worlds import pybullet from here. Scenes are built in the folders of the worlds.
 """
 
 from __future__ import annotations
@@ -34,30 +34,30 @@ def quiet() -> Iterator[None]:
                 os.close(file)
 
 
-with quiet():  # it announces when it was built
+with quiet():  # pybullet prints its build time when it is imported
     import pybullet as p
 
 __all__ = ["BulletClient", "live_clients", "p", "quiet", "version"]
 
 MOST_CLIENTS = 100
-"""So many clients, 3 GB, may be live in a process, unless the environment says otherwise. A client
-shares nothing, and Bullet ends the process when memory runs out."""
+"""How many clients (3 GB) may be live in a process, unless the environment variable says otherwise.
+A client shares nothing, and Bullet ends the process when memory runs out."""
 LIMIT_VARIABLE = "PIASE_BULLET_CLIENTS"
 _LIVE: set[int] = set()
 
 
 class BulletClient:
-    """A client of its own, from its making to `close`.
+    """A client of its own, from its creation to `close`.
 
     Attributes:
         client: Bullet's number of the client.
     """
 
     def __init__(self) -> None:
-        """Connect; the client also goes when the object does.
+        """Connect; the client is also closed when the object is garbage-collected.
 
         Raises:
-            CapacityError: If as many clients are live as may be.
+            CapacityError: If as many clients are live as are allowed.
         """
         most = _most_clients()
         if live_clients() >= most:
@@ -72,12 +72,12 @@ class BulletClient:
         self._closer = weakref.finalize(self, _disconnect, self.client)
 
     def close(self) -> None:
-        """Disconnect, once."""
+        """Disconnect; later calls do nothing."""
         self._closer()
 
 
 def version() -> str:
-    """Return the version of pybullet; states and digests hold for one (platform, version)."""
+    """Return the version of pybullet; states and digests are valid for one (platform, version)."""
     return metadata.version("pybullet")
 
 
@@ -90,7 +90,7 @@ def _most_clients() -> int:
     """Return how many clients may be live in this process.
 
     Raises:
-        ConfigError: If the environment variable is no positive number.
+        ConfigError: If the environment variable is not a positive number.
     """
     said = os.environ.get(LIMIT_VARIABLE, str(MOST_CLIENTS))
     if not said.isdecimal() or int(said) < 1:
@@ -99,7 +99,7 @@ def _most_clients() -> int:
 
 
 def _disconnect(client: int) -> None:
-    """Close a client, unless it is gone with the whole process."""
+    """Close a client, unless it has already gone with the whole process."""
     _LIVE.discard(client)
     with contextlib.suppress(p.error):
         p.disconnect(client)

@@ -1,4 +1,4 @@
-"""What is checked of every record before kernels, which check no bounds, go on from it."""
+"""The checks of every record before kernels, which check no bounds, continue from it."""
 
 from __future__ import annotations
 
@@ -14,13 +14,13 @@ from piase_gym.errors import SnapshotError
 def find_agent_problem(
     record: Any, table: Any, bounds: Mapping[str, int], same: Sequence[str] = ("agents",)
 ) -> str:
-    """Say what is impossible in fields that each agent has, or return an empty string.
+    """Say what is impossible in the fields with one value per agent, or return an empty string.
 
     Args:
         record: The state.
         table: What the config says.
-        bounds: The end of the range of each field, from 0 on.
-        same: Fields in which both must agree.
+        bounds: For each field the end of its range, which starts at 0; the end is excluded.
+        same: Fields in which `record` and `table` must agree.
     """
     for name in same:
         if record[name] != table[name]:
@@ -35,13 +35,13 @@ def find_agent_problem(
 
 
 def find_grid_problem(record: Any, table: Any, bounds: Mapping[str, int], most_steps: int) -> str:
-    """Say what is impossible in what all grids share, or return an empty string.
+    """Say what is impossible in the fields that all grids share, or return an empty string.
 
     Args:
         record: The state.
         table: What the config says.
-        bounds: As for `find_agent_problem`, without those of places.
-        most_steps: Steps that an episode has at most.
+        bounds: As for `find_agent_problem`, without the bounds of places.
+        most_steps: The largest number of steps in an episode.
     """
     bounds = {"x": int(record["width"]), "y": int(record["height"]), **bounds}
     problem = find_agent_problem(record, table, bounds, ("width", "height", "agents"))
@@ -59,11 +59,11 @@ def read_field(world: str, name: str, value: Any, kind: np.dtype[Any]) -> NDArra
     Args:
         world: The name of the world.
         name: The name of the field.
-        value: What the state has: an integer, or lists of integers.
+        value: The value in the state: an integer, or lists of integers.
         kind: The type of the field.
 
     Raises:
-        SnapshotError: If it has another shape, or is out of range.
+        SnapshotError: If the value has another shape, or is out of range.
     """
     try:
         given = np.asarray(value, object)

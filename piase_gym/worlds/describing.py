@@ -1,8 +1,8 @@
 """Describing a picture: what is in it and where, and a caption; and how good a description is.
 
-A `Describer` is any function from a picture to a `Description`. The one that is filled here reads
-pixels: it finds patches of known colours. Others, such as a client of a vision model, are made
-known with `register_describer`, and configs name them.
+A `Describer` is any function from a picture to a `Description`. The one that is implemented here
+reads pixels: it finds patches of known colours. Others, such as a client of a vision model, are
+registered with `register_describer`, and configs name them.
 """
 
 from __future__ import annotations
@@ -34,7 +34,7 @@ class SeenObject(NamedTuple):
 
     Attributes:
         name: What it is, in lower-case words.
-        box: Its left, top, right and bottom edges in pixels; right and bottom are outside of it.
+        box: Its left, top, right and bottom edges in pixels; right and bottom are exclusive.
     """
 
     name: str
@@ -48,7 +48,7 @@ class SeenObject(NamedTuple):
 
 
 class Description(NamedTuple):
-    """What a describer makes of a picture: objects, the largest first, and a sentence."""
+    """What a describer returns for a picture: objects, the largest first, and a sentence."""
 
     objects: tuple[SeenObject, ...] = ()
     caption: str = ""
@@ -57,9 +57,9 @@ class Description(NamedTuple):
 class Describer(Protocol):
     """Describes pictures. What it returns may be rough; `tidy` makes it fit for facts.
 
-    One whose descriptions cannot be made again, such as a model, has a method ``log_entries()``,
-    which returns and forgets the lines that it has for logs since the last call. What it described
-    is logged with them then, and runs are replayed without it.
+    A describer that cannot repeat its descriptions, such as a model, has a method
+    ``log_entries()``, which returns, and then forgets, the log lines since the last call. Its
+    descriptions are then logged together with these lines, and runs are replayed without it.
 
     Raises:
         PiaseError: If it cannot answer now; an episode then goes on without a new description.
@@ -70,7 +70,7 @@ class Describer(Protocol):
 
 
 def tidy(described: Description, height: int, width: int) -> Description:
-    """Return a description with plain names, boxes within the picture, and of limited length."""
+    """Return a description of limited length, with plain names and boxes within the picture."""
     found = []
     for name, box in described.objects:
         words = " ".join(re.sub(r"[^a-z0-9' -]", " ", str(name).lower()).split())[:LONGEST_NAME]
@@ -95,22 +95,23 @@ PALETTE: Final[Mapping[str, tuple[float, float, float]]] = {
     "purple": (0.55, 0.25, 0.75),
     "pink": (0.95, 0.55, 0.70),
 }
-"""Colours by name, of red, green and blue from 0 to 1."""
+"""Colours by name, as red, green and blue from 0 to 1."""
 GREY: Final = 0.12
-"""Pixels are grey, and of no object, whose channels differ by less than this, as a share of all."""
+"""A pixel is grey, and part of no object, if its channels differ by less than this share of their
+sum."""
 DARK: Final = 40
-"""Pixels are black, and of no object, whose channels are all below this."""
+"""A pixel is black, and part of no object, if its channels are all below this."""
 
 
 class ColourDescriber:
     """Finds patches of known colours: connected pixels of one hue, however bright they are.
 
     Args:
-        palette: Name -> the colour of what is called so. Two objects of one name are told apart
-            where their patches do not touch.
+        palette: Name -> the colour of the objects with this name. Two objects with the same name
+            are told apart if their patches do not touch.
         tolerance: How far a pixel's share of red, green and blue may be from that of a colour.
-        least: The fewest pixels of an object.
-        noun: What follows the name in captions, such as ``patch``.
+        least: The smallest number of pixels of an object.
+        noun: The word after each name in captions, such as ``patch``.
     """
 
     def __init__(
@@ -144,7 +145,7 @@ class ColourDescriber:
         return described._replace(caption=caption(described.objects, height, width, self.noun))
 
     def coded(self, picture: Picture) -> NDArray[np.int64]:
-        """Return for each pixel the number of its colour in the palette from 1, or 0."""
+        """Return for each pixel the number of its colour in the palette, from 1 on, or 0."""
         codes = np.zeros(picture.shape[:2], np.int64)
         brightest = picture.max(-1)
         total = np.maximum(picture.sum(-1, dtype=np.int64), 1)
@@ -183,7 +184,7 @@ _BESIDE: Final = {"left": "on the left", "middle": "in the middle", "right": "on
 # -- describers by name -----------------------------------------------------------------------
 
 Palette = Mapping[str, tuple[float, float, float]]
-"""What may be in pictures, by name, with its colour; empty where nobody knows."""
+"""The colours of the things that may be in pictures, by name; empty if they are unknown."""
 
 
 def _colours(palette: Palette) -> Describer:
@@ -194,15 +195,15 @@ _DESCRIBERS: dict[str, Callable[[Palette], Describer]] = {"colours": _colours}
 
 
 def register_describer(name: str, make: Callable[[Palette], Describer]) -> None:
-    """Make a describer known to configs; `make` is called for each environment and its config."""
+    """Register a describer for configs; `make` is called for each environment and its config."""
     _DESCRIBERS[name] = make
 
 
 def describer(name: str, palette: Palette) -> Describer:
-    """Return a describer of pictures of what is in the palette.
+    """Return a describer of pictures of the things in the palette.
 
     Raises:
-        UnknownNameError: If none of this name is known.
+        UnknownNameError: If no describer with this name is registered.
     """
     if name not in _DESCRIBERS:
         raise UnknownNameError("describer", name, sorted(_DESCRIBERS))
@@ -212,15 +213,15 @@ def describer(name: str, palette: Palette) -> Describer:
 # -- descriptions in logs ---------------------------------------------------------------------
 
 PICTURE: Final = "picture"
-"""The kind of the lines in logs that have a description."""
+"""The kind of the lines in logs that hold a description."""
 Recalled = Mapping[str, Description]
-"""What was said of pictures, by their digests."""
+"""Earlier descriptions of pictures, by the digests of the pictures."""
 _RECALLED: ContextVar[Recalled | None] = ContextVar("recalled", default=None)
 
 
 @contextmanager
 def recalling(known: Recalled | None) -> Iterator[None]:
-    """Make worlds, within it, that are told what is known of pictures, and ask no describer."""
+    """Let worlds that are made in this context use known descriptions and ask no describer."""
     token = _RECALLED.set(known)
     try:
         yield
@@ -229,25 +230,25 @@ def recalling(known: Recalled | None) -> Iterator[None]:
 
 
 def recalled() -> Recalled | None:
-    """Return what a world that is made now is told of pictures; ``None`` to ask a describer."""
+    """Return the descriptions for a world that is made now; ``None`` to ask a describer."""
     return _RECALLED.get()
 
 
 class Recaller:
-    """Describes the pictures that were described before.
+    """Describes pictures that were described before.
 
     Args:
-        known: What was said of them.
+        known: The earlier descriptions.
     """
 
     def __init__(self, known: Recalled) -> None:
         self._known = known
 
     def __call__(self, picture: Picture) -> Description:
-        """Return what was said of a picture.
+        """Return the earlier description of a picture.
 
         Raises:
-            PiaseError: If nothing was.
+            PiaseError: If there is none.
         """
         found = self._known.get(picture_digest(picture))
         if found is None:
@@ -261,14 +262,14 @@ def picture_digest(picture: Picture) -> str:
 
 
 def description_value(picture: Picture, described: Description) -> dict[str, Any]:
-    """Return a description as logs have it."""
+    """Return a description in the form in which logs hold it."""
     objects = [[name, list(box)] for name, box in described.objects]
     told = {"caption": described.caption, "objects": objects}
     return {"kind": PICTURE, "picture": picture_digest(picture), "described": told}
 
 
 def descriptions_in(events: Iterable[Mapping[str, Any]]) -> dict[str, Description]:
-    """Return what the lines of a run say of pictures; what is no description is left out."""
+    """Return the descriptions in the lines of a run, by picture; malformed ones are left out."""
     found = {}
     for event in events:
         data = event["event_data"]
@@ -290,8 +291,8 @@ class Score(NamedTuple):
     """How good a description is.
 
     Attributes:
-        precision: The share of what was told that is there.
-        recall: The share of what is there that was told.
+        precision: The share of the described objects that are in the picture.
+        recall: The share of the objects in the picture that were described.
         overlap: The mean overlap (intersection over union) of the boxes that were matched.
     """
 
@@ -311,8 +312,8 @@ def objects_in(mask: NDArray[np.int32], names: Mapping[int, str], least: int) ->
 
     Args:
         mask: For each pixel the number of the body that is seen there.
-        names: Names of those bodies that are objects.
-        least: The fewest pixels of an object that is seen.
+        names: Names, by number, of the bodies that are objects.
+        least: The smallest number of pixels for an object to count as seen.
     """
     found = []
     for number, name in names.items():
@@ -328,7 +329,7 @@ def objects_in(mask: NDArray[np.int32], names: Mapping[int, str], least: int) ->
 def score_objects(
     told: Iterable[SeenObject], truth: Iterable[SeenObject], overlap: float = 0.3
 ) -> Score:
-    """Score the objects of a description: a match has the name and at least this much overlap."""
+    """Score the objects of a description: a match has the same name and at least this overlap."""
     left, right = list(told), list(truth)
     if not left or not right:
         return Score(float(not left), float(not right), float(not left and not right))
@@ -347,7 +348,7 @@ def score_caption(words: str, truth: Iterable[SeenObject], vocabulary: Iterable[
     Args:
         words: The caption.
         truth: What is in the picture.
-        vocabulary: Every name that is looked for in the caption; longer ones first win.
+        vocabulary: Every name to look for in the caption; longer names take precedence.
     """
     there, rest, told = {seen.name for seen in truth}, words.lower(), set()
     for name in sorted({*vocabulary, *there}, key=lambda name: (-len(name), name)):
@@ -361,7 +362,7 @@ def score_caption(words: str, truth: Iterable[SeenObject], vocabulary: Iterable[
 
 
 def _overlap(one: SeenObject, two: SeenObject) -> float:
-    """Return intersection over union of two boxes of one name, else 0."""
+    """Return the intersection over union of two boxes with the same name, else 0."""
     if one.name != two.name:
         return 0.0
     left, top = max(one.box[0], two.box[0]), max(one.box[1], two.box[1])

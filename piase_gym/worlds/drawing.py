@@ -31,7 +31,7 @@ LIGHT_WOOD: Final = "#cb9761"
 
 
 def channels(colour: str) -> tuple[int, int, int]:
-    """Return red, green and blue of ``#rrggbb``."""
+    """Return the red, green and blue of ``#rrggbb``."""
     return int(colour[1:3], 16), int(colour[3:5], 16), int(colour[5:7], 16)
 
 
@@ -42,7 +42,7 @@ def mix(colour: str, other: str, share: float) -> str:
 
 
 def readable(colour: str) -> str:
-    """Return white or ink, whichever can be read on a colour."""
+    """Return white or ink, whichever is readable on a colour."""
     red, green, blue = channels(colour)
     return INK if 0.3 * red + 0.59 * green + 0.11 * blue > 140 else WHITE
 
@@ -51,7 +51,7 @@ SCALE: Final = 4
 """How many times larger a tile is painted than it is shown, so that edges are smooth."""
 
 TINY: Final = 16
-"""Below so many pixels a tile has no room for details."""
+"""A tile with a side of fewer pixels than this has no room for details."""
 
 Point = tuple[float, float]
 
@@ -122,7 +122,7 @@ class Brush:
 
     @contextmanager
     def _layer(self) -> Iterator[ImageDraw.ImageDraw]:
-        """Yield a clear sheet to draw on, then lay it over the image: colours may be glassy."""
+        """Yield a clear sheet to draw on, then blend it over the image: colours may have alpha."""
         sheet = Image.new("RGBA", self.image.size)
         yield ImageDraw.Draw(sheet)
         self.image.alpha_composite(sheet)

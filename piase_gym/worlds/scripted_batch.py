@@ -1,4 +1,4 @@
-"""Scripts in a batch of environments: who plays which, and what follows from a step."""
+"""Scripts in a batch of environments: which slot plays which, and what follows from a step."""
 
 from __future__ import annotations
 
@@ -22,7 +22,7 @@ if TYPE_CHECKING:
     from piase_gym.worlds.batch_arrays import Batch
 
 MOST_VARIANTS = 64
-"""So many combinations of changed settings may a script have in a batch."""
+"""The largest number of combinations of changed settings that a script may have in a batch."""
 
 
 class BatchScripts:
@@ -32,8 +32,8 @@ class BatchScripts:
         runs: The scripts, over all environments.
         run_of: Config number -> number of its script; -1 for none.
         variants: For each script, the config number of each combination of changed settings.
-        reached: Milestones that scripts noted in the last step, by name: (env, agent).
-        happened: Events of the last step: (name, rows of env and agent; -1 is nobody).
+        reached: Milestones that scripts noted in the last step, by name: shape (envs, agents).
+        happened: Events of the last step: (name, rows of env and agent; agent -1 is nobody).
     """
 
     def __init__(self, world: ArrayWorld[Any, Any], count: int) -> None:
@@ -51,10 +51,10 @@ class BatchScripts:
         self._shown: tuple[int, str] | None = None
 
     def add(self, config: Any, number: int) -> list[Any]:
-        """Take note of a config and its number; return the configs of its changed settings.
+        """Register a config under its number; return the configs with its script's changes.
 
         Raises:
-            ConfigError: If there are too many.
+            ConfigError: If there are too many combinations of changed settings.
         """
         if config.script is None:
             self.run_of.append(-1)
@@ -107,13 +107,13 @@ class BatchScripts:
     # -- episodes ---------------------------------------------------------------------------
 
     def begin(self, batch: Batch, which: NDArray[np.int64], keep: bool) -> None:
-        """Start episodes, and show the goals.
+        """Start the scripts of new episodes, and show the goals.
 
         Args:
             batch: The batch.
             which: The slots.
-            keep: Whether rewards, flags, events and outcomes stay those of the last episodes' last
-                steps.
+            keep: Whether to keep the rewards, flags, events and outcomes of the previous episodes'
+                last steps.
         """
         shown = []
         for number, run in enumerate(self.runs):
@@ -169,11 +169,11 @@ class BatchScripts:
 
     @property
     def told(self) -> list[tuple[int, int]]:
-        """Who was told something in the last step: environments and agents."""
+        """The agents that were told something in the last step, as (environment, agent)."""
         return [(slot, agent) for told in self._told for slot, agent in np.argwhere(told).tolist()]
 
     def _carry_out(self, batch: Batch, number: int, changes: Changes) -> NDArray[np.bool_]:
-        """Show what agents were told, and take up changed settings; return what must be shown."""
+        """Show what agents were told, and apply changed settings; return which slots to rebuild."""
         run, states = self.runs[number], batch.states
         renewed = changes.touched | changes.ended
         slots, agents = changes.told.nonzero()
@@ -189,7 +189,7 @@ class BatchScripts:
         return renewed
 
     def _end(self, batch: Batch, ended: NDArray[np.bool_], focal: int) -> None:
-        """Note whose episode is over."""
+        """Mark the slots whose episode is over."""
         (slots,) = ended.nonzero()
         alive = batch.states["alive"][slots, : len(self._world.agents)] != 0
         over = slots[~(alive[:, focal] if focal >= 0 else any_agent(alive))]
@@ -198,16 +198,16 @@ class BatchScripts:
     # -- live changes -----------------------------------------------------------------------
 
     def base_of(self, number: int) -> Any | None:
-        """Return the config of a number without what its script has changed, if it has one."""
+        """Return the config of a number without its script's changes; ``None`` without a script."""
         run = self.run_of[number]
         return None if run < 0 else self.runs[run].base
 
     def variant(self, number: int, like: int, changes: Container[str]) -> int:
-        """Return the config with the settings that a script has changed in another of its configs.
+        """Return the number of a config's variant with the changed settings of another config.
 
         Args:
-            number: A config without changed settings.
-            like: The other one.
+            number: The number of a config without changed settings.
+            like: The number of another config of the same script.
             changes: Settings that are not taken over.
         """
         if self.run_of[number] < 0:
@@ -218,7 +218,7 @@ class BatchScripts:
         return self.variants[self.run_of[number]][key]
 
     def _settings(self, number: int) -> tuple[int, ...]:
-        """Return which settings hold in a config."""
+        """Return which combination of changed settings holds in a config."""
         variants = self.variants[self.run_of[number]]
         return next(key for key, known in variants.items() if known == number)
 
@@ -228,7 +228,7 @@ class BatchScripts:
         """Let scripts go on in slots that are about to take another config of the same script.
 
         Returns:
-            Runs, what their shaping goes by now, and their slots, for `ScriptRun.rebase`.
+            Runs, their present shaping potentials, and their slots, for `ScriptRun.rebase`.
         """
         found = []
         for before in np.unique(states["config"][slots]).tolist():
@@ -264,10 +264,10 @@ class BatchScripts:
         return [base64.b64encode(run.states.tobytes()).decode() for run in self.runs]
 
     def set_state(self, given: Any) -> None:
-        """Take up what `get_state` returned.
+        """Restore what `get_state` returned.
 
         Raises:
-            SnapshotError: If it does not fit; nothing has changed then.
+            SnapshotError: If it does not fit; in that case nothing has changed.
         """
         try:
             raw = [base64.b64decode(entry, validate=True) for entry in given]
@@ -282,10 +282,10 @@ class BatchScripts:
 def scripts_of(
     world: ArrayWorld[Any, Any], count: int, configs: Sequence[Any]
 ) -> tuple[BatchScripts | None, list[Any]]:
-    """Return the scripts of configs, if any has one, and all configs with changed settings.
+    """Return the scripts of configs, if any has one, and the configs with all their variants.
 
     Raises:
-        ConfigError: If there are too many settings.
+        ConfigError: If a script has too many combinations of changed settings.
     """
     if all(config.script is None for config in configs):
         return None, list(configs)

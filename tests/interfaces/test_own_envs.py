@@ -189,6 +189,25 @@ def test_env_adjust_difficulty_on_an_environment_that_has_it() -> None:
         env.introduce_element({"type": "die"})
 
 
+@pytest.mark.parametrize(
+    ("first", "then", "target"),
+    [([5], [1, 2], 6), ([5], [5, 2], 10), ([5, 2], [5], 8), ([5], [5], 8), ([5, 1], [], 3)],
+)
+def test_hooks_are_called_once_whatever_was_changed_before(
+    first: list[int], then: list[int], target: int
+) -> None:
+    def changes(more: list[int]) -> list[Any]:
+        return [["adjust_difficulty", {"more": number}] for number in more]
+
+    env = piase_gym.parallel_env("Dice", changes=changes(first))
+    env.reset(seed=0)
+    assert _target(env) == 3 + sum(first)
+    env.reconfigure({"changes": changes(then)})
+    for _ in range(2):
+        env.reset(seed=0)
+        assert _target(env) == target
+
+
 def _target(env: Any) -> int:
     """Return the points that Dice asks for now."""
     return int(env.world.digest_state()[2]["config"]["target"])

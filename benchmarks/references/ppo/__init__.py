@@ -1,1 +1,1 @@
-"""Models of the reference PPO, one a task, as ``piase bench references --train`` writes them."""
+"""Models of the reference PPO, one per task, as ``piase bench references --train`` writes them."""

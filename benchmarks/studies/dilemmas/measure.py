@@ -1,7 +1,7 @@
-"""What policies come to in social dilemmas, with intervals, beside what can be computed.
+"""How well policies do in social dilemmas, with intervals, next to what can be computed.
 
-Against a fixed strategy a policy is held to the best response; in a commons all agents play one
-policy, and the measures of the commons are told. Run it on a trained model:
+Against a fixed strategy, a policy is compared with the best response; in a commons, all agents play
+one policy, and the measures of the commons are reported. Run it on a trained model:
 
     piase train piase/SocialDilemma-PrisonersDilemma-TitForTat-v1 --steps 1000000 --out runs/tft
     python -m piase_gym.benchmarks.studies.dilemmas.measure sb3:runs/tft/policy.zip \
@@ -64,7 +64,7 @@ def estimate(values: Sequence[float] | NDArray[np.float64]) -> Estimate:
 
 
 def choices(env: BatchEnv, agents: Sequence[Agent]) -> NDArray[np.int64]:
-    """Return what the caller's agents do, shape (envs, agents); they must act in batches."""
+    """Return the actions of the caller's agents, shape (envs, agents); they must act in batches."""
     states, seats = env.batch.states, [env.world.agents.index(name) for name in env.agents]
     seeds = [partner_seeds(states["seed"], seat) for seat in seats]
     shown, masks = env.batch.obs[:, seats], env.batch.masks[:, seats]
@@ -82,9 +82,9 @@ def shares_against(
     """Return a policy's share of the best response's return against a fixed strategy.
 
     Args:
-        policy: Who plays the first seat, by name or as an agent that acts in batches.
-        strategy: Who plays the second.
-        episodes: How many games, on seeds from `SEED` on.
+        policy: The policy in the first seat, by name or as an agent that acts in batches.
+        strategy: The strategy in the second seat.
+        episodes: Number of games, on seeds from `SEED` on.
         config: Fields of the config.
 
     Returns:
@@ -106,11 +106,11 @@ def shares_against(
 
 @dataclass(frozen=True)
 class Exploit:
-    """How a policy of a game of two can be exploited by who knows only the last round.
+    """How a strategy that knows only the last round can exploit a policy in a two-player game.
 
     Attributes:
-        gain: What the exploiter gets more in a game than the policy gets against itself. Who
-            remembers more may gain more: it is the least that the policy's exploitability can be.
+        gain: How much more the exploiter gets in a game than the policy gets against itself. An
+            exploiter that remembers more may gain more: this is a lower bound of exploitability.
         first: Whether the exploiter cooperates in the first round.
         then: Whether it cooperates after both cooperated, after it was betrayed, after it betrayed
             the other, and after both defected.
@@ -122,7 +122,7 @@ class Exploit:
 
 
 class MemoryOne(Agent):
-    """Plays in each environment of a batch a strategy of its own that knows only the last round.
+    """Plays one strategy per environment of a batch; each strategy knows only the last round.
 
     Args:
         tables: Whether to cooperate at first, and after the four rounds of `Exploit.then`; shape
@@ -155,12 +155,12 @@ def exploited(policy: str | Agent, *, episodes: int = 100, **config: Any) -> Exp
     All 32 such strategies are tried; what the best of them gains is measured on other seeds.
 
     Args:
-        policy: Who plays the first seat, by name or as an agent that acts in batches.
-        episodes: How many games for each strategy, and how many for what is told.
-        config: Fields of the config of a game of two.
+        policy: The policy in the first seat, by name or as an agent that acts in batches.
+        episodes: Number of games for each strategy, and for the reported gain.
+        config: Fields of the config of a two-player game.
 
     Raises:
-        SuiteError: If it is no game of two.
+        SuiteError: If it is not a two-player game.
     """
     every = np.array(list(itertools.product((True, False), repeat=5)))
     tables = np.repeat(every, episodes, axis=0)
@@ -177,7 +177,7 @@ def exploited(policy: str | Agent, *, episodes: int = 100, **config: Any) -> Exp
 def _returns(
     one: str | Agent, two: str | Agent, seed: int, episodes: int, config: Mapping[str, Any]
 ) -> NDArray[np.float64]:
-    """Return what the second seat gets in each game of two."""
+    """Return what the second seat gets in each two-player game."""
     env = piase_gym.batch_env("SocialDilemma", num_envs=episodes, autoreset="disabled", **config)
     if env.world.config.is_commons or len(env.agents) != 2:
         raise SuiteError("exploitability is measured in matrix games of 2 agents")
@@ -202,10 +202,10 @@ def commons_episodes(
     Args:
         policy: Its name, or an agent that acts in batches.
         task: An id.
-        episodes: How many, on seeds from `SEED` on.
+        episodes: Number of episodes, on seeds from `SEED` on.
 
     Raises:
-        SuiteError: If the task is no commons.
+        SuiteError: If the task is not a commons.
     """
     env = piase_gym.batch_env(task, num_envs=episodes, autoreset="disabled")
     config = env.world.config
@@ -222,7 +222,7 @@ def commons_episodes(
 
 
 def _players(policy: str | Agent, env: BatchEnv) -> Callable[[], NDArray[np.int64]]:
-    """Return what tells how a policy plays every agent now, shape (envs, agents)."""
+    """Return a function that returns a policy's actions for every agent, shape (envs, agents)."""
     seats = [make_agent(policy) for _ in env.agents]
     if isinstance(policy, Agent) or seats[0].acts_in_batches:
         return lambda: choices(env, seats)
@@ -231,7 +231,7 @@ def _players(policy: str | Agent, env: BatchEnv) -> Callable[[], NDArray[np.int6
 
 
 def _choices_in(env: BatchEnv, slot: int, agents: Sequence[Agent]) -> NDArray[np.int64]:
-    """Return what agents do that see one environment only, shape (agents,)."""
+    """Return the actions of agents in one environment, shape (agents,)."""
     world, step, found = env.single(slot), int(env.batch.states["t"][slot]), []
     for place, agent in enumerate(agents):
         number = world.agents.index(env.agents[place])
@@ -249,7 +249,7 @@ def _measures(config: Any, state: Any) -> dict[str, float]:
 
 
 def main() -> None:
-    """Evaluate one policy and print what it comes to."""
+    """Evaluate one policy and print the results."""
     parser = argparse.ArgumentParser(description="what a policy comes to in social dilemmas")
     parser.add_argument("policy", help="a policy's name, or sb3:PATH")
     parser.add_argument("--strategy", help="play a prisoner's dilemma of 10 rounds against this")

@@ -1,6 +1,6 @@
-"""What docs/benchmarks.md tells of training in dilemmas, from the stored results.
+"""What docs/benchmarks.md says about training in dilemmas, from the stored results.
 
-They are measured by `dilemma_training`; nothing here needs torch.
+The results are measured by `train`; nothing here needs torch.
 """
 
 from __future__ import annotations
@@ -22,11 +22,11 @@ WORDS: Final = {
     "random": "anything, at random (`random`)",
     "scripted": "greed, by rule (`scripted`)",
 }
-"""What the players beside PPO are called."""
+"""Names of the players other than PPO."""
 
 
 def read(name: str) -> dict[str, Any]:
-    """Return what is stored of ``harvest`` or ``tit_for_tat``: trainings, and episodes by rule."""
+    """Return the stored trainings, and episodes by rule, of ``harvest`` or ``tit_for_tat``."""
     lines = read_once(FOLDER / f"{name}.jsonl")
     runs = sorted((line for line in lines if "seed" in line), key=lambda line: int(line["seed"]))
     return {
@@ -41,7 +41,7 @@ def share(found: Mapping[str, Any]) -> Interval:
 
 
 def harvest(found: Mapping[str, Any]) -> dict[str, dict[str, Interval]]:
-    """Return the measures of the harvest by player, PPO by the steps that it has learned for."""
+    """Return the measures of the harvest by player, for PPO by the number of training steps."""
     rows = {
         name: {measure: mean_interval([found["rules"][name][measure]]) for measure in MEASURES}
         for name in WORDS
@@ -62,7 +62,7 @@ def told(value: Interval) -> str:
 
 
 def cost(found: Mapping[str, Any]) -> str:
-    """Say how much training was spent."""
+    """Return how much training was spent, in words."""
     runs = found["runs"]
     seconds = sum(run["cpu_seconds"] for run in runs) / len(runs)
     steps = f"{runs[0]['steps']:,} environment steps"
@@ -85,7 +85,7 @@ def stored_sections() -> dict[str, str]:
 
 
 def _told_of_tit_for_tat(found: Mapping[str, Any]) -> str:
-    """Say what PPO gets against tit for tat, beside what simple strategies get."""
+    """Return what PPO and simple strategies get against tit for tat, as Markdown."""
     config = SocialDilemmaConfig(rounds=10)
     best = best_response(config, "tit_for_tat").value
     lines = [["PPO", told(share(found))]]

@@ -3,12 +3,12 @@
     python -m piase_gym.benchmarks.studies.dilemmas.train tit_for_tat
     python -m piase_gym.benchmarks.studies.dilemmas.train harvest --workers 2
 
-``tit_for_tat`` trains against that partner and tells the share of the best response's return.
-``harvest`` trains independent PPO, where every agent wants its own apples only (their networks
-share their weights), and tells the measures of the commons on the way and at the end, beside
-players by rule. Every finished training is a line in a file in `FOLDER` and is not done again, so a
-command that was broken off goes on when it is given again. docs/benchmarks.md shows the results
-with intervals over training runs and episodes (`statistics.mean_interval`).
+``tit_for_tat`` trains against that partner and reports the share of the best response's return.
+``harvest`` trains independent PPO, in which every agent wants only its own apples (the networks
+share their weights), and reports the measures of the commons on the way and at the end, next to
+those of players by rule. Every finished training is a line in a file in `FOLDER` and is not
+repeated, so an interrupted command continues when it is given again. docs/benchmarks.md shows the
+results with intervals over training runs and episodes (`statistics.mean_interval`).
 """
 
 from __future__ import annotations
@@ -38,7 +38,7 @@ FOLDER: Final = Path(__file__).parents[1] / "measured"
 HARVEST: Final = "piase/SocialDilemma-Harvest-4p-v1"
 TIT_FOR_TAT: Final = "piase/SocialDilemma-PrisonersDilemma-TitForTat-v1"
 RULES: Final = ("random", "scripted", "oracle")
-"""Who is told beside PPO in a harvest."""
+"""The players reported besides PPO in a harvest."""
 LOOKS: Final = 6
 """How often a run in the harvest is looked at, the end included."""
 SETTINGS: Final[Mapping[str, Settings]] = {
@@ -54,14 +54,14 @@ SETTINGS: Final[Mapping[str, Settings]] = {
         width=64,
     ),
 }
-"""What PPO is told; steps are those of environments."""
+"""The settings of PPO; steps are environment steps."""
 EPISODES: Final = {"tit_for_tat": 200, "harvest": 50}
-"""How many a policy is judged by."""
+"""Number of episodes by which a policy is judged."""
 SEEDS: Final = (0, 1, 2, 3, 4)
 
 
 class Replayer(Agent):
-    """Plays a policy of `examples/ppo_batch.py` in batches, with drawn actions."""
+    """Plays a policy of `examples/ppo_batch.py` in batches, with sampled actions."""
 
     def __init__(self, policy: Policy, seed: int = 0) -> None:
         super().__init__()
@@ -78,7 +78,7 @@ class Replayer(Agent):
 
     @torch.no_grad()
     def act_batch(self, batch: BatchPercept) -> NDArray[np.int64]:
-        """Draw an action for each percept."""
+        """Sample an action for each percept."""
         shown, masks = map(torch.as_tensor, map(np.ascontiguousarray, (batch.vectors, batch.masks)))
         choice, _ = self.policy(shown, masks)
         drawn: NDArray[np.int64] = torch.multinomial(choice.probs, 1, generator=self._draws).numpy()
@@ -86,7 +86,7 @@ class Replayer(Agent):
 
 
 def train_against(settings: Settings, seed: int, episodes: int) -> dict[str, Any]:
-    """Train beside tit for tat once; return what came of it, JSON-able."""
+    """Train once against tit for tat; return the result, JSON-able."""
     start = time.process_time()
     trainer = Trainer(TIT_FOR_TAT, settings, seed, partners={"agent_1": "tit_for_tat"})
     trainer.train()
@@ -101,7 +101,7 @@ def train_against(settings: Settings, seed: int, episodes: int) -> dict[str, Any
 
 
 def train_in_harvest(settings: Settings, seed: int, episodes: int) -> dict[str, Any]:
-    """Train in the harvest once, looking at it now and then; return what came of it, JSON-able."""
+    """Train once in the harvest, measuring now and then; return the result, JSON-able."""
     start = time.process_time()
     path: list[dict[str, Any]] = []
     trainer = Trainer(HARVEST, settings, seed)
@@ -122,7 +122,7 @@ def _measured(policy: str | Agent, episodes: int) -> dict[str, list[float]]:
 
 
 def _plain(values: Sequence[float] | NDArray[np.float64]) -> list[float]:
-    """Return numbers as they are stored."""
+    """Return numbers in the form in which they are stored."""
     return [round(float(value), 4) for value in values]
 
 
@@ -130,18 +130,18 @@ TRAIN: Final[Mapping[str, Callable[[Settings, int, int], dict[str, Any]]]] = {
     "tit_for_tat": train_against,
     "harvest": train_in_harvest,
 }
-"""What trains once and judges, by the name of what is measured."""
+"""The function that trains once and judges, by the name of what is measured."""
 
 
 @dataclass(frozen=True)
 class Job:
-    """One training, or the play of somebody beside it.
+    """One training, or the play of another player.
 
     Attributes:
         name: ``tit_for_tat`` or ``harvest``.
         who: Seed of the training, or the name of a player by rule.
-        settings: Of PPO.
-        episodes: Played to judge a policy.
+        settings: Settings of PPO.
+        episodes: Number of episodes to judge a policy.
     """
 
     name: str
@@ -162,14 +162,14 @@ def jobs(
     settings: Settings | None = None,
     episodes: int | None = None,
 ) -> list[Job]:
-    """Return all that is to be done; without arguments, all that is stored."""
+    """Return all jobs to do; by default, those of the stored results."""
     rules = RULES if name == "harvest" else ()
     told = (settings or SETTINGS[name], episodes or EPISODES[name])
     return [Job(name, who, *told) for who in (*rules, *seeds)]
 
 
 def perform(job: Job) -> dict[str, Any]:
-    """Train, or play by rule, and judge once; returns a JSON-able line."""
+    """Train, or play by rule, and judge once; return a JSON-able line."""
     line = {"key": job.key, "task": HARVEST if job.name == "harvest" else TIT_FOR_TAT}
     if isinstance(job.who, str):
         played = {"rule": job.who, "episodes": _measured(job.who, job.episodes)}

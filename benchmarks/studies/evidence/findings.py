@@ -1,7 +1,7 @@
-"""What the finished trainings of the evidence on curricula hold, and which of them may be compared.
+"""What the finished trainings of the evidence on curricula say, and which of them may be compared.
 
 A seed of a target is complete when all arms have a training with it. Only complete seeds are
-compared, so no arm is judged by seeds that another one was spared.
+compared, so no arm is judged by seeds that another arm was spared.
 """
 
 from __future__ import annotations
@@ -21,7 +21,7 @@ from piase_gym.benchmarks.studies.jobs import read_lines
 from piase_gym.core.arithmetic import sum_in_order
 
 MARGIN = 0.05
-"""A difference that counts, of shares, and the least that counts as learnt; see the plan."""
+"""The least difference of shares that counts, and the least that counts as learnt; see the plan."""
 SOLVED = 0.8
 """A training has solved its target if it wins this share of the test, as `sequential` asks."""
 Line = Mapping[str, Any]
@@ -33,7 +33,7 @@ class Comparison:
 
     Attributes:
         arm: The other arm.
-        pairs: How many seeds.
+        pairs: Number of common seeds.
         gap: The mean difference of the shares won, with Student's 95 % interval; ``None`` for
             fewer than two pairs.
         chance: The probability of improvement.
@@ -46,7 +46,7 @@ class Comparison:
 
     @property
     def verdict(self) -> str:
-        """What the plan calls such a difference."""
+        """The plan's name for such a difference."""
         if self.gap is None:
             return "one pair only"
         if self.gap.low > 0.0 and self.gap.estimate >= MARGIN:
@@ -57,20 +57,20 @@ class Comparison:
 
     @property
     def small(self) -> bool:
-        """Whether there is a difference, and it is smaller than what the plan counts."""
+        """Whether there is a difference that is smaller than what the plan counts."""
         there = self.gap is not None and (self.gap.low > 0 or self.gap.high < 0)
         return there and self.verdict == "no difference shown"
 
 
 @dataclass(frozen=True)
 class Findings:
-    """The trainings of the plan that are there, each once.
+    """The finished trainings of the plan, each once.
 
     Attributes:
         lines: Their lines.
-        planned: How many there will be.
-        seeds: How many seeds each arm will have on each target.
-        strange: How many lines belong to another plan, curriculum or scale.
+        planned: Number of trainings that there will be.
+        seeds: Number of seeds that each arm will have on each target.
+        strange: Number of lines that belong to another plan, curriculum or scale.
     """
 
     lines: Sequence[Line]
@@ -80,7 +80,7 @@ class Findings:
 
     @classmethod
     def read(cls, path: Path = OUT, scale: Scale | None = None) -> Findings:
-        """Read a file of results; one that is missing has none.
+        """Read a file of results; a missing file has none.
 
         Raises:
             StorageError: If it is damaged.
@@ -107,11 +107,11 @@ class Findings:
         return [mine[seed] for seed in self.complete(target)]
 
     def tests(self, arm: str, target: str) -> list[list[float]]:
-        """Return the episodes of the tests of these trainings: 1 for a win, else 0."""
+        """Return the test episodes of these trainings: 1 for a win, else 0."""
         return [[float(sign) for sign in line["won"]] for line in self.compared(arm, target)]
 
     def shares(self, arm: str, target: str) -> list[float]:
-        """Return which share of its test each of these trainings has won."""
+        """Return the share of its test that each of these trainings has won."""
         return [sum_in_order(test) / len(test) for test in self.tests(arm, target)]
 
     def compare(self, arm: str, target: str) -> Comparison:
@@ -141,12 +141,12 @@ class Findings:
         return statistics.paired_difference(means("dse"), means(arm))
 
     def failed(self) -> tuple[int, int]:
-        """Return how many of the trainings with `dse` ended in FAIL, and of how many."""
+        """Return how many trainings with `dse` ended in FAIL, and how many there are."""
         mine = [x for x in self.lines if x["arm"] == "dse"]
         return sum(x["outcome"] == "failed" for x in mine), len(mine)
 
     def verdict(self, target: str) -> str:
-        """Return what `dse` against `uniform` counts as on a target."""
+        """Return the verdict on `dse` against `uniform` on a target."""
         if not self.complete(target):
             return "open"
         if not any(self.mean(arm, target) >= MARGIN for arm in ARMS):

@@ -1,7 +1,7 @@
 """The second plan of the evidence on curricula: targets, arms, budgets, and what would count.
 
-It was written before any training of it; `docs/evidence_teachers.md` tells it in words. Budgets
-follow by a rule (`budget`) from a calibration with other seeds, in which `target_only` alone plays.
+It was written before any of its trainings; `docs/evidence_teachers.md` describes it. Budgets follow
+by a rule (`budget`) from a calibration with other seeds, in which only `target_only` plays.
 """
 
 from __future__ import annotations
@@ -20,31 +20,31 @@ from piase_gym.curricula.loader import loads
 from piase_gym.curricula.schema import DevelopmentalCurriculum
 
 PLAN: Final = 5
-"""Version of the plan; lines of another one are not counted."""
+"""Version of the plan; lines of another version are not counted."""
 SEEDS: Final = range(10)
 """The seeds of the trainings."""
 TRIED: Final = range(1000, 1002)
 """The seeds of the calibration."""
 TESTS, LOOKS, MARKS = 200, 100, 20
-"""Held-out levels at the end; levels for trying out at each of so many marks on the way."""
+"""Number of held-out levels at the end, of dev levels at each mark, and of marks on the way."""
 UNTRAINED_TESTS: Final = 2000
 """Held-out levels for the policies that trainings begin with, which hardly differ."""
 SMALLEST: Final = 0.05
-"""A difference of shares that counts: of two arms, and of a policy and an untrained one."""
+"""The least difference of shares that counts, of two arms or of a policy and an untrained one."""
 THRESHOLD: Final = 0.5
-"""Steps to threshold are those until this share of the levels for trying out is won."""
+"""Steps to threshold are the steps until this share of the dev levels is won."""
 SHIPPED: Final = Path(__file__).parent / "as_shipped"
 """The curricula as they were when the plan was written."""
 
 
 @dataclass(frozen=True)
 class Target:
-    """What is to be learnt: the last step of a curriculum.
+    """What agents have to learn: the last step of a curriculum.
 
     Attributes:
-        name: Of the curriculum.
+        name: Name of the curriculum.
         settings: Fields of the config of the last step with their ranges, for arms that draw them.
-        budgets: What the calibration tries, from the least on; beside 0, the untrained policy.
+        budgets: What the calibration tries, from the least on, besides 0, the untrained policy.
         learner: Settings of the PPO.
         rewards: The training reward; see `piase_gym.training.rewards`.
     """
@@ -89,9 +89,9 @@ def curriculum(name: str, rules: str = "shipped") -> DevelopmentalCurriculum:
     Args:
         name: Its name.
         rules: ``shipped``: as it was; ``repaired``: with patience instead of a number of attempts,
-            and with as many episodes in an attempt as there are environments; ``unbranched``: so,
-            and without branches; ``order``: so, and without any rule, so that only the criteria
-            are left.
+            and with at least as many episodes in an attempt as there are environments;
+            ``unbranched``: repaired, without branches; ``order``: repaired, without rules, patience
+            and hints, so that only the criteria are left.
     """
     path = SHIPPED / f"{name}.curriculum.json"
     data = json.loads(path.read_text("utf-8"))
@@ -113,9 +113,10 @@ class Arm:
     """One way to spend the budget.
 
     Attributes:
-        what: In words.
-        director: What makes its director, given the target and the order of its last step.
-        rules: Of the curriculum; see `curriculum`.
+        what: A description.
+        director: A function that makes its director, given the target and the order of its last
+            step.
+        rules: The rules of the curriculum; see `curriculum`.
         needs: A module that has to be installed.
     """
 
@@ -137,7 +138,7 @@ def _drawn(target: Target, order: int, **options: Any) -> dict[str, Any]:
 
 
 def _syllabus(target: Target, _order: int) -> Director:
-    """Return the director of the package of others."""
+    """Return the director of the package Syllabus."""
     from piase_gym.benchmarks.studies.evidence.syllabus_director import SyllabusLearningProgress
 
     return SyllabusLearningProgress(target.learner["num_envs"])
@@ -177,7 +178,7 @@ ARMS: Final[Mapping[str, Arm]] = {
     "no_branches": Arm("`dse` without branches", lambda *_: "scripted", "unbranched"),
 }
 OPTIONAL: Final = tuple(name for name, arm in ARMS.items() if arm.needs)
-"""Arms that are left out where the package that they need is missing."""
+"""Arms that are left out if the package that they need is missing."""
 RIVALS: Final = ("uniform", "sequential")
 """The comparisons that decide: `dse` minus each of these."""
 ABLATIONS: Final = {"order_only": "what the rules add", "no_branches": "what branches add"}
@@ -196,16 +197,16 @@ def available() -> list[str]:
 
 
 def budget(target: Target, shares: Mapping[int, Sequence[float]]) -> int | None:
-    """Return the budget of a target: the least with which `target_only` wins `SMALLEST` more.
+    """Return the budget of a target: the smallest with which `target_only` learns enough.
 
-    At least so much more, that is, than it wins untrained.
+    That is, with which it wins at least `SMALLEST` more than untrained.
 
     Args:
         target: The target.
         shares: Budget -> the shares that the calibration has won with it, one for each seed.
 
     Returns:
-        The budget; the largest if none will do; ``None`` while the calibration is not done.
+        The budget; the largest if none is enough; ``None`` while the calibration is not finished.
     """
     for steps in target.budgets:
         if any(len(shares.get(tried, ())) < len(TRIED) for tried in (0, steps)):
@@ -216,5 +217,5 @@ def budget(target: Target, shares: Mapping[int, Sequence[float]]) -> int | None:
 
 
 def gain(shares: Mapping[int, Sequence[float]], steps: int) -> float:
-    """Return by how much `target_only` wins more with a budget than untrained."""
+    """Return how much more `target_only` wins with a budget than untrained."""
     return round(fmean(shares[steps]) - fmean(shares[0]), 9)  # shares are whole episodes

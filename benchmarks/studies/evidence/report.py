@@ -1,8 +1,8 @@
 """The results of the evidence on curricula, from the lines of finished trainings.
 
 ``python -m piase_gym.benchmarks.studies.evidence.report`` prints what `docs/evidence_curricula.md`
-promises to report; trainings that are not there yet are left out and counted. ``--picture`` draws
-the success of every training. ``docs/make_pages.py`` writes the same into the page.
+promises to report; missing trainings are left out and counted. ``--picture`` draws the success of
+every training. ``docs/make_pages.py`` writes the same into the page.
 """
 
 from __future__ import annotations
@@ -28,14 +28,14 @@ from piase_gym.benchmarks.studies.evidence.train import ARMS, OUT, TARGETS, Scal
 from piase_gym.errors import PiaseError
 
 PICTURE = "images/evidence_curricula.png"
-"""Where the page has its picture, beside it."""
+"""The path of the page's picture, relative to the page."""
 SAID = {
     "better": "the DSE beats it",
     "worse": "the DSE is beaten by it",
     "no difference shown": "no difference is shown",
     "one pair only": "one pair has no interval, so this is no verdict",
 }
-"""What a verdict on a target is in a sentence."""
+"""What a verdict on a target reads like in a sentence."""
 GROUPS = {
     "better": "`dse` is better than `uniform` on",
     "worse": "`dse` is worse than `uniform` on",
@@ -44,7 +44,7 @@ GROUPS = {
     "one pair only": "there is one pair only on",
     "open": "no seed is complete on",
 }
-"""What is said before the targets with a verdict."""
+"""The words before the list of targets with a verdict."""
 
 
 def draw(findings: Findings, path: Path) -> Path | None:
@@ -112,7 +112,7 @@ def points(gap: Interval) -> str:
 def rule(findings: Findings) -> tuple[str, dict[str, list[str]]]:
     """Return whether the DSE is ``better`` or ``worse`` by the plan's rule, and the verdicts.
 
-    The verdicts are verdict -> targets; without a common one the first part is empty.
+    The verdicts are verdict -> targets; the first part is empty if neither holds.
     """
     found = {verdict: [t for t in TARGETS if findings.verdict(t) == verdict] for verdict in GROUPS}
     better, worse = len(found["better"]), len(found["worse"])
@@ -124,8 +124,8 @@ def report(findings: Findings, picture: str | None = None) -> str:
     """Return the whole report, as Markdown.
 
     Args:
-        findings: What is there.
-        picture: Where the picture is, if there is one.
+        findings: The finished trainings.
+        picture: The path of the picture, if there is one.
     """
     folder = FileSystemLoader(Path(__file__).parent)
     pages = Environment(loader=folder, undefined=StrictUndefined, keep_trailing_newline=True)
@@ -154,7 +154,7 @@ def report(findings: Findings, picture: str | None = None) -> str:
 
 
 def stored() -> str:
-    """Return the report of the results that ship, for the page."""
+    """Return the report of the shipped results, for the page."""
     return report(Findings.read(), PICTURE)
 
 

@@ -3,8 +3,8 @@
     python -m piase_gym.benchmarks.studies.evidence.study --out FILE
 
 does the calibration first, then the trainings, seed by seed: each finished seed is a fair part of
-the whole. Every training is a line of the file; what is there is not done again, so the command may
-be broken off and given again at any time. ``docs/evidence_teachers.md`` tells what came of it.
+the whole. Every training is a line of the file and is not repeated, so the command may be
+interrupted and given again at any time. ``docs/evidence_teachers.md`` reports the results.
 """
 
 from __future__ import annotations
@@ -32,7 +32,7 @@ from piase_gym.training.curriculum_settings import APART, import_ppo
 from piase_gym.training.rewards import training_config
 
 OUT = Path(__file__).parents[1] / "measured" / "evidence_teachers.jsonl"
-"""The results that ship."""
+"""The shipped results."""
 
 
 @dataclass(frozen=True)
@@ -43,10 +43,10 @@ class Job:
         arm: The arm.
         target: The target.
         seed: The seed.
-        steps: The budget, in steps of environments; 0 is the policy that it begins with.
-        tests: Held-out levels at the end.
-        looks: Levels at each mark.
-        marks: How many marks.
+        steps: The budget, in environment steps; 0 for the untrained policy.
+        tests: Number of held-out levels at the end.
+        looks: Number of levels at each mark.
+        marks: Number of marks.
     """
 
     arm: str
@@ -76,7 +76,7 @@ class Job:
 
 
 def perform(job: Job) -> dict[str, Any]:
-    """Train and test once; returns a JSON-able line."""
+    """Train and test once; return a JSON-able line."""
     ppo, target = import_ppo(), TARGETS[job.target]
     curriculum, director = ARMS[job.arm].make(target)
     assert curriculum.world is not None
@@ -131,16 +131,16 @@ def perform(job: Job) -> dict[str, Any]:
 
 @dataclass
 class Marks:
-    """The looks at a training on its way.
+    """The measurements in the course of a training.
 
     Attributes:
         job: What is trained.
-        controller: Of its curriculum.
-        agent: Who learns.
-        looks: Plays the levels for trying out.
+        controller: The controller of its curriculum.
+        agent: The agent that learns.
+        looks: Plays the dev levels.
         trainer: What trains the policy.
-        curve: What was seen at each mark.
-        seconds: CPU-seconds that it took.
+        curve: What was measured at each mark.
+        seconds: CPU-seconds that the measurements took.
     """
 
     job: Job
@@ -152,7 +152,7 @@ class Marks:
     seconds: float = 0.0
 
     def mark(self, steps: int, trained_on: float) -> None:
-        """Look at the policy if it is time: after so many steps, with so many episodes won."""
+        """Measure the policy if it is due, after `steps`, with this share of episodes won."""
         if steps < (len(self.curve) + 1) * self.job.steps / self.job.marks:
             return
         began = time.process_time()
@@ -187,7 +187,7 @@ def _way(progress: AgentProgress, counts: EpisodeCounts) -> dict[str, Any]:
 
 
 def _by_order(counts: Mapping[int, int]) -> dict[str, int]:
-    """Return counts by order of a step, as JSON has them."""
+    """Return counts by order of a step, in a form for JSON."""
     return {str(order): int(count) for order, count in sorted(counts.items())}
 
 
@@ -195,7 +195,7 @@ def _by_order(counts: Mapping[int, int]) -> dict[str, int]:
 
 
 def finished(out: Path) -> list[dict[str, Any]]:
-    """Return the lines of a file, the first of each training."""
+    """Return the lines of a file, the first for each training."""
     found: dict[str, dict[str, Any]] = {}
     for line in read_lines(out):
         found.setdefault(line["key"], line)
@@ -216,7 +216,7 @@ def shares(lines: Sequence[Mapping[str, Any]], target: str) -> dict[int, list[fl
 
 
 def calibration(out: Path) -> Iterator[Job]:
-    """Yield the trainings that say the budgets, one by one, as those before ask for them."""
+    """Yield the trainings that determine the budgets, one by one, as earlier ones require them."""
     for name, target in TARGETS.items():
         for steps, seed in product((0, *target.budgets), plan.TRIED):
             if plan.budget(target, shares(finished(out), name)) is None:
@@ -225,7 +225,7 @@ def calibration(out: Path) -> Iterator[Job]:
 
 
 def budgets(out: Path) -> dict[str, int]:
-    """Return the budgets that the calibration in a file says; targets without one are left out."""
+    """Return the budgets by the calibration in a file; targets without one are left out."""
     lines = finished(out)
     found = {name: plan.budget(target, shares(lines, name)) for name, target in TARGETS.items()}
     return {name: steps for name, steps in found.items() if steps is not None}
@@ -257,7 +257,7 @@ def main(arguments: Sequence[str] | None = None) -> None:
 
 
 def told(line: Mapping[str, Any]) -> str:
-    """Say what came of a training."""
+    """Return the result of a training in words."""
     won = fmean(int(sign) for sign in line["won"])
     cost = f"{line['trained']:,} steps, {line['cpu_seconds']['training']:.0f} CPU-seconds"
     return f"{line['arm']} on {line['target']}, seed {line['seed']}: {won:.1%} held out, {cost}"

@@ -1,7 +1,7 @@
-"""Syllabus's learning progress as a director, to hold ours against another implementation.
+"""Syllabus's learning progress as a director, to compare ours with another implementation.
 
 Its weights are those of `OnlineLearningProgress` of https://github.com/RyanNavillus/Syllabus, which
-is told every episode; only the draw by them is ours, so that it follows from the seed.
+hears of every episode; only the draw by these weights is ours, so that it follows from the seed.
 """
 
 from __future__ import annotations
@@ -16,18 +16,18 @@ from piase_gym.errors import MissingExtraError
 from piase_gym.runs.history import Episode
 
 EVERY = 256
-"""After so many episodes it takes in how they went; it has no default."""
+"""Syllabus updates after this many episodes; it has no default."""
 
 
 class SyllabusLearningProgress(SamplingDirector):
     """Draws steps by the learning progress of Syllabus.
 
-    Syllabus takes what its first episodes come to for what chance does. Those that end first are
-    short, so they are won more often than others: it is told of the first episode of every slot,
-    when all have ended, before it is told of the rest.
+    Syllabus takes the results of its first episodes for those of chance. Episodes that end first
+    are short, so they are won more often than others: Syllabus hears of the first episode of every
+    slot, when all of these have ended, before it hears of the rest.
 
     Args:
-        slots: How many environments there are.
+        slots: Number of environments.
 
     Raises:
         MissingExtraError: If Syllabus is not installed.
@@ -35,7 +35,7 @@ class SyllabusLearningProgress(SamplingDirector):
 
     def __init__(self, slots: int = EVERY) -> None:
         """Find the package."""
-        errors = np.geterr()  # on import it lets NumPy raise at every underflow, whoever's it is
+        errors = np.geterr()  # its import makes NumPy raise at every underflow, even in other code
         try:
             from syllabus.curricula.online_learning_progress import OnlineLearningProgress
             from syllabus.task_space import DiscreteTaskSpace
@@ -53,13 +53,13 @@ class SyllabusLearningProgress(SamplingDirector):
         self._later: dict[str, list[tuple[int, Episode]]] = {}
 
     def _of(self, agent: str) -> Any:
-        """Return what is theirs for an agent."""
+        """Return Syllabus's curriculum for an agent."""
         if agent not in self._theirs:
             self._theirs[agent] = self._make(len(self.curriculum(agent).steps))
         return self._theirs[agent]
 
     def observe(self, agent: str, order: int, episode: Episode) -> None:
-        """Tell it of an episode, once the first of every slot has ended."""
+        """Tell Syllabus of an episode, once the first of every slot has ended."""
         first = self._first.setdefault(agent, {})
         later = self._later.setdefault(agent, [])
         if len(first) < self._slots and episode.slot not in first:
@@ -73,14 +73,14 @@ class SyllabusLearningProgress(SamplingDirector):
             self._tell(agent, order, episode)
 
     def _tell(self, agent: str, order: int, episode: Episode) -> None:
-        """Tell it of an episode."""
+        """Tell Syllabus of an episode."""
         place = [step.order for step in self.curriculum(agent).steps].index(order)
         theirs, won = self._of(agent), float(episode.result == "won")
         theirs.update_task_progress(place, won)
         theirs.update_on_episode(episode.total, episode.length, place, won)
 
     def weights(self, agent: str) -> Sequence[float]:
-        """Return their distribution over the steps; evenly until it was told enough."""
+        """Return Syllabus's distribution over the steps; even until it has heard enough."""
         theirs = self._of(agent)
         if theirs.task_rates is None:
             return [1.0] * len(self.curriculum(agent).steps)

@@ -2,8 +2,8 @@
 
 ``python -m piase_gym.benchmarks.studies.evidence.train --workers 2`` does what
 `docs/evidence_curricula.md` says. Every finished run is a line in
-``benchmarks/studies/measured/evidence_curricula.jsonl``; a run that is there is not done again, so
-the command may be broken off and given again at any time.
+``benchmarks/studies/measured/evidence_curricula.jsonl`` and is not repeated, so the command may be
+interrupted and given again at any time.
 """
 
 from __future__ import annotations
@@ -37,11 +37,11 @@ from piase_gym.training.curriculum_env import SlotBatch, controller_of, make_cur
 from piase_gym.training.curriculum_settings import APART, PPO, import_ppo
 
 PLAN = 1
-"""Version of the plan; lines of another one are not counted."""
+"""Version of the plan; lines of another version are not counted."""
 OUT = Path(__file__).parents[1] / "measured" / "evidence_curricula.jsonl"
-"""The results that ship."""
+"""The shipped results."""
 TARGETS: Mapping[str, str] = {"door_key": "door_key", "rooms": "rooms", "quest": "text_quest"}
-"""Target -> the curriculum whose last step it is, as it was when the plan was written."""
+"""Target -> the curriculum with that last step, as it was when the plan was written."""
 ARMS: Mapping[str, Callable[[int], Director]] = {
     "target_only": lambda target: Randomisation({target: 1.0}),
     "uniform": lambda _target: Randomisation(),
@@ -49,7 +49,7 @@ ARMS: Mapping[str, Callable[[int], Director]] = {
     "learning_progress": lambda _target: LearningProgress(),
     "dse": lambda _target: ScriptedDirector(),
 }
-"""Arm -> what makes its director, given the order of the target."""
+"""Arm -> the function that makes its director, given the order of the target."""
 
 
 @dataclass(frozen=True)
@@ -58,9 +58,9 @@ class Scale:
 
     Attributes:
         steps: Environment steps of each training.
-        num_envs: Environments side by side.
-        num_steps: Steps in each between two updates.
-        seeds: How many trainings of each arm on each target.
+        num_envs: Number of environments side by side.
+        num_steps: Steps in each environment between two updates.
+        seeds: Number of trainings of each arm on each target.
         held_out: The seeds of the tests.
     """
 
@@ -133,7 +133,7 @@ def choice(words: str) -> tuple[str, str]:
 
 
 def perform(job: Job) -> dict[str, Any]:
-    """Train and test once; returns a JSON-able line."""
+    """Train and test once; return a JSON-able line."""
     ppo, stages = import_ppo(), curriculum(TARGETS[job.target])
     scale, target = job.scale, stages.steps[-1].order
     started = time.process_time()
@@ -175,7 +175,7 @@ def perform(job: Job) -> dict[str, Any]:
 def examine(
     policy: Any, env: Any, controller: Any, agent: str, order: int, seeds: range
 ) -> NDArray[np.bool_]:
-    """Return which episodes of a step an agent wins, one of each seed, with drawn actions."""
+    """Return which episodes of a step an agent wins, one for each seed, with sampled actions."""
     config = controller.setup.config({agent: order})
     if isinstance(env, SlotBatch):
         return examine_slots(policy, config, seeds)
@@ -184,9 +184,9 @@ def examine(
 
 
 def examine_slots(policy: Any, config: Any, seeds: range) -> NDArray[np.bool_]:
-    """Return which episodes are won, one of each seed, environment by environment.
+    """Return which episodes are won, one for each seed, environment by environment.
 
-    So it is done for a world without a batched kernel; for others see `training.ppo.play`.
+    This is for worlds without a batched kernel; for others see `training.ppo.play`.
     """
     import torch
 
@@ -230,7 +230,7 @@ def main(arguments: Sequence[str] | None = None) -> None:
 
 
 def told(line: Mapping[str, Any]) -> str:
-    """Say what came of a training."""
+    """Return the result of a training in words."""
     name = f"{line['arm']} on {line['target']}, seed {line['seed']}"
     cost = f"{line['steps']:,} steps, {line['cpu_seconds']['training']:.0f} CPU-seconds"
     return f"{name}: {line['success']:.1%} on held-out seeds, {cost}"

@@ -38,13 +38,13 @@ def success(line: Line) -> float:
 
 
 def to_threshold(line: Line) -> float:
-    """Return the share of its budget after which a training wins half of a look, at most 1."""
+    """Return the share of its budget after which a training wins half of a mark's levels, or 1."""
     reached = [look["steps"] for look in line["curve"] if look["won"] >= plan.THRESHOLD]
     return min(1.0, reached[0] / line["steps"]) if reached else 1.0
 
 
 def verdict(gap: Interval | None) -> str:
-    """Return what the plan calls a difference of shares."""
+    """Return the plan's name for a difference of shares."""
     if gap is None:
         return "one pair only"
     if gap.low > 0.0 and gap.estimate >= plan.SMALLEST:
@@ -56,13 +56,13 @@ def verdict(gap: Interval | None) -> str:
 
 @dataclass(frozen=True)
 class Evidence:
-    """The trainings that are there, each once.
+    """The finished trainings, each once.
 
     Attributes:
-        lines: Those of the plan.
+        lines: Lines of the plan's trainings.
         budgets: Steps of a training on each target that has a calibration.
-        tried: For each target and budget what `target_only` has won in the calibration.
-        strange: How many lines belong to another plan, curriculum or budget.
+        tried: For each target and budget, what `target_only` has won in the calibration.
+        strange: Number of lines that belong to another plan, curriculum or budget.
     """
 
     lines: Sequence[Line]
@@ -72,7 +72,7 @@ class Evidence:
 
     @classmethod
     def read(cls, path: Path = study.OUT) -> Evidence:
-        """Read a file of results; one that is missing has none.
+        """Read a file of results; a missing file has none.
 
         Raises:
             StorageError: If it is damaged.
@@ -86,7 +86,7 @@ class Evidence:
 
     @property
     def planned(self) -> int:
-        """How many trainings the plan has."""
+        """Number of trainings in the plan."""
         return len(plan.SEEDS) * len(TARGETS) * len(ARMS)
 
     @property
@@ -145,13 +145,13 @@ class Evidence:
         return statistics.aggregate(runs)
 
     def learnt(self, target: str) -> bool:
-        """Tell whether any arm wins enough more than an untrained policy to say something."""
+        """Return whether any arm wins enough more than an untrained policy to say something."""
         untrained = fmean(self.tried[target][0])
         won = [fmean(self.values(arm, target)) for arm in self.arms]
         return max(won) - untrained >= plan.SMALLEST
 
     def verdicts(self, rival: str) -> dict[str, str]:
-        """Return what `dse` against a rival is on each target that is compared."""
+        """Return the verdict on `dse` against a rival on each target that is compared."""
         return {
             target: verdict(self.gap("dse", rival, target))
             if self.learnt(target)
@@ -169,7 +169,7 @@ class Evidence:
 
     @property
     def helps(self) -> bool:
-        """Whether it is said that the DSE helps: it does against both rivals."""
+        """Whether the conclusion is that the DSE helps: it does against both rivals."""
         return all(self.conclusion(rival) == "helps" for rival in RIVALS)
 
     def failed(self, arm: str, target: str) -> int:
@@ -179,7 +179,7 @@ class Evidence:
 
     @property
     def hard_enough(self) -> int:
-        """On how many targets `target_only` learnt enough in the calibration."""
+        """Number of targets on which `target_only` learnt enough in the calibration."""
         return sum(
             plan.gain(self.tried[target], steps) >= plan.SMALLEST
             for target, steps in self.budgets.items()
@@ -187,7 +187,7 @@ class Evidence:
 
     @property
     def hours(self) -> float:
-        """CPU-hours of all trainings that are there."""
+        """CPU-hours of all finished trainings."""
         return sum(sum(line["cpu_seconds"].values()) for line in self.lines) / 3600
 
 
@@ -226,7 +226,7 @@ def arms() -> str:
 
 
 def stored() -> str:
-    """Return the report of the results that ship, for the page."""
+    """Return the report of the shipped results, for the page."""
     return report(Evidence.read())
 
 

@@ -1,4 +1,4 @@
-"""Who decides for an explorer: rules, or any agent, such as a language model."""
+"""What decides for an explorer: rules, or any agent, such as a language model."""
 
 from __future__ import annotations
 
@@ -34,13 +34,13 @@ class Decision(NamedTuple):
 
 @runtime_checkable
 class Decider(Protocol):
-    """Who decides for one explorer."""
+    """Decides for one explorer."""
 
     def begin(self, shared: Any) -> None:
-        """Begin to think; the call waits for what comes of it."""
+        """Begin to think; the call waits for the result."""
 
     def __call__(self, shared: Any) -> Decision:
-        """Decide what to do, out of the agent's record."""
+        """Decide what to do, from the agent's record."""
 
 
 # -- any agent ----------------------------------------------------------------------------
@@ -72,7 +72,7 @@ class ExplorerPercept(Percept):
 
     @property
     def can_tell(self) -> bool:
-        """Whether there is somebody to tell something to."""
+        """Whether there is anybody to send a message to."""
         return len(self.world.agents) > 1
 
     @property
@@ -102,7 +102,7 @@ class PolicyDecider:
         self.agent.begin_act()
 
     def _perceive(self, shared: Any) -> ExplorerPercept:
-        """Tell the agent what came of its last command, and what there is now."""
+        """Let the agent learn from its last command, and perceive what there is now."""
         perception, agent_id = shared["perception"], shared["agent_id"]
         if not hasattr(perception, "world"):
             kind = type(perception).__name__
@@ -121,7 +121,7 @@ class PolicyDecider:
         return percept
 
     def __call__(self, shared: Any) -> Decision:
-        """Return what the agent chooses, why if it says so, and what it tells the others."""
+        """Return the agent's choice, its reason if it gives one, and its message to the others."""
         percept, self._percept = self._percept or self._perceive(shared), None
         act = self.agent.get_chosen_action()
         reason = str((self.agent.internal_state() or {}).get("reason", ""))
@@ -133,7 +133,7 @@ class PolicyDecider:
         return Decision(line, reason, message)
 
     def log_entries(self) -> Sequence[tuple[str, Mapping[str, Any]]]:
-        """Return the lines that the agent has for logs, such as a model's replies."""
+        """Return the agent's lines for logs, such as a model's replies."""
         return self.agent.log_entries()
 
 
@@ -152,15 +152,15 @@ def _command(percept: Percept, act: Any) -> str | Command | InvalidAction:
 class RuleDecider:
     """Goes where the team has not been, and tells the others what they do not know yet.
 
-    It learns where actions lead by doing them: how far they move it, by its rotation, or from which
-    place to which. Of the possible actions it takes the one that leads where the fewest visits of
-    anybody are known; agents of odd number prefer the second of equally good ones, so that a team
-    parts. Where its memories, or what others told it, say that a place was looked at, that place
-    counts as visited.
+    It learns where actions lead by doing them: how far they move it at a given rotation, or from
+    which place to which. Of the possible actions it takes the one that leads to the place with the
+    fewest known visits by anybody; agents with odd numbers prefer the second of equally good ones,
+    so that a team splits up. A place counts as visited if the agent's memories, or what others told
+    it, say that somebody looked at it.
 
     Args:
-        steer: Who chooses actions in its place, such as a world's script that plans with a map;
-            what is told to the others stays the same.
+        steer: A decider that chooses actions in its place, such as a world's script that plans with
+            a map; what is told to the others stays the same.
     """
 
     def __init__(self, steer: Decider | None = None) -> None:
@@ -222,7 +222,7 @@ class RuleDecider:
     def _hope(self, action: str, here: Any, turn: Any) -> float:
         """Return how often somebody has been where an action leads, as far as is known.
 
-        Of an action that is new here, that is how often it has changed nothing elsewhere.
+        For an action that is new here, that is how often it has changed nothing elsewhere.
         """
         known = self._leads.get((_key(here, turn), action))
         step = self._moves.get((_key(None, turn), action))
@@ -234,7 +234,7 @@ class RuleDecider:
 
 
 def _news(shared: Any) -> str:
-    """Return what the others do not know: what is seen and was not found or told before."""
+    """Return news for the others: what is seen now and was not found or told before."""
     memory, told = shared["shared_memory"], shared["other_agent_messages"]
     if len(memory["agent_positions"]) < 2:
         return ""
@@ -273,7 +273,7 @@ def _difference(before: Any, after: Any) -> list[float] | None:
 
 
 def _moved(place: Any, step: Sequence[float]) -> Any:
-    """Return the place that lies so far from another."""
+    """Return the place that is one step away from another."""
     if not isinstance(place, list | tuple):
         return type(place)(place + step[0]) if isinstance(place, int | float) else place
     return [type(old)(old + gap) for old, gap in zip(place, step, strict=True)]

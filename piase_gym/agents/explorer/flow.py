@@ -9,13 +9,13 @@ from piase_gym.errors import ConfigError, UnknownNameError
 
 DEFAULT: Final = "default"
 END: Final = "end"
-"""Where a walk ends: it is the name of no node."""
+"""Where a walk ends: no node has this name."""
 
 
 class Node:
     """One step of an agent's thinking: it reads the record, works, and writes into the record.
 
-    A node of one's own brings one or more of `prep`, `exec` and `post`.
+    A node of your own overrides one or more of `prep`, `exec` and `post`.
 
     Attributes:
         acts: Whether it submits the agent's action, so that the walk then waits for the world.
@@ -24,13 +24,13 @@ class Node:
     acts = False
 
     def begin(self, shared: Any) -> None:
-        """Begin what takes its time outside, such as asking a model; `exec` waits for it.
+        """Begin what takes time outside, such as asking a model; `exec` waits for it.
 
         It is called for all agents that are at this node before the first of them goes on.
         """
 
     def prep(self, shared: Any) -> Any:
-        """Return what `exec` needs of the record."""
+        """Return what `exec` needs from the record."""
         return shared
 
     def exec(self, prep_res: Any) -> Any:
@@ -38,17 +38,17 @@ class Node:
         return prep_res
 
     def post(self, shared: Any, prep_res: Any, exec_res: Any) -> str:
-        """Write into the record, and return the name of the way that leads on."""
+        """Write into the record, and return the name of the way to follow."""
         return DEFAULT
 
     def run(self, shared: Any) -> str:
-        """Do all three."""
+        """Run `prep`, `exec` and `post`."""
         prep_res = self.prep(shared)
         return self.post(shared, prep_res, self.exec(prep_res)) or DEFAULT
 
 
 class Flow:
-    """Nodes by name, and the ways between them.
+    """Nodes by name, and the ways between them: the edges of the graph.
 
     Args:
         nodes: The nodes, in the order in which ``default`` leads from one to the next.
@@ -56,7 +56,7 @@ class Flow:
             and ``continue`` lead to the first, and every node has a way ``end``.
 
     Attributes:
-        nodes: The nodes; others can be put in their places.
+        nodes: The nodes by name; they can be replaced.
 
     Raises:
         ConfigError: If there is none, one is no `Node`, or one is called ``end``.
@@ -96,7 +96,7 @@ class Flow:
         return next(iter(self.nodes))
 
     def replace(self, **nodes: Node) -> Flow:
-        """Return a flow with other nodes in the places of those named.
+        """Return a flow in which the named nodes are replaced.
 
         Raises:
             UnknownNameError: If there is no node of a name.
@@ -107,7 +107,7 @@ class Flow:
         return Flow({**self.nodes, **nodes}, self.ways)
 
     def insert(self, name: str, node: Node, *, before: str) -> Flow:
-        """Return a flow with one more node, which ``default`` reaches before another.
+        """Return a flow with one more node, which ``default`` reaches just before another.
 
         Raises:
             ConfigError: If there is a node of this name.

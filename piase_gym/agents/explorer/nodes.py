@@ -17,34 +17,35 @@ if TYPE_CHECKING:
     from piase_gym.agents.llm.vision import VisionModel
 
 DEFAULT_STEPS = 20
-"""Steps until `UpdateMemoryNode` ends, if nobody says otherwise: those of the document."""
+"""Steps until `UpdateMemoryNode` ends by default: those of the document."""
 SCREENSHOT = "screenshot:"
-"""How the name of a picture begins that stands in place of the objects in it."""
+"""The prefix of a picture's name that stands in place of the objects in the picture."""
 
 
 def state_of(perception: Any, agent_id: str) -> Mapping[str, Any]:
-    """Return an agent's state; what is no mapping is its position."""
+    """Return an agent's state; anything but a mapping is taken as its position."""
     state = perception.get_agent_state(agent_id)
     return state if isinstance(state, Mapping) else {"position": state}
 
 
 class PerceptionNode(Node):
-    """Looks: where the agent is, what it sees, and that in words.
+    """Looks: finds out where the agent is, what it sees, and a caption for it.
 
     Args:
-        vision: Who describes pictures, where a perception returns ``["screenshot:PATH"]`` in place
-            of the names of objects; without one that is a name like any other.
+        vision: The model that describes pictures, for perceptions that return
+            ``["screenshot:PATH"]`` in place of the names of objects; without a model this is a name
+            like any other.
     """
 
     def __init__(self, vision: VisionModel | None = None) -> None:
         self.vision = vision
 
     def log_entries(self) -> Sequence[tuple[str, Mapping[str, Any]]]:
-        """Return the lines that a vision model has for logs: its replies."""
+        """Return the vision model's lines for logs: its replies."""
         return () if self.vision is None else self.vision.log_entries()
 
     def prep(self, shared: Any) -> tuple[str, Any]:
-        """Return who looks, and through what."""
+        """Return the agent's name and its perception."""
         return shared["agent_id"], shared["perception"]
 
     def exec(self, prep_res: tuple[str, Any]) -> tuple[Mapping[str, Any], list[str], str]:
@@ -77,10 +78,10 @@ def _described(vision: VisionModel, path: str) -> tuple[list[str], str]:
 
 
 class RetrieveMemoryNode(Node):
-    """Remembers: what the agent knows about where it is and what it sees.
+    """Remembers: retrieves what the agent knows about where it is and what it sees.
 
     Args:
-        top_k: How many memories.
+        top_k: How many memories to retrieve.
     """
 
     def __init__(self, top_k: int = TOP_K) -> None:
@@ -107,7 +108,7 @@ class CommunicationNode(Node):
     """Listens: reads the messages of the others, which empties the agent's mailbox."""
 
     def prep(self, shared: Any) -> tuple[str, Any]:
-        """Return who reads, and where."""
+        """Return the agent's name and its perception."""
         return shared["agent_id"], shared["perception"]
 
     def exec(self, prep_res: tuple[str, Any]) -> list[Any]:
@@ -128,7 +129,7 @@ class DecisionNode(Node):
     """Decides what to do, why, and what to tell the others.
 
     Args:
-        decide: Who decides; by default rules.
+        decide: The decider; by default rules.
     """
 
     def __init__(self, decide: Decider | None = None) -> None:
@@ -143,26 +144,26 @@ class DecisionNode(Node):
         return self.decide(prep_res)
 
     def post(self, shared: Any, prep_res: Any, exec_res: Decision) -> str:
-        """Write it down."""
+        """Write down the decision."""
         shared["action"], shared["action_reason"] = exec_res.action, exec_res.reason
         shared["message_to_others"], shared["failure"] = exec_res.message, exec_res.failure
         return "default"
 
 
 class ExecutionNode(Node):
-    """Tells the others what is to be told, and acts."""
+    """Sends the message to the others, if there is one, and acts."""
 
     acts = True
 
     def prep(self, shared: Any) -> tuple[Any, str, Any, str]:
-        """Return through what, who, what it does and what it says."""
+        """Return the perception, the agent's name, its action or failure, and its message."""
         act = shared["action"] if shared["failure"] is None else shared["failure"]
         return shared["perception"], shared["agent_id"], act, shared["message_to_others"]
 
     def exec(self, prep_res: tuple[Any, str, Any, str]) -> str:
-        """Send the message, act, and return what can be said of the action so far.
+        """Send the message, act, and return the status of the action so far.
 
-        What cannot be sent is not heard, and stops nobody.
+        A message that cannot be sent is dropped without an error.
         """
         perception, agent_id, act, message = prep_res
         if message.strip():
@@ -194,11 +195,11 @@ class ExecutionNode(Node):
 class UpdateMemoryNode(Node):
     """Remembers the step, shares what was found, and ends after `max_steps` of the shared memory.
 
-    It also ends where the episode is over for the agent.
+    It also ends when the episode is over for the agent.
     """
 
     def prep(self, shared: Any) -> tuple[str, Any]:
-        """Return what is to be remembered, and where."""
+        """Return the text to remember, and the memory."""
         text = memory_text(
             shared["position"],
             shared["visible_objects"],
@@ -209,13 +210,13 @@ class UpdateMemoryNode(Node):
         return text, shared["memory"]
 
     def exec(self, prep_res: tuple[str, Any]) -> str:
-        """Put it into the memory."""
+        """Add the text to the memory."""
         text, memory = prep_res
         memory.add(text)
         return text
 
     def post(self, shared: Any, prep_res: Any, exec_res: str) -> str:
-        """Share what was found, note what became of the action, and tell whether to go on."""
+        """Share what was found, note what became of the action, and return whether to go on."""
         agent_id, memory = shared["agent_id"], shared["shared_memory"]
         state = state_of(shared["perception"], agent_id)
         result = state.get("last_action_result")
@@ -235,8 +236,8 @@ def explorer_flow(decide: Decider | None = None, vision: VisionModel | None = No
     """Return the explorer document's graph for one agent.
 
     Args:
-        decide: Who decides; by default rules.
-        vision: Who describes screenshots.
+        decide: The decider; by default rules.
+        vision: The model that describes screenshots.
 
     Example:
         >>> list(explorer_flow().nodes)

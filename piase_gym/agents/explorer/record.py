@@ -12,9 +12,9 @@ from piase_gym.memory import Embedder, FaissMemory
 class Record(TypedDict):
     """The record of one agent, `agent_shared` of the explorer document.
 
-    `memory` and `failure` are ours: `memory_index` and `memory_texts` are parts of the first, and
-    the second says why there is no action. `action_history` has a dict for each step: ``step,
-    position, action, reason, message_to_others, status``.
+    `memory` and `failure` are not in the document: `memory_index` and `memory_texts` are parts of
+    `memory`, and `failure` says why there is no action. `action_history` has a dict for each step:
+    ``step, position, action, reason, message_to_others, status``.
     """
 
     agent_id: str
@@ -39,7 +39,7 @@ class Record(TypedDict):
 
 
 def new_shared_memory(max_steps: int | None = None) -> dict[str, Any]:
-    """Return a shared memory with nothing in it.
+    """Return an empty shared memory.
 
     Args:
         max_steps: After how many steps `UpdateMemoryNode` ends; by default the document's 20.
@@ -56,11 +56,11 @@ def new_record(
     shared_memory: dict[str, Any] | None = None,
     embedder: str | Embedder | None = None,
 ) -> Record:
-    """Return the record of an agent at its beginning.
+    """Return a new record for an agent.
 
     Args:
         agent_id: Its name.
-        perception: A `PerceptionInterface`, over a world or of one's own.
+        perception: A `PerceptionInterface`, over a world or of your own.
         shared_memory: What it shares with others.
         embedder: What turns its memories into vectors; see `FaissMemory`.
 

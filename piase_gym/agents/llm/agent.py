@@ -45,35 +45,35 @@ class LLMAgent(ModelCaller, Agent):
     """Asks a language model what to do.
 
     In each step the model is told what its agent perceives, and answers with a command in any of
-    the forms of `piase_gym.core.answers`. What cannot be read is asked for again with the reason;
-    if that does not help either, or if there is no reply, the agent's command has the outcome
+    the forms of `piase_gym.core.answers`. If an answer cannot be read, the model is told why and
+    asked again; if that does not help, or if there is no reply, the agent's command has the outcome
     ``unparsable``, ``too_long``, ``timeout`` or ``refused``, and the episode goes on.
 
     Args:
         model: The name of the model.
         base_url: The address of the endpoint; ``None`` asks OpenAI.
-        api_key: The key; by default that of ``OPENAI_API_KEY``, or of `key_env`. It is in no log,
-            state, copy for another process, or message.
+        api_key: The key; by default that of ``OPENAI_API_KEY``, or of `key_env`. It never appears
+            in a log, a state, a copy for another process, or a message.
         prompt: A template in place of the usual system prompt; see `Prompt`.
-        briefing: What stands below the system prompt, such as the prompt of a curriculum's step.
-        answer: What is asked for: ``line``, ``yaml``, ``json`` or ``tools``.
-        history: What is shown of the steps before: ``full``, ``last:K`` or ``summary:K``.
+        briefing: Text below the system prompt, such as the prompt of a curriculum's step.
+        answer: The form of the answer: ``line``, ``yaml``, ``json`` or ``tools``.
+        history: What is shown of earlier steps: ``full``, ``last:K`` or ``summary:K``.
         facts: Whether the facts are shown as JSON.
-        messages: Whether messages are listed apart.
+        messages: Whether messages are listed separately.
         commands: Whether the possible commands are listed.
-        memories: A function that returns what the agent remembers of what it reads.
-        attempts: How often the model is asked in one step until its answer can be read.
-        repeat: Which of several equal runs this is; each has replies of its own.
-        on_failure: ``raise`` raises `ModelError` where there is no reply, for evaluations, in which
-            a server's trouble must not count against a model.
+        memories: A function that returns what the agent remembers about what it reads.
+        attempts: How often the model is asked in one step, at most, for an answer that can be read.
+        repeat: Which of several identical runs this is; each has replies of its own.
+        on_failure: ``raise`` raises `ModelError` if there is no reply; this is for evaluations,
+            where a server's failures must not count against a model.
         agent_id: Its name.
         call: `key_env`, `temperature`, `max_tokens`, `extra`, `timeout`, `retries`, `budget`,
             `prices` and `replies`, as `ModelCaller` takes them.
 
     Attributes:
-        usage: What this agent has taken, known replies too.
+        usage: What this agent has used, including known replies.
         prompt: How it is prompted.
-        last_failure: Why there was no reply the last time that there was none, or ``None``.
+        last_failure: The most recent failure to get a reply, or ``None``.
 
     Raises:
         ConfigError: If an argument is not allowed.
@@ -125,7 +125,7 @@ class LLMAgent(ModelCaller, Agent):
 
     @classmethod
     def named(cls, name: str, **settings: Any) -> LLMAgent:
-        """Return the agent of a policy's name, without or with its ``llm:``.
+        """Return the agent for a policy's name, with or without its ``llm:``.
 
         Raises:
             ConfigError: If it is none.
@@ -144,12 +144,12 @@ class LLMAgent(ModelCaller, Agent):
 
     @classmethod
     def recorded(cls, run: Any, seat: str, **settings: Any) -> LLMAgent:
-        """Return an agent that decides once more as one did in a run, out of its replies alone.
+        """Return an agent that decides again as one did in a run, from its recorded replies alone.
 
         Args:
             run: A run that was read, `piase_gym.runs.read(path)`.
-            seat: The agent whose replies they are.
-            settings: Those that the agent had and that are not in the log: `memories`, `extra`.
+            seat: The agent that got the replies.
+            settings: Those that the agent had and that are not in the log, such as `memories`.
 
         Raises:
             ConfigError: If the run has no replies of this agent.
@@ -174,7 +174,7 @@ class LLMAgent(ModelCaller, Agent):
         return self.policy
 
     def settings(self) -> dict[str, Any]:
-        """Return what else tells this agent from others, as JSON-able values."""
+        """Return what distinguishes this agent from others, as JSON-able values."""
         prompt = self.prompt
         found = {
             "policy": self.policy,
@@ -191,12 +191,12 @@ class LLMAgent(ModelCaller, Agent):
 
     @property
     def fingerprint(self) -> str:
-        """What tells this agent from others in benchmarks; where the model is, is no part of it."""
+        """What identifies this agent in benchmarks; the model's address is not part of it."""
         settings = {**self.settings(), "policy": self.model, "prompt_id": self.prompt.id}
         return f"llm:{digest_json(settings)}"
 
     def twin(self, **changes: Any) -> LLMAgent:
-        """Return a copy in which some attributes are others."""
+        """Return a copy with some attributes changed."""
         twin = copy.deepcopy(self)
         vars(twin).update(changes)
         twin._check_settings()
@@ -211,8 +211,8 @@ class LLMAgent(ModelCaller, Agent):
     def configure(self, config: Mapping[str, Any]) -> None:
         """Take those settings of a scenario or curriculum that concern how a model is asked.
 
-        Where it is asked, with which key and for how much is not theirs to say. The `prompt` of a
-        curriculum's step becomes the briefing, from the next episode on.
+        They cannot set the address, the key or the budget. The `prompt` of a curriculum's step
+        becomes the briefing, from the next episode on.
 
         Raises:
             ConfigError: If a value is not allowed.
@@ -242,7 +242,7 @@ class LLMAgent(ModelCaller, Agent):
     # -- an episode -----------------------------------------------------------------------
 
     def reset(self, seed: int) -> None:
-        """Begin an episode: the model is shown nothing of those before."""
+        """Begin an episode: the model is shown nothing of earlier ones."""
         self._seed = seed
         self._begin()
 
@@ -261,7 +261,7 @@ class LLMAgent(ModelCaller, Agent):
         self._cut = ""
 
     def begin_act(self) -> None:
-        """Begin to ask in a thread; `act` waits for what comes of it."""
+        """Begin to ask in a thread; `act` waits for the result."""
         if self._thread is None:
             self._thread = threading.Thread(
                 target=self._think, name=f"llm-{self.get_id()}", daemon=True
@@ -269,14 +269,14 @@ class LLMAgent(ModelCaller, Agent):
             self._thread.start()
 
     def _think(self) -> None:
-        """Decide, and keep what came of it."""
+        """Decide, and keep the result."""
         try:
             self._found = self._decide()
         except BaseException as error:  # raised again by `act`
             self._found = error
 
     def act(self) -> Action:
-        """Return the command, or what came in its place.
+        """Return the command, or an `InvalidAction` in its place.
 
         Raises:
             ModelError: If there is none because the model cannot be asked, and `on_failure` is
@@ -294,7 +294,7 @@ class LLMAgent(ModelCaller, Agent):
         return found
 
     def follow_act(self, act: Any) -> None:
-        """Take note of what was done, without asking for it."""
+        """Take note of what was done, without asking the model."""
         percept = percept_of(self)
         self._prepare(percept)
         _, kept = self.prompt.turn(percept, None)
@@ -317,7 +317,7 @@ class LLMAgent(ModelCaller, Agent):
         return [(REPLY_EVENT, entry) for entry in found]
 
     def internal_state(self) -> dict[str, Any] | None:
-        """Return how often the model was asked, and why it did what it did if it said so."""
+        """Return how often the model was asked, with its reason and its thoughts if it gave any."""
         found = {"reason": self._reason[:SHOWN], "thinking": self._thinking[:SHOWN]}
         return {"calls": self._calls, **{name: text for name, text in found.items() if text}}
 
@@ -355,7 +355,7 @@ class LLMAgent(ModelCaller, Agent):
         return found
 
     def _prepare(self, percept: Percept) -> None:
-        """Write what stays the same in an episode."""
+        """Write what stays the same throughout an episode."""
         if not self._system:
             briefing = f"\n\n{plain(self.briefing)}" if self.briefing else ""
             self._system = self.prompt.system(percept) + briefing
@@ -363,7 +363,7 @@ class LLMAgent(ModelCaller, Agent):
             self._tools, self._verbs = tools(percept)
 
     def _understood(self, reply: Reply, percept: Percept) -> tuple[Command | InvalidAction, str]:
-        """Return the command of a reply, and the reply as it is shown in later steps."""
+        """Return the command in a reply, and the reply as it is shown in later steps."""
         found: Answer | InvalidAction
         if reply.tool_calls:
             calls = [(self._verbs.get(name, name), given) for name, given in reply.tool_calls]
@@ -386,7 +386,7 @@ class LLMAgent(ModelCaller, Agent):
         return command, data(shown)  # it may repeat what others wrote
 
     def _tell(self, said: str, percept: Percept) -> None:
-        """Tell the others something, and have the model told in the next step if it is too long."""
+        """Send the others a message; if it is too long, the model is told so in the next step."""
         self._letters.append(said)
         most = percept.longest_letter
         if len(said) > most:
@@ -404,7 +404,7 @@ class LLMAgent(ModelCaller, Agent):
             self._history.shorten(data(without_reasoning(plain(reply.text))[1]))
 
     def _failed(self, failure: Failure) -> Action:
-        """Return what there is in place of a command."""
+        """Return what takes the place of a command."""
         self.last_failure = failure
         if failure.final:
             self._final = failure
@@ -416,7 +416,7 @@ class LLMAgent(ModelCaller, Agent):
     # -- a call ---------------------------------------------------------------------------
 
     def _ask(self, messages: Messages, new: Messages, kind: str = "decision") -> Reply | Failure:
-        """Return what is known or answered to messages, and keep account of it."""
+        """Return the known or the new reply to messages, and record it."""
         request = self._request(messages, tools=self._tools if kind == "decision" else None)
         entry: dict[str, Any] = {"call": self._calls, "kind": kind, "prompt_id": self.prompt.id}
         if self._calls == 0:
@@ -453,7 +453,7 @@ class LLMAgent(ModelCaller, Agent):
         }
 
     def set_state(self, state: Mapping[str, Any]) -> None:
-        """Take up what `get_state` returned."""
+        """Restore what `get_state` returned."""
         seed, calls = read_seed(state), read_seed(state, "calls")
         history = History(self._policy)
         history.set_state(state["history"])

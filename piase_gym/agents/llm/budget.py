@@ -10,7 +10,7 @@ from typing import Any
 from piase_gym.errors import ConfigError
 
 Prices = tuple[float, float]
-"""Price of a million tokens, of prompts and of what is written, in any currency."""
+"""Prices per million tokens of prompts and of answers, in any currency."""
 
 
 @dataclass
@@ -23,8 +23,8 @@ class Usage:
         unreadable: Replies in which no command could be read.
         prompt_tokens: Tokens of what was asked.
         completion_tokens: Tokens of what was answered.
-        estimated: Calls whose tokens the server did not tell; four characters count as one.
-        cost: In the currency of the prices.
+        estimated: Calls for which the server did not report tokens; four bytes count as one.
+        cost: Cost in the currency of the prices.
         seconds: Time spent waiting.
     """
 
@@ -43,12 +43,12 @@ class Usage:
         return self.prompt_tokens + self.completion_tokens
 
     def add(self, other: Usage) -> None:
-        """Add what something else took."""
+        """Add another usage to this one."""
         for name, value in asdict(other).items():
             setattr(self, name, getattr(self, name) + value)
 
     def __str__(self) -> str:
-        """Say it in a line."""
+        """Return the usage as one line."""
         cost = f", cost {self.cost:.4g}" if self.cost else ""
         bad = f", {self.failures} failed" if self.failures else ""
         bad += f", {self.unreadable} unreadable" if self.unreadable else ""
@@ -63,15 +63,15 @@ class Budget:
 
     Before a call its tokens are set aside: what the model reads, three bytes to a token, and the
     longest answer allowed. A call for which there is not enough left is not made. How long a call
-    takes nobody knows before: none is begun once more seconds are used up. Tries of one call count
-    as one.
+    takes is not known beforehand: none is begun once more seconds than allowed have been used. All
+    tries of one call count as one.
 
     Args:
         tokens: Most tokens; ``None`` for no limit.
         cost: Highest cost, in the currency of `prices`.
         calls: Most calls.
-        prices: Of a million tokens of prompts and of answers.
-        seconds: Most seconds of waiting, those of calls that are made at once added up.
+        prices: Prices per million tokens of prompts and of answers.
+        seconds: Most seconds of waiting; those of simultaneous calls are added up.
 
     Attributes:
         usage: What was spent.
@@ -147,17 +147,17 @@ class Budget:
         return Usage(calls=1, prompt_tokens=prompt, completion_tokens=answer, cost=cost)
 
     def __getstate__(self) -> dict[str, Any]:
-        """Leave the lock behind; a copy in another process counts for itself."""
+        """Leave out the lock; a copy in another process counts separately."""
         return {k: v for k, v in vars(self).items() if k != "_lock"}
 
     def __setstate__(self, state: Mapping[str, Any]) -> None:
-        """Take a new lock."""
+        """Restore the state, with a new lock."""
         vars(self).update(state)
         self._lock = threading.Lock()
 
 
 def check_prices(prices: object) -> Prices:
-    """Return prices; none are zero.
+    """Return checked prices; ``None`` stands for zeros.
 
     Raises:
         ConfigError: If they are not two numbers from 0 on.

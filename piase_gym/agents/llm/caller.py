@@ -26,12 +26,12 @@ from piase_gym.errors import ConfigError, need
 PREFIX = "llm"
 """The prefix of the names of language models: ``llm:MODEL@URL``."""
 SHORT = 16
-"""What is sent as a key to servers of one's own has fewer characters than any real one."""
+"""Keys with fewer characters are not real ones, but are sent to your own servers."""
 
 
 @dataclass(frozen=True)
 class Secret:
-    """A key, which nothing shows."""
+    """A key that is never shown."""
 
     value: str = field(repr=False)
 
@@ -56,20 +56,20 @@ class ModelCaller:
     Args:
         model: The name of the model.
         base_url: The address of the endpoint; ``None`` asks OpenAI.
-        api_key: The key; by default that of ``OPENAI_API_KEY``, or of `key_env`. It is in no log,
-            state, copy for another process, or message.
+        api_key: The key; by default that of ``OPENAI_API_KEY``, or of `key_env`. It never appears
+            in a log, a state, a copy for another process, or a message.
         key_env: The environment variable that has the key.
-        temperature: How freely the model draws; ``None`` leaves it to the server.
+        temperature: The sampling temperature; ``None`` leaves it to the server.
         max_tokens: Most tokens of an answer; ``None`` leaves it to the server.
         extra: Further fields of each request.
         timeout: Seconds that one try may take.
-        retries: How often a call that failed for a passing reason is tried again.
-        budget: What may be spent, with whoever shares it.
-        prices: Of a million tokens of prompts and of answers, if there is no budget.
+        retries: How often a call that failed for a temporary reason is tried again.
+        budget: What may be spent; others may share it.
+        prices: Prices per million tokens of prompts and of answers, if there is no budget.
         replies: Replies that are known already, or the path of a file to keep them in.
 
     Attributes:
-        usage: What was taken, known replies too.
+        usage: What was used, including known replies.
 
     Raises:
         ConfigError: If an argument is not allowed.
@@ -117,7 +117,7 @@ class ModelCaller:
         return f"{PREFIX}:{self.model}" + (f"@{self.base_url}" if self.base_url else "")
 
     def check(self) -> None:
-        """See that the model can be asked, without asking.
+        """Check that the model can be asked, without asking it.
 
         Raises:
             MissingExtraError: If `openai` is not installed.
@@ -134,7 +134,7 @@ class ModelCaller:
         return key
 
     def _client(self) -> Client:
-        """Return the client, which all who ask the same endpoint share."""
+        """Return the client, which is shared by all that ask the same endpoint."""
         return client_of(self.base_url, self._find_key(), self.timeout, self.retries)
 
     def _request(self, messages: Sequence[Mapping[str, Any]], **more: Any) -> dict[str, Any]:
@@ -147,7 +147,7 @@ class ModelCaller:
         return {**request, "extra_body": self.extra} if self.extra else request
 
     def _reply_to(self, request: dict[str, Any], *salt: Any) -> tuple[str, Reply | Failure]:
-        """Return what is known or answered, and the digest by which it is known.
+        """Return the digest of a request, and the known or the new reply to it.
 
         Args:
             request: The body.

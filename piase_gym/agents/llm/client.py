@@ -1,8 +1,8 @@
-"""Asks an OpenAI-compatible endpoint, and makes a plain value of whatever comes of it.
+"""Asks an OpenAI-compatible endpoint, and turns whatever comes of it into a plain value.
 
-Servers fail in many ways: they are down, slow, crowded; they cut replies off, or send none, or
+Servers fail in many ways: they are down, slow or overloaded; they cut replies off, or send none, or
 nonsense. Each is a `Failure` with one of the outcomes that commands have, and never an exception.
-No message that leaves this module has anything of a key in it.
+No message that leaves this module contains any part of a key.
 """
 
 from __future__ import annotations
@@ -26,20 +26,20 @@ from piase_gym.core.commands import Outcome
 from piase_gym.errors import ConfigError, need
 
 KEY_ENV = "PIASE_KEY_ENV"
-"""The environment variable that names the one that has the key, as ``--key-env`` does."""
+"""The environment variable that names the variable with the key, as ``--key-env`` does."""
 USUAL_KEY = "OPENAI_API_KEY"
 NO_KEY = "none"
-"""What is sent to servers of one's own, which ask for no key."""
+"""What is sent as a key to your own servers, which ask for none."""
 MAX_BYTES = 4_000_000
-"""Longest reply of a server that is taken in."""
+"""Longest reply that is accepted from a server."""
 LONGEST_WAIT = 20.0
 """Most seconds before a call is tried again."""
 MOST_OPEN = 256
-"""Most calls that are given up and that the server keeps open; nothing more is asked then."""
+"""How many abandoned calls a server may keep open before nothing more is asked."""
 MOST_TOKENS = 10**9
-"""A server that tells more tokens of a call is not believed."""
+"""A server that reports more tokens for a call is not believed."""
 PART = 8
-"""So many characters of a key in a row are not shown in what a server says of an error."""
+"""This many consecutive characters of a key are hidden in what a server says about an error."""
 
 
 @dataclass(frozen=True)
@@ -47,9 +47,9 @@ class Failure:
     """Why there is no reply.
 
     Attributes:
-        outcome: ``timeout`` if it may be worth another try later, ``refused`` if the server does
-            not want to, ``too_long``, or ``unparsable`` for what is no reply at all.
-        message: A sentence, without anything of a key.
+        outcome: ``timeout`` if it may be worth another try later, ``refused`` if the server
+            refuses, ``too_long``, or ``unparsable`` for something that is not a reply at all.
+        message: A sentence, without any part of a key.
         final: Whether the next call will fail in the same way, as with a wrong key.
         seconds: How long it took, all tries together.
     """
@@ -67,12 +67,12 @@ class Reply:
     Attributes:
         text: What it wrote.
         tool_calls: Names and arguments, as they came.
-        thinking: What it thought, if the server tells that apart.
+        thinking: What it thought, if the server reports that separately.
         prompt_tokens: Tokens of the prompt.
         completion_tokens: Tokens of the answer.
-        estimated: Whether the server did not tell these, so that characters were counted.
+        estimated: Whether the server did not report these, so that bytes were counted.
         seconds: How long it took, all tries together.
-        model: Who answered, if that is not the one that was asked.
+        model: The model that answered, if that is not the one that was asked.
     """
 
     text: str = ""
@@ -86,11 +86,11 @@ class Reply:
 
 
 Tried = Reply | tuple[Failure, float | None]
-"""What comes of one call: see `Client`."""
+"""The result of one call: see `Client`."""
 
 
 def find_key(base_url: str | None, key_env: str | None = None) -> str:
-    """Return the key for an address, out of the environment.
+    """Return the key for an address, from the environment.
 
     Raises:
         ConfigError: If a variable was named and has none, or if OpenAI itself is asked without.
@@ -142,7 +142,7 @@ class Client:
         base_url: The address, such as ``http://127.0.0.1:8000/v1``; ``None`` asks OpenAI.
         key: The key.
         timeout: Seconds that one try may take, from first to last byte.
-        retries: How often a call that failed for a passing reason is tried again.
+        retries: How often a call that failed for a temporary reason is tried again.
 
     Raises:
         MissingExtraError: If `openai` is not installed.
@@ -169,7 +169,7 @@ class Client:
         return f"<Client of {self.where}>"
 
     def ask(self, request: Mapping[str, Any]) -> Reply | Failure:
-        """Send a request of the chat completions, and try again what fails for a passing reason."""
+        """Send a chat completions request, and try again if it fails for a temporary reason."""
         start, number = time.perf_counter(), 0
         while True:
             found = self._try(request)
@@ -184,9 +184,9 @@ class Client:
             number += 1
 
     def _try(self, request: Mapping[str, Any]) -> Tried:
-        """Make one call in a thread of its own, and leave that alone once its time is up.
+        """Make one call in a thread of its own, and abandon the thread once its time is up.
 
-        The library's limits hold for each read, and a server may send byte after byte.
+        The library's limits apply to each read, and a server may send byte after byte.
         """
         found: list[Tried] = []
         self._open = [call for call in self._open if call.is_alive()]
@@ -205,9 +205,9 @@ class Client:
         return late, 0.0
 
     def _call(self, request: Mapping[str, Any], late: Failure) -> Tried:
-        """Make one call: its reply, or its failure and how long to wait before the next.
+        """Make one call, and return its reply, or its failure and how long to wait before the next.
 
-        It is ``None`` if there is no use in trying again.
+        The wait is ``None`` if there is no use in trying again.
         """
         openai, start = self._openai, time.monotonic()
         try:
@@ -229,14 +229,14 @@ class Client:
         except openai.APIConnectionError as error:
             told = f"{self.where} cannot be reached ({self._clean(error.__cause__ or error)})"
             return Failure(Outcome.TIMEOUT, told), 0.0
-        except Exception as error:  # of the library below, whose name differs by version
+        except Exception as error:  # from the underlying library, whose name differs by version
             if "Timeout" in type(error).__name__:
                 return late, 0.0
             told = f"the reply of {self.where} was cut off ({type(error).__name__})"
             return Failure(Outcome.TIMEOUT, told), 0.0
 
     def _send(self, request: Mapping[str, Any]) -> Any:
-        """Send a request; its body goes as it is, for the library would look at every message."""
+        """Send a request; its body is passed as it is, as the library would check every message."""
         body = {name: value for name, value in request.items() if name != "model"}
         body |= body.pop("extra_body", {})
         return self._create(model=request["model"], messages=[], extra_body=body)
@@ -261,7 +261,7 @@ class Client:
         return Failure(Outcome.REFUSED, said), None
 
     def _clean(self, message: object) -> str:
-        """Return a message in one line, without anything of the key."""
+        """Return a message in one line, without any part of the key."""
         text = self._scrub(" ".join(plain(str(message)[:MAX_BYTES]).split())[:2000])
         if self._secret:
             shown = list(text)
@@ -277,7 +277,7 @@ class Client:
         return self._key != NO_KEY and len(self._key) >= 6
 
     def _scrub(self, text: str) -> str:
-        """Return a text without the key, also where invisible characters or escapes hide it."""
+        """Return a text without the key, even where invisible characters or escapes hide it."""
         if not self._secret:
             return text
         bare = text
@@ -327,7 +327,7 @@ def client_of(base_url: str | None, key: str, timeout: float, retries: int) -> C
 
 
 def _text(content: Any) -> str:
-    """Return a content, which may come in parts."""
+    """Return the text of a content, which may come in parts."""
     if isinstance(content, str | None):
         return content or ""
     return "".join(str(part.get("text", "")) for part in content)
@@ -340,13 +340,13 @@ def _calls(calls: Any) -> list[tuple[str, Any]]:
 
 
 def _thought(message: Mapping[str, Any]) -> str:
-    """Return what a model thought, if its server tells that apart, in words."""
+    """Return what a model thought, if its server reports that separately, as text."""
     told = (message.get(name) for name in ("reasoning_content", "reasoning"))
     return next((thought for thought in told if thought and isinstance(thought, str)), "")
 
 
 def _tokens(usage: Any) -> tuple[int, int]:
-    """Return the tokens that a server tells, or zeros."""
+    """Return the token counts that a server reports, or zeros."""
     told = usage if isinstance(usage, Mapping) else {}
     counts = [told.get(name) for name in ("prompt_tokens", "completion_tokens")]
     prompt, completion = (n if type(n) is int and 0 <= n <= MOST_TOKENS else 0 for n in counts)
@@ -354,7 +354,7 @@ def _tokens(usage: Any) -> tuple[int, int]:
 
 
 def _counted(reply: Reply, request: Mapping[str, Any], seconds: float) -> Reply:
-    """Return a reply with its time, and with its tokens as far as the server did not tell them."""
+    """Return a reply with its time, and with estimates of tokens that the server did not report."""
     written = len(f"{reply.text}{reply.thinking}{reply.tool_calls or ''}".encode())
     prompt = reply.prompt_tokens or size_of(request) // 4 + 1
     completion = reply.completion_tokens or (written // 4 + 1 if written else 0)
@@ -369,11 +369,11 @@ def _counted(reply: Reply, request: Mapping[str, Any], seconds: float) -> Reply:
 
 
 PICTURE = 4000
-"""As how many bytes a picture counts where a server does not tell tokens."""
+"""How many bytes a picture counts as where tokens are estimated."""
 
 
 def size_of(request: Mapping[str, Any]) -> int:
-    """Count the bytes of what a model reads: messages, without their pictures, and tools."""
+    """Count the bytes of what a model reads: messages, `PICTURE` for each picture, and tools."""
     contents = [message["content"] for message in request["messages"]]
     tools = orjson.dumps(request["tools"]) if request.get("tools") else b""
     return len(tools) + sum(
@@ -395,7 +395,7 @@ def _said(error: Any) -> object:
 
 
 def _retry_after(response: Any) -> float:
-    """Return the seconds that a server asks to wait, which it may tell as a moment."""
+    """Return how many seconds a server asks us to wait, which it may give as a date."""
     told = response.headers.get("retry-after", "")
     try:
         return max(0.0, float(told))

@@ -1,4 +1,4 @@
-"""What a model is shown of the steps before: all, the last ones, or a summary and the last ones."""
+"""What a model is shown of earlier steps: all, the last ones, or a summary and the last ones."""
 
 from __future__ import annotations
 
@@ -11,7 +11,7 @@ from piase_gym.errors import ConfigError
 
 Messages = list[dict[str, str]]
 KEPT = 2000
-"""Most characters of an own reply that are kept."""
+"""Most characters of a model's own reply that are kept."""
 SUMMARISE = (
     "Sum up what you have seen, done and learned so far, for yourself, in at most 150 words: what "
     "there is and where, what worked, what did not, and what you are up to. Give no command."
@@ -24,7 +24,7 @@ class HistoryPolicy:
 
     Attributes:
         kind: ``full``, ``last`` or ``summary``.
-        size: How many steps ``last`` shows, and ``summary`` beside its summary.
+        size: How many steps ``last`` shows, and ``summary`` keeps when it sums up older ones.
     """
 
     kind: str
@@ -49,8 +49,8 @@ class History:
     """The steps of one episode, as a model saw them.
 
     Attributes:
-        turns: What it was told and what it answered, of the steps that are still shown.
-        summary: What it made of those before.
+        turns: What it was told and what it answered in the steps that are still shown.
+        summary: Its summary of the steps before those.
     """
 
     def __init__(self, policy: HistoryPolicy) -> None:
@@ -66,7 +66,7 @@ class History:
             del self.turns[: max(0, len(self.turns) - self.policy.size)]
 
     def messages(self) -> Messages:
-        """Return what is shown of the steps before."""
+        """Return what is shown of earlier steps."""
         found: Messages = []
         if self.summary:
             content = f"Your own summary of the steps before:\n{self.summary}"
@@ -77,7 +77,7 @@ class History:
 
     @property
     def is_long(self) -> bool:
-        """Whether a summary is to be made: half of what it covers is made anew each time."""
+        """Whether a summary is due: twice `size` steps have been kept."""
         return self.policy.kind == "summary" and len(self.turns) >= 2 * self.policy.size
 
     def question(self) -> Messages:
@@ -85,7 +85,7 @@ class History:
         return [*self.messages(), _user(SUMMARISE)]
 
     def shorten(self, summary: str) -> None:
-        """Put a summary in the place of the older steps; an empty one leaves them out."""
+        """Replace the older steps by a summary; an empty one only drops them."""
         self.turns = self.turns[-self.policy.size :]
         self.summary = (summary or self.summary)[:KEPT]
 
@@ -94,7 +94,7 @@ class History:
         return {"turns": [list(turn) for turn in self.turns], "summary": self.summary}
 
     def set_state(self, state: Mapping[str, Any]) -> None:
-        """Take up what `get_state` returned."""
+        """Restore what `get_state` returned."""
         self.turns = [(str(told), str(answered)) for told, answered in state["turns"]]
         self.summary = str(state["summary"])
 

@@ -1,7 +1,7 @@
-"""Replies that are kept, so that nothing is asked twice, and runs can be played again offline.
+"""Replies that are kept, so that nothing is asked twice and runs can be played again offline.
 
 A reply is found by a digest of all that it followed from: the model, the messages, the settings,
-the repeat, the seed of the episode. Where it came from, and with which key, is not part of it.
+the repeat, the seed of the episode. The address that was asked, and the key, are not part of it.
 """
 
 from __future__ import annotations
@@ -22,7 +22,7 @@ from piase_gym.core.files import require_folder
 from piase_gym.errors import StorageError
 
 REPLY_EVENT = "LLM_REPLY_RECEIVED"
-"""The type of the lines in which logs have replies."""
+"""The event type of the lines for replies in logs."""
 _FIELDS: Mapping[str, type | tuple[type, ...]] = {
     "text": str,
     "tool_calls": (list, tuple),
@@ -33,27 +33,27 @@ _FIELDS: Mapping[str, type | tuple[type, ...]] = {
     "seconds": (int, float),
     "model": str,
 }
-"""What is kept of a reply, and of which kinds it is."""
+"""The fields of a reply that are kept, and their types."""
 
 
 class Replies:
     """Replies in memory.
 
     Attributes:
-        offline: Whether nothing may be asked that is not here.
+        offline: Whether no model may be asked for replies that are not here.
     """
 
     def __init__(self, offline: bool = False) -> None:
-        """Begin with none."""
+        """Start without replies."""
         self.offline = offline
         self._known: dict[str, Reply | Failure] = {}
 
     def __len__(self) -> int:
-        """Count them."""
+        """Return the number of replies."""
         return len(self._known)
 
     def find(self, key: str) -> Reply | Failure | None:
-        """Return what came of a request, if that is known."""
+        """Return the reply to a request, or its failure, if that is known."""
         return self._known.get(key)
 
     def keep(self, key: str, reply: Reply) -> None:
@@ -61,18 +61,18 @@ class Replies:
         self._known[key] = reply
 
     def take(self, value: Mapping[str, Any]) -> None:
-        """Keep a reply as logs have it; what is none is left out."""
+        """Keep a reply or a failure as logs have it; anything else is ignored."""
         key, found = value.get("request"), _reply_in(value) or _failure_in(value)
         if isinstance(key, str) and found is not None:
             self._known[key] = found
 
 
 class ReplyFile(Replies):
-    """Replies in a file, a JSON line each; a line that was cut off is left out.
+    """Replies in a file, one JSON line each; a line that was cut off is ignored.
 
     Args:
-        path: The file, made when the first reply is kept.
-        offline: Whether nothing may be asked that is not there.
+        path: The file, created when the first reply is kept.
+        offline: Whether no model may be asked for replies that are not there.
 
     Raises:
         StorageError: If it cannot be read, or its folder cannot be written to.
@@ -115,7 +115,7 @@ class ReplyFile(Replies):
 
 
 def replies_of(events: Any) -> Replies:
-    """Return the replies that the lines of a run have; nothing else can be asked.
+    """Return the replies in the lines of a run; nothing else can be asked.
 
     Args:
         events: The events of a log, such as `piase_gym.runs.read(path)`.
@@ -128,7 +128,7 @@ def replies_of(events: Any) -> Replies:
 
 
 def _reply_in(value: Mapping[str, Any]) -> Reply | None:
-    """Return the reply that a line has, or ``None`` if it has none or one that nobody wrote so."""
+    """Return the reply in a line, or ``None`` if there is none or it is malformed."""
     fields = {name: value[name] for name in _FIELDS if name in value}
     calls = fields.get("tool_calls", ())
     if "text" not in fields or not all(isinstance(fields[n], _FIELDS[n]) for n in fields):
@@ -141,7 +141,7 @@ def _reply_in(value: Mapping[str, Any]) -> Reply | None:
 
 
 def _failure_in(value: Mapping[str, Any]) -> Failure | None:
-    """Return the failure that a line has, or ``None``."""
+    """Return the failure in a line, or ``None``."""
     told, outcome, seconds = value.get("told"), value.get("outcome"), value.get("seconds", 0.0)
     known = next((each for each in Outcome if str(each) == outcome), None)
     if known is None or not isinstance(told, str) or "final" not in value:
@@ -158,14 +158,14 @@ def failure_value(failure: Failure) -> dict[str, Any]:
 
 
 def reply_value(reply: Reply) -> dict[str, Any]:
-    """Return a reply as JSON-able values; what is empty is left out."""
+    """Return a reply as JSON-able values; empty fields other than the text are left out."""
     found: dict[str, Any] = {"text": reply.text}
     found |= {name: value for name in _FIELDS if (value := getattr(reply, name))}
     return found
 
 
 def bounded(reply: Reply) -> Reply:
-    """Return a reply of which no more is kept than shows that it is too long."""
+    """Return a reply, cut if it is too long, but to a length that still shows that it is."""
     text, calls = reply.text, reply.tool_calls
     if len(str(calls)) > MAX_REPLY:
         text, calls = str(calls), ()

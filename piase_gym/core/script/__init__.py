@@ -1,1 +1,1 @@
-"""Scripts: what a scenario adds to the rules of a world. Goals, conditions, events, rewards."""
+"""Scripts: what a scenario adds to a world's rules (goals, conditions, events, rewards)."""

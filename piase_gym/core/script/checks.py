@@ -1,4 +1,4 @@
-"""What is wrong with a script, as far as its world and the world's config tell."""
+"""What is wrong with a script, as far as its world and the world's config show."""
 
 from __future__ import annotations
 
@@ -42,8 +42,8 @@ def problems(
     Args:
         script: The script.
         kind: The class of the world.
-        config: The config; ``None`` if there is none that is right, and then places and values are
-            not checked.
+        config: The config; ``None`` if there is no valid one, and then places and values are not
+            checked.
         agents: The names of the agents.
     """
     yield from _Checker(script, kind, config, agents).all()
@@ -103,7 +103,7 @@ class _Checker:
         inside = models.parts(condition)
         if inside:
             key = next(name for name in ("all", "any", "none") if hasattr(condition, name))
-            alone = any(clash([part]) for part in inside)  # then it is told of that part
+            alone = any(clash([part]) for part in inside)  # then it is reported for that part
             if key == "all" and not alone and (told := clash(inside)):
                 yield Problem(path, told)
             yield from self._conditions(inside, (*path, key))
@@ -151,7 +151,7 @@ class _Checker:
         return Problem((*path, "fact"), told)
 
     def _of(self, row: Observable, of: Any, path: Path) -> Iterator[Problem]:
-        """Say what is wrong with what a fact is about."""
+        """Yield what is wrong with what a fact is about."""
         path = (*path, "of")
         if not row.of:
             if of is not None:
@@ -172,7 +172,7 @@ class _Checker:
             yield Problem(path, self._outside(row, of) or f"{of!r} is no {row.of}")
 
     def _value_problem(self, row: Observable, value: Any) -> str | None:
-        """Say why a fact can never be a value."""
+        """Say why a fact can never equal a value."""
         if row.kind == "number":
             number = isinstance(value, bool | int | float)
             return None if number else f"{row.name!r} is a number, not {value!r}"
@@ -190,14 +190,14 @@ class _Checker:
         return None
 
     def _action_problem(self, value: str) -> str | None:
-        """Say why nobody can do that."""
+        """Say why no agent can do that."""
         verbs = self.kind.verbs_of(self.config) if self.config is not None else None
         if verbs is None or value.split(" ")[0] in verbs:
             return None
         return f"there is no command {value!r}; {suggest(value, verbs)}"
 
     def _outside(self, row: Observable, place: Any) -> str | None:
-        """Say that a place lies outside of the world."""
+        """Say why a place is not one of the world's."""
         bounds = None if row.bounds is None or self.config is None else row.bounds(self.config)
         if bounds is None:
             return None
@@ -247,7 +247,7 @@ class _Checker:
                     yield Problem((*path, "place"), problem)
 
     def _setting(self, response: models.ChangeSetting, path: Path) -> Iterator[Problem]:
-        """Say why a setting cannot change in mid-episode, or not to that value."""
+        """Yield why a setting cannot change in mid-episode, or not to that value."""
         name, live = response.setting, self.kind.live_fields
         if name not in live:
             told = f"{name!r} cannot change within an episode; {suggest(name, live)}"

@@ -1,4 +1,4 @@
-"""Records that lie in memory field by field: a script looks at one field of all environments."""
+"""Records stored field by field, as a script looks at one field of all environments."""
 
 from __future__ import annotations
 
@@ -9,10 +9,10 @@ from numpy.typing import NDArray
 
 
 class Columns:
-    """Records of one type, of which each field is an array of its own.
+    """Records of one type, with each field in an array of its own.
 
-    By the name of a field it gives that array, which may be changed; by anything else that indexes
-    an array it gives records, as copies.
+    Indexing with the name of a field gives that array, which may be changed; any other index into
+    an array gives records, as copies.
 
     Example:
         >>> rows = Columns(3, np.dtype([("t", "<i4"), ("seen", "u1", (2,))]))
@@ -60,7 +60,7 @@ class Columns:
 
     @property
     def nbytes(self) -> int:
-        """How many bytes all records have."""
+        """How many bytes all records take up."""
         return self._count * self.dtype.itemsize
 
     def tobytes(self) -> bytes:

@@ -1,4 +1,4 @@
-"""Conditions as functions: each tells, for every environment and subject, whether it holds."""
+"""Conditions as functions: each returns, for every environment and subject, whether it holds."""
 
 from __future__ import annotations
 
@@ -18,7 +18,7 @@ if TYPE_CHECKING:
 
 
 class Compiled(NamedTuple):
-    """A condition that can be asked.
+    """A condition that can be evaluated.
 
     Attributes:
         holds: Returns an array of shape (envs, agents), or (envs, 1) for all alike.
@@ -30,7 +30,7 @@ class Compiled(NamedTuple):
 
 
 def any_agent(mask: Mask) -> Mask:
-    """Return where a mask is true of any agent, shape (envs,); NumPy is slow on short rows."""
+    """Return where a mask is true for any agent, shape (envs,); NumPy is slow on short rows."""
     if mask.shape[1] > 8:
         return np.asarray(mask.any(1))
     found = mask[:, 0]
@@ -40,7 +40,7 @@ def any_agent(mask: Mask) -> Mask:
 
 
 def count_agents(mask: Mask) -> NDArray[np.int64]:
-    """Return of how many agents a mask is true, shape (envs,)."""
+    """Return for how many agents a mask is true, shape (envs,)."""
     if mask.shape[1] > 8:
         return np.asarray(mask.sum(1))
     found = mask[:, 0].astype(np.int64)
@@ -50,7 +50,7 @@ def count_agents(mask: Mask) -> NDArray[np.int64]:
 
 
 def combine(found: Sequence[Compiled], logic: str) -> Compiled:
-    """Return whether any, or all, of some conditions hold."""
+    """Return the condition that any, or all, of some conditions hold."""
     if len(found) == 1:
         return found[0]
     join = np.logical_and if logic == "all" else np.logical_or
@@ -65,7 +65,7 @@ def combine(found: Sequence[Compiled], logic: str) -> Compiled:
 
 
 def any_of(run: ScriptRun, found: Compiled) -> Compiled:
-    """Return whether a condition holds for anybody who took part in the step."""
+    """Return the condition that another holds for any agent that took part in the step."""
     if not found.own:
         return found
     return Compiled(lambda: any_agent(found.holds() & run.turn.played)[:, None], False)
@@ -91,15 +91,15 @@ def compile_condition(condition: Any, run: ScriptRun) -> Compiled:
     said = Compiled(_comparison(condition, row, run), False)
     if not row.shared:
         said = _about(condition, run, said.holds, lasting=False)
-    # Scripts ask the same of a fact again and again: in several events, and round by round.
+    # Scripts ask the same about a fact again and again: in several events, and round by round.
     number = run.asked.setdefault(condition, len(run.asked))
     return Compiled(lambda: run.once(condition.fact, number, said.holds), said.own)
 
 
 def _about(condition: Any, run: ScriptRun, test: Callable[[], Mask], lasting: bool) -> Compiled:
-    """Return what holds for the subject, a named agent, anybody or all.
+    """Return the condition that a test holds for the subject, a named agent, any agent or all.
 
-    What does not last is not true of agents that take no part in the step.
+    A test that is not `lasting` is false for named agents that take no part in the step.
     """
     name = condition.agent_id
     if name is None:
@@ -119,7 +119,7 @@ Test = Callable[[NDArray[Any]], Mask]
 
 
 def _comparison(condition: models.FactHolds, row: Observable, run: ScriptRun) -> Callable[[], Mask]:
-    """Return what compares a fact with everything that a condition says of it."""
+    """Return a function that compares a fact with everything that a condition says about it."""
     tests: list[Test] = []
     if condition.equals is not None:
         tests.append(_equality(condition.equals, row, run, condition.within))
@@ -146,7 +146,7 @@ def _comparison(condition: models.FactHolds, row: Observable, run: ScriptRun) ->
 
 
 def _equality(wanted: Any, row: Observable, run: ScriptRun, within: float | None) -> Test:
-    """Return what tells where a fact is a value."""
+    """Return a test of where a fact equals a value."""
     if row.name == "action":
         return lambda values: _acted(values, wanted, run)
     if row.kind == "place":
@@ -159,7 +159,7 @@ def _equality(wanted: Any, row: Observable, run: ScriptRun, within: float | None
 
 
 def _near(values: NDArray[Any], wanted: Any, within: float | None) -> Mask:
-    """Tell which places are one, or within so far of it."""
+    """Return which places equal the wanted one, or lie within a distance of it."""
     if values.dtype == object:
         return np.asarray(values == wanted)
     parts = [values[..., axis] - part for axis, part in enumerate(wanted)]
@@ -168,13 +168,13 @@ def _near(values: NDArray[Any], wanted: Any, within: float | None) -> Mask:
 
 
 def _each(values: NDArray[Any], test: Callable[[Any], bool]) -> Mask:
-    """Ask of every value by itself."""
+    """Apply a test to each value separately."""
     flat = [test(value) for value in values.ravel().tolist()]
     return np.array(flat, np.bool_).reshape(values.shape)
 
 
 def _acted(acts: NDArray[Any], word: str, run: ScriptRun) -> Mask:
-    """Tell which acts are a line, or have a verb."""
+    """Return which acts have a word as their line or as their verb."""
     if word not in run.acts_known:
         run.acts_known[word] = run.world.action_codes(word)
     codes = run.acts_known[word]

@@ -10,7 +10,7 @@ from piase_gym.core.script import models
 
 
 def clash(conditions: Sequence[Any]) -> str | None:
-    """Say why conditions cannot all hold, or return ``None`` if nothing of that is seen."""
+    """Say why conditions cannot all hold, or return ``None`` if no such reason is found."""
     must: dict[Any, list[Any]] = {}
     never: set[Any] = set()
     for condition in _flattened(conditions):
@@ -44,8 +44,8 @@ def _about(condition: Any) -> tuple[Any, ...]:
 
 
 def _empty(found: Sequence[models.FactHolds]) -> str | None:
-    """Say why a fact cannot be all that is asked for."""
-    if found[0].agent_id == "any":  # it may be two agents
+    """Say why a fact cannot satisfy everything that is asked of it."""
+    if found[0].agent_id == "any":  # different agents may satisfy different conditions
         return None
     low = max((c.at_least for c in found if c.at_least is not None), default=-math.inf)
     high = min((c.at_most for c in found if c.at_most is not None), default=math.inf)
@@ -113,7 +113,7 @@ def circles(asks: Sequence[Set[str]], changes: Sequence[Iterable[str]]) -> Itera
 
 
 def _reached(start: int, follows: Sequence[Sequence[int]]) -> set[int]:
-    """Return the events that one sets off, directly or not."""
+    """Return the events that an event sets off, directly or indirectly."""
     found: set[int] = set()
     waiting = [*follows[start]]
     while waiting:

@@ -1,7 +1,7 @@
 """A script as data: goals, win and lose conditions, events with responses, and reward shaping.
 
-A condition is about an agent, called the subject: for each of them it holds or not. What names an
-agent (or ``any``, ``all``) is the same for every subject.
+A condition is about an agent, called the subject: for each agent it holds or not. A condition that
+names an agent (or ``any``, ``all``) is the same for every subject.
 """
 
 from __future__ import annotations
@@ -19,7 +19,7 @@ Words = Annotated[str, Field(min_length=1, max_length=300)]
 Place = tuple[float, ...]
 Value = bool | float | str | Place
 WITHOUT_LIMIT = 2**31 - 1
-"""How often an event may happen of which nothing says how often."""
+"""How often an event without a limit may happen."""
 Times = Literal["once", "every"] | Annotated[int, Field(ge=1)]
 
 
@@ -147,7 +147,7 @@ Condition = Annotated[
 
 
 def parts(condition: Any) -> tuple[Any, ...]:
-    """Return the conditions that one is made of, or nothing."""
+    """Return the conditions that a condition is made of, or nothing."""
     for key in ("all", "any", "none"):
         if key in type(condition).model_fields:
             found: tuple[Any, ...] = getattr(condition, key)
@@ -156,7 +156,7 @@ def parts(condition: Any) -> tuple[Any, ...]:
 
 
 def leaves(condition: Any) -> Iterator[Any]:
-    """Yield the conditions at the ends of one."""
+    """Yield the innermost conditions of a condition."""
     inside = parts(condition)
     for part in inside:
         yield from leaves(part)

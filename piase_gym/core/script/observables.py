@@ -1,8 +1,8 @@
 """Facts that conditions can be about: what a world declares, and what every world has.
 
 A fact is read for many environments at once: an array of shape (envs, agents), or (envs, 1) if it
-is the same for all agents, with a last axis of coordinates for places. Worlds that are no arrays
-are one environment.
+is the same for all agents, with a last axis of coordinates for places. A world that is not an array
+world is one environment.
 """
 
 from __future__ import annotations
@@ -29,12 +29,12 @@ class Observable:
         about: What it is, in a few words.
         read: A function of the world, the records of its environments (``None`` where there are
             none) and what `of` names, that returns the array.
-        kind: ``number``; ``place`` (coordinates); ``word``; ``things`` (a tuple of words: those are
-            equal to a word that contain it); or ``text``.
+        kind: ``number``; ``place`` (coordinates); ``word``; ``things`` (a tuple of words, which
+            equals every word that it contains); or ``text``.
         of: What has to be named: ``""`` (nothing), ``place``, ``word`` or ``agent``.
         shared: Whether it is the same for all agents.
-        words: The words that it can be, for a config; ``None`` if they are not known before.
-        subjects: The words that `of` can be, likewise.
+        words: The words that it can be, for a config; ``None`` if they are not known in advance.
+        subjects: The words that `of` can be, in the same form.
         bounds: The least and the greatest coordinates or numbers, for a config.
         codes: The number that stands for each word in the array, if it holds numbers.
     """
@@ -64,12 +64,12 @@ def named(*rows: Observable) -> dict[str, Observable]:
 
 
 def of_agents(field: str) -> Read:
-    """Return what reads a field of the records that each agent has."""
+    """Return a function that reads a field of the records that each agent has."""
     return lambda world, states, _of: states[field][:, : len(world.agents)]
 
 
 def of_episode(field: str) -> Read:
-    """Return what reads a field of the records that is the same for all agents."""
+    """Return a function that reads a field of the records that is the same for all agents."""
     return lambda _world, states, _of: states[field][:, None]
 
 
@@ -82,7 +82,7 @@ def row_of(values: Sequence[Any]) -> NDArray[Any]:
 
 
 def _of_run(field: str) -> Read:
-    """Return what reads a field that the script's run keeps itself."""
+    """Return a function that reads a field that the script's run keeps itself."""
     return lambda run, _states, _of: getattr(run, field)
 
 
@@ -103,4 +103,4 @@ COMMON = named(
         name="action", about="the last command, or its verb", read=_of_run("acts"), kind="word"
     ),
 )
-"""What can be said of every world; these are read from the script's run instead of the world."""
+"""The facts that every world has; they are read from the script's run instead of the world."""

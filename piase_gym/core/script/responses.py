@@ -1,4 +1,4 @@
-"""What events do: each response as a function of who caused it, worked out once for a script."""
+"""What events do: each response as a function of who caused it, prepared once for a script."""
 
 from __future__ import annotations
 
@@ -23,10 +23,10 @@ class Due:
 
     Args:
         envs: Those environments.
-        times: How often each agent caused it, shape (envs of it, agents); of what nobody caused,
-            whether it took part in the step.
-        total: How often it happened, in all environments.
-        played: Who took part in the step.
+        times: How often each agent caused it, shape (envs of it, agents); for an event that nobody
+            caused, whether the agent took part in the step.
+        total: How often it happened, for all environments.
+        played: Which agents took part in the step.
         agents: The names of the agents.
     """
 
@@ -43,9 +43,9 @@ class Due:
         self._pairs: dict[str | None, Pairs] = {}
 
     def whom(self, name: str | None) -> NDArray[Any]:
-        """Return how often a response that names an agent is for each, shape (envs of it, agents).
+        """Return how often a response is for each agent, shape (envs of it, agents).
 
-        ``None`` names those who caused it.
+        `name` is whom the response names; ``None`` stands for those who caused the event.
         """
         if name is None or (name == "all" and self.times is self.played):
             return self.times
@@ -68,7 +68,7 @@ Respond = Callable[[Due, Changes], None]
 
 
 def prepare(response: Any, run: ScriptRun) -> Respond:
-    """Return what carries out a response."""
+    """Return the function that carries out a response."""
     return _PREPARE[type(response)](response, run)
 
 

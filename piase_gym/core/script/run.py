@@ -1,7 +1,7 @@
 """A script at work: its conditions, events and rewards, for many environments at once.
 
-A world of its own is a batch of one. After each step, `ScriptRun.after` looks at the conditions,
-lets events happen, pays rewards, and ends the episodes of those who have won or lost.
+A single world is a batch of one. After each step, `ScriptRun.after` evaluates the conditions, lets
+events happen, pays rewards, and ends the episodes of agents that have won or lost.
 """
 
 from __future__ import annotations
@@ -31,7 +31,7 @@ from piase_gym.core.script.turn import Changes, Mask, Scripted, Turn
 from piase_gym.errors import SnapshotError
 
 MOST_ROUNDS = 20
-"""Events may set each other off so many times in one step."""
+"""The most rounds in one step in which events may set each other off."""
 
 
 def record(script: models.Script, agents: int, milestones: int) -> np.dtype[Any]:
@@ -56,13 +56,13 @@ def record(script: models.Script, agents: int, milestones: int) -> np.dtype[Any]
 
 
 class _Event(NamedTuple):
-    """An event, ready to happen: what it asks and does, and its part of the states.
+    """An event, ready to happen: its condition, its responses, and its part of the states.
 
     Attributes:
         condition: When it happens.
-        on: When it happens as to the condition; see `models.Event`.
-        nth: Only every so many-th time counts.
-        most: How often an episode.
+        on: When it happens in relation to the condition; see `models.Event`.
+        nth: Only every nth time counts.
+        most: How often it may happen in an episode.
         responses: What it does.
         stirs: Whether other events may happen in the same step because of it.
         held: For whom the condition held in the last step.
@@ -94,13 +94,13 @@ class ScriptRun:
 
     Attributes:
         script: The script.
-        states: One record an environment; see `record`.
+        states: One record per environment; see `record`.
         milestones: The milestones that it keeps: its own, and those that conditions are about.
         changes: Its responses that change settings.
     """
 
     def __init__(self, script: models.Script, world: Scripted, config: Any, count: int) -> None:
-        """Take a script for a world; it is compiled when it is first needed."""
+        """Take a script for a world; the script is compiled when it is first needed."""
         self.script, self.world, self.base = script, world, config
         self.agents = world.agents
         ends = [leaf for c in all_conditions(script) for leaf in models.leaves(c)]
@@ -121,7 +121,7 @@ class ScriptRun:
         self.turn: Turn
 
     def __getstate__(self) -> dict[str, Any]:
-        """Leave functions and the last step behind when it is copied or pickled."""
+        """Leave functions and the last step behind when the run is copied or pickled."""
         kept = {**self.__dict__, "_compiled": None, "_cache": {}}
         kept.pop("turn", None)
         return kept
@@ -139,7 +139,7 @@ class ScriptRun:
         return self._compiled
 
     def _prepared(self, number: int, event: models.Event) -> _Event:
-        """Return an event with what is worked out once."""
+        """Return an event with everything that is computed once."""
         states = self.states
         return _Event(
             condition=compile_condition(event.when, self),
@@ -154,7 +154,7 @@ class ScriptRun:
         )
 
     def _ends(self, conditions: Sequence[Any], logic: str, own: str) -> Compiled | None:
-        """Return what tells who has won, or lost: by the common conditions or by one's own."""
+        """Return the condition of having won, or lost: by the common conditions or one's own."""
         found = []
         if conditions:
             common = combine([compile_condition(c, self) for c in conditions], logic)
@@ -191,7 +191,7 @@ class ScriptRun:
 
     @property
     def playing(self) -> NDArray[Any]:
-        """Who took part in the step, and has not ended in it."""
+        """Which agents took part in the step, and have not ended in it."""
         return self.turn.played & ~(self.turn.terminated | self.turn.truncated)
 
     @property
@@ -201,11 +201,11 @@ class ScriptRun:
 
     @property
     def acts(self) -> NDArray[Any]:
-        """What everybody did."""
+        """What every agent did."""
         return self.turn.acts
 
     def value(self, name: str, of: Any) -> NDArray[Any]:
-        """Return a fact, read once a step unless the script changes the world."""
+        """Return a fact, read once per step unless the script changes the world."""
 
         def read() -> NDArray[Any]:
             common = COMMON.get(name)
@@ -216,7 +216,7 @@ class ScriptRun:
         return self.once(name, of, read)
 
     def once(self, name: str, about: Any, ask: Callable[[], NDArray[Any]]) -> NDArray[Any]:
-        """Return what is known about a fact; it is asked for once, as long as the fact is so."""
+        """Return what `ask` says about a fact, calling it once while the fact stays the same."""
         key = name, about
         if key not in self._cache:
             self._cache[key] = ask()
@@ -262,7 +262,7 @@ class ScriptRun:
         return dict(zip(self.script.metrics, found, strict=True))
 
     def after(self, turn: Turn) -> Changes:
-        """Do what follows from a step; changes the turn and the states of the world."""
+        """Do what follows from a step; this changes the turn and the states of the world."""
         self.turn, states = turn, self.states
         self._cache.clear()
         envs = any_agent(turn.played)
@@ -290,7 +290,7 @@ class ScriptRun:
                 self.states["reached"][:, number] |= reached[name]
 
     def _shape(self, turn: Turn) -> None:
-        """Pay for what has grown; a first look pays nothing."""
+        """Pay for facts that have grown; a first look pays nothing."""
         for number, row in enumerate(self.script.shaping):
             now = np.broadcast_to(self.value(row.fact, row.of), turn.played.shape)
             last = self.states["potential"][:, number]
@@ -303,7 +303,7 @@ class ScriptRun:
             self.states["potential"][:, number] = np.where(turn.played, now, last)
 
     def potentials(self, states: Any) -> NDArray[np.float64]:
-        """Return what shaping pays for of the world's facts, shape (rows, environments, agents).
+        """Return the world's facts that shaping pays for, shape (rows, environments, agents).
 
         Args:
             states: The records of the world, or ``None`` if it has none.
@@ -319,7 +319,7 @@ class ScriptRun:
         """Let a change from outside pay nothing: measure growth from where things are now.
 
         Args:
-            before: What `potentials` was before the change.
+            before: What `potentials` returned before the change.
             states: The records of the world after it.
             which: The environments.
         """
@@ -329,7 +329,7 @@ class ScriptRun:
     # -- events -----------------------------------------------------------------------------
 
     def _happen(self, first: bool, changes: Changes) -> bool:
-        """Let the events happen that are due; tell whether they may set off others."""
+        """Let the events that are due happen; return whether they may set off others."""
         again, played = False, self.turn.played
         for number, event in enumerate(self.compiled.events):
             now = event.condition.holds() & played
@@ -345,7 +345,7 @@ class ScriptRun:
         return again
 
     def _set_off(self, number: int, event: _Event, due: Mask, changes: Changes) -> bool:
-        """Count what is due, and respond as often as is allowed; tell whether that stirs others."""
+        """Count what is due, respond as often as allowed; return whether that may stir others."""
         fired, own, limited = event.fired, event.condition.own, event.most < models.WITHOUT_LIMIT
         if event.nth > 1:
             counts = event.counts
@@ -382,7 +382,7 @@ class ScriptRun:
     def change_world(
         self, change: Any, response: Any, envs: NDArray[np.int64], changes: Changes
     ) -> None:
-        """Let something appear or vanish."""
+        """Make something appear or vanish."""
         change(self.turn.states, envs, response.object, response.place)
         changes.touched[envs] = True
         for key in [key for key in self._cache if key[0] not in COMMON]:
@@ -391,7 +391,7 @@ class ScriptRun:
     # -- ends -------------------------------------------------------------------------------
 
     def _judge(self, changes: Changes) -> None:
-        """End the episode of those who have won, and of those who have lost."""
+        """End the episode of agents that have won, and of agents that have lost."""
         script, turn = self.script, self.turn
         _, wins, losses = self.compiled
         if wins is not None:
@@ -429,13 +429,13 @@ class ScriptRun:
         return {name: self.states[name][env].tolist() for name in names}
 
     def state_without(self, changes: Container[str]) -> dict[str, Any]:
-        """Return what `get_state` does, as if the script had not changed some settings."""
+        """Return what `get_state` returns, as if the script had not changed some settings."""
         names, state = self._settings, self.get_state()
         kept = zip(names, state["settings"], strict=True)
         return {**state, "settings": [0 if name in changes else k for name, k in kept]}
 
     def set_state(self, state: object, env: int = 0) -> None:
-        """Take up what `get_state` returned.
+        """Restore what `get_state` returned.
 
         Raises:
             SnapshotError: If it does not fit; nothing has changed then.

@@ -26,13 +26,13 @@ def play_script(
     alive: Sequence[bool],
     plans: Sequence[DecodedAction],
 ) -> StepResult:
-    """Let a script do its part after a step of a world that is no array.
+    """Let a script do its part after a step of a world that is not an array world.
 
     Args:
         world: The world.
         run: Its script.
         tick: What the step did.
-        alive: Who was in play before it.
+        alive: Which agents were in play before it.
         plans: What they did.
     """
     lines = [world.write(plan) if isinstance(plan, Command) else None for plan in plans]
@@ -63,14 +63,14 @@ def play_script(
 def carry_out(
     world: World[Any, Any], run: ScriptRun, changes: Changes, notes: Any, ended: Any
 ) -> dict[int, dict[str, Any]]:
-    """Bring what a script did into its world, and add it to the notes of the step.
+    """Apply what a script did to its world, and add it to the notes of the step.
 
     Args:
         world: The world.
         run: Its script.
         changes: What the script did.
-        notes: Those of the step.
-        ended: Who has ended in it; their measures are noted.
+        notes: The notes of the step.
+        ended: Which agents ended in the step; their measures are noted.
     """
     if changes.settings.any():
         world.change_settings(run.settings())

@@ -1,4 +1,4 @@
-"""What a script and its world say to each other: a step that was taken, and what it changed."""
+"""What a script and its world exchange: a step that was taken, and what the script changed."""
 
 from __future__ import annotations
 
@@ -38,11 +38,11 @@ class Scripted(Protocol):
         ...
 
     def spawn(self, states: Any, envs: NDArray[np.int64], thing: str, place: Any) -> None:
-        """Let something appear, where there is room."""
+        """Make something appear, where there is room."""
         ...
 
     def remove(self, states: Any, envs: NDArray[np.int64], thing: str | None, place: Any) -> None:
-        """Let something vanish."""
+        """Make something vanish."""
         ...
 
 
@@ -52,14 +52,14 @@ class Turn:
 
     Attributes:
         states: The records, or ``None``.
-        rewards: What everybody got.
-        terminated: Who ended by the rules.
-        truncated: Who ended by a limit.
-        played: Who took part in the step.
+        rewards: The reward of each agent.
+        terminated: Which agents ended by the rules.
+        truncated: Which agents ended by a limit.
+        played: Which agents took part in the step.
         acts: What they did: indices, or lines.
-        outcomes: What became of it, as places in `Outcome`.
-        milestones: What was reached, by name: who.
-        entered: Who has just entered, where somebody can; to them nothing has grown.
+        outcomes: What became of it, as positions in `Outcome`.
+        milestones: Name of a milestone -> which agents reached it.
+        entered: Which agents have just entered, if agents can; for them no fact has grown.
     """
 
     states: Any
@@ -75,15 +75,16 @@ class Turn:
 
 @dataclass
 class Changes:
-    """What a script did in a step beside rewards and ends.
+    """What a script did in a step besides rewards and ends.
 
     Attributes:
-        told: Who was told something, (envs, agents).
+        told: Which agents were told something, (envs, agents).
         touched: In which environments the world itself was changed.
-        ended: In which somebody ended by the script.
-        settings: In which settings have changed.
-        happened: Event number -> who caused it, as rows (env, agent); agent -1 is nobody.
-        reached: Milestones noted by events, by name: who.
+        ended: In which environments the script ended the episode of an agent.
+        settings: In which environments settings have changed.
+        happened: Pairs of an event's number and who caused it, as rows (env, agent); agent -1 is
+            nobody.
+        reached: Name of a milestone -> for which agents events noted it.
     """
 
     told: Mask
@@ -95,5 +96,5 @@ class Changes:
 
     @property
     def any(self) -> bool:
-        """Whether there is anything to be told beside rewards."""
+        """Whether there is anything to report besides rewards."""
         return bool(self.happened or self.ended.any())

@@ -11,14 +11,14 @@ from piase_gym.core.config import Envelope, WorldConfig
 
 MAX_SYMBOLS: Final = 16
 MAX_LENGTH: Final = 4
-"""Most symbols of a message."""
+"""The largest number of symbols in a message."""
 MAX_DELAY: Final = 64
-"""Most steps that a message of symbols can be on its way."""
+"""The largest number of steps that a message of symbols can be on its way."""
 MAX_HISTORY: Final = 16
 MAX_MESSAGES: Final = 1024
-"""Most different messages that an agent can say, by whom they are for too."""
+"""The largest number of different pairs of a message and its recipient that an agent can say."""
 SPOKEN: Final = ("say", "tell")
-"""The verbs of words."""
+"""The verbs for speaking in words."""
 Topology = tuple[tuple[Annotated[int, Field(ge=0, le=1)], ...], ...]
 
 
@@ -37,8 +37,8 @@ class MessageConfig(WorldConfig):
     """The keys that every world with messages has.
 
     Attributes:
-        has_places: Whether agents of the world are somewhere, so that a range means something.
-        length_unit: In what the range is measured.
+        has_places: Whether agents of the world have positions, so that a range has a meaning.
+        length_unit: The unit of the range.
     """
 
     has_places: ClassVar[bool] = False
@@ -83,19 +83,19 @@ class MessageConfig(WorldConfig):
         return self
 
     def hears(self, sender: int, recipient: int) -> bool:
-        """Tell whether an agent may hear another, by `message_topology`."""
+        """Return whether the recipient may hear the sender, by `message_topology`."""
         rows = self.message_topology
         if rows is None or max(sender, recipient) >= len(rows):
             return True
         return bool(rows[sender][recipient])
 
     def listeners(self) -> list[int]:
-        """Return for each agent who hears it, by `message_topology`: a bit a listener."""
+        """Return an integer for each agent, with a bit per listener, by `message_topology`."""
         everyone = range(self.agents)
         return [sum(1 << b for b in everyone if self.hears(a, b)) for a in everyone]
 
     def reaches(self, one: Any, other: Any) -> bool:
-        """Tell whether two places are within `message_range`, in cells on a grid."""
+        """Return whether two places are within `message_range`, in cells on a grid."""
         most = self.message_range
         return most is None or float(np.abs(np.subtract(one, other)).max()) <= most
 
@@ -116,7 +116,7 @@ class ChannelEnvelope(Envelope):
 
     @property
     def routed(self) -> bool:
-        """Whether messages need more than a place for what each agent says now."""
+        """Whether messages need more room than for what each agent says now."""
         more = self.message_length > 1 or self.message_delay or self.message_history
         return self.symbols > 0 and bool(more or self.message_to or self.message_rules)
 
@@ -130,7 +130,7 @@ class ChannelEnvelope(Envelope):
 
     @property
     def message_bytes(self) -> int:
-        """How many numbers of a vector tell what the agents say."""
+        """How many numbers of a vector represent what the agents say."""
         if not self.symbols:
             return 0
         one = self.message_length + self.message_to + (self.message_history > 0)

@@ -12,7 +12,7 @@ from piase_gym.core.mailbox import EVERYONE, Mailbox, Message
 from piase_gym.core.text_encoding import HINT_CODE, hash_text, one_line
 
 OLDEST: Final = 254
-"""How many steps ago the oldest message that is shown was heard."""
+"""How many steps ago the oldest message that can be shown was heard."""
 
 
 class Earlier(NamedTuple):
@@ -35,13 +35,13 @@ class Heard(NamedTuple):
 
 
 def heard_before(mail: Mailbox, name: str) -> tuple[Earlier, ...]:
-    """Return what an agent is shown of what it has heard before."""
+    """Return the earlier messages that an agent is shown."""
     return tuple(Earlier(*entry) for entry in mail.recent[name] if 0 < entry[1] <= OLDEST)
 
 
 EARLIER_CODE: Final = 2 + HINT_CODE
-"""What vectors tell of words that were heard before: steps since then, whether they were to all,
-and the words, hashed."""
+"""How many numbers of a vector represent words that were heard before: the steps since then,
+whether they were to all, and the words, hashed."""
 
 
 def code_of_earlier(
@@ -60,7 +60,7 @@ def code_of_earlier(
 def heard_lines(
     messages: Iterable[Message], earlier: Iterable[Earlier] = (), hint: str | None = None
 ) -> list[str]:
-    """Write what was heard, a line a message, and a hint."""
+    """Write what was heard, one line per message, and a hint."""
     found = [
         f"{letter.sender} {'says' if letter.recipient == EVERYONE else 'tells you'}: "
         f"{one_line(letter.message)}"

@@ -1,7 +1,7 @@
 """What agents of text worlds have heard before: ``message_history`` as an addition to their views.
 
-What was heard is part of the mailboxes, and so of snapshots and digests; here it is only shown, by
-the lines and the numbers that every world has for words (see `heard`).
+What was heard is part of the mailboxes, and so of snapshots and digests; here it is only shown, in
+the lines and the numbers that every world uses for words (see `heard`).
 """
 
 from __future__ import annotations
@@ -31,12 +31,12 @@ _LINE = re.compile(r"(\S+) (said|told you) ([1-9]\d{0,2}) steps? ago: (.*)")
 
 
 class HeardBefore(Addition):
-    """The last messages that each agent has heard from each other one.
+    """The last messages that each agent has heard from each of the others.
 
     Args:
         agents: The names of the agents.
-        kept: How many messages of each there is room for.
-        longest: Characters of a message at most.
+        kept: How many messages of each sender there is room for.
+        longest: The largest number of characters in a message.
     """
 
     field: ClassVar[str] = "earlier"
@@ -55,12 +55,12 @@ class HeardBefore(Addition):
 
     @property
     def length(self) -> int:
-        """How many numbers of a vector it takes."""
+        """How many numbers it takes in a vector."""
         return len(self.agents) * self.kept * EARLIER_CODE
 
     @property
     def text_length(self) -> int:
-        """How many characters of a text it takes at most; one may be escaped as ten."""
+        """How many characters it takes in a text at most; each may be escaped as ten."""
         line = 60 + max(map(len, self.agents)) + 10 * self._longest
         return len(self.agents) * self.kept * line
 
@@ -70,7 +70,7 @@ class HeardBefore(Addition):
 
     @staticmethod
     def lines(view: Sequence[Earlier]) -> list[str]:
-        """Write what was heard, a line a message."""
+        """Write what was heard, one line per message."""
         return heard_lines((), view)
 
     def code(self, view: Sequence[Earlier]) -> NDArray[np.float64]:
@@ -84,10 +84,10 @@ def parse_heard(text: str, config: Any, parse: Callable[[str, Any], Any]) -> Any
     Args:
         text: The text.
         config: The config under which it was shown.
-        parse: What reads the text of the world without it.
+        parse: The function that reads the world's own text, without these lines.
 
     Raises:
-        TextParseError: If it ends otherwise, or the world does not write the rest.
+        TextParseError: If the text ends in other lines, or the rest is not a text of the world.
     """
     sizes = config.fixed_envelope()
     names, lines = config.names(sizes.agents), text.split("\n")
@@ -101,7 +101,7 @@ def parse_heard(text: str, config: Any, parse: Callable[[str, Any], Any]) -> Any
 
 
 def _sender(line: str) -> str | None:
-    """Return who said what a line tells, if it is a line of what was heard before."""
+    """Return the sender in a line of what was heard before, or ``None`` for any other line."""
     match = _LINE.fullmatch(line)
     return None if match is None else match[1]
 
@@ -112,7 +112,7 @@ def read_heard(
     """Read lines of what an agent has heard before.
 
     Raises:
-        TextParseError: If they are not what is written of it.
+        TextParseError: If they are not as they would have been written.
     """
     last, count = (-1, 0), 0
     for line in lines:

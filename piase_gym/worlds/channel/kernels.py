@@ -1,13 +1,14 @@
 """The channel of array worlds, compiled: messages on their way, and what each agent has heard.
 
-A record keeps the channel as bytes, from place ``w.mail`` of an array of bytes on: the key and the
-counter of the random stream; for each of the next steps and each sender the message that arrives
-then (1 + whom it is for, 0 for nobody; its symbols); and for each listener and each sender the last
-messages (1 + steps since it was heard, 0 for none; whether it was for the listener alone; its
-symbols). `piase_gym.core.mailbox` says what all this means; a test holds the two together.
+A record keeps the channel in an array of bytes, from index ``w.mail`` on: the key and the counter
+of the random stream; for each of the next steps and each sender, the message that arrives then (0
+for none, 1 for one to all, ``2 + a`` for one to agent a; its symbols); and for each listener and
+each sender, the last messages (1 + steps since it was heard, 0 for none; whether it was for the
+listener alone; its symbols). `piase_gym.core.mailbox` defines what all this means; a test checks
+that the two agree.
 
-Messages are numbers: 0 is silence; then, for each word in order of length and symbols, the word for
-all, and, where messages can be for one, the word for each agent.
+Messages are numbers: 0 is silence; then, for each word in order of length and symbols, the word to
+all and, if messages can be for one agent, the word to each agent.
 """
 
 # Kernels are typed by numba, not by annotations.
@@ -32,21 +33,21 @@ from piase_gym.worlds.channel.config import ChannelEnvelope, SymbolConfig
 _1, _11 = np.uint64(1), np.uint64(11)
 CHANNEL: Final = np.uint64(StreamId.CHANNEL)
 KEY, COUNTER, ON_WAY = 0, 8, 16
-"""Where key, counter and the messages on their way begin."""
+"""Where the key, the counter and the messages on their way begin."""
 FOR_ALL: Final = 1
-"""What stands before the symbols of a message for all; ``2 + a`` for agent a alone."""
+"""The byte before the symbols of a message for all; it is ``2 + a`` for agent a alone."""
 MAX_AGENTS: Final = 32
 
 
 def channel_fields() -> list[Any]:
     """Return the fields that a table needs for the channel."""
     return [
-        # Where the channel lies, -1 for nowhere; its bytes; and its sizes, of the envelope.
+        # Where the channel lies, -1 for nowhere; its size in bytes; and the sizes of the envelope.
         *fields_of("<i4", "mail mail_size mail_symbols mail_length mail_steps mail_kept mail_ways"),
         ("mail_dated", "<i4"),  # 1 if vectors tell when messages were heard
         *fields_of("<i4", "say_length say_to say_delay say_history"),  # as the config has it
         *fields_of("<f8", "say_loss say_cost say_range"),  # a range below 0 is none
-        ("say_heard", "<u4", MAX_AGENTS),  # for each sender a bit a listener
+        ("say_heard", "<u4", MAX_AGENTS),  # for each sender, one bit per listener
     ]
 
 
@@ -63,9 +64,9 @@ def channel_size(envelope: ChannelEnvelope) -> int:
 def record_with_channel(
     canonical: Sequence[Any], derived: Sequence[Any], mail: int
 ) -> np.dtype[Any]:
-    """Return a record whose channel, if it has one, takes `mail` bytes at its end in memory.
+    """Return a record type with a channel, if any, of `mail` bytes at its end in memory.
 
-    In the order of names the canonical fields come first, the channel as the last of them.
+    In the order of names, the canonical fields come first, and the channel is the last of them.
     """
     own = [*canonical, ("mail", "u1", mail)] if mail else [*canonical]
     return record([*derived, *own])[[field[0] for field in (*own, *derived)]]
@@ -74,13 +75,13 @@ def record_with_channel(
 def type_for_kernels(
     records: np.dtype[Any], layout: Callable[[np.dtype[Any]], np.dtype[Any]]
 ) -> np.dtype[Any]:
-    """Return the type as which kernels know records of a type, or batches of one.
+    """Return the type that kernels are compiled for, given the type of records or batches of one.
 
-    It is one for channels of all sizes, also where there is none; tables say which.
+    It is the same for channels of all sizes and for no channel; tables say which there is.
 
     Args:
-        records: The type.
-        layout: Returns the record with a channel that is otherwise like one.
+        records: The type of the records, or of the batches of one.
+        layout: Returns the record type with a channel that is otherwise like a given one.
     """
     if "state" in (records.names or ()):
         state = type_for_kernels(records["state"], layout)
@@ -127,7 +128,7 @@ def channel_problem(state: Any, table: Any) -> str:
 
 @helper
 def may_say(w, a, message):
-    """Tell whether agent `a` may say a message under the config. Silence is always allowed."""
+    """Return whether agent `a` may say a message under the config. Silence is always allowed."""
     if w.mail < 0 or message == 0:
         return message <= w.symbols
     ways, base = np.int64(w.mail_ways), np.int64(w.mail_symbols)
@@ -144,7 +145,7 @@ def may_say(w, a, message):
 
 @helper
 def first_symbol(w, message):
-    """Return the first symbol of a message, 0 of silence."""
+    """Return the first symbol of a message, or 0 for silence."""
     if w.mail < 0 or message == 0:
         return message
     word, base = (message - 1) // np.int64(w.mail_ways) + 1, np.int64(w.mail_symbols)
@@ -155,7 +156,7 @@ def first_symbol(w, message):
 
 @helper
 def post(box, w, a, message, t):
-    """Send what agent `a` says in step `t` on its way; it may say it."""
+    """Put the message of agent `a` in step `t` on its way; `may_say` must hold for it."""
     if message == 0:
         return
     ways, base = np.int64(w.mail_ways), np.int64(w.mail_symbols)
@@ -175,13 +176,13 @@ def post(box, w, a, message, t):
 
 @inline
 def entry(w, slot, a):
-    """Return where the message of agent `a` lies that arrives in a slot of time."""
+    """Return where the message of agent `a` that arrives in a time slot lies."""
     return np.int64(w.mail) + ON_WAY + (slot * w.slots + a) * (1 + np.int64(w.mail_length))
 
 
 @inline
 def heard_at(w, a, b):
-    """Return where the last messages lie that agent `a` has heard from agent `b`."""
+    """Return where the last messages that agent `a` has heard from agent `b` lie."""
     word = np.int64(w.mail_length)
     start = ON_WAY + np.int64(w.mail_steps) * w.slots * (1 + word)
     return np.int64(w.mail) + start + (a * w.slots + b) * w.mail_kept * (2 + word)
@@ -192,7 +193,7 @@ def heard_at(w, a, b):
 
 @helper
 def open_channel(box, w, seed):
-    """Start the channel of an episode: nothing is on its way, nobody has heard anything."""
+    """Start the channel of an episode: nothing is on its way, and nobody has heard anything."""
     for i in range(0, w.mail_size, 8):
         store64(box, np.int64(w.mail) + i, np.uint64(0))
     store64(box, np.int64(w.mail) + KEY, stream_key(seed, CHANNEL))
@@ -200,7 +201,7 @@ def open_channel(box, w, seed):
 
 @helper
 def deliver(box, w, t, o, events, x, y):
-    """Hand over what arrives in step `t` to all who take part in it and hear its sender."""
+    """Deliver what arrives in step `t` to all agents that take part in it and hear its sender."""
     grow_older(box, w)
     for b in range(w.agents):
         q = entry(w, t % w.mail_steps, b)
@@ -215,7 +216,7 @@ def deliver(box, w, t, o, events, x, y):
 
 @inline
 def hears(w, a, b, to, x, y):
-    """Tell whether agent `a` can hear what agent `b` says to one agent, or to all (-1)."""
+    """Return whether agent `a` can hear what agent `b` says to agent `to`, or to all (-1)."""
     if a == b or (to >= 0 and to != a) or not np.int64(w.say_heard[b]) >> a & 1:
         return False
     far = max(abs(np.int64(x[a]) - np.int64(x[b])), abs(np.int64(y[a]) - np.int64(y[b])))
@@ -224,7 +225,7 @@ def hears(w, a, b, to, x, y):
 
 @helper
 def is_lost(box, w):
-    """Draw whether a listener does not get a message, as `Mailbox` does."""
+    """Draw whether a message is lost for a listener, as `Mailbox` does."""
     if w.say_loss <= 0.0:
         return False
     place = np.int64(w.mail)
@@ -251,7 +252,7 @@ def hear(box, w, a, b, q, alone):
 
 @helper
 def grow_older(box, w):
-    """Let a step pass for all that was heard; without a history it is gone then."""
+    """Let everything that was heard age by one step; without a history, clear it."""
     size = 2 + np.int64(w.mail_length)
     for a in range(w.agents):
         for b in range(w.agents):
@@ -267,10 +268,10 @@ def grow_older(box, w):
 
 @helper
 def write_heard(box, w, a, obs, q):
-    """Write into a vector, from `q` on, what agent `a` has heard. Returns where it ends.
+    """Write what agent `a` has heard into a vector, from `q` on, and return where it ends.
 
-    For each sender and each message: its symbols; with messages for one, whether it was; and with a
-    history 1 + the steps since it was heard.
+    For each sender and each message: its symbols; if messages can be for one agent, whether it was;
+    and, with a history, 1 + the steps since it was heard.
     """
     word, size = np.int64(w.mail_length), 2 + np.int64(w.mail_length)
     for b in range(w.slots):

@@ -1,4 +1,4 @@
-"""The sentences of prompts about channels: what can be said, who hears it when, and its costs."""
+"""The sentences of prompts about channels: what can be said, who hears it when, and its cost."""
 
 from __future__ import annotations
 
@@ -10,7 +10,7 @@ def channel_rules_told(config: SymbolConfig, said_with_what: str = "each command
 
     Args:
         config: The config.
-        said_with_what: With what a message can be said.
+        said_with_what: What a message can be said with.
     """
     if not config.symbols:
         return ""
@@ -23,7 +23,7 @@ def channel_rules_told(config: SymbolConfig, said_with_what: str = "each command
 
 
 def more_told(config: SymbolConfig) -> str:
-    """Return what there is to say of a channel beyond a symbol for all others; mostly nothing."""
+    """Return what a prompt adds about a channel beyond single symbols to all; often nothing."""
     told = conditions_told(config)
     if config.message_to:
         told.insert(0, "A symbol can be for one of them alone (saying 1 to NAME).")
@@ -45,7 +45,7 @@ def conditions_told(config: MessageConfig) -> list[str]:
 
 
 def history_told(config: MessageConfig) -> list[str]:
-    """Return a sentence about what is shown of what was heard before, if anything is."""
+    """Return a sentence about the earlier messages that are shown, if any are."""
     history = getattr(config, "message_history", 0)
     return [f"You are shown the last {history} messages of each of the others."] * bool(history)
 

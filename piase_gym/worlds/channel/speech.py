@@ -1,10 +1,10 @@
 """Words between agents of array worlds: ``say`` and ``tell``, where the config has ``speech``.
 
-Words are letters of a `Mailbox`, which the environment keeps beside the record, so batches do not
-have them. Who speaks does nothing else in that step. A text has a line for each letter; a vector
-has at its end, for at most as many letters as there are agents, the sender's number from 1, whether
-it is to all, and 8 numbers of hashed words. With ``message_history`` the last letters of each agent
-follow, as `heard.code_of_earlier` has them.
+Words are letters of a `Mailbox`, which the environment keeps next to the record, so batches do not
+have them. An agent that speaks does nothing else in that step. A text has a line for each letter; a
+vector has at its end, for at most as many letters as there are agents, the sender's number from 1
+on, whether the letter is to all, and 8 numbers of hashed words. With ``message_history`` the last
+letters of each agent follow, as `heard.code_of_earlier` encodes them.
 """
 
 from __future__ import annotations
@@ -39,12 +39,12 @@ from piase_gym.worlds.channel.manual import conditions_told
 
 LETTER_CODE = 2 + HINT_CODE
 LONGEST = 200
-"""Longest message in words, in characters; the rest is cut off."""
+"""The longest message in words, in characters; the rest is cut off."""
 _HINT = "\nHint: "
 
 
 class Kept(NamedTuple):
-    """What `World.capture` kept, and what an agent was told then."""
+    """What `World.capture` kept of an agent, and what the agent was told at that moment."""
 
     own: Any
     heard: Heard
@@ -58,13 +58,13 @@ def with_words(text: str, heard: Heard) -> str:
 
 @dataclass(frozen=True)
 class SpokenTextWriter:
-    """Writes the texts of a world, and in them what was said in words."""
+    """Writes the texts of a world together with what was said in words."""
 
     own: Callable[[Any, int], str]
     with_words: Callable[[str, Heard], str]
 
     def __call__(self, kept: Kept, agent: int) -> str:
-        """Write the text of the moment in which it was kept."""
+        """Write the text of the moment that was captured."""
         return self.with_words(self.own(kept.own, agent), kept.heard)
 
 
@@ -76,7 +76,7 @@ class Speaks(ArrayWorld[Any, Any]):
     longest_message: ClassVar[int] = LONGEST
 
     def __init__(self, config: Any) -> None:
-        """Make room for words in texts: characters outside of `CHARSET` are up to ten there."""
+        """Make room for words in texts, in which characters outside of `CHARSET` take up to ten."""
         super().__init__(config)
         line = 60 + max(map(len, self.agents)) + 10 * self.longest_message
         self.text_length += len(self.agents) * (1 + self._kept) * line
@@ -98,7 +98,7 @@ class Speaks(ArrayWorld[Any, Any]):
         return Mailbox(self.agents, rules, self._hears)
 
     def _hears(self, sender: str, recipient: str) -> bool:
-        """Tell whether an agent is in play, may hear another, and is near enough."""
+        """Return whether the recipient is in play, may hear the sender, and is near enough."""
         one, other = self.agents.index(sender), self.agents.index(recipient)
         if not self._playing[other] or not self.config.hears(one, other):
             return False
@@ -107,14 +107,14 @@ class Speaks(ArrayWorld[Any, Any]):
 
     @property
     def _playing(self) -> Sequence[bool]:
-        """Who takes part in this step: in play before or after it."""
+        """Which agents take part in this step: those in play before or after it."""
         return [bool(event) for event in self._event_view]
 
     # -- commands -------------------------------------------------------------------------
 
     @property
     def grammar(self) -> tuple[Verb, ...]:
-        """The verbs of the world, and where there are several agents two to speak."""
+        """The verbs of the world and, if there are several agents, two verbs for speaking."""
         own: Any = super()
         verbs: tuple[Verb, ...] = own.grammar
         if len(self.agents) < 2:
@@ -129,7 +129,7 @@ class Speaks(ArrayWorld[Any, Any]):
         )
 
     def legal(self, agent: int, command: Command) -> bool:
-        """Tell whether a command is legal now: in play, all but to speak to oneself or nobody."""
+        """Return whether a command is legal now; speaking to oneself or to nobody never is."""
         if command.verb not in SPOKEN:
             return super().legal(agent, command)
         if not self.alive[agent] or not self.may_speak:
@@ -139,11 +139,11 @@ class Speaks(ArrayWorld[Any, Any]):
 
     @property
     def may_speak(self) -> bool:
-        """Whether there is a time for words now; in most worlds there always is."""
+        """Whether agents may speak now; in most worlds they always may."""
         return True
 
     def step(self, acts: Sequence[Act]) -> StepResult:
-        """Advance by one step; who speaks stays where it is."""
+        """Advance by one step; an agent that speaks stays where it is."""
         if self.one["coded"][0]:  # `ArrayWorld` has decoded the acts of this very step
             return super().step(acts)
         alive, given, said = self.alive, list(acts), list[tuple[int, Command]]()
@@ -194,7 +194,7 @@ class Speaks(ArrayWorld[Any, Any]):
 
     @property
     def vector_space(self) -> Box:
-        """The world's own Box, longer by the letters."""
+        """The world's own Box, extended by the letters."""
         world: Any = super()
         own: Box = world.vector_space
         code = LETTER_CODE + EARLIER_CODE * self._kept
@@ -211,7 +211,7 @@ class Speaks(ArrayWorld[Any, Any]):
 
     @staticmethod
     def apart(facts: Any) -> tuple[Any, Heard]:
-        """Return facts without what was said in words, and that."""
+        """Return facts without what was said in words, and what was said."""
         return replace(facts, messages=(), earlier=()), Heard(facts.messages, facts.earlier)
 
     def vector(self, facts: Facts) -> NDArray[Any]:
@@ -230,7 +230,7 @@ class Speaks(ArrayWorld[Any, Any]):
         return np.concatenate([own, code.ravel(), before.astype(own.dtype)])
 
     def capture(self) -> Sequence[Any]:
-        """Keep what the world keeps, and what agents are told."""
+        """Capture what the world captures, and what agents are told."""
         return [Kept(*pair) for pair in zip(super().capture(), self._heard(), strict=True)]
 
     def vectors(self, kept: Sequence[Any] | None = None) -> Sequence[NDArray[Any]]:
@@ -245,11 +245,11 @@ class Speaks(ArrayWorld[Any, Any]):
         return with_words(text, heard)
 
     def text_writer(self) -> Callable[[Any, int], str]:
-        """Return what writes texts of what `capture` returned."""
+        """Return the function that writes texts from what `capture` returned."""
         return SpokenTextWriter(super().text_writer(), type(self).with_words)
 
     def words_told(self) -> str:
-        """Return what the prompt says of speaking."""
+        """Return what the prompt says about speaking."""
         return " ".join(
             [
                 "You can also stay and say something in words, to all others or to one.",
@@ -267,12 +267,12 @@ class Speaks(ArrayWorld[Any, Any]):
     # -- the state is a value -------------------------------------------------------------
 
     def get_state(self) -> dict[str, Any]:
-        """Return the state of the world, with letters and luck."""
+        """Return the state of the world, with letters and their random stream."""
         mail = {"mail": self.mailboxes.get_state(), "luck": self._luck.get_state()}
         return {**super().get_state(), **mail}
 
     def set_state(self, state: Mapping[str, Any]) -> None:
-        """Take up what `get_state` returned."""
+        """Restore what `get_state` returned."""
         mail, luck = self._new_mail(), Stream(0, self.words_stream)
         try:
             mail.set_state(state["mail"])
@@ -283,13 +283,13 @@ class Speaks(ArrayWorld[Any, Any]):
         self.mailboxes, self._luck = mail, luck
 
     def digest(self) -> str:
-        """Hash letters and luck with the rest."""
+        """Hash letters and their random stream with the rest."""
         return digest_json(
             [super().digest(), self.mailboxes.digest_state(), self._luck.get_state()]
         )
 
     def new_batch(self, count: int, configs: Sequence[Any]) -> Any:
-        """Say that kernels know no words."""
+        """Raise an error, because kernels know no words."""
         raise UnsupportedError(
             f"{self.name}: batches have {self.wordless}, but no words; use parallel_env, or "
             "speech=False"

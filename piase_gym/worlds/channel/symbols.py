@@ -26,12 +26,12 @@ from piase_gym.worlds.channel.config import (
 from piase_gym.worlds.channel.heard import OLDEST, Earlier, Heard
 
 SAYING: Final = r"(?: saying [\d ]+?(?: to \S+)?)?"
-"""What ends a line that says something, for patterns of synonyms."""
+"""The end of a line that says something, for patterns of synonyms."""
 
 
 @functools.cache
 def words_of(symbols: int, length: int) -> tuple[tuple[int, ...], ...]:
-    """Return all messages of up to so many symbols, by length and symbols.
+    """Return all messages of up to `length` symbols, in order of length and symbols.
 
     Example:
         >>> words_of(2, 2)
@@ -43,7 +43,7 @@ def words_of(symbols: int, length: int) -> tuple[tuple[int, ...], ...]:
 
 @functools.lru_cache(maxsize=64)
 def sayings(envelope: ChannelEnvelope, names: tuple[str, ...]) -> tuple[dict[str, Any], ...]:
-    """Return the parameters of a command that each message adds, silence first."""
+    """Return the parameters that each message adds to a command, silence first."""
     found: list[dict[str, Any]] = [{}]
     for word in words_of(envelope.symbols, envelope.message_length):
         said = {_name(place): symbol for place, symbol in enumerate(word)}
@@ -60,7 +60,7 @@ def _name(place: int) -> str:
 
 @functools.lru_cache(maxsize=64)
 def message_params(envelope: ChannelEnvelope, names: tuple[str, ...]) -> tuple[Param, ...]:
-    """Return the parameters of what is said with a command: ``saying 2 3 to agent_1``."""
+    """Return the parameters of a message that is said with a command: ``saying 2 3 to agent_1``."""
     most = envelope.symbols
     if not most:
         return ()
@@ -83,7 +83,7 @@ def message_params(envelope: ChannelEnvelope, names: tuple[str, ...]) -> tuple[P
 def said_with(
     silent: Sequence[Command], envelope: ChannelEnvelope, names: tuple[str, ...]
 ) -> tuple[Command, ...]:
-    """Return commands without a message, then the same with each message."""
+    """Return commands without a message, then the same commands with each message."""
     return tuple(
         Command(command.verb, {**command.parameters, **more})
         for more in sayings(envelope, names)
@@ -92,7 +92,7 @@ def said_with(
 
 
 def why_unsayable(command: Command, agent: str, config: SymbolConfig) -> str | None:
-    """Say why a message of the envelope cannot be said under the config, if it is for that."""
+    """Say why a message of the envelope cannot be said under the config, or return ``None``."""
     said = command.parameters
     to, symbols = said.get("agent_id"), [v for k, v in said.items() if k.startswith("symbol")]
     if to is not None and not symbols:
@@ -111,7 +111,7 @@ def why_unsayable(command: Command, agent: str, config: SymbolConfig) -> str | N
 
 
 def highest(envelope: ChannelEnvelope) -> list[int]:
-    """Return the largest of each of the numbers of a vector that tell what was heard."""
+    """Return the largest value of each number of a vector that represents what was heard."""
     alone, dated = envelope.message_to, int(envelope.message_history > 0)
     one = [MAX_SYMBOLS] * envelope.message_length + [1] * alone + [255] * dated
     return one * (envelope.message_bytes // len(one))
@@ -121,19 +121,19 @@ def highest(envelope: ChannelEnvelope) -> list[int]:
 def sayable(
     config: SymbolConfig, envelope: ChannelEnvelope, names: tuple[str, ...]
 ) -> NDArray[np.bool_]:
-    """Return which agent may say which message under a config, shape (agents, messages + 1)."""
+    """Return which messages each agent may say under a config, shape (agents, messages + 1)."""
     commands = [Command("say", said) for said in sayings(envelope, names)]
     rows = [[why_unsayable(c, name, config) is None for c in commands] for name in names]
     return np.array(rows, np.bool_)
 
 
 class ChannelForm:
-    """How what is heard lies in vectors, and is told in texts, in one config's envelope.
+    """The layout of what is heard in vectors, and its lines in texts, in one config's envelope.
 
     Attributes:
-        length: How many numbers of a vector it takes.
-        text_length: Room for symbols that were heard before, in characters of a text.
-        high: The largest of each of them.
+        length: How many numbers it takes in a vector.
+        text_length: The room in a text for symbols that were heard before, in characters.
+        high: The largest value of each number in the vector.
     """
 
     def __init__(self, config: SymbolConfig, envelope: ChannelEnvelope) -> None:
@@ -167,7 +167,7 @@ class ChannelForm:
         return Heard(tuple(now), tuple(before))
 
     def write(self, heard: Heard, vector: NDArray[Any], start: int) -> None:
-        """Write what was heard into a vector that has zeros from `start` on; words are no part."""
+        """Write what was heard into a vector of zeros from `start` on; words are not written."""
         if not self.length:
             return
         size, taken = self.word + self.alone + self.dated, dict.fromkeys(self.names, 0)
@@ -184,11 +184,11 @@ class ChannelForm:
     # -- text -----------------------------------------------------------------------------
 
     def take(self, line: str, agent: str, heard: Heard, require: Require) -> Heard | None:
-        """Read a line of what was heard and add it; ``None`` if it is no such line.
+        """Read a line of what was heard and add it; return ``None`` if it is not such a line.
 
         Args:
             line: The line.
-            agent: Whose text it is.
+            agent: The agent to whom the text is shown.
             heard: What was read before.
             require: ``require(whether, line, what is allowed)`` raises an error.
         """

@@ -31,7 +31,7 @@ def grammar_of(
     """Return the verbs, each with a message if there is a channel.
 
     Args:
-        message: The parameters of what is said with a command.
+        message: The parameters of a message that is said with a command.
         frame: The frame of reference.
         acting: What `interact` can do.
     """
@@ -43,7 +43,7 @@ def grammar_of(
 
 
 def silent_commands(frame: FrameName) -> list[Command]:
-    """Return the command of every index without a message; ``message * 6 + action`` says one."""
+    """Return the commands without a message; with one, the index is ``message * 6 + action``."""
     return [*MOVES[frame], Command("stay"), Command("interact")]
 
 
@@ -76,7 +76,7 @@ def deed_events(line: str) -> tuple[set[int], str] | None:
         line: What was said, in lower case and without punctuation.
 
     Returns:
-        The events, and the words with which it says a symbol; ``None`` if it is no such line.
+        The events, and the words with which it says a symbol; ``None`` if it is not such a line.
     """
     match = _DEED.fullmatch(line)
     if match is None:

@@ -1,7 +1,7 @@
 """The kinds of cells of GridWorld: one table, from which all that depends on the kind is derived.
 
-A row says all of a kind that is no rule of its own. What entering does is one of `BLOCKS` ... ,
-which the rules read by code (`rules.step.walk`), and so does everything that plans by the rules.
+A row says everything about a kind except rules of its own. What entering it does is one of
+`BLOCKS`, ..., which the rules read by code (`rules.step.walk`), as does everything that plans.
 """
 
 from __future__ import annotations
@@ -49,13 +49,13 @@ FOOD: Final = 18
 MAX_FOOD: Final = 4
 
 BLOCKS, PUSHED, STANDS, ARRIVES, EATS, HURTS = range(6)
-"""What entering does. From `STANDS` on, the agent is then on the cell."""
+"""What entering a cell does. From `STANDS` on, the agent is on the cell afterwards."""
 (SHUT, PASSABLE, KEYS, SWITCHES, LOCKS, GATES, OPEN_GATES, REACHES) = range(8)
-"""What a kind is to the check that levels can be solved; see `levels.solvable`."""
+"""How the check that levels can be solved treats a kind; see `levels.solvable`."""
 
 
 def _food(weight: int, word: str) -> Kind:
-    """Return the row of food that takes so much strength."""
+    """Return the row of food that takes a strength of `weight`."""
     return Kind(
         FOOD + weight - 1,
         f"food for {word}",

@@ -287,7 +287,7 @@ class GridWorldConfig(SymbolConfig):
 
     @property
     def surviving(self) -> bool:
-        """Whether the task is only to last to the end."""
+        """Whether the only task is to last to the end."""
         return not (self.goals or self.any_goals or self.clearing or self.num_taggers)
 
     @property
@@ -317,7 +317,7 @@ class GridWorldConfig(SymbolConfig):
 
     @property
     def plain_rules(self) -> bool:
-        """Whether nothing is in use beyond doors, keys and goals, seen through walls."""
+        """Whether nothing beyond doors, keys and goals is in use, and walls do not hide cells."""
         extras = (self.boxes, self.hazards, self.fruits, self.movers, self.num_food, self.energy)
         return (
             not any(extras)

@@ -1,4 +1,4 @@
-"""What curricula and tutors can change in a GridWorld: its dials and its elements."""
+"""What curricula and tutors can change in a GridWorld: difficulty parameters and elements."""
 
 from __future__ import annotations
 
@@ -24,7 +24,7 @@ _OPTIONS: Final = ("count", "position")
 
 
 def _difficulty(config: Any) -> float:
-    """Return the middle of the range of difficulties; where nothing is said, the middle of all."""
+    """Return the middle of the range of `difficulty`, or 0.5 if it is not given."""
     low, high = config.difficulties or (0.5, 0.5)
     return float(low + high) / 2.0
 
@@ -33,7 +33,7 @@ def _place(config: Any, said: Mapping[str, Any]) -> tuple[int, int]:
     """Return a position on the grid.
 
     Raises:
-        ConfigError: If it is none.
+        ConfigError: If it is not a position on the grid.
     """
     given = said["position"]
     pair = isinstance(given, list | tuple) and len(given) == 2
@@ -58,7 +58,7 @@ def _draw(config: Any, place: tuple[int, int], code: int) -> Fields:
 
 
 def _strewn(code: int, field: str, name: str) -> Any:
-    """Return what adds to things at random places, or puts one on a map."""
+    """Return a function that adds things at random places, or puts one on a map."""
 
     def add(config: Any, said: Mapping[str, Any]) -> Fields:
         if "position" not in said:
@@ -122,7 +122,7 @@ DIALS: Final = (
     _number("random_goals", "goals at random places", harder=-1),
     _number("max_steps", harder=-1),
 )
-"""What `adjust_difficulty` can turn."""
+"""The parameters that `adjust_difficulty` can change."""
 
 ELEMENTS: Final = (
     Element("wall", "blocks a cell", ("position",), _wall, ("position",)),
@@ -140,7 +140,7 @@ ELEMENTS: Final = (
     Element("food", "is lifted together", _OPTIONS, _strewn(kinds.FOOD, "food", "food")),
     Element("key", "opens locked doors", ("position",), _key, ("position",)),
 )
-"""What `introduce_element` can add."""
+"""The elements that `introduce_element` can add."""
 
 
 def _all_goals(_config: Any, parts: Mapping[int, Any]) -> Fields:
@@ -156,4 +156,4 @@ PERSONAL: Final = {
         "levels", lambda v: isinstance(v, int), lambda config: config.levels, 1
     ),
 }
-"""Fields of which each agent may have its own part. A goal is one for all, whoever set it."""
+"""Fields in which each agent may have its own part. A goal is for all agents, whoever set it."""

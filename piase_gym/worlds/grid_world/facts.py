@@ -5,7 +5,7 @@ this module says what they mean.
 
 The vector (uint8) is the frame, row by row from the top (cell codes of `cells`), then width,
 height, x, y, heading (0 up, 1 right, 2 down, 3 left), what is carried (a cell code or 0), where
-the nearest visible goal is (two bytes, see `_goal_bytes`), and 8 bytes of hashed hint. The
+the nearest visible goal is (two bytes, see `Form.goal_bytes`), and 8 bytes of hashed hint. The
 agent's own cell holds its own code.
 """
 
@@ -53,13 +53,13 @@ Offset = tuple[int, int]
 
 
 class Status(NamedTuple):
-    """What an agent knows of itself and of the task, where that matters.
+    """What an agent knows about itself and the task, if it matters.
 
     Attributes:
-        energy: Steps until it starves; 0 where nobody starves.
+        energy: Steps until it starves; 0 if nobody starves.
         level: Its strength at lifting food.
         role: One of `events.ROLES`.
-        food: Pieces of food left, at most 255 are counted.
+        food: Pieces of food left; at most 255 are counted.
     """
 
     energy: int
@@ -79,9 +79,9 @@ class GridFacts(Facts):
         carrying: What the agent carries, or ``None``.
         cells: What is shown, row by row from the top: names of `cells.NAMES`, or an agent as
             ``agent_1 facing left`` (in a window also away, right, you). The viewer's own cell is
-            ``you`` in a window and ``floor`` in a grid, where `position` tells it.
+            ``you`` in a window and ``floor`` in a grid, in which `position` says where it is.
         goal: The nearest visible goal as (ahead, right) in a window, (down, right) in a grid.
-        status: What concerns energy, strength and roles, if the envelope has `status`.
+        status: Energy, strength, role and food left, if the envelope has `status`.
         earlier: With `message_history`, what was heard before.
         recall: With `recall`, what was seen before and is not in view now, row by row.
     """
@@ -130,21 +130,21 @@ def facts_of(
 
 
 def _read_status(values: Sequence[int]) -> Status | None:
-    """Read what vectors tell of energy, strength, role and food, if they do."""
+    """Read energy, strength, role and food from the values of a vector, if it has them."""
     return Status(values[0], values[1], ROLES[values[2]], values[3]) if values else None
 
 
 @dataclass(frozen=True)
 class VectorTeller:
-    """Writes texts from kept vectors, or from (vector, hint) where there are hints."""
+    """Writes texts from captured vectors, or from (vector, hint) if there are hints."""
 
     form: Form
     agents: tuple[str, ...]
 
     def __call__(self, kept: Any, agent: int) -> str:
-        """Write the text of the moment in which the vector was kept.
+        """Write the text of the moment in which the vector was captured.
 
-        It is the text of `text_of`, of pieces that are remembered by the bytes they stand for.
+        It is the text of `text_of`, made of pieces that are cached by the bytes they stand for.
         """
         vector, hint = kept if isinstance(kept, tuple) else (kept, None)
         form, name, data = self.form, self.agents[agent], vector.tobytes()
@@ -159,7 +159,7 @@ class VectorTeller:
 
 @functools.lru_cache(maxsize=8192)
 def _seen_of_bytes(form: Form, agent: str, data: bytes) -> str:
-    """Write what all vectors have, but for hints."""
+    """Write what the part that all vectors have says, apart from hints."""
     area = form.area
     width, height, x, y, heading = data[area : area + 5]
     return (
@@ -171,7 +171,7 @@ def _seen_of_bytes(form: Form, agent: str, data: bytes) -> str:
 
 @functools.lru_cache(maxsize=16384)
 def _head_of_bytes(form: Form, agent: str, scalars: bytes) -> str:
-    """Write who and where an agent is and what it carries."""
+    """Write who and where an agent is, and what it carries."""
     width, height, x, y, heading, carry = scalars
     carried = NAMES[carry] if carry else None
     return _head(form, agent, (width, height), (x, y), heading, carried)
@@ -185,7 +185,7 @@ def _goal_of_bytes(form: Form, heading: int, place: bytes) -> str:
 
 @functools.lru_cache(maxsize=8192)
 def _status_of_bytes(form: Form, status: bytes) -> str:
-    """Write of energy, strength, role and food what is in play."""
+    """Write energy, strength, role and food, as far as they are in play."""
     return _status(_read_status(status), form.config)
 
 
@@ -196,7 +196,7 @@ def _heard_of_bytes(form: Form, agent: str, heard: bytes) -> str:
 
 
 def vector_of(facts: GridFacts, form: Form) -> NDArray[np.uint8]:
-    """Return the vector of the facts, shape ``(rows * columns + 16,)``, uint8."""
+    """Return the vector of the facts, shape ``(form.length,)``, uint8."""
     codes = form.cell_codes
     number = form.names.index(facts.agent)
     heading = HEADINGS.index(facts.heading)
@@ -241,7 +241,7 @@ def _head(
     heading: int,
     carrying: str | None,
 ) -> str:
-    """Write who and where an agent is, and what it carries where there are keys."""
+    """Write who and where an agent is and, if there are keys, what it carries."""
     place = (
         f"You are {agent} at column {position[0]}, row {position[1]} of a grid "
         f"with {size[0]} columns and {size[1]} rows, facing {COMPASS[heading]}."
@@ -252,14 +252,14 @@ def _head(
 
 
 def _goal(goal: tuple[int, int] | None, heading: int, form: Form) -> str:
-    """Write where the nearest goal is, where there are goals, after a line break."""
+    """Write where the nearest goal is, after a line break; nothing if there are no goals."""
     if goal is not None:
         return f"\nThe nearest goal is {offset_text(*_turned(goal, heading, form), form)}."
     return "\nNo goal is in view." if form.config.goals or form.config.any_goals else ""
 
 
 def _turned(goal: tuple[int, int], heading: int, form: Form, back: bool = False) -> Offset:
-    """Return a goal's offset of facts as one in the frame of the text, or the way back."""
+    """Convert a goal's offset in facts to one in the frame of the text, or back."""
     turn = 0 if form.frame == "agent" else heading
     if form.whole_grid:
         turn = heading if form.frame == "agent" else 0
@@ -271,7 +271,7 @@ def _turned(goal: tuple[int, int], heading: int, form: Form, back: bool = False)
 
 
 def _status(status: Status | None, config: GridWorldConfig) -> str:
-    """Write of energy, strength, role and food what is in play, each after a line break."""
+    """Write energy, strength, role and food if they are in play, each after a line break."""
     if status is None:
         return ""
     energy, level, role, food = status

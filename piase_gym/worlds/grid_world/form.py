@@ -13,7 +13,7 @@ from piase_gym.worlds.grid_world.state import SCALARS, vector_length
 from piase_gym.worlds.grids.codes import TURNS
 
 GRID_OFFSET = 64
-"""Added to the goal's offsets where the whole grid is shown, to keep them positive."""
+"""Added to the goal's offsets if the whole grid is shown, to keep them positive."""
 _HIDES = [NAMES[code] for code in OPAQUE]
 
 
@@ -24,7 +24,7 @@ class Form:
     nouns = CELLS.nouns
 
     def __init__(self, config: GridWorldConfig) -> None:
-        """Work out the frame from the config and its envelope."""
+        """Determine the layout from the config and its envelope."""
         envelope = config.fixed_sizes()
         self.config = config
         self.whole_grid = config.observe == "grid"
@@ -37,7 +37,7 @@ class Form:
         self.wide = envelope.wide
         self.sizes = envelope.width, envelope.height
         self.recall = PLANES * envelope.width * envelope.height * envelope.recall
-        """Bytes at the end of vectors that tell what is remembered."""
+        """How many bytes at the end of vectors hold what is remembered."""
         self.told = self.area + SCALARS
         self.frame = config.frame
         self.opaque = frozenset(() if config.see_through_walls else _HIDES)
@@ -56,13 +56,13 @@ class Form:
         return range(self.rows - size, self.rows), columns
 
     def own_cell(self, position: tuple[int, int]) -> tuple[int, int]:
-        """Return (row, column) of the viewer in the frame."""
+        """Return the viewer's (row, column) in the frame."""
         if self.whole_grid:
             return position[1], position[0]
         return self.rows - 1, self.columns // 2
 
     def goal_bytes(self, goal: tuple[int, int] | None) -> tuple[int, int]:
-        """Code the goal's direction as two bytes; (0, 0) stands for no goal in sight."""
+        """Encode the goal's direction as two bytes; (0, 0) stands for no goal in sight."""
         if goal is None:
             return 0, 0
         if self.whole_grid:
@@ -80,5 +80,5 @@ class Form:
 
 @functools.lru_cache(maxsize=64)
 def form_of(config: GridWorldConfig) -> Form:
-    """Return the form of a config; of the last few configs it is the same object each time."""
+    """Return the form of a config; for recent configs it is the same object each time."""
     return Form(config)

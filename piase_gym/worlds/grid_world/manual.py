@@ -1,4 +1,4 @@
-"""The words of GridWorld: the prompt of an agent, and why no level can be made."""
+"""The wording of GridWorld: the prompt of an agent, and why no level can be made."""
 
 from __future__ import annotations
 
@@ -44,7 +44,7 @@ def manual(config: GridWorldConfig) -> Manual:
 
 
 def _goal(config: GridWorldConfig, agent: int) -> str:
-    """Say what there is to do for an agent."""
+    """Say what an agent has to do."""
     if config.num_taggers:
         chase = "you are a tagger: walk into every runner before the time is over."
         return chase if agent < config.num_taggers else "you are a runner: do not get tagged."
@@ -84,7 +84,7 @@ def _walking(config: GridWorldConfig) -> str:
 
 
 def _acting(config: GridWorldConfig) -> list[str]:
-    """Explain what interacting does, as far as it can happen."""
+    """Explain what interacting does, as far as it is possible under the config."""
     deeds = _deeds(config)
     if not deeds:
         return []
@@ -146,11 +146,11 @@ _FILLING: Mapping[str, set[int]] = {
     "a switch": {kinds.SWITCH_OFF, kinds.SWITCH_ON},
     "food": set(kinds.FOODS),
 }
-"""What cannot be walked onto, but acted on."""
+"""What can be acted on, but not walked onto."""
 
 
 def _company(config: GridWorldConfig) -> str:
-    """Say how agents get along, where there are several."""
+    """Say how agents affect each other, if there are several."""
     if config.agents == 1:
         return ""
     share = "can share a cell" if config.collisions == "pass" else "block each other's way"
@@ -173,7 +173,7 @@ def _sides(config: GridWorldConfig) -> str:
 
 
 def _seeing(config: GridWorldConfig) -> str:
-    """Explain what is seen and told."""
+    """Explain what agents see, and how texts say it."""
     window = None if config.observe == "grid" else config.window
     hidden = "" if config.see_through_walls else "Walls and closed doors hide what lies behind. "
     recall = (
@@ -208,7 +208,7 @@ _OF_DOORS: Mapping[str, tuple[int, ...]] = {
     "gates": (kinds.GATE,),
     "mixed": (kinds.CLOSED, kinds.KEY, kinds.LOCKED, kinds.GATE),
 }
-"""What joins the rooms of layout `multi_room`, and what that takes."""
+"""What joins the rooms of layout `multi_room`, and what it takes to get through."""
 
 
 def _extras(config: GridWorldConfig) -> list[str]:
@@ -241,7 +241,7 @@ def _milestones(config: GridWorldConfig) -> list[str]:
 
 
 def _example(config: GridWorldConfig) -> tuple[str, str]:
-    """Return part of an observation and the command that fits it."""
+    """Return a part of an observation and a command that fits it."""
     if config.frame == "grid":
         if config.has_keys:
             return "Ahead of you, to the north, is a key.", "interact"
@@ -256,7 +256,7 @@ def _example(config: GridWorldConfig) -> tuple[str, str]:
 
 
 def _has_goals(config: GridWorldConfig) -> bool:
-    """Tell whether there are goals to step onto."""
+    """Return whether there are goals to step onto."""
     return bool(config.goals or config.any_goals)
 
 

@@ -52,9 +52,9 @@ def objects(record: Any, side: int, agents: Sequence[str], energy: bool) -> dict
 
     Args:
         record: The state.
-        side: Columns of its cells.
-        agents: The names of those who take part.
-        energy: Whether agents live on their energy.
+        side: The columns of its cells.
+        agents: The names of the agents that take part.
+        energy: Whether agents use up energy.
     """
     found: dict[str, Any] = {}
     fields = [record[name].tolist() for name in ("x", "y", "heading", "alive", "carry", "energy")]

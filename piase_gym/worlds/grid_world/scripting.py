@@ -1,4 +1,4 @@
-"""What scripts can ask of a GridWorld, and put into it."""
+"""What scripts can observe in a GridWorld, and put into it."""
 
 from __future__ import annotations
 
@@ -40,7 +40,7 @@ _SHOWN: Final = (
 CODES: Final[Mapping[str, int]] = {
     kind.name: kind.code for kind in CELLS.kinds if kind.code in _SHOWN
 }
-"""The kinds of cells that scripts speak of."""
+"""The kinds of cells that scripts can name."""
 SPAWNABLE: Final = tuple(name for name in CODES if CODES[name] not in (FLOOR, BARE))
 _REMOVABLE: Final = np.isin(np.arange(256), [code for code in _SHOWN if code != FLOOR])
 _PIECES: Final = np.zeros(256, np.int32)
@@ -48,7 +48,7 @@ _PIECES[list(FOODS)] = [code - FOOD + 1 for code in FOODS]
 
 
 def _distance(world: Any, states: NDArray[Any], of: Any) -> NDArray[Any]:
-    """Return steps to a cell, or to an agent, if nothing stood in the way."""
+    """Return the number of steps to a cell, or to an agent, if nothing stood in the way."""
     places = world.positions(states).astype(np.int32)
     target = np.asarray(of) if not isinstance(of, str) else None
     if target is None:
@@ -95,11 +95,11 @@ OBSERVABLES: Final = named(
         name="distance", about="steps to a cell, or to an agent", read=_distance, of="place"
     ),
 )
-"""What conditions can be about."""
+"""The observables that conditions can use."""
 
 
 def _taken(states: NDArray[Any], envs: NDArray[np.int64], x: int, y: int) -> NDArray[np.bool_]:
-    """Tell in which environments an agent or a drone stands on a cell."""
+    """Return in which environments an agent or a drone stands on a cell."""
     rows = states[envs]
     there = (rows["x"] == x) & (rows["y"] == y) & (rows["alive"] != 0)
     drones = (rows["movers"][:, :, 0] == x) & (rows["movers"][:, :, 1] == y)
@@ -110,7 +110,7 @@ def _taken(states: NDArray[Any], envs: NDArray[np.int64], x: int, y: int) -> NDA
 def spawn(
     world: Any, states: NDArray[Any], envs: NDArray[np.int64], thing: str, place: Any
 ) -> None:
-    """Put something onto a cell that is free floor; elsewhere nothing happens."""
+    """Put something onto a cell, but only in environments in which the cell is free floor."""
     x, y = (int(part) for part in place)
     at, code = y * world.side + x, CODES[thing]
     free = (states["cells"][envs, at] == FLOOR) & ~_taken(states, envs, x, y)
@@ -135,7 +135,7 @@ def spawn(
 def remove(
     world: Any, states: NDArray[Any], envs: NDArray[np.int64], thing: str | None, place: Any
 ) -> None:
-    """Turn cells into floor: one cell, or all of a kind, or one if it is of a kind."""
+    """Turn cells into floor: one cell, all cells of a kind, or one cell if it is of a kind."""
     side, cells = world.side, states["cells"][envs]
     gone = _REMOVABLE[cells] if thing is None else cells == CODES[thing]
     if place is not None:
@@ -157,7 +157,7 @@ def remove(
 
 
 def _forget(state: Any, number: str, places: str, gone: NDArray[np.bool_]) -> None:
-    """Take places that are gone out of a list of places."""
+    """Remove the places that are gone from a list of places."""
     count = int(state[number])
     kept = [place for place in state[places][:count].tolist() if not gone[place[1], place[0]]]
     state[places][: len(kept)] = np.array(kept).reshape(-1, 2)
@@ -166,7 +166,7 @@ def _forget(state: Any, number: str, places: str, gone: NDArray[np.bool_]) -> No
 
 
 def place_problem(config: Any, thing: str | None, place: Any) -> str | None:
-    """Say why nothing can appear on a cell of a config, where that is known."""
+    """Say why nothing can appear on a cell of a config, as far as the config determines it."""
     told = no_cell(config.width, config.height, place)
     if told or thing is None:
         return told

@@ -1,7 +1,7 @@
-"""GridWorld's memory: one record an environment, in a few sizes.
+"""GridWorld's records: one per environment, in a few sizes.
 
 A record is one pointer for a kernel, which is why the rules run as fast as C. `cells` holds the
-objects, and is the truth; what is seen is kept in `maps` (see `piase_gym.worlds.grids.windows`),
+objects and is authoritative; what is seen is kept in `maps` (see `piase_gym.worlds.grids.windows`),
 which is derived: digests and snapshots leave it out.
 """
 
@@ -46,14 +46,14 @@ from piase_gym.worlds.grids.windows import WORD, maps_size
 
 MAX_MARGIN: Final = 15
 BEHIND: Final = ("memory", "mail")
-"""What only some records have, which kernels find behind the cells."""
+"""The fields that only some records have; kernels find them after the cells."""
 NUM_STREAMS: Final = 3  # layout, dynamics, channel
 
 
 def buckets(envelope: GridWorldEnvelope) -> tuple[int, int, int, int, int]:
     """Return (side, margin, capacity, bytes of memory and channel) of an envelope's record.
 
-    Each capacity is a separate compilation; sides and margins are not (`kernel_type`).
+    Each capacity is compiled separately; sides and margins are not (`kernel_type`).
     """
     side = next(s for s in (16, 32, MAX_SIDE) if s >= max(envelope.width, envelope.height))
     capacity = next(c for c in (4, MAX_AGENTS) if c >= envelope.agents)
@@ -63,7 +63,7 @@ def buckets(envelope: GridWorldEnvelope) -> tuple[int, int, int, int, int]:
 
 
 def _fields(agents: int) -> tuple[list[Any], list[Any]]:
-    """Return the fields of which grids of all sizes have as many bytes: derived ones, canonical."""
+    """Return the derived and the canonical fields that are equally long on grids of all sizes."""
     derived: list[Any] = [
         ("at", "<i4", (agents, 4)),  # where agents stand in the maps
         ("can", "u1", agents),  # whether `interact` was legal in the last observation
@@ -104,19 +104,20 @@ def _fields(agents: int) -> tuple[list[Any], list[Any]]:
 
 @functools.cache
 def layout(side: int, margin: int, agents: int, memory: int = 0, mail: int = 0) -> np.dtype[Any]:
-    """Return the record of an environment.
+    """Return the record type of an environment.
 
-    The fields up to `cells` are the canonical state; those after it are derived or settings. In
-    memory what is as long on every grid comes first, and the cells before what is made of them.
+    The fields up to `cells` (and then `memory` and `mail`, if any) are the canonical state; those
+    after it are derived or settings. In memory, fields that are equally long on every grid come
+    first, and the cells come before what is derived from them.
     """
     derived, canonical = _fields(agents)
     canonical.append(("cells", "u1", side * side))
-    if memory:  # kernels find it behind the cells
+    if memory:  # kernels find it after the cells
         canonical.append(("memory", "u1", memory))
     if mail:
         canonical.append(("mail", "u1", mail))
     grid: list[Any] = [
-        ("free", "<u8", side),  # while a level is made: bit x of word y stands for free floor
+        ("free", "<u8", side),  # while a level is generated: bit x of word y is set for free floor
         ("maps", "u1", maps_size(side, margin)),
     ]
     names = [field[0] for field in (*canonical, *derived, *reversed(grid))]
@@ -125,10 +126,10 @@ def layout(side: int, margin: int, agents: int, memory: int = 0, mail: int = 0) 
 
 @functools.cache
 def kernel_type(records: np.dtype[Any]) -> np.dtype[Any]:
-    """Return the type as which kernels know records of a type, or batches of one.
+    """Return the type that kernels are compiled for, given the type of records or batches of one.
 
-    It is one for grids of all sizes. `cells`, `free` and `maps` share what follows the other
-    fields; tables say where in it the words and the maps lie (`free`, `maps_start`).
+    It is the same for grids of all sizes. `cells`, `free` and `maps` share the bytes that follow
+    the other fields; tables say where the words and the maps lie in them (`free`, `maps_start`).
     """
     if "state" in (records.names or ()):
         agents = records["acts"].shape[0]
@@ -161,7 +162,7 @@ STATUS: Final = 4
 
 
 def vector_length(envelope: GridWorldEnvelope, rows: int, columns: int) -> int:
-    """Return the length of a vector whose frame has so many rows and columns."""
+    """Return the length of a vector with a frame of `rows` rows and `columns` columns."""
     extra = STATUS if envelope.status else 0
     extra += PLANES * envelope.width * envelope.height * envelope.recall
     return rows * columns + SCALARS + extra + envelope.message_bytes
@@ -235,7 +236,7 @@ def _find_cell_problem(record: Any, width: int, height: int) -> str:
 
 
 def _find_memory_problem(record: Any) -> str:
-    """Say what cannot be remembered, or return an empty string."""
+    """Say what is impossible in the memory of agents, or return an empty string."""
     if "memory" not in (record.dtype.names or ()):
         return ""
     codes, ages = np.moveaxis(record["memory"].reshape(len(record["x"]), PLANES, -1), 1, 0)

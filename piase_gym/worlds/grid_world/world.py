@@ -227,7 +227,7 @@ class GridWorld(ArrayWorld[GridWorldConfig, GridFacts]):
 
     @staticmethod
     def page_sections() -> dict[str, str]:
-        """Return what its page says beyond the docstring: the kinds of cells, and the levels."""
+        """Return what the world's page says beyond the docstring: kinds of cells, and levels."""
         signs = {kind: f"`{kind.sign}`" if kind.sign.strip() else "" for kind in CELLS.kinds}
         cells = [f"| {k.code} | {sign} | {k.name} | {k.does} |" for k, sign in signs.items()]
         levels = [
@@ -248,7 +248,7 @@ class GridWorld(ArrayWorld[GridWorldConfig, GridFacts]):
 
     @property
     def side(self) -> int:
-        """Columns of the record's cells, which are at least those of the envelope."""
+        """The number of columns of the record's cells, at least the width of the envelope."""
         return int(self.tables["side"][0])
 
     @property
@@ -300,7 +300,7 @@ class GridWorld(ArrayWorld[GridWorldConfig, GridFacts]):
     # -- who enters later -----------------------------------------------------------------
 
     def enter(self, agent: int) -> None:
-        """Let an agent enter now that was still to come, at its start or near it."""
+        """Let an agent that has yet to enter do so now, at its start or near it."""
         name = self.agents[agent]
         if agent not in self.config.latecomers:
             raise AgentError(f"agent {name!r} {self._why_not(agent)}")
@@ -314,7 +314,7 @@ class GridWorld(ArrayWorld[GridWorldConfig, GridFacts]):
         self.refresh()
 
     def _why_not(self, agent: int) -> str:
-        """Say why an agent that does not come late cannot enter."""
+        """Say why an agent that is not a latecomer cannot enter."""
         if agent >= self.config.agents:
             return f"has no part in this config: agents={self.config.agents}"
         if self.states["alive"][0, agent]:
@@ -324,7 +324,7 @@ class GridWorld(ArrayWorld[GridWorldConfig, GridFacts]):
     # -- kernels --------------------------------------------------------------------------
 
     def for_kernels(self, records: NDArray[Any]) -> NDArray[Any]:
-        """Return records as the one type for grids of all sizes."""
+        """Return records as the type that grids of all sizes share."""
         return readable(overlaid(records, kernel_type(records.dtype)))
 
     def explain_fault(self, fault: int, config: GridWorldConfig) -> str:
@@ -343,7 +343,7 @@ class GridWorld(ArrayWorld[GridWorldConfig, GridFacts]):
             raise GenerationError(fault_sentence(fault, config))
 
     def take_config(self, config: GridWorldConfig) -> None:
-        """Take another config, in which commands may be called otherwise."""
+        """Take another config, in which commands may have other names."""
         super().take_config(config)
         self._command_table = self._new_command_table()
 
@@ -376,16 +376,16 @@ class GridWorld(ArrayWorld[GridWorldConfig, GridFacts]):
         return np.stack([states["x"][:, :slots], states["y"][:, :slots]], axis=-1)
 
     def objects(self) -> Objects:
-        """Return agents, doors, keys, boxes and all else that stands on the grid."""
+        """Return agents, doors, keys, boxes and everything else that stands on the grid."""
         names, energy = self.agents[: self.config.agents], bool(self.config.energy)
         return objects(self.states[0], self.side, names, energy)
 
     def ends_at(self, place: Any) -> bool:
-        """Tell whether a goal is fixed there."""
+        """Return whether the config fixes a goal at a place."""
         return isinstance(place, list | tuple) and tuple(place) in self.config.goals
 
     def wins_by_lasting(self, agent: int) -> bool:
-        """Tell whether it runs from taggers, or there is neither goal nor food."""
+        """Return whether the agent runs from taggers, or the only task is to last."""
         if self.config.script is not None and self.config.script.tasks:
             return False
         return bool(self.config.surviving or self.states["role"][0, agent] == ROLES.index("runner"))
@@ -414,7 +414,7 @@ class GridWorld(ArrayWorld[GridWorldConfig, GridFacts]):
     # -- reading --------------------------------------------------------------------------
 
     def read(self, agent: int, line: object) -> Command | InvalidAction:
-        """Read a text action, also one that names it by what it would do now: ``open the door``."""
+        """Read a text action; it may also say what interacting would do now: ``open the door``."""
         found = super().read(agent, line)
         if isinstance(found, Command) or not isinstance(line, str) or len(line) > MAX_LINE:
             return found
@@ -435,11 +435,11 @@ class GridWorld(ArrayWorld[GridWorldConfig, GridFacts]):
         )
 
     def check(self, agent: int, command: Command) -> Command | InvalidAction:
-        """Check a command that came as data; directions may have their first names."""
+        """Check a command that came as data; directions may have their old names."""
         return super().check(agent, with_new_names(command, self.config.frame))
 
     def unknown_to(self, agent: int) -> dict[str, Any]:
-        """Let the others carry something else, and put a wall where a window does not reach."""
+        """Change what the others carry, and put a wall where the agent's window does not reach."""
         record, count = self.states[0], self.config.agents
         carry, cells = record["carry"].tolist(), record["cells"].tolist()
         for other in range(count):
@@ -451,10 +451,10 @@ class GridWorld(ArrayWorld[GridWorldConfig, GridFacts]):
         return {"carry": carry, "cells": cells}
 
     def state(self) -> NDArray[np.int32]:
-        """Return t, width, height, agents and food left, then what is known of each agent.
+        """Return t, width, height, agents and food left, then the fields of all agents.
 
-        That is x, y, heading, carry, alive, fate, marks, role, level, symbol said and energy. After
-        these come the goals and the objects, row by row of the envelope's grid.
+        These are x, y, heading, carry, alive, fate, marks, role, level, symbol said and energy.
+        After them come the goals and the objects, row by row of the envelope's grid.
         """
         record, slots = self.states[0], len(self.agents)
         cells = record["cells"].reshape(self.side, self.side)

@@ -1,4 +1,4 @@
-"""Agents on grids as pictures show them, and how tiles become a picture."""
+"""How agents on grids are painted, and how tiles become a picture."""
 
 from __future__ import annotations
 
@@ -46,7 +46,7 @@ class Piece:
     """How an agent looks.
 
     Attributes:
-        number: Its place among the agents, which decides the colour.
+        number: Its index among the agents, which determines its colour.
         heading: 0 up, 1 right, 2 down, 3 left.
         carrying: The code of what it carries, or 0.
         numbered: Whether its number is written on it.
@@ -63,7 +63,7 @@ class Piece:
         return COLOURS[self.number % len(COLOURS)]
 
     def at(self, forward: float, right: float = 0.0) -> Point:
-        """Return the point so far ahead of the middle of the tile and to the agent's right."""
+        """Return a point by its distances ahead and to the agent's right of the tile's middle."""
         x, y = ((0, -1), (1, 0), (0, 1), (-1, 0))[self.heading]
         return 0.5 + forward * x - right * y, 0.5 + forward * y + right * x
 
@@ -72,9 +72,9 @@ def paint_piece(piece: Piece, brush: Brush, paint_object: Painter) -> None:
     """Paint an agent: a round piece with a beak and eyes that look ahead.
 
     Args:
-        piece: How it looks.
-        brush: What to paint with.
-        paint_object: Paints what it carries.
+        piece: How the agent looks.
+        brush: The brush to paint with.
+        paint_object: Paints what the agent carries.
     """
     if brush.tiny:
         paint_token(piece, brush)
@@ -129,8 +129,8 @@ def picture(
         cells: The object codes, shape (height, width).
         pieces: Column, row and picture of each figure, the topmost last.
         tile: The side of a cell in pixels.
-        tile_of: Returns the picture of a code in this size.
-        lit: Which cells are not in the dark, of the shape of `cells`; ``None`` for all.
+        tile_of: Returns the picture of a code for a tile size.
+        lit: Which cells are not in the dark, in the shape of `cells`; ``None`` for all.
 
     Returns:
         A new array of shape (height * tile, width * tile, 3).
@@ -154,13 +154,13 @@ def picture(
 
 
 def default_tile(height: int, width: int) -> int:
-    """Return the side of a cell, in pixels, for a map of this size; even, as videos need it."""
+    """Return the side of a cell in pixels for a map of this size; even, as videos require."""
     tile = 2 * round(LONG_SIDE / max(height, width) / 2)
     return min(max(tile, SMALLEST_TILE), LARGEST_TILE)
 
 
 def lay(figure: NDArray[np.uint8], ground: NDArray[np.uint8]) -> None:
-    """Lay a figure over a part of the picture, where it is clear leaving what is below."""
+    """Lay a figure over a part of the picture; where the figure is clear, the ground stays."""
     opacity = figure[..., 3:].astype(np.uint32)
     mixed = figure[..., :3] * opacity + ground * (255 - opacity)
     ground[...] = (mixed + 127) // 255
@@ -187,7 +187,7 @@ def cell_tile(paint: Callable[[Brush], None], tile: int) -> NDArray[np.uint8]:
 def piece_tile(piece: Piece, tile: int, level: int = 0) -> NDArray[np.uint8]:
     """Return the picture of an agent with empty hands, shape (tile, tile, 4); read-only.
 
-    It is clear around the agent, with a dot for each level that it is up.
+    The picture is clear around the agent, and has one dot per level of height.
     """
     image, brush = blank_tile(tile)
     paint_piece(piece, brush, lambda _code, _brush: None)

@@ -10,15 +10,15 @@ STEPS = tuple(AHEAD.values())
 
 
 def unseen_floor(state: Any, agent: int, window: int) -> list[int]:
-    """Return the bare cells outside of an agent's window.
+    """Return the bare floor cells outside of an agent's window.
 
     Args:
         state: The record of one environment.
-        agent: The agent; it stands in the middle of its window's nearest row.
+        agent: The agent, which stands in the middle of its window's nearest row.
         window: The side of its window.
 
     Returns:
-        Their places in ``state["cells"]``.
+        Their indices in ``state["cells"]``.
     """
     cells = state["cells"]
     side = round(len(cells) ** 0.5)

@@ -1,8 +1,8 @@
-"""What a text about a grid mentions, in its order: a kernel that reads cells and writes numbers.
+"""What a text about a grid mentions, in order: a kernel that reads cells and writes numbers.
 
-Each number stands for some words and for what parts them from those before (see `words`): a thing
-and where it is, the rows of equal rows, a span of columns. So a text is a row of words that are
-known already, and no scene has to be met twice to be cheap.
+Each number stands for some words and for what separates them from those before (see `words`): a
+thing and where it is, a group of equal rows, a span of columns. So a text is a sequence of words
+that are cached already, and even a scene that has not occurred before is cheap to write.
 """
 
 # Kernels are typed by numba, not by annotations.
@@ -19,13 +19,13 @@ from piase_gym.compiled.memory import record
 from piase_gym.worlds.grids.codes import AGENT, FLOOR, OUTSIDE, UNSEEN, WALL
 
 MUCH: Final = 4
-"""From so many cells of a kind on they are summed up."""
+"""The smallest number of cells of a kind that are summed up instead of named one by one."""
 IS_AHEAD, NOTHING, THING, KIND, ROWS, ACROSS, BOTH_SIDES, COLUMNS, END, STOP = range(10)
-"""What is mentioned. Of the two numbers that go with it, a thing has how far it is up and aside,
-rows have the lowest and the highest, columns the first and the last, an end has the steps to it
-and the side."""
+"""What is mentioned. The two numbers that go with a mention are, for a thing, how far it is up and
+aside; for rows, the lowest and the highest; for columns, the first and the last; for an end, the
+steps to it and the side."""
 NO_LEAD, FIRST_THING, NEXT, THEN, LAST, FIRST_END = range(6)
-"""What stands before it."""
+"""What separates a mention from the one before it."""
 CENTRE: Final = 128
 """Added to numbers that may be negative."""
 SHOWN: Final = record(
@@ -34,22 +34,22 @@ SHOWN: Final = record(
         ("columns", "<i4"),
         ("window", "<i4"),  # its side, in the middle of the last rows; 0 if a whole grid is shown
         ("turned", "u1"),  # whether texts are turned to the viewer's heading
-        ("things", "u1", AGENT),  # their kinds, in the order of the words for them, and zeros
+        ("things", "u1", AGENT),  # kinds of things, in the order of their words, padded with zeros
     ]
 )
-"""How cells are shown: what a kernel knows of a form."""
+"""How cells are shown: what a kernel knows about a form."""
 MAYBE, YES, NO, NEVER = range(4)
 """Whether a column is of a kind in some rows; bits, so that ``YES | NO`` is `NEVER`."""
 
 
 def most_mentions(cells: int) -> int:
-    """Return how many numbers there can be for so many cells."""
-    return 3 * cells + 16  # each has rows, columns, and a share of a heading and a full stop
+    """Return the largest number of mentions for a number of cells."""
+    return 3 * cells + 16  # each cell has rows, columns, and a share of a heading and a full stop
 
 
 @inline
 def _mention(out, n, lead, what, code, one, two):
-    """Write a number; return how many there are."""
+    """Write a mention as a number; return how many numbers there are now."""
     fields = ((np.int64(lead) << 8 | what) << 8 | code) << 8
     out[n] = (fields | one + CENTRE) << 8 | two + CENTRE
     return n + 1
@@ -57,16 +57,16 @@ def _mention(out, n, lead, what, code, one, two):
 
 @helper
 def _look(cells, own, up, right, tilt, own_row, own_column, seen):
-    """Copy the cells in sight as the text has them, agents turned too.
+    """Copy the cells in sight into the order of the text, and turn agents accordingly.
 
     Args:
         cells: All cells that are shown.
-        own: Which of them is the viewer's.
-        up: How many cells further the next row of the text is.
-        right: How many cells further its next column is.
+        own: The index of the viewer's cell.
+        up: The offset in `cells` to the cell one row further up in the text.
+        right: The offset in `cells` to the cell one column further right in the text.
         tilt: Quarter turns from the text to the cells.
         own_row: The viewer's row in the text.
-        own_column: Its column.
+        own_column: The viewer's column in the text.
         seen: The codes are written here.
     """
     for row in range(len(seen)):
@@ -74,15 +74,15 @@ def _look(cells, own, up, right, tilt, own_row, own_column, seen):
             place = own + (own_row - row) * up + (column - own_column) * right
             code = np.int64(cells[place])
             seen[row, column] = code & ~3 | (code - tilt) & 3 if code >= AGENT else code
-    seen[own_row, own_column] = FLOOR  # of their own cells texts say nothing
+    seen[own_row, own_column] = FLOOR  # texts do not mention the viewer's own cell
 
 
 @helper
 def _count(seen, own_row, counts, nearest):
-    """Count the cells of each kind, and how many rows away its nearest one is.
+    """Count the cells of each kind, and find how many rows away its nearest cell is.
 
     Returns:
-        How many there are of the kind of thing of which there are most.
+        The largest number of cells of any kind of thing.
     """
     most = 0
     for row in range(len(seen)):
@@ -97,7 +97,7 @@ def _count(seen, own_row, counts, nearest):
 
 @helper
 def _mention_things(seen, own_row, own_column, counts, out, n):
-    """Mention things one by one: the nearest first, those as near by rows and columns."""
+    """Mention things one by one: the nearest first, equally near ones by rows and columns."""
     lead, (high, wide) = FIRST_THING, seen.shape
     for steps in range(high + wide):
         for row in range(max(0, own_row - steps), min(high, own_row + steps + 1)):
@@ -114,20 +114,20 @@ def _mention_things(seen, own_row, own_column, counts, out, n):
 
 @inline
 def _sign(code, kind):
-    """Tell whether a cell is of a kind; a thing may stand where a wall is."""
+    """Return whether a cell is of a kind; a thing may stand in place of a wall."""
     return YES if code == kind else MAYBE if kind == WALL and code > WALL else NO
 
 
 @helper
 def _group_rows(seen, own_row, kind, groups, signs):
-    """Put neighbouring rows together of which no two differ in a cell that is known.
+    """Group neighbouring rows if no two of them differ in a cell that is known.
 
     Args:
         seen: The cells.
         own_row: The viewer's row.
-        kind: What is looked for.
-        groups: The lowest and the highest row of each, counted from that, is written here.
-        signs: What is known of the columns of each.
+        kind: The kind that is looked for.
+        groups: The lowest and the highest row of each group, relative to `own_row`; written here.
+        signs: What is known about the columns of each group; written here.
 
     Returns:
         How many groups there are.
@@ -153,7 +153,7 @@ def _group_rows(seen, own_row, kind, groups, signs):
 
 @inline
 def _next_run(signs, column):
-    """Return the first and the last column of a run, which has no gap that is known."""
+    """Return the first and the last column of the next run, in which no gap is known."""
     first = column
     while first < len(signs) and signs[first] != YES:
         first += 1
@@ -166,7 +166,7 @@ def _next_run(signs, column):
 
 @helper
 def _mention_columns(signs, middle, out, n):
-    """Mention the columns of a group, given the viewer's."""
+    """Mention the columns of a group, given the viewer's column `middle`."""
     wide, sure, gaps = len(signs), 0, 0
     for sign in signs:
         sure += sign == YES
@@ -203,7 +203,7 @@ def _mention_kind(seen, own_row, own_column, kind, groups, signs, out, n):
 
 @helper
 def _mention_ends(limits, reach, whole, out, n):
-    """Mention where the grid ends, the nearest end first: in sight, or of a whole grid."""
+    """Mention where the grid ends, the nearest end first: ends in sight, or all of a whole grid."""
     count, told = 0, 0
     for side in range(4):
         count += whole or limits[side] < reach[side]
@@ -218,24 +218,24 @@ def _mention_ends(limits, reach, whole, out, n):
 
 @kernel
 def find_mentions(cells, forms, out, x, y, heading, width, height):
-    """Write what is to be said of a scene: what is ahead, things, kinds by rows, and ends.
+    """Write what a text says about a scene: what is ahead, things, kinds by rows, and ends.
 
-    The text has four sides, clockwise from its top; so have the cells as they are shown, and the
-    grid, from the north.
+    Sides are numbered clockwise: those of the text and of the cells as they are shown from the top,
+    those of the grid from the north.
 
     Args:
-        cells: The codes of all cells that are shown, read-only; those of a window whatever the
-            place is, those of a whole grid as large as it or larger.
+        cells: The codes of all cells that are shown, read-only: a window, wherever the viewer is,
+            or a whole grid in an area that is at least as large as the grid.
         forms: A `SHOWN`, shape (1,).
         out: The numbers are written here, int64, shape (`most_mentions`,).
         x: The viewer's column.
-        y: Its row.
-        heading: Its heading.
+        y: The viewer's row.
+        heading: The viewer's heading.
         width: Columns of the grid.
         height: Rows of the grid.
 
     Returns:
-        How many there are.
+        How many numbers were written.
     """
     form = forms[0]
     whole, window, columns = form.window == 0, np.int64(form.window), np.int64(form.columns)

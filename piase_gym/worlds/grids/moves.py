@@ -1,8 +1,8 @@
-"""How agents on a grid are told to walk, in either frame of reference, and what is in their way.
+"""The commands with which agents walk on a grid, in either frame, and what is in their way.
 
 In the frame ``grid`` a move names a direction of the compass; in the frame ``agent`` an agent steps
-ahead and turns on the spot. Both have four commands, in places 0 to 3 of the table of commands. In
-the frame ``grid`` commands may also have the names that they had first: up, down, left, right.
+ahead and turns on the spot. Both have four commands, at indices 0 to 3 of the table of commands. In
+the frame ``grid`` directions may also have their old names: up, down, left, right.
 """
 
 from __future__ import annotations
@@ -18,7 +18,7 @@ from piase_gym.worlds.grids.words import COMPASS, FrameName
 DIRECTIONS: Final = ("north", "south", "west", "east")
 SIDES: Final = ("around", "left", "right")
 FIRST_NAMES: Final = dict(zip(("up", "down", "left", "right"), DIRECTIONS, strict=True))
-"""The names that directions had first, and have in older logs."""
+"""The old names of the directions, which older logs have."""
 MOVES: Final[Mapping[str, tuple[Command, ...]]] = {
     "grid": tuple(Command("move", {"direction": direction}) for direction in DIRECTIONS),
     "agent": (Command("forward"), *(Command("turn", {"side": side}) for side in SIDES)),
@@ -33,7 +33,7 @@ def verbs_of(frame: FrameName, onto: str, message: tuple[Param, ...]) -> tuple[V
     Args:
         frame: The frame of reference.
         onto: When a step succeeds, such as ``if it is free``.
-        message: The parameter of what is said with a command, if there are messages.
+        message: The parameters of a message that is said with a command, if there are messages.
     """
     if frame == "grid":
         direction = Param("direction", choices=DIRECTIONS)
@@ -48,7 +48,7 @@ def verbs_of(frame: FrameName, onto: str, message: tuple[Param, ...]) -> tuple[V
 
 
 def with_new_names(command: Command, frame: FrameName) -> Command:
-    """Return a command that came as data, a direction that has its first name by its new one."""
+    """Return a command that came as data, with an old name of a direction replaced by the new."""
     parameters = command.parameters
     if frame == "grid" and isinstance(parameters, Mapping):
         direction = parameters.get("direction")
@@ -69,12 +69,12 @@ _AGENT = re.compile(
 
 
 def plain_line(line: str) -> str:
-    """Return a line in lower case, without what ends it and without repeated spaces."""
+    """Return a line in lower case, without final punctuation and repeated spaces."""
     return " ".join(line.lower().rstrip(" .!").split())
 
 
 def walking_line(line: str, frame: FrameName, heading: int) -> str | None:
-    """Return the command in text that a line stands for by a synonym, or ``None``.
+    """Return the text of the command for which a line is a synonym, or ``None``.
 
     Args:
         line: What was said, in lower case and without punctuation.
@@ -92,12 +92,12 @@ def walking_line(line: str, frame: FrameName, heading: int) -> str | None:
 
 
 def scene_manual(frame: FrameName, window: int | None, floor: str, walls: bool = False) -> str:
-    """Return the part of a prompt that says what is seen, and how texts tell it.
+    """Return the part of a prompt that says what is seen, and how texts describe it.
 
     Args:
         frame: The frame of reference.
         window: The side of the window; ``None`` if the whole grid is seen.
-        floor: What cells are that are not mentioned.
+        floor: What the cells are that a text does not mention.
         walls: Whether there can be walls.
     """
     seen = "You see the whole grid."
@@ -120,17 +120,17 @@ def scene_manual(frame: FrameName, window: int | None, floor: str, walls: bool =
 
 
 _HEADINGS_OF = (0, 2, 3, 1)
-"""The headings of the directions, in the order of the commands."""
+"""The heading number of each direction, in the order of the commands."""
 _QUARTERS = (0, 3, 1, 2)
 """The commands of the frame ``agent`` by quarter turns clockwise: forward, right, around, left."""
 
 
 def move_in_frame(action: int, frame: FrameName, heading: int) -> int:
-    """Return the action with which an agent begins to do a move of the frame ``grid``.
+    """Return the first action, in an agent's frame, towards a move of the frame ``grid``.
 
     Args:
         action: An action of the frame ``grid``, without a message.
-        frame: The frame of reference.
+        frame: The agent's frame of reference.
         heading: The number of the agent's heading.
     """
     if frame == "grid" or action >= len(_HEADINGS_OF):

@@ -18,8 +18,8 @@ class Nouns:
     """What cells are called.
 
     Attributes:
-        mass: Names of cells that take no article, and their nouns.
-        plurals: Names of cells whose plural is irregular, and their plurals.
+        mass: Name of a cell -> its noun, for nouns that take no article.
+        plurals: Name of a cell -> its plural, for irregular plurals.
     """
 
     mass: Mapping[str, str]

@@ -1,4 +1,4 @@
-"""Cells that are named from outside, and what scripts can ask of all worlds on grids."""
+"""Checks of cells that configs and scripts name, and the observables that all grid worlds share."""
 
 from __future__ import annotations
 
@@ -13,12 +13,12 @@ from piase_gym.worlds.grids.codes import HEADINGS
 
 
 def no_cell(width: int, height: int, place: Any) -> str | None:
-    """Say why a place is no cell of a grid, or return ``None`` if it is one.
+    """Say why a place is not a cell of a grid, or return ``None`` if it is one.
 
     Args:
         width: Columns of the grid.
         height: Its rows.
-        place: A column and a row, or what somebody has written for them.
+        place: A column and a row, or whatever a user has written instead.
     """
     if isinstance(place, str) or len(place) != 2:
         return f"a place is (x, y), not {place!r}"
@@ -48,10 +48,10 @@ SAID: Final = Observable(
 
 
 def cell_observables(codes: Mapping[str, int], about: str) -> tuple[Observable, Observable]:
-    """Return the facts `cell`, of which `about` says what it is, and `count`.
+    """Return the observables `cell` and `count`.
 
     Args:
-        codes: The kinds of cells that scripts speak of.
+        codes: The kinds of cells that scripts can name.
         about: What `cell` is, in a few words.
     """
 

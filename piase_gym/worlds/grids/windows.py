@@ -1,14 +1,13 @@
-"""Grids of which agents see windows, turned to where they head.
+"""Grids on which each agent sees a window that is turned to its heading.
 
-A world keeps what lies on its grid in ``s.cells``, a byte a cell, row by row. What is seen, agents
-on top, is kept four times in ``s.maps``, once for each heading and turned so that it is up; around
-each map lies as much of the outside as a window shows. So a window is a block of rows of the map of
-the viewer's heading, which is copied eight cells at a time.
+A world keeps what lies on its grid in ``s.cells``, one byte per cell, row by row. What is seen,
+with agents on top, is kept four times in ``s.maps``: once for each heading, turned so that the
+heading points up. Each map is surrounded by as much of the outside as a window can show, so a
+window is a block of rows of the map of the viewer's heading, and is copied eight cells at a time.
 
 Records have the fields `cells`, `maps`, `x`, `y`, `heading`, `alive` and `at`, which says where an
-agent stands in each map (see `locate`); tables those of
-`MAP_FIELDS`, `frame_w`, `frame_h` (the largest window of the envelope, or its largest grid) and
-`window`.
+agent stands in each map (see `locate`). Tables have the fields of `MAP_FIELDS`, `frame_w`,
+`frame_h` (the size of the envelope's largest window, or of its largest grid) and `window`.
 """
 
 # Kernels are typed by numba, not by annotations.
@@ -30,7 +29,7 @@ DY = np.array([-1, 0, 1, 0])
 ALL_OUTSIDE = np.uint64(OUTSIDE * 0x0101010101010101)
 WORD = 8
 SPARE: Final = 2 * WORD
-"""The last word of a window may be read so far beyond the last map."""
+"""Room after the last map, because the last word of a window may be read from beyond its end."""
 
 MAP_FIELDS: Final[list[Any]] = [
     # The cell (x, y) lies in map r at ``map_origin[r] + x * map_right[r] + y * map_down[r]``.
@@ -46,7 +45,7 @@ MAP_FIELDS: Final[list[Any]] = [
 
 
 def _shape(side: int, margin: int) -> tuple[int, int]:
-    """Return rows and columns of a map of a grid `side` wide, seen in windows up to `margin`."""
+    """Return the rows and columns of a map of a grid of `side`, for windows up to `margin`."""
     return margin - 1 + side, side + 2 * (margin // 2)
 
 
@@ -57,7 +56,7 @@ def maps_size(side: int, margin: int) -> int:
 
 
 def map_fields(side: int, margin: int, start: int = 0) -> dict[str, Any]:
-    """Return the values of `MAP_FIELDS` for maps that lie from `start` on."""
+    """Return the values of `MAP_FIELDS` for maps that begin at `start`."""
     rows, stride = _shape(side, margin)
     last, size = side - 1, rows * stride
     first = start + (margin - 1) * stride + margin // 2  # of the top left cell of a map
@@ -119,13 +118,13 @@ def top(s, w, x, y):
 
 @inline
 def seen_ahead(s, w, a, steps):
-    """Return what is seen so many steps ahead of agent `a`."""
+    """Return what is seen `steps` cells ahead of agent `a`."""
     return load(s.maps, s.at[a, s.heading[a]] - steps * w.map_stride)
 
 
 @inline
 def ahead(s, a, steps):
-    """Return the column and the row of the cell so many steps ahead of agent `a`."""
+    """Return the column and the row of the cell `steps` cells ahead of agent `a`."""
     heading = s.heading[a]
     return s.x[a] + steps * DX[heading], s.y[a] + steps * DY[heading]
 
@@ -174,7 +173,7 @@ def _put(s, w, x, y, code):
 
 @helper
 def paint_cells(s, w):
-    """Show the grid anew, without agents."""
+    """Repaint the grid, without agents."""
     for i in range(w.maps_start, w.maps_stop, WORD):
         store64(s.maps, i, ALL_OUTSIDE)
     for y in range(w.height):
@@ -189,8 +188,8 @@ def paint_cells(s, w):
 def copy_rows(maps, start, stride, out, p, rows, columns):
     """Copy a block of cells, a word at a time.
 
-    A word that runs beyond its row is overwritten by the next row; after the last row up to seven
-    bytes are written of what follows.
+    A word that runs beyond its row is overwritten by the next row; after the last row, up to seven
+    extra bytes are written.
     """
     for row in range(rows):
         for column in range(0, columns, WORD):
@@ -221,5 +220,5 @@ def blank_rim(w, n, obs, p):
 
 @helper
 def whole_grid(s, w, obs, p):
-    """Write the grid as it lies, of the envelope's size; beyond its own it shows the outside."""
+    """Write the whole grid, north up, in the envelope's size, padded with the outside."""
     copy_rows(s.maps, w.map_origin[0], w.map_stride, obs, p, w.frame_h, w.frame_w)

@@ -1,10 +1,10 @@
-"""What is seen of a grid, in words of one frame of reference, and the way back. Pure functions.
+"""Texts about what is seen of a grid, in one frame of reference, and how to read them.
 
 The frame ``grid`` counts cells to the north, south, west and east of the viewer, the frame
-``agent`` cells ahead, behind, to the left and to the right. Commands of a world are in the same
-frame. Things are named one by one, the nearest first; walls, darkness and whatever there is much
-of are summed up by rows; what is not mentioned is floor. Where the grid ends follows from its size
-and the viewer's place: it is said, and checked when a text is read.
+``agent`` cells ahead, behind, to the left and to the right. The commands of a world are in the same
+frame. Things are named one by one, the nearest first; walls, darkness and any kind with many cells
+in sight are summed up by rows; what is not mentioned is floor. Where the grid ends follows from its
+size and the viewer's place: texts say it, and it is checked when a text is read.
 """
 
 from __future__ import annotations
@@ -24,24 +24,24 @@ from piase_gym.worlds.grids.nouns import YOU, Nouns, require
 
 FrameName = Literal["grid", "agent"]
 COMPASS: Final = ("north", "east", "south", "west")
-"""The headings up, right, down and left in texts."""
+"""The words in texts for the headings up, right, down and left."""
 ASIDE: Final = ("ahead", "right", "behind", "left")
 SIDES: Final = {"grid": COMPASS, "agent": ASIDE}
 """The four directions of each frame, clockwise from the top of what is shown."""
 MOST_WORDS: Final = 8192
-"""Most mentions of a form whose words are remembered."""
+"""The largest number of mentions per form for which the words are cached."""
 
 
 class Form(Protocol):
-    """Where cells lie in what an agent is shown.
+    """The layout of what an agent is shown.
 
     Attributes:
         world: The world's name, for errors.
         frame: The frame of reference of texts and commands.
         whole_grid: Whether a whole grid is shown, not a window turned to the viewer's heading.
-        opaque: The names of what hides what lies behind it.
-        rows: How many rows there are in what is shown.
-        columns: How many columns.
+        opaque: The names of the cells that hide what lies behind them.
+        rows: How many rows are shown.
+        columns: How many columns are shown.
         shown: The rows and the columns that can show anything under the config.
         names: The agents.
         nouns: What cells are called.
@@ -62,7 +62,7 @@ class Form(Protocol):
     cell_codes: dict[str, int]
 
     def __hash__(self) -> int:
-        """Return a number, so that texts can be remembered by form."""
+        """Return a hash, so that texts can be cached by form."""
 
 
 class Place(NamedTuple):
@@ -85,7 +85,7 @@ class Place(NamedTuple):
         return sides[turn:] + sides[:turn]
 
     def view(self, form: Form) -> list[int]:
-        """Return how far it sees to each side, in the frame of the text."""
+        """Return how far the viewer sees to each side, in the frame of the text."""
         if form.whole_grid:
             return self.limits(form)
         size = len(form.shown[0])
@@ -98,14 +98,14 @@ class Place(NamedTuple):
 
 
 def words_of_cells(cells: Sequence[Sequence[str]], form: Form, place: Place) -> str:
-    """Write what facts say of cells; see `scene_text`.
+    """Write the cells of facts as text; see `scene_text`.
 
     Raises:
         IndexError: If the viewer is not on the grid, or the grid is larger than what is shown.
     """
     x, y, _, width, height = place
     inside = 0 <= x < max(1, width) <= form.columns and 0 <= y < max(1, height) <= form.rows
-    if form.whole_grid and not inside:  # kernels do not look where they read; who is out sees 0 x 0
+    if form.whole_grid and not inside:  # kernels check no bounds; an agent not in play sees 0 x 0
         raise IndexError(f"{place} is not within {form.columns} columns and {form.rows} rows")
     codes = form.cell_codes
     names = [FLOOR if name == YOU else codes[name] for row in cells for name in row]
@@ -117,8 +117,8 @@ def scene_text(form: Form, cells: bytes, place: Place) -> str:
 
     Args:
         form: Where cells lie.
-        cells: The codes of all cells that are shown, row by row; what follows is not looked at.
-        place: Where the viewer is; of the cell there nothing is said.
+        cells: The codes of all cells that are shown, row by row; further bytes are ignored.
+        place: Where the viewer is; the text does not mention that cell.
 
     Returns:
         The lines, each with a line break before it.
@@ -131,11 +131,11 @@ def scene_text(form: Form, cells: bytes, place: Place) -> str:
 
 _NOTHING: Final = "Nothing but free floor is in view."
 _LEADS: Final = ("", "\nYou see ", "; ", ", ", " and ", "\nThe grid ends ")
-"""What parts mentions from those before, by the constants of `mentions`."""
+"""What separates a mention from the one before it, by the constants of `mentions`."""
 
 
 class _Words(dict[int, str]):
-    """The words of mentions, of one form, and what parts them from those before."""
+    """The words of mentions in one form, each with what separates it from the one before."""
 
     def __init__(self, form: Form) -> None:
         self.form = form
@@ -146,7 +146,7 @@ class _Words(dict[int, str]):
         self.shown = readable(np.array([told], SHOWN))
 
     def __missing__(self, number: int) -> str:
-        """Find the words of a number that was not met yet."""
+        """Make the words of a number that has not occurred before."""
         if len(self) >= MOST_WORDS:
             self.clear()
         lead, what, code, *pair = number.to_bytes(5, "big")
@@ -180,7 +180,7 @@ class _Words(dict[int, str]):
 
 
 def _things(form: Form) -> list[int]:
-    """Return the codes of all kinds of things, in the order of their headings, and zeros."""
+    """Return the codes of all kinds of things in the order of their headings, padded with zeros."""
     things = [code for code in range(WALL + 1, AGENT) if form.cell_names[code]]
     things.sort(key=lambda code: _heading(form, code))
     return things + [0] * (AGENT - len(things))
@@ -209,7 +209,7 @@ def offset_text(up: int, aside: int, form: Form) -> str:
 
 
 def _noun(form: Form, code: int) -> str:
-    """Name what is on a cell, with its article; agents with where they face."""
+    """Name what is on a cell, with its article; for an agent, add where it faces."""
     if code < AGENT:
         return form.nouns.noun(form.cell_names[code])
     facing = (COMPASS if form.frame == "grid" else TURNS)[code & 3]
@@ -229,7 +229,7 @@ def _span_text(low: int, high: int, positive: str, negative: str) -> str:
 
 @functools.lru_cache(maxsize=1024)
 def _heading(form: Form, code: int) -> str:
-    """Return the word before the places of a kind, on a line of its own."""
+    """Return the word that begins the line with the places of a kind."""
     word = form.nouns.noun(form.cell_names[code], plural=True)
     return f"\n{word[0].upper()}{word[1:]}: "
 
@@ -238,7 +238,7 @@ def _heading(form: Form, code: int) -> str:
 
 
 class SceneReader:
-    """Reads the lines of `scene_text`, in any order, and gives the cells.
+    """Reads the lines of `scene_text`, in any order, and returns the cells.
 
     Args:
         form: Where cells lie.
@@ -257,7 +257,7 @@ class SceneReader:
         self._seen: list[str] = []
 
     def take(self, line: str) -> bool:
-        """Note what a line says; tell whether it is one of a scene."""
+        """Note what a line says; return whether it is a line of a scene."""
         if line.startswith(("Ahead of you, to the ", "The grid ends ")) or line == _NOTHING:
             self._seen.append(line)
         elif match := _SEEN.fullmatch(line):
@@ -274,8 +274,8 @@ class SceneReader:
         """Return all cells that are shown, as in facts.
 
         Raises:
-            TextParseError: If something is not where it can be, or what follows from the rest is
-                another than the text says.
+            TextParseError: If something is where it cannot be, or if a line says something other
+                than what follows from the rest of the text.
         """
         form, found = self.form, {(u, a): "floor" for u in self.rows for a in self.columns}
         for name, places, line in sorted(self._layers, key=lambda layer: layer[0] != "wall"):
@@ -292,11 +292,11 @@ class SceneReader:
 
     @staticmethod
     def _derived(lines: Sequence[str]) -> list[str]:
-        """Return the lines that must be there."""
+        """Return the written lines that the text must also have."""
         return [line for line in lines if line.startswith(("Ahead of", "The grid", "Nothing"))]
 
     def _in_frame(self, found: dict[tuple[int, int], str]) -> tuple[tuple[str, ...], ...]:
-        """Return cells that were read as an agent is shown them."""
+        """Arrange the cells that were read in the way the agent is shown them."""
         form, place = self.form, self.place
         view = place.view(form)
         code = form.cell_codes
@@ -341,7 +341,7 @@ class SceneReader:
         self._things[up, aside] = self._name(noun, line)
 
     def _name(self, noun: str, line: str) -> str:
-        """Return the name in facts, turned like the text, of a noun with its article."""
+        """Return the name in facts, turned like the text, for a noun with its article."""
         form = self.form
         if match := _AGENT.fullmatch(noun):
             who, facing = match.groups()
@@ -354,7 +354,7 @@ class SceneReader:
         return names[noun]
 
     def _read_group(self, item: str, line: str) -> list[tuple[int, int]]:
-        """Return the cells of some rows that a part of a line tells."""
+        """Return the cells that a part of a line mentions: some rows and their columns."""
         words, *parts = re.split(", | and ", item)
         sides = SIDES[self.form.frame]
         rows = range(1) if words == "in your row" else self._span(words, line, sides[::2])
@@ -394,7 +394,7 @@ class SceneReader:
 
 
 def _turned(code: int, turn: int) -> int:
-    """Return what becomes of a code by turning what is shown clockwise by quarters."""
+    """Return a code after a number of clockwise quarter turns of what is shown."""
     return code & ~3 | code + turn & 3 if code >= AGENT else code
 
 
@@ -421,9 +421,9 @@ def _nouns(form: Form) -> dict[str, str]:
 
 
 def _hide_outside(cells: list[list[str]], form: Form) -> None:
-    """Leave the outside in sight only beside or ahead of what can be seen through.
+    """Leave the outside in sight only next to or ahead of cells that can be seen through.
 
-    Sight spreads so in the kernel; inside of the grid the text says what is dark.
+    Sight spreads in this way in the kernel; within the grid the text says what is dark.
     """
     rows, columns = form.shown
     lit: set[tuple[int, int]] = {(rows[-1], form.columns // 2)}

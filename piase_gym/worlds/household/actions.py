@@ -60,7 +60,7 @@ _MESSAGE = Param("message", "text", description="what to say")
 
 
 def verbs(grammar: Grammar, agents: tuple[str, ...]) -> tuple[Verb, ...]:
-    """Return the verbs of a wording, with those for several agents or without."""
+    """Return the verbs of a wording, with or without those for several agents."""
     listener = Param("agent_id", choices=agents, description="name of an agent")
     speaking = (
         Verb("say", "speak to everyone", (_MESSAGE,)),
@@ -91,7 +91,7 @@ HELP = """Available commands:
 
 
 class Form(NamedTuple):
-    """How a command of one kind is put: its line and its parameters."""
+    """How a command of one kind is written: its line and its parameters."""
 
     line: str
     one: str = ""
@@ -167,7 +167,7 @@ _PLACING = re.compile(r"(?:move (?P<a>.+) to (?P<b>.+)|put (?P<c>.+) in/on (?P<d
 
 
 def reworded(line: str) -> str | None:
-    """Return a command of the one wording in the other, if it is one that they put differently."""
+    """Return a command of either wording in the other, if the wordings differ for it."""
     match = _PLACING.fullmatch(line)
     if match is None:
         return None

@@ -1,4 +1,4 @@
-"""Household's config: a game that is given, a folder of games, or homes to generate."""
+"""Household's config: a given game, a folder of games, or homes to generate."""
 
 from __future__ import annotations
 
@@ -23,7 +23,7 @@ MAX_AGENTS = 8
 MAX_MESSAGE = 200
 """Longest message between agents in characters."""
 ANY_GAME = {"receptacles": 80, "objects": 140, "commands": 220}
-"""Sizes for folders of games, of which only those that are played are read."""
+"""Sizes for folders of games, as only the games that are played are read."""
 
 
 class Rewards(TextRewards):
@@ -43,7 +43,7 @@ class HouseholdEnvelope(TextEnvelope):
 
     @property
     def actions(self) -> int:
-        """The most commands with what can be said, which depends on how many hear it."""
+        """The most commands, including speech, which depends on the number of agents."""
         return self.commands + (self.agents * len(PHRASES) if self.agents > 1 else 0)
 
 

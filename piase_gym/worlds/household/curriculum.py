@@ -1,4 +1,4 @@
-"""By what Household can be made harder or easier."""
+"""What makes Household harder or easier."""
 
 from __future__ import annotations
 
@@ -11,12 +11,12 @@ from piase_gym.worlds.household.levels.words import DIFFICULTIES
 
 
 def _is_generated(config: Any) -> bool:
-    """Tell whether homes are generated."""
+    """Return whether homes are generated."""
     return config.game is None
 
 
 def _level(config: Any) -> float | None:
-    """Return the difficulty whose homes are as large as those of a config, or the one below."""
+    """Return the highest difficulty with homes no larger than those of a config, at least 1."""
     if config.game is not None:
         return None
     return float(max([1, *(k for k, row in DIFFICULTIES.items() if row[0] <= config.receptacles)]))
@@ -44,4 +44,4 @@ DIFFICULTY_PARAMETERS: Final = (
     _number("message_delay"),
     _number("max_steps", harder=-1),
 )
-"""What `adjust_difficulty` can turn."""
+"""What `adjust_difficulty` can change."""

@@ -20,7 +20,7 @@ class Place(NamedTuple):
         name: Its name.
         here: Whether the agent stands at it.
         state: One of `STATES`, as last seen.
-        things: What was in or on it when the agent last saw that, or ``None``.
+        things: What the agent last saw in or on it, or ``None`` if that is unknown.
     """
 
     name: str
@@ -30,7 +30,7 @@ class Place(NamedTuple):
 
 
 class Held(NamedTuple):
-    """An object in hand, and how it looks: of ``clean``, ``hot``, ``cool``, ``sliced``."""
+    """An object in hand, and its looks, any of ``clean``, ``hot``, ``cool``, ``sliced``."""
 
     name: str
     looks: tuple[str, ...]
@@ -42,18 +42,18 @@ class HouseholdFacts(Facts):
 
     Attributes:
         goal: The task in words.
-        places: The receptacles of the home, which all are in sight at the beginning, by kind and
-            number.
+        places: The receptacles of the home, all of which are in sight at the beginning, by kind
+            and number.
         holding: What the agent carries.
-        others: Who stands at the same place.
-        away: Who has no part in it now and cannot be spoken to, unless the config hides what can be
-            done.
-        commands: What the agent can do now, sorted; but for what it always can, which is to walk to
-            another receptacle, look around, examine what is where it is and what it carries, take
-            stock of that, speak to others, and ask for help, if the grammar has it; and but for
-            what `options` and `lids` say. ``None`` if the config hides what can be done.
-        barred: What of the latter cannot be done: the names of things that are not to be taken, or
-            of receptacles in which what the agent carries has no place.
+        others: The other agents at the same place.
+        away: The other agents that are not in play now and cannot be spoken to, unless the config
+            hides what can be done.
+        commands: What the agent can do now, sorted. Left out is what it always can do: walk to
+            another receptacle, look around, examine what is where it is and what it carries, list
+            what it carries, speak to others, and ask for help, if the grammar has it; and what
+            `options` and `lids` return. ``None`` if the config hides what can be done.
+        barred: Which of the `options` cannot be done: the names of things that cannot be taken, or
+            of receptacles that cannot take what the agent carries.
         feedback: What became of its last command, in words, as far as the rest does not show it.
         earlier: With `message_history`, what was heard before.
     """
@@ -70,7 +70,7 @@ class HouseholdFacts(Facts):
 
 
 def lids(places: Iterable[Place]) -> list[str]:
-    """Return the commands to open and to close what is where an agent stands."""
+    """Return the commands to open or close the receptacles where an agent stands."""
     lid = {"closed": "open", "open": "close"}
     return [f"{lid[p.state]} {p.name}" for p in places if p.here and p.state in lid]
 
@@ -86,7 +86,7 @@ def options(
         placing: ``move`` or ``put``, the verb that puts something down.
 
     Returns:
-        A thing, or a receptacle to put down what is carried, and the command.
+        Pairs of a thing, or a receptacle to put down what is carried, and the command.
     """
     near = [place for place in places if place.here and place.state != "closed"]
     if holding:

@@ -37,7 +37,7 @@ def _held(world: Any, _states: Any, _of: Any) -> NDArray[Any]:
 
 
 def _where(world: Any, _states: Any, of: str) -> NDArray[Any]:
-    """Return the receptacles that hold an object, or whose hands."""
+    """Return the receptacles, or the agents, that hold an object."""
     game, state = world.game, world.state_of
     number = game.objects.index(of) if of in game.objects else -1
     found = [game.receptacles[k] for k, inside in enumerate(state.contents) if number in inside]
@@ -65,7 +65,7 @@ def _count(world: Any, _states: Any, of: str) -> NDArray[Any]:
 
 
 class Names(NamedTuple):
-    """What a home can have, as far as its config tells.
+    """What a home can have, as far as its config determines it.
 
     Attributes:
         accepts: For each object, by name, the receptacles that it can be put into.
@@ -88,7 +88,7 @@ def names_of(config: Any) -> Names | None:
     try:
         return _named(tuple(files.load_game(path).game for path in paths))
     except ConfigError:
-        return None  # whoever plays the damaged game is told
+        return None  # whoever plays the damaged game gets the error
 
 
 @functools.lru_cache(maxsize=8)
@@ -108,7 +108,7 @@ def _generated(key: tuple[tuple[str, Any], ...], problem_id: int | None) -> Name
     """Return the names of the home of a seed, or those that homes can have."""
     fields = dict(key)
     if problem_id is not None:
-        with contextlib.suppress(GenerationError):  # whoever plays it is told
+        with contextlib.suppress(GenerationError):  # whoever plays it gets the error
             return _named((generate(HouseholdConfig(**fields), problem_id).game,))
     accepts: dict[str, list[str]] = {}
     every: dict[str, None] = {}

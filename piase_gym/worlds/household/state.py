@@ -1,4 +1,4 @@
-"""The state of a home, an explicit value, and the game: what of a home never changes."""
+"""The state of a home, an explicit value, and the game: the part that never changes."""
 
 from __future__ import annotations
 
@@ -29,13 +29,13 @@ _KNIVES = ("knifetype", "butterknifetype")
 @checked(config=ConfigDict(extra="forbid", strict=True))
 @dataclass(slots=True)
 class HomeState:
-    """The whole state but for letters and random streams. Everything is called by its number.
+    """The whole state, except for letters and random streams. Numbers stand for all things.
 
     Attributes:
         seed: The seed of the episode.
         number: Which of the given games is played.
         t: Steps done.
-        status: Which part each agent takes.
+        status: The status of each agent.
         at: The location of each agent.
         holding: The object in each agent's hand, or -1.
         contents: The objects in each receptacle, sorted.
@@ -47,7 +47,7 @@ class HomeState:
         feedback: What each agent was last told, as the games word it.
         why: Why each agent's last command had no effect, or "".
         reached: The milestones.
-        order: Who acts first in the next step.
+        order: The order in which agents act in the next step.
     """
 
     seed: int
@@ -90,7 +90,7 @@ class HomeState:
 
 
 class Entry(NamedTuple):
-    """A command of one home: its line, its data, and what it is about by number."""
+    """A command of one home: its line, its data, and the numbers of what it is about."""
 
     line: str
     command: Command
@@ -105,10 +105,9 @@ class Entry(NamedTuple):
 
 @dataclass(frozen=True, eq=False)
 class Game:
-    """What of a home never changes; copies of a world share it.
+    """The part of a home that never changes; copies of a world share it.
 
-    Objects, receptacles and locations are numbered in the order of their ids, in which they are
-    listed too.
+    Objects, receptacles and locations are numbered, and listed, in the order of their ids.
 
     Attributes:
         goal_text: The task in words.
@@ -121,14 +120,14 @@ class Game:
         at: The receptacles at each location.
         openable: Which receptacles can be opened.
         accepts: For each object, which receptacles it can be put into.
-        can: For each of `_ABILITIES`, of which objects it is true.
+        can: For each of `_ABILITIES`, which objects have it.
         tools: For ``clean``, ``heat`` and ``cool``, the receptacles that do it.
         knives: Which objects cut.
         holders: Which objects can have others in them.
         inside: What lies in each object, which nothing changes.
         repeats: Whether a line may stand for two commands.
         start: The state at the beginning, for one agent.
-        words: How commands and answers are put.
+        problem: The problem that it was compiled from.
     """
 
     goal_text: str
@@ -175,7 +174,7 @@ class Game:
 
     @property
     def most_commands(self) -> int:
-        """An upper bound of how many commands an agent has at once, speech apart."""
+        """An upper bound on how many commands an agent has at once, apart from speech."""
         spots = max(map(len, self.at), default=0)
         takes = sum(self.can["pickupable"][k] for things in self.start.contents for k in things)
         acts = sum(map(sum, (self.can["toggleable"], self.can["sliceable"])))
@@ -183,7 +182,7 @@ class Game:
 
 
 def listing(names: Iterable[str]) -> str:
-    """Put names in a row."""
+    """Write names as a list in words."""
     items = [f"a {name}" for name in names]
     if len(items) < 2:
         return items[0] if items else "nothing"
@@ -250,7 +249,7 @@ def compile_problem(problem: Problem, goal_text: str) -> Game:
 
 
 def display_names(ids: Iterable[str]) -> dict[str, str]:
-    """Return how things are called: their kind and a number, the first id having the highest."""
+    """Return the names of things: their kind and a number, highest for the first id."""
     ordered = sorted(ids)
     kinds, counts = {}, dict[str, int]()
     for word in ordered:
@@ -301,7 +300,7 @@ def _accepts(
 
 
 def _repeats(facts: Mapping[str, Sequence[tuple[str, ...]]], names: Mapping[str, str]) -> bool:
-    """Tell whether a lamp may be in two receptacles, or two things have one name."""
+    """Return whether a lamp may be in two receptacles, or two things have one name."""
     within = [thing for thing, _ in facts["inreceptacle"]]
     lamps = [thing for (thing,) in facts["toggleable"]]
     moved = any((lamp,) in facts["pickupable"] or within.count(lamp) > 1 for lamp in lamps)
@@ -356,7 +355,7 @@ def _start(
 
 
 def new_state(game: Game, slots: int, agents: int, seed: int, number: int) -> HomeState:
-    """Return the state at the beginning, for some agents who start where the one agent does."""
+    """Return the state at the beginning, for agents that start where the game's one agent does."""
     state = game.start.copy()
     state.seed, state.number = seed, number
     state.status = ["playing" if k < agents else "none" for k in range(slots)]
@@ -369,7 +368,7 @@ def new_state(game: Game, slots: int, agents: int, seed: int, number: int) -> Ho
 
 
 def check_sizes(game: Game, state: HomeState, slots: int) -> None:
-    """Raise `ValueError` if a state is not one of this game and so many agents."""
+    """Raise `ValueError` if a state does not fit this game and number of agents."""
     objects, receptacles = len(game.objects), len(game.receptacles)
     of_agents: tuple[Sized, ...] = (
         state.status,

@@ -52,9 +52,9 @@ _FOLLOWING = frozenset(("open", "close", "take", "move", "put"))
 _ALWAYS = frozenset(("examine receptacle", "examine object"))
 """What can always be done with what is near."""
 _SURE = frozenset(("go", "look", "inventory", "help", "examine receptacle", "examine object"))
-"""What no other agent can be in the way of."""
+"""Verbs of commands that no other agent can get in the way of."""
 _GOES_BY = {"move": "put"}
-"""Verbs whose other words are those of another verb."""
+"""Verbs that share the synonyms of another verb."""
 
 
 class Household(TextWorld[HouseholdConfig, HouseholdFacts, HomeState, tuple[Game, str]]):
@@ -150,7 +150,7 @@ class Household(TextWorld[HouseholdConfig, HouseholdFacts, HomeState, tuple[Game
         self.reset(0)
 
     def _take(self, config: HouseholdConfig) -> None:
-        """Prepare what follows from a config."""
+        """Prepare everything that depends on the config."""
         own: Literal["2.1.1", "2.1.3"] = "2.1.3"
         self._paths: tuple[str, ...] = ()
         if config.game is not None:
@@ -219,7 +219,7 @@ class Household(TextWorld[HouseholdConfig, HouseholdFacts, HomeState, tuple[Game
         scripting.remove(self, thing, place)
 
     def refresh(self) -> None:
-        """Make anew what is known of the home."""
+        """Rebuild what is known of the home."""
         self.take_up((self.game, self.gamefile), self.state_of)
 
     def setting_of(self, state: HomeState) -> tuple[Game, str]:
@@ -231,7 +231,7 @@ class Household(TextWorld[HouseholdConfig, HouseholdFacts, HomeState, tuple[Game
         return home
 
     def take_up(self, setting: tuple[Game, str], state: HomeState) -> None:
-        """Go on from a state of a home."""
+        """Continue from a state of a home."""
         (self.game, self.gamefile), self.state_of = setting, state
         self._know_anew()
 
@@ -250,12 +250,12 @@ class Household(TextWorld[HouseholdConfig, HouseholdFacts, HomeState, tuple[Game
         return home.game, home.path
 
     def __getstate__(self) -> dict[str, Any]:
-        """Copy and pickle without the lists of commands, whose objects belong to the game."""
+        """Copy and pickle without the lists of commands, as their objects belong to the game."""
         agents = len(self.agents)
         return {**self.__dict__, "_legal": [None] * agents, "_near": [[]] * agents}
 
     def _know_anew(self) -> None:
-        """Take up what the state says that agents know."""
+        """Rebuild the agents' knowledge from the state."""
         slots = range(len(self.agents))
         self._knowledge = [Knowledge(self.game, self.state_of, agent) for agent in slots]
         self._legal: list[list[Entry] | None] = [None] * len(self.agents)
@@ -357,13 +357,13 @@ class Household(TextWorld[HouseholdConfig, HouseholdFacts, HomeState, tuple[Game
         )
 
     def _others(self, agent: int) -> tuple[str, ...]:
-        """Return who stands at the same place."""
+        """Return the other agents in play at the same place."""
         at, status = self.state_of.at, self.state_of.status
         here = [k for k, place in enumerate(at) if place == at[agent] and k != agent]
         return tuple([self.agents[k] for k in here if status[k] == "playing"])
 
     def _away(self, agent: int) -> tuple[str, ...]:
-        """Return the others that have no part in it now."""
+        """Return the other agents that are not in play now."""
         others = enumerate(self.agents)
         return tuple([name for k, name in others if k != agent and not self._present(k)])
 
@@ -387,7 +387,7 @@ class Household(TextWorld[HouseholdConfig, HouseholdFacts, HomeState, tuple[Game
         return text.surroundings_of(facts)
 
     def perceived(self, facts: HouseholdFacts) -> Mapping[str, Any]:
-        """Return the receptacles where the agent is, whose contents the facts go on to tell."""
+        """Return the receptacles and agents where the agent is; facts go on to list contents."""
         here = [place.name for place in facts.places if place.here]
         return dict.fromkeys(here) | dict.fromkeys(facts.others, here[0] if here else None)
 
@@ -401,7 +401,7 @@ class Household(TextWorld[HouseholdConfig, HouseholdFacts, HomeState, tuple[Game
         return objects(self.game, self.state_of, self.agents)
 
     def in_sight(self, agent: int, objects: Objects) -> Collection[str]:
-        """Leave out receptacles elsewhere, of which an agent knows only what it saw there."""
+        """Leave out receptacles elsewhere, as an agent knows only what it saw there."""
         here = {self.game.receptacles[k] for k in self.game.at[self.state_of.at[agent]]}
         seen = super().in_sight(agent, objects)
         return {name for name in seen if name in here or objects[name]["kind"] != "receptacle"}
@@ -426,7 +426,7 @@ class Household(TextWorld[HouseholdConfig, HouseholdFacts, HomeState, tuple[Game
         return plan
 
     def legal(self, agent: int, command: Command) -> bool:
-        """Tell whether a command is legal now; anything can be said."""
+        """Return whether a command is legal now; anything can be said."""
         if command.verb in ("say", "tell"):
             to = command.parameters.get("agent_id")
             others = [n for k, n in enumerate(self.agents) if k != agent and self._present(k)]
@@ -444,7 +444,7 @@ class Household(TextWorld[HouseholdConfig, HouseholdFacts, HomeState, tuple[Game
         return [row.line for row in self.rows(agent)]
 
     def command(self, agent: int, index: int) -> Command | InvalidAction:
-        """Return the command that stands at a place of the sorted list."""
+        """Return the command at an index of the sorted list."""
         rows = self.rows(agent)
         if index < len(rows):
             return rows[index].command
@@ -465,7 +465,7 @@ class Household(TextWorld[HouseholdConfig, HouseholdFacts, HomeState, tuple[Game
         return row
 
     def read(self, agent: int, line: object) -> Command | InvalidAction:
-        """Read a line, to the letter; only blanks around it do not matter."""
+        """Read a line to the letter; only blanks around it are ignored."""
         if not isinstance(line, str) or len(line) > MAX_LINE:
             return read_command(line, self._grammar)
         words = line.strip()
@@ -488,7 +488,7 @@ class Household(TextWorld[HouseholdConfig, HouseholdFacts, HomeState, tuple[Game
     def read_reply(self, agent: int, reply: object) -> Command | InvalidAction:
         """Read a text action in any form and in other words; see `texts.synonyms.fitting`.
 
-        Where the games' own wording is shown, commands are read to the letter as theirs are.
+        If the games' own wording is shown, commands are read to the letter, as in the games.
         """
         found = super().read_reply(agent, reply)
         exact = isinstance(found, Command) and self.legal(agent, found)
@@ -563,5 +563,5 @@ class Household(TextWorld[HouseholdConfig, HouseholdFacts, HomeState, tuple[Game
 
 @functools.lru_cache(maxsize=512)
 def made(key: Any, seed: int) -> Home:
-    """Return the home of a seed, under the fields of a config that decide it."""
+    """Return the home of a seed, given the fields of a config that decide it."""
     return generate(HouseholdConfig(**dict(key)), seed)

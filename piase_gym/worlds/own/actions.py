@@ -1,4 +1,4 @@
-"""From what environments say of their actions to verbs and commands."""
+"""Conversion of the environments' descriptions of their actions to verbs and commands."""
 
 from __future__ import annotations
 
@@ -11,7 +11,7 @@ from piase_gym.core.commands import Command, Param, Verb
 from piase_gym.worlds.own.faults import wrong
 
 MOST_COMMANDS = 1024
-"""Most commands that indices stand for."""
+"""The largest number of commands that indices stand for."""
 LINE = "act"
 """The verb of environments whose action is a line of text; its one parameter is ``text``."""
 WAIT = Verb("wait", "Do nothing in this step; the environment is not called.")
@@ -25,7 +25,7 @@ EXPLORER = (
 _KINDS = {"string": "string", "str": "string", "integer": "integer", "int": "integer"}
 _KINDS |= {"number": "number", "float": "number"}
 _WORDS = {True: "true", False: "false", None: "null"}
-"""How choices that are no words are written; others by their ``str``."""
+"""How choices that are not words are written; other choices are written as their ``str``."""
 
 
 @dataclass(frozen=True)
@@ -33,7 +33,7 @@ class OwnParam(Param):
     """A parameter whose choices are words for values that no command has, such as true.
 
     Attributes:
-        values: What the environment gets for each of the choices; empty if it gets the choices.
+        values: The value that the environment gets for each choice; empty if it gets the choice.
     """
 
     values: tuple[Any, ...] = ()
@@ -63,7 +63,7 @@ def _verb(name: str, part: Any) -> Verb:
 
 
 def _param(name: str, schema: Any, last: bool, required: Any) -> Param:
-    """Return one parameter; the environment-layer document says `choices` for `enum`."""
+    """Return one parameter; the environment-layer document has `choices` in place of `enum`."""
     if isinstance(schema, str):
         schema = {"type": schema}
     if not isinstance(schema, Mapping):
@@ -99,12 +99,12 @@ def _param(name: str, schema: Any, last: bool, required: Any) -> Param:
 
 
 def _word_of(choice: Any) -> str:
-    """Return how a choice is written."""
+    """Return a choice as it is written."""
     return _WORDS[choice] if choice is None or isinstance(choice, bool) else str(choice)
 
 
 def verbs_of_lines(schema: Any) -> tuple[Verb, ...]:
-    """Return the verbs of a JSON Schema whose first listed property has all lines, or `LINE`."""
+    """Return the verbs of a JSON Schema: the lines in its first ``enum``, or `LINE` without one."""
     if not isinstance(schema, Mapping):
         raise wrong("the action space", schema, "a JSON Schema")
     properties = schema.get("properties")
@@ -131,7 +131,7 @@ def verbs_of_names(names: Any) -> tuple[Verb, ...]:
 
 
 def listed(verbs: Sequence[Verb]) -> tuple[Command, ...]:
-    """Return every command of the verbs whose parameters all have listed values."""
+    """Return every command of the verbs that have choices for all required parameters."""
     return tuple(itertools.islice(_commands(verbs), MOST_COMMANDS))
 
 
@@ -145,7 +145,7 @@ def _commands(verbs: Sequence[Verb]) -> Iterator[Command]:
 
 
 def noop_of(verbs: Sequence[Verb]) -> Verb | None:
-    """Return the verb by which nothing is done, if there is one."""
+    """Return the verb that does nothing, if there is one."""
     plain = {verb.name.lower(): verb for verb in verbs if not verb.params}
     return next((plain[name] for name in IDLE if name in plain), None)
 
@@ -159,9 +159,9 @@ def parameters_of(command: Command, verbs: Sequence[Verb]) -> dict[str, Any]:
 
 
 def in_words(command: Command, verbs: Sequence[Verb]) -> Command:
-    """Return a command that came as data with its values as commands have them."""
+    """Return a command that came as data, with values written as the words of their choices."""
     if not isinstance(command.parameters, Mapping):
-        return command  # which is told by who checks it
+        return command  # the check that follows reports this
     found = dict(command.parameters)
     for param in _worded(command, verbs):
         given = found[param.name]
@@ -172,7 +172,7 @@ def in_words(command: Command, verbs: Sequence[Verb]) -> Command:
 
 
 def _worded(command: Command, verbs: Sequence[Verb]) -> Iterator[OwnParam]:
-    """Iterate over the given parameters of a command whose choices are words for values."""
+    """Yield the given parameters of a command that have words for values as their choices."""
     for verb in verbs:
         for param in verb.params if verb.name == command.verb else ():
             if isinstance(param, OwnParam) and param.values and param.name in command.parameters:

@@ -1,6 +1,6 @@
-"""What environments answer, read by the names of its fields: results, perceptions, messages.
+"""Readers of what environments answer, by the names of fields: results, perceptions, messages.
 
-So models of the documents that somebody wrote anew will do.
+So reimplementations of the documents' models are accepted too.
 """
 
 from __future__ import annotations
@@ -25,7 +25,7 @@ STATUSES = {
     "invalid_action": Outcome.ILLEGAL,
     "invalid": Outcome.ILLEGAL,
 }
-"""What the documents' statuses mean; every other one is a success."""
+"""The outcomes of the documents' statuses; every other status is a success."""
 
 
 class Answer(NamedTuple):
@@ -33,12 +33,12 @@ class Answer(NamedTuple):
 
     Attributes:
         reward: The reward.
-        outcome: What became of it.
-        message: What the environment says of it.
-        terminated: Whether it says that this ends the agent's episode by the rules.
-        truncated: Whether it says that this ends it by a limit.
-        result: How it says that the episode has ended; ``None`` if it says nothing.
-        notes: What else it says, JSON-able.
+        outcome: What became of the action.
+        message: What the environment says about the action.
+        terminated: Whether the environment says that this ends the agent's episode by the rules.
+        truncated: Whether the environment says that this ends the agent's episode by a limit.
+        result: How the episode has ended, if the environment says so, else ``None``.
+        notes: What else the environment says, JSON-able.
     """
 
     reward: float = 0.0
@@ -54,9 +54,9 @@ class Turn(NamedTuple):
     """What a step did.
 
     Attributes:
-        answers: By agent, for those who acted.
-        shown: What each agent is shown then.
-        verbs: The verbs of now.
+        answers: The answer for each agent that acted, by name.
+        shown: What each agent is shown after the step.
+        verbs: The present verbs.
     """
 
     answers: Mapping[str, Answer]
@@ -81,7 +81,7 @@ def read_number(what: str, value: Any) -> float:
 
 
 def said_result(info: Mapping[str, Any]) -> Result | None:
-    """Return how an environment says that an episode has ended, if it says anything."""
+    """Return how an episode has ended according to an environment, or ``None`` if it is silent."""
     for name in ("won", "success"):
         if isinstance(info.get(name), bool | np.bool_):
             return Result.WON if info[name] else Result.LOST
@@ -152,7 +152,7 @@ def read_perception(given: Any, agent: str) -> Shown:
 
 
 def read_letters(given: Any, agent: str) -> tuple[Message, ...]:
-    """Read messages of any of the documents."""
+    """Read messages in the form of any of the documents."""
     if not isinstance(given, list | tuple):
         raise wrong("the messages", given, "a list")
     letters = []

@@ -13,7 +13,7 @@ from piase_gym.core.documents import entry_point, own_classes, own_named, unknow
 from piase_gym.errors import ConfigError, UnknownFieldError, suggest
 
 HOOKS = ("adjust_difficulty", "introduce_element")
-"""Methods of the DSE document by which an environment is changed between two episodes."""
+"""Methods of the DSE document that change an environment between two episodes."""
 
 
 class OwnConfig(WorldConfig):
@@ -35,7 +35,7 @@ class OwnConfig(WorldConfig):
     )
 
     def __init__(self, **data: Any) -> None:
-        """Check the fields; what is no field is a setting."""
+        """Check the fields; any other argument is a setting."""
         given = self.plain(data)
         if "environment" not in given:
             found = [entry_point(kind) for kind in own_named(self.world)]

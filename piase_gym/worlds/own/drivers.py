@@ -1,8 +1,8 @@
-"""One driver for each of the documents' interfaces: the same few questions, asked in its words.
+"""One driver for each of the documents' interfaces: it asks the same few questions in its terms.
 
-A driver knows its environment and nothing of worlds. It runs here or in a process of its own. What
-the environment answers is read by the names of its fields, so models of the documents that somebody
-wrote anew will do.
+A driver knows its environment and nothing about worlds. It runs in this process or in one of its
+own. What the environment answers is read by the names of its fields, so reimplementations of the
+documents' models are accepted too.
 """
 
 from __future__ import annotations
@@ -36,7 +36,7 @@ from piase_gym.worlds.own.facts import Shown
 from piase_gym.worlds.own.faults import FaultyError, Reason, wrong
 
 TELL = "tell"
-"""The verb by which messages are sent, where an environment has them."""
+"""The verb for sending messages, in environments that have them."""
 
 
 class Driver(ABC):
@@ -57,7 +57,7 @@ class Driver(ABC):
     # -- what worlds ask ------------------------------------------------------------------
 
     def start(self, seed: int) -> Turn:
-        """Start an episode, whose draws from `random` and `numpy.random` follow from the seed."""
+        """Start an episode; its draws from `random` and `numpy.random` follow from the seed."""
         self.time, self._over = 0, {}
         with self._guarded():
             random.seed(seed)
@@ -97,7 +97,7 @@ class Driver(ABC):
             return jsonable(self.read_state())
 
     def snapshot(self) -> dict[str, Any]:
-        """Return all that the future follows from; only if `has_snapshots`."""
+        """Return everything that the future depends on; only if `has_snapshots`."""
         return {
             "env": self.state(),
             "time": self.time,
@@ -106,7 +106,7 @@ class Driver(ABC):
         }
 
     def restore(self, snapshot: Mapping[str, Any]) -> Turn:
-        """Take up what `snapshot` returned."""
+        """Restore what `snapshot` returned."""
         dice = _read_dice(snapshot["dice"])
         over = {str(name): (bool(a), bool(b)) for name, (a, b) in snapshot["over"].items()}
         self.time, self._over, self._dice = int(snapshot["time"]), over, dice
@@ -120,16 +120,16 @@ class Driver(ABC):
             return getattr(self.env, name)(*args)
 
     def has(self, name: str) -> bool:
-        """Tell whether the environment has a method."""
+        """Return whether the environment has a method."""
         return callable(getattr(self.env, name, None))
 
     def about(self) -> dict[str, Any]:
-        """Return what the environment says of itself."""
+        """Return what the environment says about itself, as fields."""
         with self._guarded():
             return jsonable(fields_of(self.info()))  # type: ignore[no-any-return]
 
     def close(self) -> None:
-        """Let the environment go."""
+        """Close the environment if it has a method for that."""
         if self.has("close"):
             with contextlib.suppress(Exception), self._guarded():
                 self.env.close()
@@ -137,13 +137,13 @@ class Driver(ABC):
     # -- how each document says it --------------------------------------------------------
 
     has_state = False
-    """Whether the document has a method that tells the whole state."""
+    """Whether the document has a method that returns the whole state."""
     tells_available = False
-    """Whether the environment tells which actions are available now."""
+    """Whether the environment says which actions are available now."""
 
     @property
     def has_snapshots(self) -> bool:
-        """Whether the environment takes up the states that it tells."""
+        """Whether the environment can restore the states that it returns."""
         return self.has_state and self.has("set_state")
 
     @property
@@ -160,7 +160,7 @@ class Driver(ABC):
         """Carry out the action of one agent."""
 
     def close_step(self) -> None:
-        """Close a step when all have acted."""
+        """End a step when all agents have acted."""
 
     @abstractmethod
     def look(self, agent: str) -> Shown:
@@ -171,7 +171,7 @@ class Driver(ABC):
         """Return the verbs."""
 
     def info(self) -> Any:
-        """Return what the environment says of itself."""
+        """Return what the environment says about itself."""
         return self.env.get_environment_info()
 
     def read_state(self) -> Any:
@@ -187,7 +187,7 @@ class Driver(ABC):
 
     @contextlib.contextmanager
     def _guarded(self) -> Iterator[None]:
-        """Turn what the environment raises into a fault, and keep its random draws apart."""
+        """Turn what the environment raises into a fault, and isolate its random generators."""
         outside = random.getstate(), np.random.get_state()  # noqa: NPY002
         if self._dice is not None:
             random.setstate(self._dice[0])
@@ -276,7 +276,7 @@ class AbstractDriver(Driver):
         return read_answer(self.env.apply_action_from_agent(agent, given))
 
     def close_step(self) -> None:
-        """Let the environment go on of itself."""
+        """Let the environment do its own part of the step."""
         self.env.step(self.time)
 
     def look(self, agent: str) -> Shown:
@@ -303,12 +303,12 @@ class PerceptionDriver(Driver):
 
     @property
     def has_snapshots(self) -> bool:
-        """Whether the environment has states of its own making."""
+        """Whether the environment can return and restore its states."""
         return self.has_state and self.has("set_state")
 
     @property
     def has_state(self) -> bool:  # type: ignore[override]
-        """Whether the environment tells its whole state, of which the document says nothing."""
+        """Whether the environment returns its whole state, for which the document has no method."""
         return self.has("get_state")
 
     @property
@@ -362,7 +362,7 @@ class PerceptionDriver(Driver):
         return type(self.env).poll_messages is not PerceptionInterface.poll_messages
 
     def verbs(self) -> tuple[Verb, ...]:
-        """Return the verbs: those that the environment names, else those of the document."""
+        """Return the verbs that the environment names, else those of the document."""
         info = fields_of(self.env.get_environment_info())
         if info.get("action_schema"):
             return actions.verbs_of_schema(info["action_schema"])
@@ -377,7 +377,7 @@ class BaseEnvDriver(Driver):
 
     @property
     def has_state(self) -> bool:  # type: ignore[override]
-        """Whether the environment tells its whole state, of which the document says nothing."""
+        """Whether the environment returns its whole state, for which the document has no method."""
         return self.has("get_state")
 
     @property
@@ -433,7 +433,7 @@ class BaseEnvDriver(Driver):
         return actions.verbs_of_lines(self.env.get_action_space())
 
     def info(self) -> Any:
-        """Return what the environment says of itself, if it has a method for that."""
+        """Return what the environment says about itself, if it has a method for that."""
         return self.env.get_environment_info() if self.has("get_environment_info") else {}
 
 

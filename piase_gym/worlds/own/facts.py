@@ -1,4 +1,4 @@
-"""What an agent may know of an environment of one's own, and its two views."""
+"""What an agent may know about an environment of one's own, and its two views."""
 
 from __future__ import annotations
 
@@ -19,11 +19,11 @@ from piase_gym.worlds.own.faults import FaultyError, Reason
 from piase_gym.worlds.texts.letters import closing_lines
 
 TEXT_CODE = 32
-"""Numbers of a vector that stand for the text: counts of hashed words."""
+"""How many numbers of a vector stand for the text: counts of hashed words."""
 MOST_TEXT = 8000
-"""Longest text in characters; the rest is cut off."""
+"""The longest text in characters; the rest is cut off."""
 MOST_NUMBERS = 200_000
-"""Most numbers of one observation that go into the vector."""
+"""How many numbers an observation may have at most."""
 
 
 class Shown(NamedTuple):
@@ -32,10 +32,10 @@ class Shown(NamedTuple):
     Attributes:
         text: The scene in words.
         data: The observation as data, arrays included.
-        messages: What has come for the agent since the last look.
-        available: The lines of the commands that are available now, if the environment tells.
-        terminated: Whether its episode is over by the rules.
-        truncated: Whether it is over by a limit.
+        messages: The messages that have arrived for the agent since the last look.
+        available: The lines of the available commands, if the environment says which they are.
+        terminated: Whether the agent's episode is over by the rules.
+        truncated: Whether the agent's episode is over by a limit.
     """
 
     text: str
@@ -66,7 +66,7 @@ def to_text(facts: OwnFacts, config: OwnConfig) -> str:
 
 
 def parse(_text: str, config: OwnConfig) -> NoReturn:
-    """Say that texts of other people's environments cannot be read back."""
+    """Raise an error: texts of other people's environments cannot be read back."""
     raise UnsupportedError(f"{config.world} writes its own texts, which cannot be read back")
 
 
@@ -80,8 +80,8 @@ class Layout:
     """Where the numbers of an observation stand in the vector.
 
     Attributes:
-        shapes: The way to each number or array of the first observation -> its shape.
-        fixed: The ways to arrays, whose shape may not change; lists are filled up or cut.
+        shapes: The path to each number or array of the first observation -> its shape.
+        fixed: The paths to arrays, whose shapes may not change; lists are padded or cut.
     """
 
     shapes: Mapping[Way, tuple[int, ...]]
@@ -113,7 +113,7 @@ class Layout:
     def check(self, data: Mapping[str, Any]) -> None:
         """Raise if a later observation does not fit the first.
 
-        What it lacks counts as zeros; what it has besides is not in the vector.
+        What it lacks counts as zeros; what it has in addition is not in the vector.
         """
         for way, shape in self.shapes.items():
             value = at(data, way)
@@ -171,14 +171,14 @@ def _numbers(data: Mapping[str, Any], way: Way = ()) -> list[tuple[Way, Any]]:
 
 
 def _is_number(value: Any) -> bool:
-    """Tell whether a value is a number that a vector can have."""
+    """Return whether a value is a number that a vector can hold."""
     if isinstance(value, int):
         return abs(value) <= sys.float_info.max
     return isinstance(value, float | np.integer | np.floating | np.bool_)
 
 
 def _is_numeric(value: Any) -> bool:
-    """Tell whether a list or array is a regular array of numbers, and not empty."""
+    """Return whether a list or array is a regular array of numbers, and not empty."""
     try:
         array = np.asarray(value)
     except ValueError:
@@ -187,7 +187,7 @@ def _is_numeric(value: Any) -> bool:
 
 
 def at(data: Any, way: Sequence[str]) -> Any:
-    """Return what stands at the end of a way, or ``None``."""
+    """Return the value at the end of a path of keys, or ``None``."""
     for key in way:
         if not isinstance(data, Mapping) or key not in data:
             return None

@@ -1,4 +1,4 @@
-"""What can go wrong in an environment of one's own, as values."""
+"""The failures of environments of one's own, as values."""
 
 from __future__ import annotations
 
@@ -7,12 +7,12 @@ from typing import Any, NamedTuple
 
 
 class Reason(StrEnum):
-    """Why an episode ended before its time (``info["fault"]["reason"]``)."""
+    """Why an episode ended prematurely (``info["fault"]["reason"]``)."""
 
     RAISED = "raised"  # an exception
     HUNG = "hung"  # no answer within the time that a call may take
     DIED = "died"  # its process is gone
-    WRONG_TYPE = "wrong_type"  # an answer that is not what the document says
+    WRONG_TYPE = "wrong_type"  # an answer that is not of the documented type
     WRONG_SHAPE = "wrong_shape"  # an observation of another shape than the first one
     SPACES_CHANGED = "spaces_changed"  # other actions than at the beginning
 
@@ -21,7 +21,7 @@ class Fault(NamedTuple):
     """One failure.
 
     Attributes:
-        reason: What kind it is of.
+        reason: What kind of failure it is.
         message: What happened, in one line.
     """
 
@@ -29,7 +29,7 @@ class Fault(NamedTuple):
     message: str
 
     def as_dict(self) -> dict[str, Any]:
-        """Return it as infos and logs have it."""
+        """Return the fault in the form that infos and logs use."""
         return {"reason": str(self.reason), "message": self.message}
 
 
@@ -43,5 +43,5 @@ class FaultyError(Exception):
 
 
 def wrong(what: str, given: object, allowed: str) -> FaultyError:
-    """Return that something is not of the documented type."""
+    """Return the error for something that is not of the documented type."""
     return FaultyError(Reason.WRONG_TYPE, f"{what} is {given!r:.80}, not {allowed}")

@@ -1,4 +1,4 @@
-"""A picture of words, for environments that draw nothing."""
+"""Pictures of words, for environments that draw nothing."""
 
 from __future__ import annotations
 
@@ -13,7 +13,7 @@ INK, PAPER = (40, 40, 48), (250, 248, 240)
 
 
 def picture(text: str) -> NDArray[np.uint8]:
-    """Draw lines of text; what does not fit is left out at the end."""
+    """Draw lines of text; lines at the end that do not fit are left out."""
     from PIL import Image, ImageDraw, ImageFont
 
     lines = [row for line in text.split("\n") for row in textwrap.wrap(line, COLUMNS) or [""]]

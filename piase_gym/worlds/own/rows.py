@@ -1,7 +1,6 @@
 """The world and the config of each environment of one's own: ``rows.Name`` and ``rows.NameConfig``.
 
-The registry finds them here by the name of the environment's class. They are made when they are
-first asked for.
+The registry finds them here by the name of the environment's class. They are made on first access.
 """
 
 from __future__ import annotations

@@ -1,7 +1,7 @@
-"""A driver in a process of its own: what does not answer in time is killed.
+"""A driver in a process of its own, which is killed if it does not answer in time.
 
 The process runs ``python -c "from piase_gym.worlds.own.worker import main; main()"``. Questions and
-answers are pickles with their length before them, on its standard input and output.
+answers are pickles, each preceded by its length, on its standard input and output.
 """
 
 from __future__ import annotations
@@ -23,7 +23,7 @@ import cloudpickle
 from piase_gym.worlds.own.faults import Fault, FaultyError, Reason
 
 START_SECONDS = 60.0
-"""How long a process may take to start and to make its environment, at least."""
+"""The shortest time limit, in seconds, for a process to start and to make its environment."""
 CODE = "from piase_gym.worlds.own.worker import main; main()"
 
 
@@ -31,12 +31,12 @@ class RemoteDriver:
     """Asks a `Driver` in another process.
 
     Args:
-        make: Makes the driver there, called with `args`.
-        args: What it is called with.
+        make: The function that makes the driver in the other process.
+        args: The arguments of `make`.
         timeout: Seconds that one answer may take.
 
     Raises:
-        FaultyError: If the environment cannot be made there.
+        FaultyError: If the environment cannot be made in the other process.
     """
 
     def __init__(self, make: Any, args: tuple[Any, ...], timeout: float) -> None:
@@ -49,7 +49,7 @@ class RemoteDriver:
 
     @property
     def dead(self) -> bool:
-        """Whether there is no process any more."""
+        """Whether the process is gone."""
         return self._process is None
 
     def _begin(self) -> None:
@@ -86,7 +86,7 @@ class RemoteDriver:
             raise FaultyError(Reason.DIED, "the process of the environment is gone")
         try:
             answered, value = pickle.loads(found)
-        except Exception as error:  # what it is made of may raise anything
+        except Exception as error:  # unpickling an answer can raise anything
             told = f"the answer cannot be read: {type(error).__name__}: {error}"
             raise FaultyError(Reason.WRONG_TYPE, told) from error
         if not answered:
@@ -94,13 +94,13 @@ class RemoteDriver:
         return value
 
     def ask(self, name: str, *args: Any) -> Any:
-        """Call a method of the driver; a process that is gone is started again."""
+        """Call a method of the driver; start a new process if the old one is gone."""
         if self._process is None:
             self._begin()
         return self._ask(cloudpickle.dumps((name, args)), self._timeout)
 
     def __getattr__(self, name: str) -> Any:
-        """Offer what the driver offers."""
+        """Return an attribute of the driver, or a function that calls one of its methods."""
         if name.startswith("__"):
             raise AttributeError(name)
         facts = self.__dict__.get("_facts", {})
@@ -109,7 +109,7 @@ class RemoteDriver:
         return lambda *args: self.ask(name, *args)
 
     def __reduce__(self) -> Any:
-        """Refuse to be copied: the state is in another process."""
+        """Refuse to be copied or pickled: the state is in another process."""
         raise TypeError("an environment in a process of its own cannot be copied or pickled")
 
     def kill(self) -> None:
@@ -117,20 +117,20 @@ class RemoteDriver:
         process, self._process = self._process, None
         if process is None:
             return
-        if hasattr(os, "killpg"):  # what it has started itself would keep the pipes open
+        if hasattr(os, "killpg"):  # processes that it has started would keep the pipes open
             with contextlib.suppress(OSError):
                 os.killpg(process.pid, signal.SIGKILL)
         process.kill()
         process.wait()
         if sys.is_finalizing():
-            return  # the thread that reads holds the pipe, and never wakes up again
+            return  # the reader thread holds the pipe, and never wakes up again
         for pipe in (process.stdin, process.stdout):
             if pipe is not None:
                 with contextlib.suppress(OSError):
                     pipe.close()
 
     def close(self) -> None:
-        """Let the environment go, and end the process."""
+        """Close the environment, and end the process."""
         if self._process is not None:
             with contextlib.suppress(FaultyError):
                 self.ask("close")
@@ -143,7 +143,7 @@ class RemoteDriver:
 
 
 FACTS = ("has_state", "has_snapshots", "tells_available", "messages", "agents")
-"""What of a driver never changes."""
+"""The attributes of a driver that never change."""
 
 
 def write(pipe: IO[bytes], message: bytes) -> None:
@@ -174,14 +174,14 @@ def _read_all(pipe: IO[bytes], answers: queue.SimpleQueue[Any]) -> None:
 
 
 def _read_until_the_end(pipe: IO[bytes], questions: queue.SimpleQueue[Any]) -> None:
-    """Put every question into a queue; without a caller, end, whatever the environment does."""
+    """Put every question into a queue; without a caller, exit, whatever the environment does."""
     while (message := read(pipe)) is not None:
         questions.put(message)
     os._exit(0)
 
 
 def main() -> None:
-    """Answer until there are no more questions; what the environment prints is an error output."""
+    """Answer questions until they end; what the environment prints goes to standard error."""
     out, inside = os.fdopen(os.dup(1), "wb"), os.fdopen(os.dup(0), "rb")
     os.dup2(2, 1)
     os.dup2(os.open(os.devnull, os.O_RDONLY), 0)

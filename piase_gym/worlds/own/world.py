@@ -1,4 +1,4 @@
-"""`OwnWorld`: an environment of one's own in the place of a world."""
+"""`OwnWorld`: an environment of one's own that takes the place of a world."""
 
 from __future__ import annotations
 
@@ -50,23 +50,23 @@ def _texts(world: Any, _states: Any, _of: Any) -> NDArray[Any]:
 
 
 def _numbers(world: Any, _states: Any, of: str) -> NDArray[Any]:
-    """Return a number that each agent is shown, by its way (``a.b``); NaN where there is none."""
+    """Return a number that each agent is shown, by its path (``a.b``); NaN where there is none."""
     shown = [at(world.facts(agent).data, of.split(".")) for agent in range(len(world.agents))]
     return np.array([[float(v) if isinstance(v, int | float) else np.nan for v in shown]])
 
 
 class OwnWorld(World[OwnConfig, OwnFacts]):
-    """A world whose rules are those of an environment of one's own.
+    """A world with the rules of an environment of one's own.
 
-    It is made, and reset once, to learn its actions and its observation. An environment that fails
-    ends the episode of all agents, with ``fault`` (a reason and a message) in their infos.
+    The environment is made, and reset once, to learn its actions and its observation. If it fails,
+    the episode of all agents ends, with ``fault`` (a reason and a message) in their infos.
 
     Args:
         config: The config.
         env: The environment; by default one is made from the config.
 
     Raises:
-        OwnEnvironmentError: If it cannot be made, reset or asked.
+        OwnEnvironmentError: If the environment cannot be made, reset or asked.
     """
 
     name = "OwnEnvironment"
@@ -85,7 +85,7 @@ class OwnWorld(World[OwnConfig, OwnFacts]):
     _driver: Any = None
 
     def __init__(self, config: OwnConfig, env: Any = None) -> None:
-        """Make the environment and learn what it is like."""
+        """Make the environment and learn its actions and observation."""
         super().__init__(config)
         same = env is not None and config.settings == settings_of(env)
         self._given = env if same else None  # other settings are for another environment
@@ -121,7 +121,7 @@ class OwnWorld(World[OwnConfig, OwnFacts]):
         self._made_for = config
 
     def _learn(self, first: Turn) -> None:
-        """Fix spaces and capabilities by what the environment shows first."""
+        """Fix spaces and capabilities from what the environment shows first."""
         driver = self._driver
         self._verbs = first.verbs
         noop = actions.noop_of(first.verbs)
@@ -175,7 +175,7 @@ class OwnWorld(World[OwnConfig, OwnFacts]):
 
     @property
     def num_actions(self) -> int:
-        """How many commands indices stand for."""
+        """How many indices there are; at least one."""
         return max(1, len(self.commands))
 
     @property
@@ -185,18 +185,18 @@ class OwnWorld(World[OwnConfig, OwnFacts]):
 
     @property
     def vector_space(self) -> Box:
-        """The numbers of the first observation, and the code of words."""
+        """A float32 Box for the numbers of the first observation and the code of words."""
         return Box(-np.inf, np.inf, (self.layout.size,), np.float32)
 
     @property
     def state_space(self) -> Box:
-        """The vectors of all agents, one behind the other."""
+        """A float32 Box for the vectors of all agents, one after the other."""
         return Box(-np.inf, np.inf, (self.layout.size * len(self.agents),), np.float32)
 
     # -- an episode -----------------------------------------------------------------------
 
     def begin(self, seed: int) -> None:
-        """Start an episode; where that fails, it ends with the first step."""
+        """Start an episode; if that fails, the episode ends with the first step."""
         self.steps, self._fault = 0, None
         self._status = [PLAYING] * len(self.agents)
         self._said: list[Result | None] = [None] * len(self.agents)
@@ -210,20 +210,18 @@ class OwnWorld(World[OwnConfig, OwnFacts]):
             self._fail(error.fault, before)
 
     def _remake(self) -> None:
-        """Make the environment anew if its settings have changed."""
+        """Remake the environment if its settings have changed, and call hooks not yet called."""
         made, now = self._made_for, self.config
-        if (made.settings, made.timeout) != (now.settings, now.timeout):
+        known = len(made.changes)
+        settings_differ = (made.settings, made.timeout) != (now.settings, now.timeout)
+        if settings_differ or now.changes[:known] != made.changes:
             self._driver.close()
             self._given = None
             self._open(now)
-        elif made.changes != now.changes:
-            if now.changes[: len(made.changes)] != made.changes:
-                self._driver.close()
-                self._given = None
-                self._open(now)
-            for hook, argument in now.changes[len(made.changes) :]:
-                self._driver.call(hook, argument)
-            self._made_for = now
+            return
+        for hook, argument in now.changes[known:]:
+            self._driver.call(hook, argument)
+        self._made_for = now
 
     def _take(self, turn: Turn) -> None:
         """Check what the environment shows, and keep it."""
@@ -246,7 +244,7 @@ class OwnWorld(World[OwnConfig, OwnFacts]):
         self._turn = turn._replace(shown=read)
 
     def _fail(self, fault: Fault, shown: Turn | None) -> None:
-        """Keep a fault, and show what was shown before it."""
+        """Keep a fault, and go on showing what was shown before it."""
         self._fault = fault
         nothing = {name: Shown("", {}) for name in self.agents}
         self._turn = shown or Turn({}, nothing, self._verbs)
@@ -300,7 +298,7 @@ class OwnWorld(World[OwnConfig, OwnFacts]):
         }
 
     def _ends(self, playing: list[int], rewards: Sequence[float]) -> tuple[list[bool], list[bool]]:
-        """Find out who ends in this step, and how."""
+        """Find out which agents end in this step, and how."""
         assert self._turn is not None
         terminated, truncated = [False] * len(self.agents), [False] * len(self.agents)
         for i in playing:
@@ -318,7 +316,7 @@ class OwnWorld(World[OwnConfig, OwnFacts]):
     def _end_by_fault(
         self, fault: Fault, playing: list[int], outcomes: list[Outcome]
     ) -> StepResult:
-        """End the episode of everybody in play."""
+        """End the episode of all agents in play."""
         for i in playing:
             self._status[i] = str(Result.LOST)
         count = len(self.agents)
@@ -334,11 +332,11 @@ class OwnWorld(World[OwnConfig, OwnFacts]):
 
     @property
     def alive(self) -> Sequence[bool]:
-        """Who is in play."""
+        """Which agents are in play."""
         return [status == PLAYING for status in self._status]
 
     def result(self, agent: int) -> Result:
-        """Return how it ended: as the environment says, else by the sign of the last reward."""
+        """Return how the episode ended: as the environment says, else by the last reward's sign."""
         return Result(self._status[agent])
 
     def set_order(self, order: Sequence[int]) -> None:
@@ -346,12 +344,12 @@ class OwnWorld(World[OwnConfig, OwnFacts]):
         self.order = list(order)
 
     def close(self) -> None:
-        """Let the environment go."""
+        """Release the environment."""
         if self._driver is not None:
             self._driver.close()
 
     def __deepcopy__(self, memo: dict[int, Any]) -> OwnWorld:
-        """Copy everything; an environment in a process of its own cannot be copied."""
+        """Copy everything; an environment that runs in a process of its own cannot be copied."""
         if isinstance(self._driver, RemoteDriver):
             raise UnsupportedError(f"{self.name} runs in a process of its own and cannot be copied")
         made = copy.copy(self)
@@ -383,7 +381,7 @@ class OwnWorld(World[OwnConfig, OwnFacts]):
     to_text = staticmethod(to_text)
 
     def surroundings(self, facts: OwnFacts) -> Surroundings:
-        """Return facts in the words of the documents, as far as the data have their names."""
+        """Return facts in the words of the documents, as far as the data use the same names."""
         data = facts.data
         things = data.get("visible_entities") or data.get("visible_objects") or data.get("objects")
         rows = things if isinstance(things, list) else []
@@ -399,17 +397,17 @@ class OwnWorld(World[OwnConfig, OwnFacts]):
         )
 
     def _perceptions(self, facts: OwnFacts) -> dict[str, Any]:
-        """Return the data by the names of the first observation, and what is new beside them."""
+        """Return the data by the names of the first observation, and new names under `MORE`."""
         known = [name for name in self.perception_types if name not in ("text", MORE)]
         more = {name: value for name, value in facts.data.items() if name not in known}
         return {"text": facts.text, **{n: facts.data.get(n) for n in known}, MORE: more}
 
     def why_failed(self, agent: int) -> str | None:
-        """Say what the environment said of an agent's last action."""
+        """Return what the environment said about an agent's last action."""
         return self._told.get(agent)
 
     def give_hint(self, agent: int, hint: str | None) -> None:
-        """Show a hint; an environment with `provide_indirect_hint` hears of it too."""
+        """Show a hint; an environment with `provide_indirect_hint` is told too."""
         super().give_hint(agent, hint)
         if hint is not None and self._driver.has("provide_indirect_hint"):
             try:
@@ -418,7 +416,7 @@ class OwnWorld(World[OwnConfig, OwnFacts]):
                 self._fail(error.fault, self._turn)
 
     def objects(self) -> Objects:
-        """Return the ``objects`` of the state that the environment tells, and the agents."""
+        """Return the ``objects`` of the state that the environment returns, and the agents."""
         told = self._state_of_env() if self.has_state and self._fault is None else None
         rows = told.get("objects") if isinstance(told, Mapping) else None
         things = rows.items() if isinstance(rows, Mapping) else ()
@@ -432,21 +430,21 @@ class OwnWorld(World[OwnConfig, OwnFacts]):
     # -- what agents can do ---------------------------------------------------------------
 
     def _bits(self, agent: int) -> list[bool]:
-        """Tell which commands of the table are available to an agent."""
+        """Return which commands of the table are available to an agent."""
         available = self._shown(agent).available if self._masked else None
         if available is None:
             return [True] * len(self.commands)
         return [self.write(command) in available for command in self.commands]
 
     def admissible(self, agent: int) -> list[Command]:
-        """Return the listed commands that are available now; the no-op if there is none."""
+        """Return the listed commands that are available now; the no-op if there are none."""
         found = [
             command for command, bit in zip(self.commands, self._bits(agent), strict=True) if bit
         ]
         return found or [self._noop]
 
     def legal(self, agent: int, command: Command) -> bool:
-        """Tell whether a command may be given: what is listed must be available."""
+        """Return whether a command may be given: a listed command must be available."""
         if command == self._noop or self._free or not self._masked:
             return True
         return command not in self.commands or command in self.admissible(agent)
@@ -460,7 +458,7 @@ class OwnWorld(World[OwnConfig, OwnFacts]):
         return [np.array(self._bits(i) or [True], np.int8) for i in range(len(self.agents))]
 
     def read(self, agent: int, line: object) -> Command | InvalidAction:
-        """Read a line: one of the listed ones to the letter, else by the grammar."""
+        """Read a line: by an exact match with a listed line, else by the grammar."""
         if isinstance(line, str) and line in self._lines:
             return self._lines[line]
         if self._free and isinstance(line, str) and line != self._noop.verb:
@@ -482,7 +480,7 @@ class OwnWorld(World[OwnConfig, OwnFacts]):
 
     @property
     def manual(self) -> Manual:
-        """What the environment says of itself."""
+        """What the environment says about itself."""
         limit = self.config.max_steps
         told = self._about.get("description") or (self.config.kind.__doc__ or "").strip()
         return Manual(
@@ -494,14 +492,14 @@ class OwnWorld(World[OwnConfig, OwnFacts]):
     # -- the state is a value -------------------------------------------------------------
 
     def _state_of_env(self) -> Any:
-        """Return the state that the environment tells; a fault stands for itself."""
+        """Return the environment's state, or the fault if it fails."""
         try:
             return self._driver.state()
         except FaultyError as error:
             return error.fault.as_dict()
 
     def digest_state(self) -> Any:
-        """Return what the environment tells of its state; else what everybody is shown."""
+        """Return the environment's own state if it has one, else what all agents are shown."""
         if self._fault is not None:
             told: Any = self._fault.as_dict()
         elif self.has_state:
@@ -511,11 +509,11 @@ class OwnWorld(World[OwnConfig, OwnFacts]):
         return [self.steps, self._status, told]
 
     def digest(self) -> str:
-        """Return a digest of the state, or of what is shown where no state is told."""
+        """Return a digest of the state, or of what is shown if the environment has no state."""
         return digest_json([jsonable(self.digest_state()), self.hints])
 
     def get_state(self) -> dict[str, Any]:
-        """Return the state of the environment, and who is in play."""
+        """Return the state of the environment, and the status of the agents."""
         if not self.capabilities.snapshot:
             raise UnsupportedError(
                 f"{self.name} has no get_state and set_state, so there are no snapshots of it"
@@ -535,7 +533,7 @@ class OwnWorld(World[OwnConfig, OwnFacts]):
         }
 
     def set_state(self, state: Mapping[str, Any]) -> None:
-        """Take up what `get_state` returned."""
+        """Restore what `get_state` returned."""
         if not self.capabilities.snapshot:
             raise UnsupportedError(f"{self.name} has no set_state, so it takes up no snapshots")
         status, order, steps = list(state["status"]), list(state["order"]), state["steps"]
@@ -572,7 +570,7 @@ class OwnWorld(World[OwnConfig, OwnFacts]):
         )
 
     def rgb(self) -> NDArray[np.uint8]:
-        """Return the environment's own picture if its `render` returns one, else its words."""
+        """Return the picture that the environment's `render` returns, else one of its words."""
         if self._fault is None and self._driver.has("render"):
             try:
                 drawn = self._driver.call("render")
@@ -583,7 +581,7 @@ class OwnWorld(World[OwnConfig, OwnFacts]):
         return picture(self.ansi())
 
     def modify(self, changes: Mapping[str, Any]) -> None:
-        """Take another limit, or share rewards; the environment itself waits for the reset."""
+        """Apply another limit or reward sharing; the environment itself waits for the reset."""
         self.take_config(self.changed_now(changes))
 
     # -- hooks ----------------------------------------------------------------------------
@@ -606,17 +604,17 @@ class OwnWorld(World[OwnConfig, OwnFacts]):
 
 
 MORE = "more"
-"""Under which perceptions have what the first observation did not have."""
+"""The name in perceptions for what the first observation did not have."""
 RESERVED = frozenset(
     "outcome action_mask result seed feedback terminated truncated fault "
     "episode final_info final_obs terminal_observation".split()
 )
-"""Infos that environments cannot set: others mean something by them."""
+"""Infos that environments cannot set, because they have a meaning elsewhere."""
 
 
 @contextlib.contextmanager
 def _readable() -> Iterator[None]:
-    """Take what cannot be read of an observation, such as one that holds itself, for a fault."""
+    """Turn errors from reading an observation, such as one that contains itself, into faults."""
     try:
         yield
     except FaultyError:
@@ -627,7 +625,7 @@ def _readable() -> Iterator[None]:
 
 
 def _infos(said: Mapping[str, Any]) -> dict[str, Any]:
-    """Return what an environment says of a step, as far as it means what infos mean."""
+    """Return what an environment says about a step, without what is reserved or malformed."""
     found = {name: value for name, value in said.items() if name not in RESERVED}
     reached = found.get("milestones", [])
     if not isinstance(reached, list) or not all(isinstance(name, str) for name in reached):

@@ -162,7 +162,7 @@ class SocialDilemmaConfig(RecallConfig, SymbolConfig):
 
     @classmethod
     def plain(cls, fields: Any) -> dict[str, Any]:
-        """Also let a game bring its number of agents, and a chance of going on its horizon."""
+        """Also let a game set the number of agents, and a `continuation` the horizon."""
         plain = super().plain(fields)
         game = plain.get("game")
         if "agents" not in plain and game in GAMES:
@@ -244,7 +244,7 @@ class SocialDilemmaConfig(RecallConfig, SymbolConfig):
 
     @property
     def words(self) -> tuple[str, str]:
-        """What to cooperate and to defect are called in texts, in a matrix game."""
+        """The names in texts of the two choices of a matrix game, to cooperate and to defect."""
         told = {"neutral": ("a", "b"), "roles": ROLES}
         return told.get(self.choice_names) or GAMES_BY_NAME[self.game].names
 
@@ -270,7 +270,7 @@ class SocialDilemmaConfig(RecallConfig, SymbolConfig):
 
     @property
     def longest(self) -> int:
-        """Steps after which every episode is over at the latest."""
+        """The number of steps after which every episode is over at the latest."""
         return min(self.known_rounds or self.max_steps, self.max_steps)
 
     @property
@@ -293,7 +293,7 @@ class SocialDilemmaConfig(RecallConfig, SymbolConfig):
         return SocialDilemmaEnvelope(**self.fixed_envelope().model_dump())
 
     def sizes(self) -> SocialDilemmaEnvelope:
-        """Return this config's own sizes; some only one kind of game has."""
+        """Return this config's own sizes; some of them apply to only one kind of game."""
         own = {"memory": self.memory, "coin": int(self.coin)}
         if self.is_commons:
             sides = {"width": self.width, "height": self.height, "window": self.window}

@@ -19,7 +19,7 @@ IN_PLAY: Final = 0
 PLAYED: Final = 1
 OUT_OF_TIME: Final = 2
 
-WON: Final = 3  # by a script alone
+WON: Final = 3  # only by a script
 
 RESULTS: Final = (Result.LOST, Result.ENDED, Result.LOST, Result.WON)
-"""The result of every fate: ended when the game was over, lost when the time was."""
+"""The result of every fate: ended if the game was over, lost if the time was."""

@@ -25,7 +25,7 @@ SURE: Final = 0.999
 
 
 def _temptation(config: Any) -> float | None:
-    """Return what it pays more to defect than to cooperate against one who cooperates."""
+    """Return how much more defecting pays than cooperating, against an agent that cooperates."""
     if config.game not in BIMATRICES:
         return None
     own, other = config.profiles
@@ -39,7 +39,7 @@ def _tempt(config: Any, value: float) -> Fields:
 
 
 def _growth(config: Any) -> float | None:
-    """Return the chance of an apple to grow back where many hang."""
+    """Return the chance that an apple grows back where many hang."""
     return float(config.regrowth[-1]) if config.game == "harvest" else None
 
 
@@ -51,7 +51,7 @@ def _grow(config: Any, value: float) -> Fields:
 
 
 def _in(*games: str) -> Callable[[Any], bool]:
-    """Return whether one of these games is played."""
+    """Return a test of whether one of these games is played."""
     return lambda config: config.game in games
 
 
@@ -110,7 +110,7 @@ DIFFICULTY_PARAMETERS: Final = (
     _number("start_waste", "share of the water that is waste at first", where=_CLEANUP),
     _number("max_steps", harder=-1),
 )
-"""What `adjust_difficulty` can turn."""
+"""What `adjust_difficulty` can change."""
 
 
 ELEMENTS: Final = (

@@ -1,6 +1,6 @@
-"""The matrix games, a row each: what choices mean and pay, what the page says, and the ids.
+"""The matrix games, one row each: what choices mean and pay, what the page says, and the ids.
 
-Payoffs come in two forms. A *bimatrix* is what a game of two is written as: ``[row][column]``
+Payoffs come in two forms. A *bimatrix* is how a game of two is written: ``[row][column]``
 holds what the row player and the column player get, 0 for cooperate and 1 for defect. A *profile
 table* is what kernels and facts use: ``[agent][own choice][how many others cooperate]``.
 """
@@ -17,9 +17,9 @@ from numpy.typing import NDArray
 COOPERATE: Final = 0
 DEFECT: Final = 1
 ROLES: Final = ("cooperate", "defect")
-"""What the two choices are called as data: the verbs of commands."""
+"""The names of the two choices as data: the verbs of commands."""
 UNIT: Final = 1_000_000_000
-"""Scores are counted in whole units of a thousand-millionth, so that sums are exact."""
+"""Scores are counted in whole billionths, this many to a point, so that sums are exact."""
 MAX_PAYOFF: Final = 100_000.0
 
 COMMONS: Final = ("harvest", "cleanup")
@@ -35,14 +35,14 @@ class Game:
     """A matrix game.
 
     Attributes:
-        title: What it is, with its article.
+        title: Its name, with its article.
         cooperate: What cooperating stands for, as an infinitive without "to".
-        defect: Likewise.
+        defect: What defecting stands for, in the same form.
         names: What the two choices are called in texts.
         pays: Its payoffs in words, for the page.
         bimatrix: Its payoffs; ``None`` for a game of many.
         players: How many agents it has by default.
-        ids: What its ids are called: their configs, and who plays the other seats.
+        ids: For each of its ids the config, and who plays the other seats.
     """
 
     title: str
@@ -176,7 +176,7 @@ def games_table() -> str:
 
 
 def public_goods(players: int, multiplier: float) -> ShareTable:
-    """Return the linear public goods game: who contributes pays 1, and the pot grows and is shared.
+    """Return the linear public goods game: to contribute costs 1, and the pot grows and is shared.
 
     Args:
         players: How many there are.

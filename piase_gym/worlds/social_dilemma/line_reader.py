@@ -31,7 +31,7 @@ class LineReader(texts.LineReader):
         return found
 
     def _allow(self, fits: bool, _line: str, allowed: str) -> None:
-        """Require something of the present line."""
+        """Refuse the present line unless it fits."""
         if not fits:
             self.refuse(allowed)
 

@@ -61,7 +61,7 @@ def matrix_manual(config: SocialDilemmaConfig) -> Manual:
 
 
 def _symbols(config: SocialDilemmaConfig) -> str:
-    """Tell which symbols there are."""
+    """Say which symbols there are."""
     return f"from 1 to {config.symbols}" if config.symbols > 1 else "1"
 
 

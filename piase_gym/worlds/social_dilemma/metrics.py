@@ -18,7 +18,7 @@ from piase_gym.worlds.social_dilemma.matrix.outcomes import totals
 
 
 def gini(shares: ArrayLike) -> float:
-    """Return the Gini coefficient of shares that are not negative.
+    """Return the Gini coefficient of non-negative shares.
 
     Args:
         shares: What each has, shape (n,).
@@ -59,7 +59,7 @@ def matrix_measures(
         played: Rounds.
         cooperated: In how many of them each agent cooperated.
         scores: What each agent got.
-        agent: Whose cooperation rate to return; the other measures are of all.
+        agent: The agent for the cooperation rate; the other measures are of all.
     """
     if played == 0:
         return {"cooperation_rate": 0.0, "efficiency": 0.0, "equality": 1.0}
@@ -78,7 +78,7 @@ def commons_measures(
     totals: Mapping[str, Sequence[int]],
     agent: int,
 ) -> dict[str, float]:
-    """Return the measures of a commons; but for the last they are of all agents together.
+    """Return the measures of a commons; all but the last are of all agents together.
 
     Efficiency is the share of an upper bound of apples that was eaten. Sustainability is the mean
     time at which apples were eaten, as a share of the game. Peace is the share of steps that were
@@ -89,8 +89,9 @@ def commons_measures(
         config: What was played.
         steps: How many steps were done.
         spots: How many cells bear apples.
-        totals: What each agent has eaten, cleaned, the steps ``when`` it ate, and was ``away``.
-        agent: Whose cooperation rate to return.
+        totals: By name, for each agent what it has ``eaten`` and ``cleaned``, the sum of the steps
+            ``when`` it ate, and how many steps it was ``away``.
+        agent: The agent for the cooperation rate.
     """
     eaten, steps = totals["eaten"], max(1, steps)
     times = [when / n for when, n in zip(totals["when"], eaten, strict=True) if n]
@@ -104,7 +105,7 @@ def commons_measures(
 
 
 def most_apples(config: SocialDilemmaConfig, spots: int, steps: int) -> float:
-    """Return more apples than all agents can expect to eat together: an upper bound.
+    """Return an upper bound on the apples that all agents together can expect to eat.
 
     Every cell is refilled at most at the highest chance, and nobody eats twice in a step.
     """

@@ -18,7 +18,7 @@ def of_commons(record: Any, side: int, agents: Sequence[str]) -> dict[str, Any]:
     Args:
         record: The state.
         side: Columns of its cells.
-        agents: The names of those who take part.
+        agents: The names of the agents that take part.
     """
     names = ("x", "y", "heading", "alive", "out", "eaten", "cleaned")
     rows = zip(*(record[name].tolist() for name in names), strict=True)
@@ -50,7 +50,7 @@ def of_matrix(record: Any, agents: Sequence[str], scores: Sequence[float]) -> di
 
     Args:
         record: The state.
-        agents: The names of those who take part.
+        agents: The names of the agents that take part.
         scores: Everybody's score.
     """
     played = int(record["played"])

@@ -218,7 +218,7 @@ class SocialDilemma(ArrayWorld[SocialDilemmaConfig, F]):
         super().check_config(config)
 
     def __init__(self, config: SocialDilemmaConfig) -> None:
-        """Build the world and start once, to see that a level can be made.
+        """Build the world, and start once to check that a level can be made.
 
         Raises:
             GenerationError: If it cannot.
@@ -228,18 +228,18 @@ class SocialDilemma(ArrayWorld[SocialDilemmaConfig, F]):
         self.reset(0)
 
     def take_config(self, config: SocialDilemmaConfig) -> None:
-        """Take another config, in which commands may be called otherwise."""
+        """Take another config, in which commands may have other names."""
         super().take_config(config)
         self._command_table = self._new_command_table()
 
     @property
     def vector_space(self) -> Box:
-        """A Box; see the module `facts` of this kind of games."""
+        """A Box; see the module `facts` of this kind of game."""
         box: Box = self.modules.views.vector_box(self.envelope)
         return box
 
     def text_writer(self) -> Callable[[Any, int], str]:
-        """Return a writer of texts from what was kept."""
+        """Return a function that writes an agent's text from what was kept."""
         return functools.partial(self.prose.write_kept, self.form)
 
     @property

@@ -122,7 +122,7 @@ BETWEEN = {
     "unlock": ("with", "using"),
     "give": ("to",),
 }
-"""What stands between the two things of a command."""
+"""The words between the two things of a command, by verb."""
 PARAMETER_ALIASES = {
     "target_object": ("target", "object", "object_name", "item_name", "item", "container"),
     "item_name": ("item", "object", "object_name", "target_object", "target", "key"),
@@ -147,7 +147,7 @@ WORDING = Wording(
 
 
 def grammar(several: bool) -> tuple[Verb, ...]:
-    """Return the verbs, with those for several agents or without."""
+    """Return the verbs, with or without those for several agents."""
     return ALONE + TOGETHER if several else ALONE
 
 
@@ -176,11 +176,11 @@ def bases_of(envelope: TextRoomEnvelope) -> Bases:
 class Table:
     """The commands that indices stand for: the same in every episode of a config.
 
-    0 waits, 1 looks around, 2 takes stock; then the directions; then for each verb a row of objects
-    (`look`, `open`, `close`, `search`, `read`, `use`) or of items (`take`, `drop`); `put` and
-    `use ... on` for each item and object; and with several agents `say` with each phrase, `tell`
-    with each agent and phrase, `give` with each item and agent. Places without an object are
-    masked.
+    0 waits, 1 looks around, 2 is `inventory`; then come the directions; then for each verb a row of
+    objects (`look`, `open`, `close`, `search`, `read`, `use`) or of items (`take`, `drop`); `put`
+    and `use ... on` for each item and object; and with several agents `say` with each phrase,
+    `tell` with each agent and phrase, `give` with each item and agent. Places without an object
+    are masked.
 
     Attributes:
         actions: The commands.
@@ -248,7 +248,7 @@ def _rows(bases: Bases, words: Vocabulary) -> Iterator[tuple[int, Command]]:
 
 
 def _spoken(bases: Bases, words: Vocabulary) -> Iterator[tuple[int, Command]]:
-    """Yield what is said and given among several agents."""
+    """Yield the indices and commands of `say`, `tell` and `give`."""
     for p, phrase in enumerate(PHRASES):
         yield bases["say"] + p, Command("say", {"message": phrase})
         for a, agent in enumerate(words.agents):
@@ -285,7 +285,7 @@ class Vocabulary:
 
     @functools.cached_property
     def _shown(self) -> dict[str, str]:
-        """Names as texts show them, of things that have no other's name in this."""
+        """Names as texts show them, left out where several things would share one."""
         counts = Counter(map(plain, self.objects))
         return {name: spaced(name) for name in self.objects if counts[plain(name)] == 1}
 

@@ -1,4 +1,4 @@
-"""TextRoom's config: a story that was written, or the numbers of quests to generate."""
+"""TextRoom's config: a written story, or the parameters of generated quests."""
 
 from __future__ import annotations
 
@@ -100,7 +100,7 @@ class TextRoomConfig(TextConfig):
             try:
                 story = Story.model_validate(story)
             except ValidationError:
-                return data  # what is wrong is told of the field, with its place
+                return data  # validation of the field itself then reports the error, with its place
         filled = {"agents": len(story.agent_setup)}
         if limits := _limits(story):
             filled["max_steps"] = min(limits)
@@ -170,7 +170,7 @@ def _limits(story: Story) -> list[int]:
 
 
 def _recalling(data: dict[str, Any]) -> dict[str, Any]:
-    """Put in the story of a delayed recall; steps that follow from another story are left out."""
+    """Insert the story of a delayed recall, and drop steps that follow from another story."""
     old, agents = data.get("story"), data.get("agents", 1)
     limits = _limits(old) if isinstance(old, Story) else []
     kept = {key: v for key, v in data.items() if key != "max_steps" or v not in limits}
@@ -179,7 +179,7 @@ def _recalling(data: dict[str, Any]) -> dict[str, Any]:
 
 
 def longest_words(story: Story) -> int:
-    """Return an upper bound of the characters that rooms, objects and events can show at once.
+    """Return an upper bound on the characters that rooms, objects and events can show at once.
 
     One character may be escaped as ten.
     """

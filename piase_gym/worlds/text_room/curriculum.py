@@ -21,7 +21,7 @@ _THING: Final = ("description", "can_be_taken", "read_text", "contains")
 
 
 def _is_generated(config: Any) -> bool:
-    """Tell whether quests are generated; what is said of them means nothing to a written story."""
+    """Return whether quests are generated; written stories ignore the parameters of quests."""
     return config.story is None
 
 
@@ -78,7 +78,7 @@ DIFFICULTY_PARAMETERS: Final = (
     _number("message_delay"),
     _number("max_steps", harder=-1),
 )
-"""What `adjust_difficulty` can turn."""
+"""What `adjust_difficulty` can change."""
 
 ELEMENTS: Final = (
     _only_generated(count_element("distractor", "an object that nobody needs", "distractors")),
@@ -95,7 +95,7 @@ ELEMENTS: Final = (
 
 
 def _casts(config: Any, parts: Mapping[int, Any]) -> Fields:
-    """Put stories together that differ only in where agents start and what they have."""
+    """Merge stories that differ only in where agents start and what they have."""
     stories = {number: _story(config, story) for number, story in parts.items()}
     first = stories[min(stories)]
     cast = list(first["agent_setup"])
@@ -119,4 +119,4 @@ def _story(config: Any, story: Any) -> dict[str, Any]:
 
 
 PER_AGENT_FIELDS: Final = {"story": PerAgentField(lambda story: story is not None, _casts)}
-"""Fields of which each agent may have its own part: its place and its things in the story."""
+"""Fields in which each agent may have a part of its own: its place and its things in the story."""

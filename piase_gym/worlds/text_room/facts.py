@@ -10,8 +10,9 @@ from piase_gym.core.world import Facts
 from piase_gym.worlds.channel.heard import Earlier
 
 STATES = ("", "closed", "open", "locked", "unlocked", "not searched", "searched")
-"""How a thing stands. What has a lock and is closed is ``locked`` or ``unlocked``. What cannot be
-carried, opened or closed may be ``searched``, and is ``not searched`` until this agent does it."""
+"""The states of a thing. One that has a lock and is closed is ``locked`` or ``unlocked``. One that
+cannot be carried, opened or closed may be ``searched``, and is ``not searched`` until this agent
+searches it."""
 
 
 class Seen(NamedTuple):
@@ -41,7 +42,7 @@ class Way(NamedTuple):
     """A way out.
 
     Attributes:
-        direction: Where it goes.
+        direction: The direction in which it leads.
         door: The door in it, or "".
         to: The room that it leads to, once the agent has walked it in either direction; else "".
     """
@@ -57,7 +58,7 @@ class PastThing(NamedTuple):
     Attributes:
         name: Its name.
         inside: The object that it was in, or "".
-        state: How it stood, one of `STATES`.
+        state: Its state then, one of `STATES`.
         age: How many steps ago it was seen.
     """
 
@@ -72,7 +73,7 @@ class PastRoom(NamedTuple):
 
     Attributes:
         name: Its name.
-        age: How many steps ago it was seen; 0 is where the agent is now.
+        age: How many steps ago it was seen; 0 for the room where the agent is now.
         exits: Its ways out.
         things: What was seen there.
     """
@@ -91,12 +92,12 @@ class TextRoomFacts(Facts):
         room: Where the agent is.
         description: How the room looks.
         exits: The ways out.
-        objects: What is in sight, besides doors' other sides and what is carried.
+        objects: The objects in sight that the agent does not carry.
         inventory: What the agent carries.
         others: Who else is here.
         stats: Numbers of its body, by name.
         goal: The item that a generated quest asks for; in a written story, its goal in words.
-        past: With ``recall="map"`` what it remembers of what it does not see.
+        past: With ``recall="map"``, what it remembers of what is out of sight.
         feedback: What became of its last command, in words.
         earlier: With `message_history`, what was heard before.
     """
@@ -115,7 +116,7 @@ class TextRoomFacts(Facts):
 
 
 class StepFacts(NamedTuple):
-    """What one agent knows of a step: body, letters, memory, what became of its command, a hint."""
+    """One agent's knowledge of a step: body, letters, memory, feedback on its command, a hint."""
 
     stats: tuple[tuple[str, float], ...]
     messages: tuple[Message, ...]

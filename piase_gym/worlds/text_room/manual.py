@@ -1,4 +1,4 @@
-"""The manual of TextRoom: what can be met in a config, rewards and goals in words."""
+"""The manual of TextRoom: the mechanics of a config, its rewards and goals in words."""
 
 from __future__ import annotations
 
@@ -15,7 +15,7 @@ from piase_gym.worlds.texts.wording import counted, listing, priced, spaced
 
 
 class Mechanics(NamedTuple):
-    """What there is in the rooms of a config."""
+    """Which mechanics there are in the rooms of a config."""
 
     ways: bool
     doors: bool
@@ -28,7 +28,7 @@ class Mechanics(NamedTuple):
 
 
 def mechanics(config: TextRoomConfig, plot: Plot | None) -> Mechanics:
-    """Return what can be met: of written stories what is in them, else what may be generated."""
+    """Return the mechanics that a written story has, or that generated quests may have."""
     if plot is None:
         doors, some = min(config.depth // 2, config.rooms - 1) > 0, config.depth > 0
         lids = some or config.distractors > 1
@@ -65,17 +65,17 @@ def manual(config: TextRoomConfig, plot: Plot | None) -> Manual:
 
 
 MILESTONES = ("first_find", "first_lock_opened", "first_text_read")
-"""What every story has as milestones; events of a story log others."""
+"""The milestones that every story has; events of a story log others."""
 _SOUGHT = "take the item that each observation names after 'Your goal:'."
 
 
 def _reachable(met: Mechanics) -> tuple[bool, bool, bool]:
-    """Tell which of `MILESTONES` can be reached."""
+    """Return for each of `MILESTONES` whether it can be reached."""
     return met.searching, met.keys, met.writing
 
 
 def _rules(config: TextRoomConfig, plot: Plot | None, met: Mechanics) -> Iterator[str]:
-    """Say how what can be met works, what costs the unwary first."""
+    """Say how the mechanics work; those that cost the unwary most come first."""
     yield "Only what you see or carry can be named; to name anything else is illegal."
     if met.ways:
         yield "Go in a direction, or to a room next door that you know."
@@ -113,7 +113,7 @@ def _rules(config: TextRoomConfig, plot: Plot | None, met: Mechanics) -> Iterato
 
 
 def _bodies(plot: Plot) -> Iterator[str]:
-    """Say how numbers of bodies change, and when it is lost."""
+    """Say how the numbers of bodies change, and when the episode is lost."""
     rates = {name: amount for _, name, amount in plot.stat_rates}
     for name, amount in rates.items():
         yield f"Your {spaced(name)} changes by {amount:+g} a step."
@@ -144,7 +144,7 @@ def _worth(config: TextRoomConfig, plot: Plot | None) -> str:
 
 
 def _example(met: Mechanics) -> tuple[str, str]:
-    """Return a part of an observation, and what fits it."""
+    """Return a part of an observation, and a command that fits it."""
     if met.keys and met.doors:
         seen = "You can go east through the garden gate.\nYou see a garden gate (locked).\n"
         return f"{seen}You carry the tin key.", "unlock garden gate"
@@ -157,7 +157,7 @@ def _example(met: Mechanics) -> tuple[str, str]:
 
 
 def goal_of(plot: Plot, agent: int) -> str:
-    """Say what an agent of a written story is to achieve."""
+    """Return the goal of an agent of a written story, in words."""
     story = plot.story
     if agent < len(story.agent_setup) and story.agent_setup[agent].goal:
         goal = str(story.agent_setup[agent].goal)
@@ -177,7 +177,7 @@ def goal_of(plot: Plot, agent: int) -> str:
 
 
 def _to_do(condition: Any) -> str:
-    """Say what an agent itself is to do for a condition."""
+    """Say what an agent itself must do to fulfil a condition."""
     match condition.type:
         case "item_in_inventory":
             return f"get the {spaced(condition.item_name)}"
@@ -191,7 +191,7 @@ def _to_do(condition: Any) -> str:
 
 
 def _in_words(condition: Any, who: str | None, has: str = "has", are: str = "is") -> str:
-    """Say a condition in words; who it is about, with "has" and "is" to go with it."""
+    """Put a condition into words; `who` is its default subject, `has` and `are` its verbs."""
     who = getattr(condition, "agent_id", None) or who or "somebody"
     match condition.type:
         case "item_in_inventory":

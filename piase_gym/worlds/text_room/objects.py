@@ -12,7 +12,7 @@ from piase_gym.worlds.text_room.state import AT_ITS_DOOR, NOWHERE, Plot, RoomSta
 def objects(plot: Plot, state: RoomState, agents: Sequence[str]) -> dict[str, Any]:
     """Return agents, things and doors; the place of a thing is a room, a thing or an agent.
 
-    What was taken out of the story is not there. The story's metrics are those of ``story``.
+    Objects that were taken out of the story are left out; its metrics are under ``story``.
     """
     found: dict[str, Any] = {}
     for k, name in enumerate(agents):

@@ -46,7 +46,7 @@ class Arrangement(NamedTuple):
 @checked(config=ConfigDict(extra="forbid", strict=True))
 @dataclass(slots=True)
 class RoomState:
-    """The whole state but for letters and random streams.
+    """The whole state, except for letters and random streams.
 
     Places are numbers: a room; the number of rooms + an object; the number of rooms and objects +
     an agent; `NOWHERE`; or `AT_ITS_DOOR`.
@@ -60,7 +60,7 @@ class RoomState:
         is_open: 1 for containers and doors that are open.
         locked: 1 for those that are locked.
         rooms: Where each agent is.
-        status: Which part each agent takes.
+        status: The status of each agent, one of `STATUSES`.
         flags: The flags of each agent, in the order in which they were set.
         stats: The numbers of each agent's body.
         feedback: What each agent was last told about its command.
@@ -70,12 +70,12 @@ class RoomState:
         counts: How often each agent has done what an event waits for, by ``event:agent``.
         fired: How often each event has happened.
         metrics: The metrics of the episode.
-        order: Who acts first in the next step.
+        order: The order in which agents act in the next step.
         searched: The objects that each agent has searched, sorted.
         walked: The ways whose other end each agent knows, sorted; see `way_number`.
         seen_rooms: With ``recall="map"`` the rooms that each agent has seen: [room, step].
-        seen_things: With it the objects that each agent has seen, where and how it saw them last:
-            [object, room, the object that it was in or -1, place in `facts.STATES`, step].
+        seen_things: With ``recall="map"`` the objects that each agent has seen, as it saw them
+            last: [object, room, the object that it was in or -1, index in `facts.STATES`, step].
     """
 
     seed: int
@@ -103,7 +103,7 @@ class RoomState:
     seen_things: list[list[list[int]]]
 
     def arranged(self) -> Arrangement:
-        """Return what decides what agents see and may do."""
+        """Return the part of the state that decides what agents see and may do."""
         return Arrangement(
             tuple(self.rooms),
             tuple(self.place),
@@ -160,20 +160,20 @@ class Plot:
         exits: For each room, direction -> (room, door or -1).
         opens: Which objects are doors, or containers with a lid.
         containers: Which objects are containers.
-        searching: Whether anything is to be searched.
+        searching: Whether any object hides something or is marked as searchable.
         doors: For each room, the doors in its exits.
         keys: The key of each object, or -1.
-        interactions: (verb, object, item or -1) -> what comes of it.
+        interactions: (verb, object, item or -1) -> the interactions that they set off.
         watched: Events that wait for an action, by verb.
         awaited: All events by the type of their trigger, with their numbers.
         wins: The win conditions, each with the number of the agent that it names, if any.
-        losses: The same of the lose conditions that a state can fulfil.
-        wear: What each step does to bodies: (agent, stat, amount).
+        losses: The same for the lose conditions other than `MaxSteps`.
+        stat_rates: The changes of stats in each step: (agent, stat, amount).
         usable: Objects that can be used by themselves.
         readable: Objects that have something to read on them.
         flags: Every flag that can be set, sorted.
-        stats: Every name of a stat, in order.
-        metrics: Every name of a metric, in order.
+        stats: The names of all stats, in order.
+        metrics: The names of all metrics, in order.
         goals: The items that the win conditions ask for.
         room_of: Room -> number.
         object_of: Object -> number.
@@ -220,7 +220,7 @@ class Plot:
 
 
 def compile_story(story: Story) -> Plot:
-    """Return the tables of a story that `validation.problems` finds no error in."""
+    """Return the tables of a story in which `validation.problems` finds no error."""
     can = names.takeable(story)
     objects = tuple(sorted(can, key=lambda name: not can[name]))  # stable: keeps the story's order
     object_of = {name: k for k, name in enumerate(objects)}
@@ -298,7 +298,7 @@ V = TypeVar("V")
 
 
 def _grouped(pairs: Iterable[tuple[K, V]]) -> dict[K, tuple[V, ...]]:
-    """Return everything that has the same key, by key."""
+    """Group the values of (key, value) pairs by key."""
     found: dict[K, list[V]] = {}
     for key, value in pairs:
         found.setdefault(key, []).append(value)
@@ -306,7 +306,7 @@ def _grouped(pairs: Iterable[tuple[K, V]]) -> dict[K, tuple[V, ...]]:
 
 
 def _aims(story: Story, conditions: Iterable[Any]) -> tuple[StoryCondition, ...]:
-    """Return conditions with the agents that they name."""
+    """Return conditions with the numbers of the agents that they name."""
     number = {setup.agent_id: k for k, setup in enumerate(story.agent_setup)}
     return tuple(
         StoryCondition(c, number.get(getattr(c, "agent_id", None) or "")) for c in conditions
@@ -319,7 +319,7 @@ def _usable(
     interactions: dict[tuple[str, int, int], tuple[Interaction, ...]],
     watched: dict[str, tuple[tuple[int, Event], ...]],
 ) -> bool:
-    """Tell whether an object can be used by itself."""
+    """Return whether an object can be used by itself."""
     triggers = [event.trigger for _, event in watched.get("use", ())]
     named = [{t.target, t.item_name} - {None} for t in triggers if isinstance(t, ActionTaken)]
     return {name} in named or ("use", k, -1) in interactions
@@ -331,8 +331,8 @@ def new_state(plot: Plot, slots: int, agents: int, seed: int) -> RoomState:
     Args:
         plot: The story.
         slots: How many agents the envelope allows for.
-        agents: How many take part; those whom the story does not know start as its first does,
-            with empty hands.
+        agents: How many take part; those that are not in the story start like its first agent,
+            but with empty hands and no flags.
         seed: The seed of the episode.
     """
     story, rooms, objects = plot.story, len(plot.rooms), len(plot.objects)
@@ -392,7 +392,7 @@ def new_state(plot: Plot, slots: int, agents: int, seed: int) -> RoomState:
 
 
 def check_sizes(plot: Plot, state: RoomState, slots: int) -> None:
-    """Raise `ValueError` if a state is not one of this story and so many agents."""
+    """Raise `ValueError` if a state does not fit this story and number of agents."""
     of_agents = (state.rooms, state.status, state.flags, state.stats, state.feedback)
     of_agents_too = (state.told, state.reached, state.order, state.searched, state.walked)
     of_memory = (state.seen_rooms, state.seen_things)

@@ -146,7 +146,7 @@ class TextRoom(TextWorld[TextRoomConfig, TextRoomFacts, RoomState, Plot]):
         self.reset(0)
 
     def _take(self, config: TextRoomConfig) -> None:
-        """Prepare what follows from a config."""
+        """Prepare everything that depends on the config."""
         self._words = vocabulary(config)
         self._table = table_of(self._words)
         self._actions = self._table.actions
@@ -156,14 +156,14 @@ class TextRoom(TextWorld[TextRoomConfig, TextRoomFacts, RoomState, Plot]):
     def take_config(self, config: TextRoomConfig) -> None:
         """Take another config for the episodes that follow; agents keep their names.
 
-        The agents of another story are played, in its order, by those that are here.
+        The agents that are here play those of another story, in its order.
         """
         if config.names(len(self.agents)) != self.agents:
             config = config.model_copy(update={"agent_ids": self.agents[: config.agents]})
         super().take_config(config)
 
     def hears(self, sender: str, recipient: str) -> bool:
-        """Let those in play hear, if need be only in the same room."""
+        """Return whether the recipient hears the sender: it may also have to be near enough."""
         one, two = self.agents.index(sender), self.agents.index(recipient)
         rooms = self.state_of.rooms
         most = 0 if self.config.hearing == "room" else self.config.message_range
@@ -171,7 +171,7 @@ class TextRoom(TextWorld[TextRoomConfig, TextRoomFacts, RoomState, Plot]):
         return near and super().hears(sender, recipient)
 
     def _far(self, start: int, end: int, most: float) -> float:
-        """Return how many ways apart two rooms are, doors or not, if that is at most `most`."""
+        """Return the number of ways between two rooms, ignoring doors; inf if not within `most`."""
         seen, steps = {start}, 0
         while end not in seen and steps + 1 <= most:
             ways = {room for here in seen for room, _ in self.plot.exits[here].values()}
@@ -202,7 +202,7 @@ class TextRoom(TextWorld[TextRoomConfig, TextRoomFacts, RoomState, Plot]):
     # -- an episode -----------------------------------------------------------------------
 
     def begin(self, seed: int) -> None:
-        """Set up the story, or make one."""
+        """Set up the written story, or generate one."""
         self.open_episode(seed)
         plot = self._plot_of(seed)
         self.take_up(plot, new_state(plot, len(self.agents), self.config.agents, seed))
@@ -218,12 +218,12 @@ class TextRoom(TextWorld[TextRoomConfig, TextRoomFacts, RoomState, Plot]):
         return plot
 
     def take_up(self, setting: Plot, state: RoomState) -> None:
-        """Go on from a state of a story."""
+        """Continue from a state of a story."""
         self.plot, self.state_of = setting, state
         self._views = self._new_views()
 
     def _new_views(self) -> ViewCache:
-        """Remember nothing of what was seen."""
+        """Return an empty cache of views."""
         agents = range(len(self.agents))
         if self.config.story is None:
             goals = [self.plot.objects[self.plot.goals[0]] for _ in agents]
@@ -288,7 +288,7 @@ class TextRoom(TextWorld[TextRoomConfig, TextRoomFacts, RoomState, Plot]):
         return text.text_of(facts)
 
     def native_text(self, agent: int) -> str:
-        """Return the facts as the seed's text adventure words them."""
+        """Return the facts in the wording of the design document's text adventure."""
         return text.native_of(self.facts(agent))
 
     def surroundings(self, facts: TextRoomFacts) -> Surroundings:
@@ -308,7 +308,7 @@ class TextRoom(TextWorld[TextRoomConfig, TextRoomFacts, RoomState, Plot]):
     def decode(self, agent: int, act: Any) -> DecodedAction:
         """Decode one act; an illegal one is explained in words.
 
-        An index of something out of sight is explained as one that stands for nothing.
+        An index of something out of sight is explained like one that stands for nothing.
         """
         if isinstance(act, int) and 0 <= act < self._num_actions:
             row = self._actions.commands[act]
@@ -335,7 +335,7 @@ class TextRoom(TextWorld[TextRoomConfig, TextRoomFacts, RoomState, Plot]):
         return command if named <= {*near} else unseen(near)
 
     def _allows(self, agent: int, index: int) -> bool:
-        """Tell whether an agent's mask allows an index."""
+        """Return whether an agent's mask allows an index."""
         return bool(self._views.of(agent, self.state_of).mask[index])
 
     def _near(self, agent: int) -> list[str]:
@@ -343,11 +343,11 @@ class TextRoom(TextWorld[TextRoomConfig, TextRoomFacts, RoomState, Plot]):
         return [self.plot.objects[k] for k in self.sight(agent).reach]
 
     def _scene(self, agent: int) -> Scene:
-        """Return what an agent's command is judged by."""
+        """Return the data by which an agent's command is judged."""
         return Scene(self.plot, self.state_of, self.agents, agent, self.sight(agent))
 
     def legal(self, agent: int, command: Command) -> bool:
-        """Tell whether a command is legal now; more are than the table holds."""
+        """Return whether a command is legal now; it need not be in the table."""
         return is_legal(self._scene(agent), command)
 
     def legal_indices(self, agent: int) -> list[int]:
@@ -377,7 +377,7 @@ class TextRoom(TextWorld[TextRoomConfig, TextRoomFacts, RoomState, Plot]):
         return self._parser.read(line, self._near(agent), self._ways(agent))
 
     def _ways(self, agent: int) -> dict[str, str]:
-        """Return the doors and rooms by which an agent can name the ways out, as it sees them."""
+        """Return the directions of the ways out, by the doors and rooms that can name them."""
         state = self.state_of
         ways = ways_of(self.plot, state.walked[agent], state.rooms[agent])
         named = [(name, way.direction) for way in ways for name in (way.door, way.to) if name]
@@ -428,7 +428,7 @@ class TextRoom(TextWorld[TextRoomConfig, TextRoomFacts, RoomState, Plot]):
         return found
 
     def _rename(self, other: Mapping[str, str]) -> None:
-        """Call things and rooms otherwise, in the story, the state and the table of commands."""
+        """Rename things and rooms in the story, the state and the table of commands."""
         self.plot = compile_story(twin.renamed_story(self.plot.story, other))
         self._written_plot = None if self._written_plot is None else self.plot
         self._words = twin.renamed_words(self._words, other)

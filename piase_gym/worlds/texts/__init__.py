@@ -1,1 +1,1 @@
-"""What worlds of text share: commands, canonical lines, letters, names; imports nothing itself."""
+"""What text worlds share: commands, canonical lines, letters, names; imports nothing itself."""

@@ -17,7 +17,7 @@ class ActionTable:
         commands: The command of each index, or ``None``.
         lines: The line of text of each command, or "".
         numbers: Line of text -> index.
-        places: Where the command objects of this table stand, by their `id`.
+        places: The index of each command object of this table, by its `id`.
     """
 
     commands: tuple[Command | None, ...]
@@ -50,7 +50,7 @@ class ActionTable:
         return cls(tuple(commands), lines, numbers, places)
 
     def __deepcopy__(self, _memo: Any) -> Self:
-        """Return itself: it never changes, and a copy would not know its own commands."""
+        """Return itself: a table never changes, and a copy would not know its own commands."""
         return self
 
     def place(self, command: Command) -> int | None:

@@ -1,4 +1,4 @@
-"""Letters between agents and from the system: their lines of text and their place in vectors."""
+"""Letters between agents and from the system: their lines in texts and their place in vectors."""
 
 from __future__ import annotations
 
@@ -15,9 +15,9 @@ from piase_gym.core.world import Facts
 from piase_gym.worlds.texts.lines import LineReader
 
 SYSTEM = "system"
-"""The sender of what events tell agents."""
+"""The sender of the messages that events send to agents."""
 LETTER_CODE = 2 + HINT_CODE
-"""Numbers of a letter in a vector: its sender, whether it is to all, and its words."""
+"""How many numbers a letter takes in a vector: its sender, whether it is to all, and its words."""
 _LINE = re.compile(r"([\w.-]+) (?:says|tells ([\w.-]+)): (.*)")
 _NEWS = re.compile(r"News for ([\w.-]+): (.*)")
 
@@ -27,7 +27,7 @@ _NEWS = re.compile(r"News for ([\w.-]+): (.*)")
 
 @functools.lru_cache(maxsize=1024)
 def letter_line(letter: Message) -> str:
-    """Write a letter on one line; what events tell is news."""
+    """Write a letter on one line; messages from events are news."""
     if letter.sender == SYSTEM:
         return f"News for {letter.recipient}: {one_line(letter.message)}"
     says = "says" if letter.recipient == EVERYONE else f"tells {letter.recipient}"
@@ -60,7 +60,7 @@ def read_letters(lines: LineReader, agents: Sequence[str]) -> Iterator[Message]:
 
 @functools.lru_cache(maxsize=4096)
 def text_code(text: str | None) -> NDArray[np.float32]:
-    """Return the lossy code of a string, which nobody changes."""
+    """Return the lossy code of a string; the array must not be changed."""
     return hash_text(text).astype(np.float32)
 
 
@@ -73,9 +73,9 @@ def text_byte(text: str) -> int:
 def put_letters(
     row: NDArray[np.float32], place: int, letters: Sequence[Message], agents: Sequence[str]
 ) -> None:
-    """Write letters into a vector that has zeros from `place` on, at most one for each agent.
+    """Write at most as many letters as there are agents into a vector of zeros from `place` on.
 
-    A sender is written as its number from 1; the system comes after all agents.
+    A sender is written as its number from 1 on; the system comes after all agents.
     """
     for letter in letters[: len(agents)]:
         known = letter.sender in agents

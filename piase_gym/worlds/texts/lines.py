@@ -18,8 +18,8 @@ class LineReader:
     Args:
         world: The world's name, for errors.
         text: The text.
-        expected: What errors say of a line in place of another one.
-        left_over: What errors say of a line after the last one.
+        expected: What errors say about a line where another one was expected.
+        left_over: What errors say about a line after the last expected one.
 
     Attributes:
         lines: The lines.
@@ -46,7 +46,7 @@ class LineReader:
         raise self.error(self.line if self.place < len(self.lines) else "the end", why)
 
     def next(self, pattern: re.Pattern[str]) -> re.Match[str] | None:
-        """Return the match of the next line and go on, or None."""
+        """Return the match of the next line and go on, or return ``None`` and stay."""
         left = self.place < len(self.lines)
         match = pattern.fullmatch(self.lines[self.place]) if left else None
         self.place += match is not None
@@ -75,12 +75,12 @@ class LineReader:
             self.refuse(why)
 
     def require_end(self) -> None:
-        """Refuse what is left."""
+        """Refuse any lines that are left."""
         if self.place < len(self.lines):
             self.refuse(self.left_over)
 
     def name(self, shown: str, known: Mapping[str, str]) -> str:
-        """Return the name that is written so; `known` has each name by the way it is written."""
+        """Return the name for its written form; `known` maps written forms to names."""
         if shown not in known:
             raise self.error(shown)
         return known[shown]
@@ -91,5 +91,5 @@ class LineReader:
         return None if match is None else unescape(match.group(1))
 
     def hint(self) -> str | None:
-        """Read the hint."""
+        """Return the hint in the next line, if the line is a hint."""
         return self.free(HINT)

@@ -5,8 +5,8 @@ The parser follows a world's grammar: what comes after a verb is read as the ver
 verbs and choices, and what may stand between two names: ``grab the old document``, ``n``, ``look at
 clock``, ``unlock desk with brass key``, ``place coin into box``.
 
-Of things it knows those alone that are passed as near. So the name of a thing that an agent has
-not found is answered exactly as a word that names nothing.
+It knows only the things that are passed as near. So the name of a thing that an agent has not found
+gets exactly the same answer as a word that names nothing.
 """
 
 from __future__ import annotations
@@ -39,11 +39,11 @@ class Wording:
     """The words in which a world's commands can be typed.
 
     Attributes:
-        openings: Verb -> how its commands begin; longer openings are tried first.
-        between: Verb -> what stands between the two names of a command.
+        openings: Verb -> the openings of its commands; longer openings are tried first.
+        between: Verb -> the words that can stand between the two names of a command.
         choices: Other words -> choices of parameters, such as ``n`` -> ``north``.
-        implied: The verb of a choice that is typed alone, or "".
-        instead: What can be named instead of a choice, such as ``, and no door that you see``.
+        implied: The verb that a choice typed alone stands for, or "".
+        instead: What an error adds after an unknown choice, such as ``, and no door that you see``.
         things: The parameters that name things.
         people: The parameters that name agents.
         verbs: Every verb that openings stand for.
@@ -97,7 +97,7 @@ class CommandParser:
 
         Args:
             line: What was typed; anything that is not a string is unparsable, not an error.
-            near: Things in sight or in hand, which alone can be named.
+            near: Things in sight or in hand; only these can be named.
             choices: Words that stand for choices now, such as a room for the way that leads there.
         """
         if not isinstance(line, str):
@@ -137,9 +137,9 @@ class CommandParser:
         return self._with_names(verb, one, two, near)
 
     def _split(self, verb: Verb, words: str, near: Sequence[str]) -> tuple[str, str | None]:
-        """Split the two names of a command, where possible so that both are full names.
+        """Split the two names of a command, if possible so that both are full names.
 
-        A name may itself have a word such as ``in`` in it.
+        A name may itself contain a word such as ``in``.
         """
         known = {plain(name) for name in (*near, *self.agents)}
         if plain(without_article(words)) in known:
@@ -169,7 +169,7 @@ class CommandParser:
         return thing_named(words, near)
 
     def _read_speech(self, verb: Verb, rest: str) -> Command | InvalidAction:
-        """Read what is said, perhaps after who is to hear it; it is kept word for word."""
+        """Read what is said, possibly after its recipient; it is kept word for word."""
         values: dict[str, object] = {}
         for param in verb.params[:-1]:
             name, _, rest = rest.partition(" ")
@@ -184,7 +184,7 @@ class CommandParser:
     def _read_choice(
         self, verb: Verb, words: str, choices: Mapping[str, str]
     ) -> Command | InvalidAction:
-        """Read one of some choices, such as where to go, perhaps with what it leads to."""
+        """Read one of several choices, such as where to go, possibly with what it leads to."""
         param = verb.params[0]
         value = self._choice(without_article(words))
         value = choices.get(value, value)
@@ -246,7 +246,7 @@ class CommandParser:
         return Command(checked.verb, settled)
 
     def _own_keys(self, command: Command) -> dict[str, Any]:
-        """Return the parameters of a command under their proper keys, as far as can be told."""
+        """Return the parameters of a command under their proper keys, as far as these are clear."""
         params = next((verb.params for verb in self.grammar if verb.name == command.verb), ())
         own = {param.name for param in params}
         if not isinstance(command.parameters, Mapping):
@@ -279,9 +279,9 @@ def thing_named(words: str, near: Sequence[str]) -> str | InvalidAction:
 
 
 def unseen(near: Sequence[str]) -> InvalidAction:
-    """Return the answer to whatever names nothing in sight or in hand.
+    """Return the answer to a name of nothing in sight or in hand.
 
-    It does not repeat the name, so that a line, a command and an index are answered alike.
+    It does not repeat the name, so that a line, a command and an index get the same answer.
     """
     shown = ", ".join(map(spaced, near[:20]))
     more = f" and {len(near) - 20} more" if len(near) > 20 else ""
@@ -291,7 +291,7 @@ def unseen(near: Sequence[str]) -> InvalidAction:
 
 
 def _is_part(words: str, name: str) -> bool:
-    """Tell whether some words are the last or another whole word of a name."""
+    """Return whether some words end a name, or are one whole word of it."""
     return bool(words) and (name.endswith(" " + words) or words in name.split())
 
 

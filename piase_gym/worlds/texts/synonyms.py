@@ -1,6 +1,6 @@
-"""Other words for commands: a line stands for the one command that it fits, of those listed now.
+"""Other words for commands: a line stands for the one currently listed command that it fits.
 
-Worlds whose commands are few and listed need no parser for them: ``grab the mug``, ``put it on the
+Worlds that list their commands, and have few, need no parser: ``grab the mug``, ``put it on the
 shelf`` or ``examine desk`` are compared with the commands that can be given.
 """
 
@@ -39,11 +39,11 @@ def fitting(
 
     Args:
         line: What was typed.
-        commands: The commands that can be given now, whose names the agent knows.
-        as_verb: A world's verb -> the verb of `OPENINGS` that it goes by, where they differ.
+        commands: The commands that can be given now, with names that the agent knows.
+        as_verb: A world's verb -> the corresponding verb of `OPENINGS`, if they differ.
 
     Returns:
-        The command; a question, if the line fits several; ``None``, if it fits none.
+        The command; a question if the line fits several; ``None`` if it fits none.
     """
     words = plain(line.strip().rstrip(".!"))
     openings = sorted(
@@ -60,7 +60,7 @@ def fitting(
             for command in commands
             if as_verb.get(command.verb, command.verb) == verb and _names(named, command)
         ]
-        if len(fits) > 1:  # a kind without a number is the first of its kind, as texts have it
+        if len(fits) > 1:  # a kind without a number means the first of its kind, as in texts
             first = [word if word[-1].isdigit() else f"{word} 1" for word in named]
             fits = [command for command in fits if _names(first, command)] or fits
         if len(fits) == 1:
@@ -72,7 +72,7 @@ def fitting(
 
 
 def _names(named: Sequence[str], command: Command) -> bool:
-    """Tell whether words name what a command names, in its order; the last may be left out."""
+    """Return whether words name a command's parameters in order; the last may be left out."""
     names = [plain(str(value)) for value in command.parameters.values()]
     if len(named) > len(names) or (names and not named):
         return False
@@ -81,4 +81,4 @@ def _names(named: Sequence[str], command: Command) -> bool:
 
 
 _POINTING = ("it", "that", "this")
-"""Words for whatever it may be."""
+"""Words that can stand for anything."""

@@ -28,7 +28,7 @@ def printable(name: str) -> str:
 
 
 def without_article(words: str) -> str:
-    """Leave out an article in front of a name."""
+    """Return a name without an article in front of it."""
     first, _, rest = words.strip().partition(" ")
     return rest.strip() if first in ARTICLES and rest else words.strip()
 
@@ -44,10 +44,10 @@ def counted(count: int, what: str) -> str:
 
 
 def priced(*table: tuple[float, str]) -> str:
-    """Write what is rewarded: ``+10 for winning, -0.1 a step``; what is worth nothing is left out.
+    """Write what is rewarded: ``+10 for winning, -0.1 a step``; rewards of 0 are left out.
 
     Args:
-        *table: What it is worth, and what for.
+        *table: Pairs of a reward and the words for its reason.
     """
     told = [f"{worth:+g} {what}" for worth, what in table if worth]
     return f"{', '.join(told)}." if told else "nothing."

@@ -1,4 +1,4 @@
-"""What text worlds share: a state beside letters and random streams, and who is in play."""
+"""What text worlds share: a state next to letters and random streams, and who is in play."""
 
 from __future__ import annotations
 
@@ -24,7 +24,7 @@ from piase_gym.worlds.texts.config import TextConfig
 
 
 class TextState(Protocol):
-    """What is in the state of every text world: which part each agent takes, and its turn."""
+    """What the state of every text world contains: the status of each agent, and their order."""
 
     order: list[int]
 
@@ -34,7 +34,7 @@ class TextState(Protocol):
 
 
 class Known(Protocol):
-    """What one agent knows at one moment, from which its views are made when asked for."""
+    """What one agent knows at one moment; its views are made from this on request."""
 
     def facts(self) -> Any:
         """Return the facts."""
@@ -49,21 +49,21 @@ G = TypeVar("G")
 
 
 class TextWorld(World[C, F], Generic[C, F, S, G]):
-    """A world in plain Python: a state of type `S`, and what never changes in an episode, a `G`.
+    """A world in plain Python: a state of type `S`, and a `G` that never changes in an episode.
 
-    Worlds begin an episode with `open_episode` and `take_up`; what they keep beside the state
-    follows from it, so that `get_state` and `set_state` are written here once.
+    Worlds begin an episode with `open_episode` and `take_up`; whatever else they keep follows from
+    the state, so `get_state` and `set_state` need to be written only once, here.
 
     Attributes:
         stream_ids: The random streams that the world draws from in the course of an episode.
         state_key: The name of the state in a snapshot.
-        state_adapter: What checks a state that comes from outside.
+        state_adapter: The type adapter that checks a state that comes from outside.
         state_of: The state.
     """
 
     says_why = True
     max_message: ClassVar[int]
-    """Longest message between agents in characters."""
+    """The longest message between agents, in characters."""
     stream_ids: ClassVar[tuple[StreamId, ...]] = (StreamId.CHANNEL,)
     state_key: ClassVar[str]
     state_adapter: ClassVar[TypeAdapter[Any]]
@@ -73,7 +73,7 @@ class TextWorld(World[C, F], Generic[C, F, S, G]):
     _num_actions: int
 
     def _take(self, config: C) -> None:
-        """Prepare what follows from a config, `_grammar` for instance; `__init__` calls it too."""
+        """Prepare what follows from a config, such as `_grammar`; `__init__` calls it too."""
 
     def take_config(self, config: C) -> None:
         """Take another config."""
@@ -107,17 +107,17 @@ class TextWorld(World[C, F], Generic[C, F, S, G]):
         return (HeardBefore,) * config.hears_again + super().additions_of(config)
 
     def hears(self, sender: str, recipient: str) -> bool:
-        """Tell whether an agent hears another: if it is in play, and may hear it."""
+        """Return whether the recipient hears the sender: it must be in play and may hear it."""
         one, other = self.agents.index(sender), self.agents.index(recipient)
         return self.state_of.status[other] == "playing" and self.config.hears(one, other)
 
     def less_messages(self, tick: StepResult, sent: int, playing: Sequence[bool]) -> StepResult:
-        """Return what came of a step, less what its messages cost.
+        """Return the result of a step with the cost of its messages subtracted from the rewards.
 
         Args:
-            tick: What came of it.
-            sent: How many messages there were before it.
-            playing: Who was in play.
+            tick: The result of the step.
+            sent: How many messages there were before the step.
+            playing: Which agents were in play.
         """
         config, names = self.config, self.agents
         said = self.mailboxes.history[sent:]
@@ -149,15 +149,15 @@ class TextWorld(World[C, F], Generic[C, F, S, G]):
 
     @abstractmethod
     def take_up(self, setting: G, state: S) -> None:
-        """Go on from a state; whatever is kept beside it is made anew."""
+        """Go on from a state; whatever else the world keeps is rebuilt from it."""
 
     @property
     def alive(self) -> Sequence[bool]:
-        """Who is there and still in play."""
+        """Which agents are present and in play."""
         return [status == "playing" for status in self.state_of.status]
 
     def result(self, agent: int) -> Result:
-        """Return how it ended for an agent."""
+        """Return how the episode ended for an agent."""
         status = self.state_of.status[agent]
         return Result(status) if status in list(Result) else Result.ENDED
 
@@ -191,7 +191,7 @@ class TextWorld(World[C, F], Generic[C, F, S, G]):
         return [self.vector(known.facts()) for known in (self.capture() if kept is None else kept)]
 
     def text_writer(self) -> Callable[[Any, int], str]:
-        """Return what writes texts of what `capture` returned."""
+        """Return the function that writes texts from what `capture` returned."""
         return _write_text
 
     # -- the state is a value -------------------------------------------------------------
@@ -215,7 +215,7 @@ class TextWorld(World[C, F], Generic[C, F, S, G]):
         return {**state, self.state_key: own}
 
     def set_state(self, state: Mapping[str, Any]) -> None:
-        """Take up what `get_state` returned."""
+        """Restore what `get_state` returned."""
         try:
             found: S = self.state_adapter.validate_json(canonical_json(state[self.state_key]))
             setting = self.setting_of(found)

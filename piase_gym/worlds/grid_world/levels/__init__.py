@@ -1,17 +1,17 @@
-"""The levels of GridWorld: whatever is to be said of one, in a file of its own.
+"""The levels of GridWorld: each is defined in a file of its own.
 
-Its docstring is its text on the world's page. These names say the rest; they are read without
-importing the file (`registry.literals`), so that ids are known at once and numba is loaded when a
-world is made:
+The docstring of a file is the level's text on the world's page. These names define the rest; they
+are read without importing the file (`registry.literals`), so that ids are known at once and numba
+is loaded only when a world is made:
 
 - ``TASKS``: its ids, without ``piase/GridWorld-``, with their configs. ``"square": n`` stands for a
   grid of n by n cells with a border, and 4 * n * n steps.
-- ``LAYOUT``: the number of its layout, if it has one; the layout is called like the file, and
-  `build.lay_out` calls what draws it.
-- ``LEAST_INSIDE``: the least columns and rows of that layout, without the border.
-- ``REWARDS``: where its defaults differ from the reference table.
-- ``AIM``: what there is to do, for the prompt.
-- ``MAY_FAIL``: whether levels may be drawn that cannot be solved, and must be checked.
+- ``LAYOUT``: the number of its layout, if it has one; the layout is named after the file, and
+  `build.lay_out` calls the function that draws it.
+- ``LEAST_INSIDE``: the smallest numbers of columns and rows of that layout, without the border.
+- ``REWARDS``: the default rewards that differ from the reference table.
+- ``AIM``: the task in words, for the prompt.
+- ``MAY_FAIL``: whether levels that cannot be solved may be drawn, so that they must be checked.
 - ``PLAIN_RULES``: whether there is nothing in it beyond walls, locked doors, keys and goals.
 """
 
@@ -36,5 +36,5 @@ PAGES: Final = {
 
 
 def of_layout(layout: str, name: str, default: Any) -> Any:
-    """Return what a layout says under a name, or else the default."""
+    """Return the value that a layout's file gives a name, or else the default."""
     return _ALL.get(layout, {}).get(name, default)

@@ -53,7 +53,7 @@ from piase_gym.worlds.grid_world.state import NUM_STREAMS
 from piase_gym.worlds.grids.windows import cell_at, locate, paint_agent, paint_cells
 
 TRIES = 200
-"""Levels drawn with agents anywhere, and again as many with agents together."""
+"""How many levels are drawn with agents anywhere, and then again with agents together."""
 
 
 @inline
@@ -83,7 +83,7 @@ def begin(s, w, seed):
 
 @helper
 def rebuild(s, w):
-    """Show the grid and the agents anew, the agent of the lowest number on top."""
+    """Repaint the grid and the agents, with the agent of the lowest number on top."""
     paint_cells(s, w)
     for a in range(w.agents - 1, -1, -1):
         locate(s, w, a)
@@ -153,7 +153,7 @@ def enter_freely(s, w, last):
 
 @helper
 def enter_together(s, w):
-    """Put them where all can walk to one key or switch, drawn at random, if there is any."""
+    """Put these agents where all can walk to one key or switch, drawn at random, if any."""
     free = np.zeros(w.side, np.uint64)
     for y in range(w.side):
         free[y] = s.free[w.free + y]
@@ -167,7 +167,7 @@ def enter_together(s, w):
 
 @helper
 def confine(s, w, free):
-    """Leave in ``s.free`` what can be walked to from a random free cell beside a key or switch."""
+    """Leave in ``s.free`` the cells in walking reach of a random one next to a key or switch."""
     boards, region = np.zeros((REACHES, w.side), np.uint64), np.zeros(w.side, np.uint64)
     tools, scrap = np.zeros(w.side, np.uint64), np.zeros(w.side, np.uint64)
     sort(s, w, boards)
@@ -184,7 +184,7 @@ def confine(s, w, free):
 
 @helper
 def lay_plan(s, w):
-    """Take over what the config fixes."""
+    """Copy what the config fixes into the record."""
     for y in range(w.side):
         free = np.uint64(0)
         for x in range(0, w.side, 8):

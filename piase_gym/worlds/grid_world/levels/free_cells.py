@@ -1,4 +1,4 @@
-"""Sets of cells as words with a bit a column, and free cells, while a level is made. Compiled."""
+"""Sets of cells as words with one bit per column, and free cells of a new level. Compiled."""
 
 # Kernels are typed by numba, not by annotations.
 # mypy: disable-error-code="no-untyped-def"

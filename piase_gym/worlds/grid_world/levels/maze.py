@@ -57,7 +57,7 @@ def maze(s, w, difficulty):
 
 @inline
 def closed_room(s, w, cx, cy, columns, rows):
-    """Tell whether a room of the maze is there and not yet carved."""
+    """Return whether a room of the maze exists and is not yet carved."""
     if cx < 0 or cy < 0 or cx >= columns or cy >= rows:
         return False
     return cell_at(s, w, w.border + 2 * cx, w.border + 2 * cy) == WALL

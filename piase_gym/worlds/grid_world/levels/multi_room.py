@@ -116,7 +116,7 @@ def widest(x0, y0, x1, y1, count):
 
 @helper
 def wall_place(s, w, upright, low, high, start, stop):
-    """Draw where a wall splits a room, such that it ends at no door; -1 if there is no place."""
+    """Draw where a wall splits a room without ending at a door; -1 if no place is found."""
     if high - low < 2:
         return -1
     for _ in range(SPLITS):

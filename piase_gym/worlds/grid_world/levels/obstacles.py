@@ -19,7 +19,7 @@ TASKS = {
 
 @helper
 def scatter_walls(s, w, density):
-    """Turn thousandths of the free cells into walls, but never the fixed goals and starts."""
+    """Turn `density` thousandths of the free cells into walls, but never fixed goals and starts."""
     free = 0
     for y in range(w.height):
         for x in range(w.width):
@@ -32,7 +32,7 @@ def scatter_walls(s, w, density):
 
 @inline
 def reserved(w, x, y):
-    """Tell whether the config puts a goal or an agent at (x, y)."""
+    """Return whether the config puts a goal or an agent at (x, y)."""
     for g in range(w.num_goals):
         if w.goals[g, 0] == x and w.goals[g, 1] == y:
             return True

@@ -1,12 +1,12 @@
 """Whether a level can be solved: a flood fill that learns to open doors. Compiled.
 
 It errs on the safe side: boxes, hazards, drones and food count as walls, and so does the
-cell of a key or switch, which need only be reached from beside. Keys are kept after use, so one
-key in reach opens every locked door in reach; a switch in reach opens every gate (and closes those
-that were open, so gates of both kinds count as closed until a switch is reached, and then only
-one kind is counted on).
+cell of a key or switch, since it is enough to reach a cell next to it. Keys are kept after use, so
+one key in reach opens every locked door in reach; a switch in reach opens every gate (and closes
+those that were open, so only one kind counts as open at a time: open gates until a switch is
+reached, then closed ones).
 
-A set of cells is a uint64 a row, with a bit for each column, so that a row is filled at once.
+A set of cells is one uint64 per row, with a bit for each column, so that a row is filled at once.
 """
 
 # Kernels are typed by numba, not by annotations.
@@ -35,7 +35,7 @@ from piase_gym.worlds.grid_world.levels.free_cells import ONE, fill
 from piase_gym.worlds.grids.windows import DX, DY, cell_at
 
 REACH = CELLS.array("reach")
-"""What a cell is to one who walks, as an index of `sort`'s boards."""
+"""How the search treats a kind of cell, by code: an index of `sort`'s boards."""
 
 HAS_KEY, HAS_SWITCH = 1, 2
 _DOWN, _UP = np.int64(1), np.int64(-1)
@@ -43,7 +43,7 @@ _DOWN, _UP = np.int64(1), np.int64(-1)
 
 @helper
 def solvable(s, w):
-    """Tell whether every agent can do its task, as if it were alone.
+    """Return whether every agent can do its task, as if it were alone.
 
     That is to reach a goal; to get at every piece of food; or, in tag, to get at every other agent.
     """
@@ -52,7 +52,7 @@ def solvable(s, w):
     first = np.zeros(w.side, np.uint64)
     sort(s, w, boards)
     for a in range(w.agents):
-        # Who stands in what the last one could reach, with its means and without, can do the same.
+        # An agent in both areas of the last one (`first`, `reached`) can reach the same.
         alike = a > 0 and (s.carry[a] == KEY) == (s.carry[a - 1] == KEY)
         if alike and holds(s, first, a) and holds(s, reached, a):
             continue
@@ -71,13 +71,13 @@ def solvable(s, w):
 
 @inline
 def has(board, x, y):
-    """Tell whether a cell is in a set."""
+    """Return whether a cell is in a set."""
     return (board[np.int64(y)] >> np.uint64(x)) & ONE != np.uint64(0)
 
 
 @inline
 def holds(s, board, a):
-    """Tell whether agent `a` stands in a set."""
+    """Return whether agent `a` stands in a set."""
     return has(board, s.x[a], s.y[a])
 
 
@@ -97,7 +97,7 @@ def sort(s, w, boards):
 
 @helper
 def a_goal_in_reach(s, reached):
-    """Tell whether some goal was reached, or there is none to reach."""
+    """Return whether some goal was reached, or there is none to reach."""
     found = s.num_goals == 0
     for g in range(s.num_goals):
         found |= has(reached, s.goals[g, 0], s.goals[g, 1])
@@ -106,7 +106,7 @@ def a_goal_in_reach(s, reached):
 
 @helper
 def all_food_in_reach(s, w, reached):
-    """Tell whether every piece of food has enough reached cells beside it, and enough force."""
+    """Return whether enough cells were reached next to each food, and agents are strong enough."""
     force = 0
     for a in range(w.agents):
         force += np.int64(s.level[a])
@@ -125,7 +125,7 @@ def all_food_in_reach(s, w, reached):
 
 @helper
 def fewest(s, w, weight):
-    """Return the fewest agents that can lift a weight (5 if all together cannot)."""
+    """Return the smallest number of agents that can lift a weight (5 if it takes more than 4)."""
     used, count, left = np.zeros(32, np.uint8), 0, weight
     while left > 0:
         best = -1
@@ -142,7 +142,7 @@ def fewest(s, w, weight):
 
 @helper
 def is_reached(w, reached, x, y):
-    """Tell whether a cell lies in the grid and was reached."""
+    """Return whether a cell lies in the grid and was reached."""
     inside = x >= 0 and y >= 0 and x < w.width and y < w.height
     return inside and has(reached, x, y)
 
@@ -155,10 +155,10 @@ def flood(s, w, a, boards, free, first, reached):
         s: The environment's record.
         w: Its table.
         a: The agent.
-        boards: What `sort` has found.
-        free: Scratch.
-        first: Takes what it reaches with what it has at the start.
-        reached: Takes what it reaches in the end.
+        boards: The boards that `sort` has filled.
+        free: Scratch space.
+        first: What the agent reaches with what it has at the start is written here.
+        reached: What the agent reaches in the end is written here.
     """
     means = HAS_KEY if s.carry[a] == KEY else 0
     x, y = np.int64(s.x[a]), np.int64(s.y[a])
@@ -194,7 +194,7 @@ def spread(w, x, y, means, boards, free, reached):
 
 @helper
 def sweep(w, free, reached, step):
-    """Let each row take over from its neighbours, one way. Returns whether any has grown."""
+    """Let each row grow from its neighbours, in one direction. Returns whether any has grown."""
     grown = False
     for i in range(w.height):
         y = i if step > 0 else w.height - 1 - i
@@ -207,7 +207,7 @@ def sweep(w, free, reached, step):
 
 @inline
 def around(reached, w, y):
-    """Return the cells of row `y` that lie beside those of a set."""
+    """Return the cells of row `y` that lie next to those of a set."""
     row = reached[y]
     found = (row << ONE) | (row >> ONE)
     if y > 0:

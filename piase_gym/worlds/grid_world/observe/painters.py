@@ -1,6 +1,6 @@
 """The painters of GridWorld's cells: ``paint_closed_door`` paints the closed door, and so on.
 
-Each takes a `Brush` and paints on top of the floor; `Kind.painter` says how it is called.
+Each takes a `Brush` and paints on top of the floor; `Kind.painter` gives its name.
 """
 
 from __future__ import annotations
@@ -42,7 +42,7 @@ def paint_wall(brush: Brush) -> None:
 
 
 def paint_goal(brush: Brush) -> None:
-    """A green flag on a glowing tile; where that is too small to see, a green tile."""
+    """A green flag on a glowing tile; if that is too small to see, a green tile."""
     if brush.tiny:
         brush.box((0.03, 0.03), (0.97, 0.97), "#8fdca6", 0.2)
         brush.box((0.16, 0.16), (0.84, 0.84), "#1f9d4d", 0.1)

@@ -26,13 +26,13 @@ class Figure:
 
     Attributes:
         name: Its name.
-        number: Its place among the agents, from 0; it decides the colour.
+        number: Its index among the agents, which determines its colour.
         x: Its column.
         y: Its row, from the top.
         heading: 0 up, 1 right, 2 down, 3 left.
         carrying: The code of what it carries, or 0.
         alive: Whether it is in play; one that is not is left out of the map.
-        coming: Whether it is still to enter.
+        coming: Whether it has yet to enter.
     """
 
     name: str
@@ -47,13 +47,13 @@ class Figure:
 
 @dataclass(frozen=True, eq=False)
 class Scene:
-    """Everything that a picture shows, apart from the state it was read from.
+    """Everything that a picture shows, independent of the state it was read from.
 
     Attributes:
         cells: The object codes, shape (height, width); read-only.
         agents: The agents, by number.
         step: How many steps the episode has lasted.
-        lit: Which cells some agent sees, of the shape of `cells`; ``None`` lights all.
+        lit: Which cells some agent sees, in the shape of `cells`; ``None`` lights all.
     """
 
     cells: NDArray[np.uint8]
@@ -63,12 +63,12 @@ class Scene:
 
     @property
     def present(self) -> tuple[Figure, ...]:
-        """The agents on the map, the topmost last: where several share a cell, the first wins."""
+        """The agents on the map, the topmost last: on a shared cell the lowest number is on top."""
         return tuple(agent for agent in reversed(self.agents) if agent.alive)
 
 
 def scene(record: Any, side: int, names: Sequence[str]) -> Scene:
-    """Read a scene out of the record of an environment.
+    """Read a scene from the record of an environment.
 
     Args:
         record: The record; see `piase_gym.worlds.grid_world.state.layout`.
@@ -97,8 +97,8 @@ def scene(record: Any, side: int, names: Sequence[str]) -> Scene:
 def ansi(scene: Scene) -> str:
     """Draw a scene with letters: the map, a legend, and a line for each agent.
 
-    A lone agent is an arrow. Several are an arrow and a number in base 36 each, and then every
-    cell takes two characters.
+    A lone agent is an arrow. If there are several, each is an arrow and a number in base 36, and
+    every cell takes two characters.
     """
     several = len(scene.agents) > 1
     signs = {code: _sign(code, several) for code in np.unique(scene.cells).tolist()}
@@ -154,7 +154,7 @@ def _agent_line(agent: Figure, several: bool) -> str:
 
 
 def rgb(scene: Scene, tile: int | None = None) -> NDArray[np.uint8]:
-    """Draw a scene with pixels; who has ended is pale, and what nobody sees lies in the dark.
+    """Draw a scene with pixels: agents that are done are pale, and cells that nobody sees are dark.
 
     Args:
         scene: What to draw.
@@ -170,7 +170,7 @@ def rgb(scene: Scene, tile: int | None = None) -> NDArray[np.uint8]:
     size = default_tile(*scene.cells.shape) if tile is None else tile
     numbered = len(scene.agents) > 1 and size >= NUMBERED_TILE
     done = [agent for agent in reversed(scene.agents) if not (agent.alive or agent.coming)]
-    gone = {(agent.x, agent.y): agent for agent in done}.values()  # one a cell
+    gone = {(agent.x, agent.y): agent for agent in done}.values()  # one per cell
     pieces = []
     for a in (*gone, *scene.present) if size >= 1 else ():
         tile_of = piece_tile(Piece(a.number, a.heading, a.carrying, numbered), size)
@@ -179,7 +179,7 @@ def rgb(scene: Scene, tile: int | None = None) -> NDArray[np.uint8]:
 
 
 def pale(figure: NDArray[np.uint8]) -> NDArray[np.uint8]:
-    """Return a figure through which what is below can be seen."""
+    """Return a translucent copy of a figure."""
     found = figure.copy()
     found[..., 3] = found[..., 3] // 5 * 2
     return found

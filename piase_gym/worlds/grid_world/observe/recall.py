@@ -1,7 +1,7 @@
 """What an agent remembers: as facts, as bytes of vectors, and as lines of texts. Pure functions.
 
-Remembered is what was seen before and is not in view now: cells with their columns and rows, and
-how many steps ago they were seen. Equal cells of one moment that make a rectangle are told at once.
+Agents remember what they saw before and do not see now: cells with their columns and rows, and how
+many steps ago they saw them. Equal cells of one moment that form a rectangle are written as one.
 """
 
 from __future__ import annotations
@@ -28,7 +28,7 @@ class Recalled(NamedTuple):
         name: What was there: a name of `cells.NAMES`, or an agent as ``agent_1 facing left``, which
             is its heading on the grid.
         position: Column and row.
-        ago: How many steps ago that was; 255 stands for more, too.
+        ago: How many steps ago that was; 255 also stands for more.
     """
 
     name: str
@@ -47,7 +47,7 @@ def recalled(values: Sequence[int], form: Form) -> tuple[Recalled, ...]:
 
 
 def vector_of_recalled(cells: Iterable[Recalled], form: Form) -> NDArray[np.uint8]:
-    """Return the end of a vector."""
+    """Return the end of a vector, which holds what is remembered."""
     wide, high = form.sizes
     found = np.zeros((2, high, wide), np.uint8)
     for name, (x, y), ago in cells:
@@ -90,7 +90,7 @@ def _rank(name: str) -> tuple[int, str]:
 
 
 def _boxes(places: list[tuple[int, int]]) -> list[tuple[int, int, int, int]]:
-    """Return first and last columns and rows of rectangles that places (row by row) make."""
+    """Return the first and last columns and rows of rectangles of places, given row by row."""
     found: list[list[int]] = []
     for x, y in places:
         last = found[-1] if found else None
@@ -130,7 +130,7 @@ def read_moment(match: re.Match[str], line: str, form: Form) -> list[Recalled]:
     """Read the cells of one line, a match of `MOMENT`.
 
     Raises:
-        TextParseError: If it tells of what cannot be.
+        TextParseError: If the line says something impossible.
     """
     ago, (wide, high) = int(match.group(1)), form.sizes
     _require(form.recall > 0, line, "nobody remembers anything under this config")
@@ -153,7 +153,7 @@ def read_moment(match: re.Match[str], line: str, form: Form) -> list[Recalled]:
 
 
 def _read_name(noun: str, many: bool, line: str, form: Form) -> str:
-    """Read what was seen."""
+    """Return the name of what was seen."""
     if match := _AGENT.fullmatch(noun):
         who, facing = match.groups()
         known = who in form.names and facing in COMPASS and not many
@@ -165,7 +165,7 @@ def _read_name(noun: str, many: bool, line: str, form: Form) -> str:
 
 
 def in_order(cells: list[Recalled], line: str) -> tuple[Recalled, ...]:
-    """Return cells row by row, of which no two are the same."""
+    """Return cells row by row, after a check that none is remembered twice."""
     places = {cell.position for cell in cells}
     _require(len(places) == len(cells), line, "a cell is remembered once")
     return tuple(sorted(cells, key=lambda cell: cell.position[::-1]))

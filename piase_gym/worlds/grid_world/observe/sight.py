@@ -1,7 +1,7 @@
 """What agents see: the compiled writer of vectors and masks.
 
-`piase_gym.worlds.grid_world.facts` says in plain Python what each byte means; the kit holds the
-two against each other.
+`piase_gym.worlds.grid_world.facts` says in plain Python what each byte means; the kit compares
+the two.
 """
 
 # Kernels are typed by numba, not by annotations.
@@ -23,7 +23,7 @@ from piase_gym.worlds.grid_world.state import SCALARS, STATUS
 from piase_gym.worlds.grids.windows import DX, DY, blank_rim, whole_grid, window
 
 CLEAR = np.uint64(1) - CELLS.array("opaque")
-"""1 for what can be seen through."""
+"""By code: 1 for what can be seen through, else 0."""
 U8, U16, U24, U32, U40, U48, U56 = (np.uint64(8 * i) for i in range(1, 8))
 
 
@@ -40,7 +40,7 @@ def sight(s, w, a, obs, p):
 
 @helper
 def sight_full(s, w, a, obs, p):
-    """Do what `sight` does, whatever the config."""
+    """Do what `sight` does, under any config."""
     n = np.int64(w.frame_w)
     q = p + n * w.frame_h
     if w.full_grid:
@@ -89,8 +89,8 @@ def hide(w, obs, p):
     """Blank what walls and doors hide in a window, and what lies beyond its own size.
 
     Sight spreads row by row, starting with the viewer's: a seen cell that is not opaque shows its
-    neighbours to both sides, and the cells ahead of it and of them. A set of cells of a row is a
-    word with a bit a column.
+    neighbours to both sides, and the cells ahead of it and of them. A set of cells in a row is a
+    word with one bit per column.
     """
     n = np.int64(w.frame_w)
     middle, half = n // 2, w.window // 2

@@ -12,7 +12,7 @@ from piase_gym.worlds.grids.codes import on_map
 from piase_gym.worlds.grids.nouns import YOU
 
 TURNS = {"away": 0, "right": 1, "you": 2, "left": 3}
-"""Quarters by which another agent, seen in a window, is turned from the viewer's heading."""
+"""Quarter turns from the viewer's heading to that of another agent, as a window names them."""
 
 
 def surroundings(facts: GridFacts, agents: Sequence[str]) -> Surroundings:

@@ -1,4 +1,4 @@
-"""Pictures of single cells and agents: painted once, and then kept.
+"""Pictures of single cells and agents: painted once, and then cached.
 
 An object without a painter shows its sign, or its code, on a grey tile.
 """
@@ -40,7 +40,7 @@ def paint_object(code: int, brush: Brush) -> None:
 
 @functools.lru_cache(maxsize=256)
 def object_tile(code: int, tile: int) -> NDArray[np.uint8]:
-    """Return the picture of a cell, shape (tile, tile, 3); read-only, because it is kept."""
+    """Return the picture of a cell, shape (tile, tile, 3); read-only, because it is cached."""
     image = Image.new("RGBA", (tile * SCALE, tile * SCALE), GRID)
     brush = Brush(image, 0, 0, tile * SCALE)
     line = (0.25 if brush.tiny else 0.5) / tile

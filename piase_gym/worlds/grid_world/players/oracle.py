@@ -1,9 +1,8 @@
 """GridWorld's oracle: it sees the whole state, and plans for one agent or for the team.
 
 One agent alone gets the plan of highest return, several get plans that fit together. A plan is
-followed until the world differs from what it foresaw. Where nothing can be foreseen, as among
-drones, or where the task is another than to reach a goal, every step is decided anew; see
-`improvise`.
+followed until the world differs from what it foresaw. If nothing can be foreseen, as among drones,
+or if the task is not to reach a goal, every step is decided on its own; see `stepwise`.
 """
 
 from __future__ import annotations
@@ -27,13 +26,13 @@ LOOK_AHEAD: Final = 3
 class GridOracle:
     """Plays GridWorld with the whole state in view.
 
-    Alone, an agent arrives with as high a return as can be: to face a door by bumping into it costs
-    what the rewards say. Where there is nothing to face, that is the shortest way. Several are
-    planned together, in as few steps as each can, on the supposition that all keep to the plan.
-    Whoever does not is taken for an obstacle for a while, and the others plan anew around it.
+    Alone, an agent arrives with the highest possible return, in which facing a door by bumping into
+    it costs what the rewards say. If there is nothing to face, its way is the shortest. Several
+    agents are planned together, each in as few steps as it can, assuming that all keep to the plan.
+    An agent that does not is treated as an obstacle for a while, and the others replan around it.
 
-    In each step the search for plans ends after `STEP_BUDGET` states. Who has no plan by then goes
-    where a goal seems nearest, and `cut_short` tells so.
+    In each step the search for plans ends after `STEP_BUDGET` states. An agent without a plan by
+    then goes where a goal seems nearest, and `cut_short` says so.
 
     Args:
         world: The world to read; it is never changed.
@@ -51,9 +50,9 @@ class GridOracle:
 
     @property
     def cut_short(self) -> bool:
-        """Whether the plans that were followed last were the best so far when the budget was spent.
+        """Whether the plans followed last were the best so far when the search budget was spent.
 
-        They may be neither the best that there are, nor lead to a goal.
+        They need not be the best plans there are, nor lead to a goal.
         """
         if self._improviser.needed():
             return self._improviser.cut_short
@@ -73,8 +72,8 @@ class GridOracle:
     def certificate(self, agent: int) -> int | None:
         """Return in how many steps an agent could arrive if it were alone, clear of hazards.
 
-        None if never, or if that is not known: where turns take steps, where drones fly, where the
-        way is longer than the energy lasts, or where boxes can be pushed about in too many ways.
+        None if it never could, or if that is not known: if turns take steps, if drones fly, if the
+        way is longer than the energy lasts, or if boxes can be pushed around in too many ways.
         """
         scene = look(self._rules)
         if not scene.alive[agent]:
@@ -92,9 +91,9 @@ class GridOracle:
     def best_return(self, agent: int) -> float | None:
         """Return the highest return from now on that an agent could have alone, clear of hazards.
 
-        None if there is no way, or if it is not known: where more is rewarded than to arrive (such
-        as fruit), turns take steps, drones fly, energy is used up, boxes can be pushed about in too
-        many ways, or never to arrive might be worth more.
+        None if there is no way, or if the return is not known: if more than arriving is rewarded
+        (such as fruit), turns take steps, drones fly, energy is used up, boxes can be pushed around
+        in too many ways, or never arriving might be worth more.
         """
         config, scene = self.world.config, look(self._rules)
         if not scene.alive[agent]:
@@ -144,7 +143,7 @@ class GridOracle:
         return team.action(agent, self._scene.t - team.scene.t)
 
     def _follow(self, scene: Scene) -> Team:
-        """Take up the present scene, and return the plan that holds in it."""
+        """Note the present scene, and return the plan to follow in it."""
         last, self._scene = self._scene, scene
         if last is None or self._team is None or not _continues(last, scene):
             self._distrust, self._still = {}, {}
@@ -172,7 +171,7 @@ class GridOracle:
         return self._team
 
     def _as_planned(self, last: Scene, scene: Scene, team: Team) -> bool:
-        """Tell whether the plan still holds, and note who has left it."""
+        """Return whether the plan still holds, and note which agents have left it."""
         step = scene.t - team.scene.t
         fine = team.cells(step) == scene.ground.cells
         for a, track in team.tracks.items():
@@ -187,13 +186,13 @@ class GridOracle:
         return fine and not self._stray_ahead(scene, team, step)
 
     def _turned(self, team: Team, agent: int, step: int, scene: Scene) -> bool:
-        """Tell whether an agent that lives faces otherwise than its last action made it face."""
+        """Return whether a living agent faces another way than its last action turned it."""
         action = team.action(agent, step - 1)
         heading = scene.walkers[agent].heading
         return scene.alive[agent] and action in MOVE_OF and MOVE_OF[heading] != action
 
     def _hindered(self, last: Scene, scene: Scene, agent: int, team: Team) -> bool:
-        """Tell whether an agent tried to keep to the plan, and somebody was in its way."""
+        """Return whether an agent tried to keep to the plan, and somebody was in its way."""
         action = team.action(agent, last.t - team.scene.t)
         old, new = last.walkers[agent], scene.walkers[agent]
         if action not in MOVE_OF or MOVE_OF[new.heading] != action or old.place != new.place:
@@ -207,7 +206,7 @@ class GridOracle:
         )
 
     def _stray_ahead(self, scene: Scene, team: Team, step: int) -> bool:
-        """Tell whether somebody without a plan stands where others will soon walk."""
+        """Return whether an agent without a plan stands where others will soon walk."""
         taken = {scene.walkers[a].place for a in team.strays if scene.alive[a]}
         soon = range(step + 1, step + 1 + LOOK_AHEAD)
         return bool(taken) and any(
@@ -216,7 +215,7 @@ class GridOracle:
 
 
 def _continues(last: Scene, scene: Scene) -> bool:
-    """Tell whether a scene is the same as the last or can be the one after it."""
+    """Return whether a scene is the same as the last or can be the one after it."""
     same = last.episode == scene.episode and len(last.walkers) == len(scene.walkers)
     same &= not any(now > before for before, now in zip(last.alive, scene.alive, strict=True))
     return scene == last or (same and scene.t == last.t + 1 and last.rank == scene.rank)

@@ -1,10 +1,10 @@
-"""GridWorld's script: an honest player by rule, who knows only what its facts told so far.
+"""GridWorld's script: an honest rule-based player that knows only what its facts have told so far.
 
 It draws a map of what it has seen. It goes to a goal it knows the way to, lifts food (first what
 it can lift alone), eats when it gets hungry, chases runners or keeps away from taggers; else it
 fetches a key for a locked door, turns a switch for a closed gate, or walks to the nearest place
-from which it has not looked yet. Where food is to be lifted together, it remembers where the others
-stood when it saw them last.
+that it has not seen yet. While there is food left, it remembers where the others stood when it saw
+them last.
 """
 
 from __future__ import annotations
@@ -47,7 +47,7 @@ class GridScript:
         self._rules = Successors(world)
         self._map: dict[Cell, str] = {}
         self._others: dict[Cell, str] = {}
-        """Where other agents and drones are, as far as it can see: their names."""
+        """The names of other agents and drones, by where it sees or remembers them."""
         self._turned: dict[Cell, int] = {}
         """How often each switch was turned."""
         self._waited = 0
@@ -118,7 +118,7 @@ class GridScript:
             wishes.append(keys)
         switches = self._least_turned(known) if known.get("closed gate") else set()
         heavy = {cell for cells in food[strength:] for cell in cells}
-        meet = {min(heavy)} if heavy else set()  # who knows the same food goes to the same one
+        meet = {min(heavy)} if heavy else set()  # so all that know the same food go to the same one
         return [*wishes, edge, switches, meet, fruit, keys]
 
     def _runners(self, facts: GridFacts) -> set[Cell]:
@@ -131,7 +131,7 @@ class GridScript:
         }
 
     def _taggers(self) -> tuple[str, ...]:
-        """Return who the taggers are: the first of the agents, as the config says."""
+        """Return the names of the taggers: the first of the agents, as the config says."""
         config = self.world.config
         return config.names()[: config.num_taggers]
 
@@ -168,7 +168,7 @@ class GridScript:
         return action
 
     def _edge(self, facts: GridFacts) -> set[Cell]:
-        """Return unknown cells beside free ones."""
+        """Return unknown cells next to free ones."""
         width, height = facts.size
         return {
             (x + dx, y + dy)
@@ -226,15 +226,15 @@ class GridScript:
         return self._rules.walks(cells.tobytes())
 
     def _enters(self, cell: Cell) -> bool:
-        """Tell whether a wanted cell is walked into: it is unknown, or a runner stands there."""
+        """Return whether a wanted cell is walked into: it is unknown, or a runner stands there."""
         return cell not in self._map or cell in self._others
 
     def _free(self, cell: Cell) -> bool:
-        """Tell whether a cell can be walked on, as far as is known."""
+        """Return whether a cell can be walked on, as far as is known."""
         return self._map.get(cell) in FREE and cell not in self._others
 
     def _patiently(self, facts: GridFacts, action: int) -> int:
-        """Wait a step now and then where others stand about, so that two do not dance."""
+        """Wait a step now and then next to others, so that two agents do not keep dodging."""
         x, y = facts.position
         crowded = any(abs(x - a) + abs(y - b) == 1 for a, b in self._others)
         self._waited = self._waited + 1 if crowded else 0

@@ -3,15 +3,15 @@
 The search is A* over (map, place, safe interval, heading). A *safe interval* is a stretch of time
 in which nobody else claims a place; whoever arrives first in it can wait there, so only the
 earliest arrival counts and time needs no dimension of its own. Alone, every place is one interval
-without end, and the search is the plain cheapest path: what an action costs is then up to the
-caller, and where all cost the same that is the shortest.
+without end, and the search finds the plain cheapest path: the caller then says what each action
+costs, and if all cost the same, that path is the shortest.
 
 What keeps it small:
 
-- A blocked move only turns, and only `interact` asks for a heading; so headings are told apart
-  only on places beside a key or a closed door.
+- A blocked move only turns, and only `interact` depends on the heading; so headings are told apart
+  only on places next to a key, a closed door or a switch.
 - Hazards are never stepped on, whether or not they end the episode.
-- Closing a door never helps: it takes ground away, and what is opened again costs steps.
+- Closing a door never helps: it takes ground away, and opening it again costs steps.
 - Dropping never helps while the agent's own key is the only one. Take a plan that drops it: leave
   out the drop, the next pick-up and the bumps against the key. The key stays at hand, the ground
   only grows, and what is faced before any other interaction stays the same, since the last move
@@ -63,13 +63,13 @@ ANY_HEADING: Final = 4
 _PASSABLE = {*SAFE, KEY, LOCKED, CLOSED, GATE, BOX}
 _USED: Final = (KEY, LOCKED, CLOSED, SWITCH_OFF, SWITCH_ON)
 _EATEN: Final = bytes.maketrans(bytes((FRUIT,)), bytes((BARE,)))
-"""Fruit is of no concern to ways; so maps that differ in it alone are one."""
+"""Fruit does not affect ways, so maps that differ only in fruit count as one."""
 MAX_MAPS: Final = 3000
-"""So many maps a search goes through; boxes that can be pushed about make ever more."""
+"""The largest number of maps in a search; boxes that can be pushed around make ever more."""
 _OUTLINE = bytes(GOAL if c == GOAL else int(c in _PASSABLE) for c in range(256))
 
 STEP_BUDGET: Final = 60_000
-"""So many states are expanded for all agents in one step: well under a CPU-second."""
+"""The largest number of states expanded for all agents in one step: well under a CPU-second."""
 
 Slot = tuple[int, int, int]
 """A safe interval: first arrival, last moment inside, last moment to set out."""
@@ -92,7 +92,7 @@ MOST: Final = 100_000
 
 @functools.lru_cache(maxsize=64)
 def fees_of(move: float, blocked: float, interact: float) -> Fees:
-    """Return what actions cost under these rewards; steps, where one of them is no cost."""
+    """Return what actions cost under these rewards, or `STEPS` if one of them is not a cost."""
     costs = -move, -blocked, -interact
     if min(costs) < 0 or move == 0:
         return STEPS
@@ -119,7 +119,7 @@ class Budget:
     """
 
     def __init__(self, left: int = STEP_BUDGET) -> None:
-        """Start with so many states."""
+        """Start with `left` states."""
         self.left = left
         self.spent = False
 
@@ -134,23 +134,23 @@ class Track:
     """(step, place, new code) of every object taken, dropped, opened, turned or pushed."""
     arrives: bool = True
     least: bool = True
-    """Whether no plan costs less; not known where the search ran out of maps."""
+    """Whether no plan costs less; false if that is unknown because the search ran out of maps."""
     cut: bool = False
-    """Whether the search ran out of its budget; it then leads to where a goal seemed nearest."""
+    """Whether the search ran out of its budget; the plan leads to where a goal seemed nearest."""
     cost: int = 0
-    """The sum of the fees; for an agent among others the number of steps."""
+    """The sum of the fees; for an agent among others, the number of steps."""
 
 
 @dataclass
 class Traffic:
-    """Who is where and when, as one agent must take it into account."""
+    """Who is where and when, as far as one agent must take it into account."""
 
     busy: dict[int, dict[int, int]] = field(default_factory=dict)
-    """By place and time: `BEFORE` or `AFTER`, as those there act in a step."""
+    """By place and time: the flags `BEFORE` and `AFTER`, as the agents there act within a step."""
     parked: dict[int, int] = field(default_factory=dict)
     """By place: the time from which somebody stands there for good."""
     freed: dict[int, int] = field(default_factory=dict)
-    """By place of a key or a door that somebody else sees to: the first time of arrival."""
+    """By place of a key or a door that somebody else deals with: the first time of arrival."""
     _slots: dict[int, tuple[Slot, ...]] = field(default_factory=dict)
 
     def stand(self, place: int, times: Iterable[int], side: int) -> None:
@@ -171,8 +171,8 @@ class Traffic:
     def _find_slots(self, place: int) -> Iterable[Slot]:
         """Yield the gaps between the busy times.
 
-        One cannot set out in the very step in which somebody who acts before comes in, nor arrive
-        in the one in which somebody who acts after goes out.
+        An agent cannot set out in the very step in which one that acts before it comes in, nor
+        arrive in the step in which one that acts after it goes out.
         """
         busy: Mapping[int, int] = self.busy.get(place, {})
         end = self.parked.get(place, NEVER)
@@ -202,7 +202,7 @@ def _distances(outline: bytes, stride: int) -> list[int]:
 
 
 def distances(ground: Ground) -> list[int]:
-    """Return a lower bound of the steps from every place to a goal; `NEVER` without a way."""
+    """Return a lower bound on the steps from every place to a goal; `NEVER` without a way."""
     return _distances(ground.cells.translate(_OUTLINE), ground.stride)
 
 
@@ -244,7 +244,7 @@ class _Search:
         self.push(-1, 0, me.place, 0, me.heading, 0)
 
     def push(self, old: int, level: int, place: int, slot: int, heading: int, time: int) -> None:
-        """Note a way to a state, if it is the first or an earlier one."""
+        """Note a way to a state if it is the first one or arrives earlier than those before."""
         if level < 0:
             return
         if not self.beside[place]:
@@ -286,13 +286,13 @@ class _Search:
         return self.track(state)
 
     def cut(self, state: int) -> Track:
-        """Return the way to a state from which the search did not go on."""
+        """Return the way to a state at which the search was cut short."""
         track = self.track(state)
         track.arrives, track.least, track.cut = False, False, True
         return track
 
     def expand(self, state: int, level: int, place: int, slot: int, heading: int) -> None:
-        """Push all that can follow and is of use."""
+        """Push all useful states that can follow."""
         (cells, carry), fees = self.maps[level], self.fees
         now, slots_of = self.time[state], self.traffic.slots
         _, last, leave = slots_of(place)[slot]
@@ -320,14 +320,14 @@ class _Search:
                     self.push(state, after_, place, slot, way, now + fee)
 
     def clear(self, ahead: int, to: int, step: int, time: int) -> bool:
-        """Tell whether nobody is in the way of a move that leads further than to what is ahead."""
+        """Return whether nobody is in the way of a move that leads beyond the cell ahead."""
         return all(
             any(first < time <= end for first, end, _ in self.traffic.slots(between))
             for between in range(ahead, to, step)
         )
 
     def map_number(self, cells: bytes, carry: int) -> int:
-        """Return the number of a map, -1 if there are too many."""
+        """Return the number of a map, or -1 if there are too many maps."""
         key = (cells, carry)
         if key not in self.number:
             if len(self.maps) >= MAX_MAPS:
@@ -338,7 +338,7 @@ class _Search:
         return self.number[key]
 
     def interact(self, level: int, place: int, way: int) -> int:
-        """Return the map after interacting with what is ahead; -1 if that is of no use."""
+        """Return the number of the map after interacting with what is ahead; -1 if it is no use."""
         cells, carry = self.maps[level]
         if place + self.steps[way] in self.traffic.freed:
             return -1
@@ -405,9 +405,9 @@ def cheapest(
 ) -> Track | None:
     """Return a cheapest way to a goal for an agent alone, or None if there is none.
 
-    With several keys, one that is in the way may have to be carried off, and the hands be freed
-    for the next. An agent that can hold any number of keys never pays more; where not even it pays
-    less than one that never drops, dropping does not matter. Otherwise drops are searched too.
+    With several keys, one that is in the way may have to be carried off, and the hands freed for
+    the next. An agent that can hold any number of keys never pays more; if even such an agent does
+    not pay less than one that never drops, dropping does not matter. Else drops are searched too.
     """
     best = search(rules, ground, me, fees=fees, budget=budget)
     if ground.cells.count(KEY) + (me.carry == KEY) <= 1:

@@ -1,6 +1,6 @@
-"""How the oracle plays where plans do not last: it decides every step anew from the whole state.
+"""How the oracle plays where plans do not last: it decides each step by itself, by the whole state.
 
-That is among drones, where several agents share boxes and gates, and for tasks other than to reach
+That is so among drones, if several agents share boxes and gates, and for tasks other than reaching
 a goal: to gather food together, to chase and to flee, to live on fruit.
 """
 
@@ -24,9 +24,9 @@ from piase_gym.worlds.grid_world.rules import events
 from piase_gym.worlds.grid_world.world import GridWorld
 
 HUNGRY: Final = 60
-"""Energy below which an agent on its way to a goal sees whether it must eat first."""
+"""Energy below which an agent on its way to a goal checks whether it must eat first."""
 WIDE_BERTH: Final = 4
-"""Distance to taggers from which a runner looks for room rather than for more distance."""
+"""Distance to taggers from which on a runner looks for room rather than for more distance."""
 _OPEN = frozenset(kinds.SAFE)
 _SHARED = (kinds.BOX, kinds.GATE, kinds.GATE_OPEN, kinds.SWITCH_OFF, kinds.SWITCH_ON)
 _BOXES_STAY = bytes.maketrans(bytes((kinds.BOX,)), bytes((kinds.WALL,)))
@@ -37,7 +37,7 @@ class Improviser:
     """Decides for all agents of a GridWorld, one step at a time.
 
     Args:
-        rules: The rules of the world to read; it is never changed.
+        rules: The rules of the world to read; the world is never changed.
     """
 
     def __init__(self, rules: Successors) -> None:
@@ -45,7 +45,7 @@ class Improviser:
         self._moment: _Moment | None = None
 
     def needed(self) -> bool:
-        """Tell whether the present episode is one in which plans do not last."""
+        """Return whether the present episode is one in which plans do not last."""
         config, record = self.world.config, self.world.states[0]
         if config.clearing or config.num_taggers or config.surviving:
             return True
@@ -69,7 +69,7 @@ class Improviser:
 
 
 class _Moment:
-    """One decision for all who are in play."""
+    """One decision for all agents in play."""
 
     def __init__(self, world: GridWorld, scene: Scene) -> None:
         config, record = world.config, world.states[0]
@@ -79,13 +79,13 @@ class _Moment:
         self.at = {a: scene.walkers[a].place for a in self.living}
         self.walks = scene.rules.walks(self.cells)
         self.comes: list[list[int]] = [[] for _ in self.cells]
-        """From where a move leads to each place."""
+        """For each place, the places from which a move leads to it."""
         for place, ends in enumerate(self.walks):
             for to in ends:
                 if to != place:
                     self.comes[to].append(place)
         for place in self.at.values():
-            if self.cells[place] not in _OPEN:  # who stands there can be walked up to
+            if self.cells[place] not in _OPEN:  # an agent that stands there can be walked up to
                 self.comes[place] = self.sides(place)
         self.role, self.level = record["role"].tolist(), record["level"].tolist()
         self.energy = record["energy"].tolist()
@@ -100,7 +100,7 @@ class _Moment:
         return self.acts.get(agent, STAY)
 
     def decide(self) -> dict[int, int]:
-        """Return the actions of those in play that do not seek a goal of their own."""
+        """Return the actions of the agents in play that do not seek a goal of their own."""
         if self.config.num_taggers:
             return {
                 a: self.chase(a) if self.role[a] == events.TAGGER else self.flee(a) for a in self.at
@@ -121,7 +121,7 @@ class _Moment:
     # -- ways ------------------------------------------------------------------------------
 
     def others(self, agent: int) -> set[int]:
-        """Return the places that an agent cannot enter for others."""
+        """Return the places that an agent cannot enter because of others."""
         return {self.at[b] for b in self.living if b != agent} if self.scene.solid else set()
 
     def far(
@@ -129,8 +129,8 @@ class _Moment:
     ) -> dict[int, int]:
         """Return how many moves lead from the nearest start to every place that can be reached.
 
-        With `back` they lead from the place to the start. Who stands on a closed place can come
-        from there, or go there, but nobody gets by.
+        With `back`, they lead from the place to the start. Ways can begin or end on a closed place,
+        but not pass it.
         """
         far = dict.fromkeys(starts, 0)
         queue, ways = list(far), self.comes if back else self.walks
@@ -177,18 +177,18 @@ class _Moment:
         return MOVE_OF[free[(roll >> 4) % len(free)]] if free else STAY
 
     def sides(self, place: int) -> list[int]:
-        """Return the places beside a place on which one can stand."""
+        """Return the places next to a place on which an agent can stand."""
         return [place + s for s in self.steps if self.cells[place + s] in _OPEN - {kinds.GOAL}]
 
     def face(self, agent: int, place: int) -> int:
-        """Return the move that turns an agent to what is beside it, or the interaction with it."""
+        """Return the move that turns an agent to what is next to it, or else the interaction."""
         heading = self.steps.index(place - self.at[agent])
         return INTERACT if self.scene.walkers[agent].heading == heading else MOVE_OF[heading]
 
     # -- goals -----------------------------------------------------------------------------
 
     def seek(self, agent: int) -> int:
-        """Return a step on the way to a goal; who has the key unlocks all doors first."""
+        """Return a step on the way to a goal; among others, one with a key unlocks doors first."""
         me, others = self.scene.walkers[agent], self.others(agent)
         nearest = None
         if me.carry == kinds.KEY and len(self.living) > 1:
@@ -230,8 +230,8 @@ class _Moment:
     def feed(self) -> dict[int, int]:
         """Send the hungriest first to the nearest fruit that nobody else is sent to.
 
-        Where agents have only to last, all fruit is left to those who need some. Once nobody does,
-        it is eaten for what it is worth.
+        If agents only have to last, all fruit is left to those that need it. Once none does, it is
+        eaten for its reward.
         """
         fruit = {place for place, code in enumerate(self.cells) if code == kinds.FRUIT}
         acts: dict[int, int] = {}
@@ -257,7 +257,7 @@ class _Moment:
         return MOVE_OF[ways[0]] if self.cells[here] == kinds.BARE and ways else STAY
 
     def lasts(self, agent: int) -> bool:
-        """Tell whether an agent needs nothing to eat: it arrives or ends first, or has plenty."""
+        """Return whether an agent needs nothing to eat: it arrives or ends first, or has plenty."""
         energy, several = self.energy[agent], len(self.living) > 1
         if self.config.surviving:
             return bool(energy > min(255 - self.config.fruit_energy, self.scene.left))
@@ -269,7 +269,7 @@ class _Moment:
     # -- food ------------------------------------------------------------------------------
 
     def gather(self) -> dict[int, int]:
-        """Form teams around the food that can be lifted soonest; who is not needed waits."""
+        """Form teams around the food that can be lifted soonest; agents not needed wait."""
         acts = dict.fromkeys(self.living, STAY)
         free = set(self.living)
         food = {place for place, code in enumerate(self.cells) if code in kinds.FOODS}
@@ -317,7 +317,7 @@ class _Moment:
     def posted(
         self, group: tuple[int, ...], far: dict[int, dict[int, int]]
     ) -> tuple[int, dict[int, int]]:
-        """Give each of a group the nearest post that is left; return the longest way too."""
+        """Give each of a group the nearest post that is left; return the longest way and these."""
         left, given, longest = set(far), {}, 0
         pairs = sorted((far[p].get(self.at[a], NEVER), a, p) for a in group for p in far)
         for steps, agent, post in pairs:
@@ -336,7 +336,7 @@ class _Moment:
         return STAY if action is None else action
 
     def flee(self, agent: int) -> int:
-        """Return the step after which taggers are farthest, and the most places are nearer."""
+        """Return the move to the safest place in one step, or stay; see `refuge`."""
         hunters = [self.at[b] for b in self.living if self.role[b] == events.TAGGER]
         far, others, here = self.far(hunters), self.others(agent), self.at[agent]
         choices = [(self.refuge(here, far), STAY)]
@@ -346,9 +346,9 @@ class _Moment:
         return max(choices)[1]
 
     def refuge(self, place: int, hunted: dict[int, int]) -> tuple[int, int, int]:
-        """Return how safe a place is: how far off, places reached before taggers, distance.
+        """Return how safe a place is: capped distance, places reached before taggers, distance.
 
-        Who is three steps off cannot tag in the next step, even if it moves first; farther than
+        A tagger three steps away cannot tag in the next step, even if it moves first; beyond
         `WIDE_BERTH` it matters more not to be cornered.
         """
         mine = self.far([place])

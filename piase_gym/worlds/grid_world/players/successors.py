@@ -1,8 +1,8 @@
 """What can follow from a state of GridWorld, by the world's own compiled rules.
 
-Everything that plans asks here, so a rule is known to all players as soon as the world has it. One
-agent is looked at, as if it were alone: maps are bytes, row by row with a rim of outside, in which
-a place is an index (see `Ground`). Who else is about, and what is worth doing, is up to the caller.
+All planners use this module, so all players know a rule as soon as the world has it. It considers
+one agent as if it were alone: maps are bytes, row by row with a rim of outside, and a place is an
+index into a map (see `Ground`). Other agents, and what is worth doing, are up to the caller.
 """
 
 from __future__ import annotations
@@ -26,16 +26,16 @@ MOVE_OF: Final = (0, 3, 1, 2)
 STAY: Final = 4
 INTERACT: Final = 5
 MARGIN: Final = 3
-"""The smallest window in which a box that is pushed finds what lies behind it."""
+"""The smallest window that shows what lies behind a box that is pushed."""
 CAPACITY: Final = 4
-"""Agents in the smallest record."""
+"""How many agents the smallest record has room for."""
 KEPT: Final = 10_000
-"""Of so many maps answers are remembered."""
+"""How many maps the answers are cached for."""
 
 
 @dataclass(frozen=True)
 class Ground:
-    """A map, row by row, with a rim around it: places are indices and never leave it."""
+    """A map, row by row, with a rim around it: places are indices into it and never leave it."""
 
     cells: bytes
     stride: int
@@ -56,10 +56,10 @@ class Outcomes(NamedTuple):
     """What follows at a place from moving along each heading, and from interacting with each side.
 
     Attributes:
-        places: Where the agent is then: four after moves, four after interactions.
-        events: What became of the act.
-        carries: What it carries then.
-        maps: The map as it is then; ``None`` where it stays the same.
+        places: Where the agent is afterwards: four after moves, four after interactions.
+        events: What became of each act.
+        carries: What the agent carries afterwards.
+        maps: The map afterwards; ``None`` where it stays the same.
     """
 
     places: list[int]
@@ -69,10 +69,10 @@ class Outcomes(NamedTuple):
 
 
 class Successors:
-    """Answers what follows.
+    """Computes what follows from acts.
 
     Args:
-        world: The world whose rules hold; only its config is read.
+        world: The world that gives the rules; only its config is read.
     """
 
     def __init__(self, world: GridWorld) -> None:
@@ -84,7 +84,7 @@ class Successors:
         self._walks: dict[bytes, list[list[int]]] = {}
 
     def _follow(self, cells: bytes, carry: int, first: int, last: int) -> tuple[Any, Any]:
-        """Let the rules say what follows at each of some places."""
+        """Let the rules compute what follows at each of some places."""
         config = self.world.config
         if config is not self._config:
             self._config = config
@@ -95,7 +95,7 @@ class Successors:
             self._found = np.zeros((1, 4, 8), np.int32)
             self._after = np.full((8, len(cells)), OUTSIDE, np.uint8)
         found, after = self._found, self._after
-        if last - first > 1:  # only where one gets to is asked
+        if last - first > 1:  # the maps are not needed then
             found, after = np.zeros((last - first, 4, 8), np.int32), after[:0]
         given = np.frombuffer(cells, np.uint8)
         follow(readable(self._states), self._tables, given, carry, first, last, found, after)

@@ -1,8 +1,8 @@
 """How the oracle plans for several agents: one after the other, in space and time.
 
-Each plans around those before it. The first is the one that opens the way, if there is something to
-open; the others count on the time at which it does. Where no order of planning works, as in a
-passage too narrow to get by, agents hand the key on: see `Team.relay`.
+Each agent plans around those before it. The first is the one that opens the way, if there is
+something to open; the others count on the time at which it does. If no order of planning works, as
+in a passage too narrow for two to pass, agents hand the key on: see `Team.relay`.
 """
 
 from __future__ import annotations
@@ -54,7 +54,7 @@ class Scene:
     left: int
     """Steps until the episode is truncated."""
     fees: Fees
-    """What actions cost, as the rewards say; where energy is used up, all cost a step."""
+    """What actions cost, as the rewards say; if energy is used up, all cost a step."""
 
 
 def look(rules: Successors) -> Scene:
@@ -100,7 +100,7 @@ class Team:
     """A plan for all living agents of a scene."""
 
     def __init__(self, scene: Scene, strays: dict[int, int]) -> None:
-        """Plan; `strays` says for how long to expect which agents to stay where they are."""
+        """Plan; `strays` says which agents to expect to stay where they are, and for how long."""
         self.scene, self.strays, self.budget = scene, strays, Budget()
         self.members = [a for a, alive in enumerate(scene.alive) if alive and a not in strays]
         self.stand = {scene.walkers[a].place: a for a, alive in enumerate(scene.alive) if alive}
@@ -116,7 +116,7 @@ class Team:
             self.arrange()
 
     def arrange(self) -> None:
-        """Take the first order in which all find a way, or the best one, or hand on the key."""
+        """Use the first order in which all find a way; else hand on the key, or use the best."""
         for order, hold in self.orders():
             tracks = self.attempt(order, hold)
             if not self.tracks or self.count(tracks) > self.count(self.tracks):
@@ -137,8 +137,8 @@ class Team:
     def orders(self) -> Iterable[tuple[list[int], int]]:
         """Yield orders of planning, and for how long those not yet planned keep their places.
 
-        By number first. By distance, with all places kept, every one finds a way where nothing
-        needs opening, as whoever is nearer leaves.
+        The order by number comes first. In order of distance, with all places kept, every agent
+        finds a way if nothing needs opening, because the nearer ones leave.
         """
         far = distances(self.scene.ground)
         near = sorted(self.members, key=lambda a: far[self.scene.walkers[a].place])
@@ -148,7 +148,7 @@ class Team:
         yield near, NEVER
 
     def openers(self) -> list[int]:
-        """Return the agent that can open the way for itself with fewest steps, if any."""
+        """Return the agent that can open the way for itself in the fewest steps, if any."""
         ground, walkers = self.scene.ground, self.scene.walkers
         if not any(code in ground.cells for code in (kinds.KEY, kinds.LOCKED, kinds.CLOSED)):
             return []
@@ -165,9 +165,9 @@ class Team:
     def relay(self) -> tuple[int, int]:
         """Return which agent does what in the next step, while all others stay.
 
-        Whoever can walk up to the key or the door does. If somebody is in the way, the key is
-        dropped on the one free place between the two, from where the other can take it; most of
-        this is about making that place. Every time, the key gets closer to the door.
+        An agent that can walk up to the key or the door does so. If another one is in the way, the
+        key is dropped on the one free place between the two, from where the other can take it; most
+        of this method is about making that place. Every time, the key gets closer to the door.
         """
         free = [agent for agent in self.ways if self.obstacle(agent) is None]
         if free:
@@ -195,9 +195,9 @@ class Team:
         return next(met, None)
 
     def make_room(self, agent: int, barred: Sequence[int]) -> tuple[int, int] | None:
-        """Return the step of whoever must move first for an agent to leave its place.
+        """Return who must move first, and how, for an agent to leave its place.
 
-        That is the last in the shortest row of agents that ends at free floor.
+        That is the last agent in the shortest row of agents that ends at free floor.
         """
         ground = self.scene.ground
         queue = [self.scene.walkers[agent].place]
@@ -215,7 +215,7 @@ class Team:
         return None
 
     def one_step(self, agent: int, action: int) -> Track:
-        """Return the track of a single action (of which a drop or a pick-up is not foretold)."""
+        """Return the track of a single action (changes by a drop or a pick-up are not in it)."""
         to = here = self.scene.walkers[agent].place
         if action in MOVE_OF:
             to = self.scene.rules.walks(self.scene.ground.cells)[here][MOVE_OF.index(action)]
@@ -265,21 +265,21 @@ class Team:
         return traffic
 
     def ends(self, step: int) -> bool:
-        """Tell whether a plan that was cut short has been carried out."""
+        """Return whether a plan that was cut short has been carried out."""
         return any(track.cut and step >= len(track.actions) for track in self.tracks.values())
 
     def action(self, agent: int, step: int) -> int:
-        """Return what an agent does so many steps after the scene."""
+        """Return what an agent does `step` steps after the scene."""
         actions = self.tracks[agent].actions
         return actions[step] if step < len(actions) else STAY
 
     def place(self, agent: int, step: int) -> int:
-        """Return where an agent is so many steps after the scene."""
+        """Return where an agent is `step` steps after the scene."""
         places = self.tracks[agent].places
         return places[min(step, len(places) - 1)]
 
     def cells(self, step: int) -> bytes:
-        """Return the map so many steps after the scene."""
+        """Return the map `step` steps after the scene."""
         cells = bytearray(self.scene.ground.cells)
         for track in self.tracks.values():
             for time, place, code in track.changes:

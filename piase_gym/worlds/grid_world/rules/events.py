@@ -57,7 +57,7 @@ FAILURES: Final = {
     CAUGHT: "You were caught before you could act.",
     LATE: "Another was faster.",
 }
-"""What was in the way where an event has the outcome ``failed``; of a bump it is the cell ahead."""
+"""Why an event has the outcome ``failed``; for a bump, the reason is the cell ahead."""
 ADVICE: Final = {
     PICK_UP: " Interact to pick it up.",
     OPEN_DOOR: " Interact to open it.",

@@ -1,8 +1,8 @@
 """Agents that enter a GridWorld after the reset. Compiled.
 
-Where they start is settled with the level, as if they were there, so that a solvable level is one
-for them too. When their step has come they appear there; if the cell is taken, at the nearest free
-floor that can be walked to from it; and if there is none, they wait.
+Their starts are set with the level, as if they were there already, so a solvable level can be
+solved by them too. When their step has come, they appear there or, if the cell is taken, on the
+nearest free floor that can be walked to from it; if there is none, they wait.
 """
 
 # Kernels are typed by numba, not by annotations.
@@ -19,12 +19,12 @@ from piase_gym.worlds.grid_world.rules.world import appear
 from piase_gym.worlds.grids.windows import DX, DY, cell_at, locate, top
 
 WALKED = CELLS.array("reach") == PASSABLE
-"""What everybody can walk over, with nothing in hand; a search for room goes over it."""
+"""By code: whether all agents can walk over it, even with empty hands; a search for room does."""
 
 
 @helper
 def hold_back(s, w):
-    """Take agents that enter later off the grid again; their places stay noted."""
+    """Take agents that enter later off the grid again; their places are kept."""
     for a in range(w.agents):
         if w.join[a] != 0:
             s.alive[a] = 0
@@ -32,7 +32,7 @@ def hold_back(s, w):
 
 @helper
 def let_in(s, w, o, events):
-    """Let agents in whose step has come and for whom there is room. Returns how many entered."""
+    """Let in the agents that are due, if there is room for them. Returns how many entered."""
     entered, left = 0, 0
     for a in range(w.agents):
         left += np.int64(s.alive[a])
@@ -61,13 +61,13 @@ def come(s, w, a):
 
 @helper
 def is_free(s, w, x, y):
-    """Tell whether an agent can appear on a cell."""
+    """Return whether an agent can appear on a cell."""
     return (cell_at(s, w, x, y) if w.pass_through else top(s, w, x, y)) == FLOOR
 
 
 @helper
 def room(s, w, x, y):
-    """Return the nearest free cell, as y * side + x, or -1; first up, right, down, left."""
+    """Return the nearest free cell, as y * side + x, or -1; ways go up, right, down, then left."""
     seen = np.zeros(w.side * w.side, np.uint8)
     queue = np.zeros(w.side * w.side, np.int64)
     queue[0] = y * w.side + x

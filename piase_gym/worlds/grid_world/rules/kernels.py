@@ -42,7 +42,7 @@ def enter_one(one, a):
 
 @helper
 def lay(s, w, cells):
-    """Put a map in the place of the present one."""
+    """Replace the present map by a given one."""
     for y in range(w.height):
         row = (y + 1) * (w.width + 2) + 1
         for x in range(w.width):
@@ -53,7 +53,7 @@ def lay(s, w, cells):
 
 @helper
 def copy_map(s, w, out):
-    """Write the map row by row, with the rim that is there already."""
+    """Write the map row by row into `out`, which already has its rim."""
     for y in range(w.height):
         row = (y + 1) * (w.width + 2) + 1
         for x in range(w.width):
@@ -62,7 +62,7 @@ def copy_map(s, w, out):
 
 @helper
 def differs(s, w, cells):
-    """Tell whether the map is another than the given one."""
+    """Return whether the map differs from the given one."""
     found = np.uint8(0)
     for y in range(w.height):
         row, own = (y + 1) * (w.width + 2) + 1, y * w.side
@@ -95,9 +95,10 @@ def follow(states, tables, cells, carry, first, last, found, after):
         carry: What the agent carries.
         first: The first place, as an index of `cells`.
         last: The place after the last one.
-        found: Takes for each place, by act, four rows: where the agent is then, the events, what is
-            carried, and the row of `after` with the map as it is then; -1 where it stays the same.
-        after: Takes maps that differ, while there is room.
+        found: Four rows by act are written here for each place: where the agent is then, the event,
+            what it carries, and the row of `after` with the map as it is then, or -1 if the map
+            stays the same.
+        after: Maps that differ are written here, while there is room.
     """
     s, w = states[0], tables[0]
     stride, rows = np.int64(w.width) + 2, 0

@@ -1,8 +1,8 @@
-"""What agents remember where `recall="map"`: what they saw, and how long ago. Compiled.
+"""What agents remember with `recall="map"`: what they saw, and how long ago. Compiled.
 
-The memory of agent a lies in ``s.cells`` behind the cells of the grid: a byte a cell with the code
-that was seen there last (agents as they face on the grid; 0 for never), and as many with the steps
-since then, at most `OLDEST`. What is in view now was seen 0 steps ago.
+The memory of agent a lies in ``s.cells`` after the cells of the grid: one byte per cell with the
+code that was last seen there (agents as they face on the grid; 0 for never), and as many with the
+steps since then, at most `OLDEST`. What is in view now was seen 0 steps ago.
 """
 
 # Kernels are typed by numba, not by annotations.
@@ -20,12 +20,12 @@ from piase_gym.worlds.grids.windows import DX, DY
 
 OLDEST: Final = 255
 PLANES: Final = 2
-"""Bytes that an agent remembers of a cell."""
+"""How many bytes an agent remembers per cell."""
 
 
 @inline
 def memory_of(w, a):
-    """Return where in ``s.cells`` the codes begin that agent `a` remembers."""
+    """Return where the codes that agent `a` remembers begin in ``s.cells``."""
     return np.int64(w.memory) + a * PLANES * w.side * w.side
 
 
@@ -39,7 +39,7 @@ def forget_all(s, w):
 
 @helper
 def grow_old(s, w):
-    """Let a step pass for whatever is remembered."""
+    """Let everything that is remembered age by one step."""
     area = np.int64(w.side) * w.side
     for a in range(w.agents):
         codes = memory_of(w, a)

@@ -1,7 +1,7 @@
 """GridWorld's rules: what each command does, and what a step is. Compiled.
 
 Agents act one after the other, in the order of ``s.order``; the first to claim a cell has it. What
-the world does of itself is in `dynamics`.
+the world does on its own is in `rules.world`.
 """
 
 # Kernels are typed by numba, not by annotations.
@@ -187,7 +187,7 @@ def interaction(s, w, a):
 def interact(s, w, a):
     """Let agent `a` act on the cell ahead. Returns the event.
 
-    Whether that is legal was settled by the last observation; who comes too late only fails.
+    Whether that is legal was settled by the last observation; an agent that is too late only fails.
     """
     if not s.can[a]:
         return ILLEGAL
@@ -239,9 +239,9 @@ def tick(s, w, o, acts, rewards, terminated, truncated, events):
 
 @helper
 def tick_full(s, w, o, acts, rewards, terminated, events):
-    """Let every agent act, then the world, where all rules can be in use.
+    """Let every agent act, then the world, under configs in which any rule can be in use.
 
-    The other rules are compiled apart from these, without all that is only done if `full`.
+    The plain rules are compiled separately, without everything that is only done if `full`.
     """
     if w.taggers:
         for a in range(w.agents):
@@ -259,13 +259,13 @@ def tick_full(s, w, o, acts, rewards, terminated, events):
 def act_all(s, w, full, o, acts, rewards, terminated, events):
     """Let every agent act, with a message or without. Returns not 0 if it was notable.
 
-    Who is caught before its turn has its event and its reward from the one that caught it, and from
-    a command that was wrong before anybody acted.
+    An agent that is caught before its turn keeps the event and reward of being caught; if its
+    command was wrong before anybody acted, it gets that event instead, and that reward too.
     """
     notable, ended = 0, False
     for i in range(w.agents):
         a = np.int64(s.order[i])
-        row = np.uint64(o + a)  # unsigned: no need to ask whether it counts from the end
+        row = np.uint64(o + a)  # unsigned: no check for indices from the end
         event, said = NONE, 0
         if s.alive[a]:
             index = np.int64(acts[row])
@@ -311,7 +311,7 @@ def wrong(s, w, a, index):
 
 @helper
 def see_off(s, w, o, terminated, events):
-    """Write who has ended in this step, now that somebody has."""
+    """Write which agents have ended in this step, given that one has. Returns 1."""
     for a in range(w.agents):
         terminated[o + a] = events[o + a] != NONE and not s.alive[a]
     return 1
@@ -332,7 +332,7 @@ def share(w, o, rewards, events):
 
 @helper
 def run_out(s, w, o, truncated):
-    """End the episode for all who are in play: their time is over."""
+    """End the episode for all agents in play, because time is up."""
     for a in range(w.agents):
         if s.alive[a]:
             truncated[o + a] = True

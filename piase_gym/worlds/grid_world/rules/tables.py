@@ -1,4 +1,4 @@
-"""What kernels know of a config: one record, filled in once."""
+"""What kernels know about a config: one record, filled in once."""
 
 from __future__ import annotations
 
@@ -38,7 +38,7 @@ TABLE: Final = record(
         ("length", "<i4"),
         ("status", "<i4"),  # 1 if vectors tell energy, level, role and food
         ("recall", "<i4"),  # 1 if agents remember what they saw
-        ("remembers", "<i4"),  # 1 if vectors have a place for it
+        ("remembers", "<i4"),  # 1 if vectors have a place for what agents remember
         ("sight_w", "<i4"),  # the columns and rows of that place
         ("sight_h", "<i4"),
         ("memory", "<i4"),  # where it lies in the field `cells`
@@ -66,7 +66,7 @@ TABLE: Final = record(
         ("survive", "<i4"),  # 1 if lasting to the end is all there is to do
         ("taggers", "<i4"),  # agents that chase the others; 0 if nobody does
         ("levels", "u1", kinds.MAX_AGENTS),
-        # What follows from interacting with a cell, with empty hands and with full ones.
+        # What follows from interacting with a cell, with empty hands and with full hands.
         ("interaction", "u1", (2, 256)),
         ("mark", "u1", events.NUM_EVENTS),  # the milestone of an event, as a bit
         ("reward", "<f8", events.NUM_EVENTS),
@@ -98,7 +98,7 @@ TABLE: Final = record(
         ("movers_at", "<i2", (MAX_MOVERS, 2)),
         ("num_food", "<i4"),
         ("all_food", "<i4"),
-        ("latecomers", "<i4"),  # agents that are not there at the reset
+        ("latecomers", "<i4"),  # how many agents are not there at the reset
         ("join", "<i4", kinds.MAX_AGENTS),  # the step at which each agent enters; -1: when let in
     ]
 )
@@ -116,11 +116,11 @@ def new_table(
 ) -> NDArray[Any]:
     """Return the table of one config, shape (1,), for records of a side and a margin.
 
-    `memory` is how many bytes behind the cells hold what agents remember.
+    `memory` is the number of bytes after the cells that hold what agents remember.
     """
     tables = np.zeros(1, TABLE)
     table = tables[0]
-    for name, value in config:  # what is no whole number follows below
+    for name, value in config:  # other values than integers follow below
         if name in (TABLE.names or ()) and isinstance(value, int):
             table[name] = value
     _set_views(table, config, envelope)
@@ -156,7 +156,7 @@ def new_table(
 
 
 def _set_views(table: Any, config: GridWorldConfig, envelope: GridWorldEnvelope) -> None:
-    """Fill in what the vectors look like."""
+    """Fill in the layout of the vectors."""
     rows, columns = frame_shape(config, envelope)
     table["frame_h"], table["frame_w"] = rows, columns
     table["length"] = rows * columns + 8 + HINT_CODE
@@ -228,7 +228,7 @@ WORTH: Final = {
 
 
 def reward_table(config: GridWorldConfig) -> NDArray[np.float64]:
-    """Return what each event is worth."""
+    """Return the reward of each event."""
     table = np.zeros(events.NUM_EVENTS)
     for name, those in WORTH.items():
         table[list(those)] = getattr(config.rewards, name)

@@ -1,4 +1,4 @@
-"""What GridWorld does of itself, and what agents do together. Compiled."""
+"""What GridWorld does on its own, and what agents do together. Compiled."""
 
 # Kernels are typed by numba, not by annotations.
 # mypy: disable-error-code="no-untyped-def, assignment"
@@ -72,9 +72,9 @@ def paint_again(s, w, x, y):
 
 @helper
 def toggle(s, w):
-    """Turn every switch and every gate over. Returns the event.
+    """Flip every switch and every gate. Returns the event.
 
-    An open gate that an agent stands in cannot close, and then nothing turns.
+    An open gate with an agent in it cannot close, and then nothing is flipped.
     """
     for a in range(w.agents):
         if s.alive[a] and cell_at(s, w, s.x[a], s.y[a]) == GATE_OPEN:
@@ -98,10 +98,10 @@ def target(s, w, a):
 
 @helper
 def gather(s, w, o, rewards, events):
-    """Let agents that lift the same food join forces; who is strong enough shares its reward.
+    """Let agents that lift the same food join forces; if strong enough, they share its reward.
 
     As in level-based foraging, food of weight n is worth n parts of the reward of all food, and
-    those who lift it share them by strength.
+    the agents that lift it share them by strength.
 
     Returns:
         Not 0 if somebody lifted something for the first time.
@@ -133,10 +133,10 @@ def gather(s, w, o, rewards, events):
 
 @helper
 def live(s, w, o, rewards):
-    """Move drones, grow fruit, use up energy, and end the episode for those who are done.
+    """Move drones, grow fruit, use up energy, and end the episode for agents that are done.
 
     Returns:
-        Whether it has ended for anybody.
+        Whether the episode has ended for any agent.
     """
     ended = False
     for i in range(s.num_movers):

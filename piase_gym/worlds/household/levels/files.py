@@ -17,7 +17,7 @@ FILE: Final = "game.tw-pddl"
 MOST_BYTES = 20_000_000
 """The largest file that is read."""
 MOST_KEPT: Final = 512
-"""How many games are kept once they were loaded."""
+"""How many games are kept once loaded."""
 SPLITS: Final = ("train", "valid_train", "valid_seen", "valid_unseen")
 _TASK = re.compile(r"Your task is to: (.*?)\"\s*\}", re.DOTALL)
 _PUT = re.compile(r"template\s*::\s*\"put \{o\} in/on \{r\}\"")
@@ -32,7 +32,7 @@ class GameFile(NamedTuple):
 
 
 def load_game(path: str) -> GameFile:
-    """Load a game; what was loaded before and has not changed is returned again.
+    """Load a game; one that was loaded before and has not changed is returned again.
 
     Raises:
         ConfigError: If the file cannot be read or is no game.
@@ -110,8 +110,8 @@ def paths_of(path: str, split: str) -> tuple[str, ...]:
     """Return the games that a path stands for: a file, a folder, or a split of ALFWorld's data.
 
     Args:
-        path: The path, in which ``$ALFWORLD_DATA`` and the like are replaced.
-        split: The split that is meant, where the folder has splits.
+        path: The path, in which variables such as ``$ALFWORLD_DATA`` are expanded.
+        split: The split to take, if the folder has splits.
 
     Raises:
         ConfigError: If there is none.

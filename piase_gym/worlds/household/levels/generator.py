@@ -1,6 +1,6 @@
 """Makes homes: a room with its receptacles, objects where one would look for them, and a task.
 
-A home is the value of its seed and config. Every one is checked by the planner before it is played.
+A home is determined by its seed and config. The planner checks every home before it is played.
 """
 
 from __future__ import annotations
@@ -29,7 +29,7 @@ ROOMS: Sequence[RoomName] = ("kitchen", "bedroom", "bathroom", "livingroom")
 _TOOL = {"clean": ("c", "SinkBasin"), "heat": ("h", "Microwave"), "cool": ("k", "Fridge")}
 _ATTEMPTS = 200
 HELD_OUT = 5
-"""One of so many combinations of task, object and receptacle is kept for ``valid_unseen``."""
+"""One in this many combinations of task, object and receptacle is kept for ``valid_unseen``."""
 
 
 class Task(NamedTuple):
@@ -48,7 +48,7 @@ class Task(NamedTuple):
 
 
 class Home(NamedTuple):
-    """A home: its game, its task, and the path of ALFWorld's shape that it has."""
+    """A home: its game, its task, and its path, in the form of ALFWorld's."""
 
     game: Game
     task: Task
@@ -111,7 +111,7 @@ def _task(config: HouseholdConfig, dice: Stream) -> Task | None:
 
 
 def _room_has(room: RoomName, task: TaskName) -> bool:
-    """Tell whether a task can be done in a kind of room."""
+    """Return whether a task can be done in a kind of room."""
     if task == "look":
         return any(_spots(room, lamp) for lamp in LAMPS)
     return task not in _TOOL or getattr(RECEPTACLES[_TOOL[task][1]], room) > 0
@@ -182,7 +182,7 @@ def _receptacles(
 
 
 def goal_text(task: Task) -> str:
-    """Say a task in words."""
+    """Return a task in words."""
     target, place = task.target.lower(), task.place.lower()
     match task.task:
         case "pick":
@@ -230,7 +230,7 @@ def _problem(
 
 @functools.lru_cache(maxsize=1024)
 def _containing(kind: str) -> tuple[tuple[str, str], ...]:
-    """Return the types of what can have an object in it, each with the object's type."""
+    """Return the types of receptacles that can hold an object, each with the object's type."""
     return tuple(
         [(f"{place.lower()}type", f"{kind.lower()}type") for place in OBJECTS[kind].places]
     )

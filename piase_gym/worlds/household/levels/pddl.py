@@ -1,6 +1,6 @@
 """Reads PDDL problems of the ALFRED domain: objects with types, facts, and a goal.
 
-Names are compared without case, as PDDL does, and kept in lower case.
+Names are compared without regard to case, as in PDDL, and kept in lower case.
 """
 
 from __future__ import annotations
@@ -154,7 +154,7 @@ def _facts(init: Sequence[Any], types: Mapping[str, str]) -> dict[str, list[tupl
 
 
 def check_atom(name: Any, arguments: Sequence[Any], types: Mapping[str, str]) -> None:
-    """Check a predicate and the types of what it is said of.
+    """Check a predicate and the types of its arguments.
 
     Raises:
         ConfigError: If one of them is unknown or does not fit.

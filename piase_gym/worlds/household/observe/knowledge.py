@@ -25,7 +25,7 @@ from piase_gym.worlds.household.state import CLOSED, NOTHING, OPEN, PLAIN, Game,
 _BITS = tuple(zip((CLEAN, HOT, COOL, SLICED), LOOKS, strict=True))
 
 MOST_VIEWS = 4096
-"""So many views of receptacles are remembered for a home."""
+"""A home's cache of views of receptacles is emptied once it holds more than this many."""
 
 
 class Known(NamedTuple):
@@ -104,7 +104,7 @@ class Knowledge:
         return [self.places[k] for k in sorted([self._order[r] for r in here])]
 
     def written(self) -> tuple[Written, ...]:
-        """Return how `places` are written, kind by kind; what has not changed is kept."""
+        """Return the texts of `places`, kind by kind; unchanged kinds are not written again."""
         for n in self._changed:
             self._written[n] = written_of(tuple(self._shown[self._kinds[n]]))
         self._changed.clear()

@@ -15,7 +15,7 @@ from piase_gym.worlds.household.rules.goals import CLEAN, COOL, HOT, SLICED, TOG
 from piase_gym.worlds.household.state import Game, HomeState
 
 WIDTH, LINE, GAP, LEAST = 190, 18, 12, 4
-"""Pixels: a receptacle's width, a line of text, what is between two; lines that each has."""
+"""Pixels: a receptacle's width, a line's height, the gap between two; the fewest lines in each."""
 MOST_LINES = 9
 CLOSED = "#cc8a1e"
 _MARKS = ((CLEAN, "clean"), (HOT, "hot"), (COOL, "cool"), (SLICED, "sliced"), (TOGGLED, "on"))
@@ -57,7 +57,7 @@ def ansi(game: Game, state: HomeState, agents: Sequence[str]) -> str:
 
 
 def rgb(game: Game, state: HomeState, agents: Sequence[str]) -> NDArray[np.uint8]:
-    """Draw the receptacles as boxes: white where one sees what is inside, shaded where closed."""
+    """Draw the receptacles as boxes: white if the contents can be seen, shaded if closed."""
     from PIL import Image, ImageDraw
 
     count = max(1, len(game.receptacles))

@@ -24,11 +24,11 @@ LONGEST_NAME = 60
 LOOKS = ("clean", "hot", "cool", "sliced")
 
 free_line = functools.lru_cache(maxsize=4096)(one_line)
-"""Writes a free string on one line; answers come again and again."""
+"""Writes a free string on one line; cached, as the same answers recur."""
 
 
 def text_of(facts: HouseholdFacts, config: HouseholdConfig) -> str:
-    """Write the facts as prose, each of them once; that the hands are empty is not told."""
+    """Write the facts as prose, each of them once; empty hands are not mentioned."""
     kinds = [
         tuple(group) for _, group in groupby(facts.places, key=lambda place: kind_of(place.name))
     ]
@@ -42,10 +42,10 @@ def names_in(config: HouseholdConfig) -> tuple[str, ...]:
 
 
 def text_with(facts: Any, places: Iterable[Written], names: tuple[str, ...]) -> str:
-    """Write the same of anything with the fields of facts, of places that were written already.
+    """Write the same, from anything with the fields of facts and from places written already.
 
     Args:
-        facts: What has their fields.
+        facts: An object with the fields of facts.
         places: The places, written kind by kind.
         names: The names of all agents; one that is alone reads its name in the prompt only.
     """
@@ -72,9 +72,9 @@ def text_with(facts: Any, places: Iterable[Written], names: tuple[str, ...]) -> 
 
 
 Shown = tuple[int, str]
-"""A receptacle as it is written: the place in `_PARTS` of the line that tells of it, and how."""
+"""A receptacle as it is written: the number in `_PARTS` of the line that it is in, and its text."""
 Written = tuple[Shown, ...]
-"""The receptacles of one kind; those of which the same is said are in one entry, in short."""
+"""The receptacles of one kind; those with the same line share one entry, in short."""
 _ALIKE = {
     ("plain", False): "Empty",
     ("open", False): "Open and empty",
@@ -85,7 +85,7 @@ _ALIKE = {
     ("unseen", True): "Unseen",
     ("unseen", False): "Unseen and empty",
 }
-"""What is said in one line of all receptacles of a state whose contents are unknown, or not."""
+"""How the line begins that lists all receptacles in one state, with unknown contents or not."""
 _PARTS = {("here", False): 0, ("seen", False): 1} | {key: k for k, key in enumerate(_ALIKE, 2)}
 _SAID = ("", "", *_ALIKE.values())
 
@@ -147,20 +147,20 @@ def _in_short(names: tuple[str, ...]) -> str:
 
 
 def kind_of(name: str) -> str:
-    """Return a name without its number; nothing if it is not made of the two."""
+    """Return the kind in a name such as ``mug 2``; an empty string for names of another form."""
     return _parted(name)[0]
 
 
 @functools.lru_cache(maxsize=4096)
 def _parted(name: str) -> tuple[str, Any]:
-    """Return a name's kind and number, or if it is not made of the two, nothing and the name."""
+    """Return a name's kind and number; for other forms an empty string and the whole name."""
     match = _NUMBERED.fullmatch(name)
     return (match[1], int(match[2])) if match else ("", name)
 
 
 @functools.lru_cache(maxsize=4096)
 def _counted(kind: str, numbers: tuple[int, ...]) -> str:
-    """Write the numbers of things of one kind; those that count up follow each other as a range."""
+    """Write the numbers of things of one kind; numbers that follow each other are a range."""
     if numbers == (1,):
         return kind
     runs: list[str] = []
@@ -186,12 +186,12 @@ _SHOWN_BELOW = re.compile(
     r"(?:On the [^.]+, you see [^.]*\.|The [^.]+ is (?:open|closed)\.(?: In it, you see [^.]*\.)?"
     r"|You are not carrying anything\.|You are carrying: [^.]*\.)?"
 )
-"""What receptacles, hands and the echo of a command show: the answer, if it is nothing else."""
+"""Matches answers that say only what receptacles, hands and the echo of a command show."""
 
 
 @functools.lru_cache(maxsize=4096)
 def told_of(answer: str) -> str | None:
-    """Return an answer of the games without what the facts show anyhow."""
+    """Return an answer of the games, or ``None`` if the facts show all of it anyway."""
     if answer == HELP:
         return "The commands are those of the instructions."
     plain = " ".join(answer.split())
@@ -274,7 +274,7 @@ def _read_places(lines: LineReader) -> tuple[Place, ...]:
 
 @functools.lru_cache(maxsize=4096)
 def counting_order(name: str) -> tuple[str, int, str]:
-    """Return the key by which receptacles stand in facts: ``shelf 2`` before ``shelf 10``."""
+    """Return the sort key of receptacles in facts: ``shelf 2`` before ``shelf 10``."""
     kind, _, number = name.partition(" ")
     return kind, int(number) if _NUMBER.fullmatch(number) else -1, name
 
@@ -355,7 +355,7 @@ PERCEPTION_TYPES = {
     "barred": "list[string]",
     "feedback": "string | None",
 }
-"""What `surroundings_of` perceives."""
+"""The types of the perceptions of `surroundings_of`, by name."""
 
 
 def surroundings_of(facts: HouseholdFacts) -> Surroundings:

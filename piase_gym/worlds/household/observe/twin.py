@@ -10,10 +10,10 @@ from piase_gym.worlds.household.state import Game, HomeState
 
 
 def differ(game: Game, state: HomeState, mail: Mailbox, agents: Sequence[str], agent: int) -> bool:
-    """Change what an agent cannot know; returns whether there was anything.
+    """Change what an agent cannot know; return whether there was anything.
 
-    What lies in receptacles that it has not looked into is exchanged between those that it does
-    not stand at, unless the task is about it. Others are told and remember other things.
+    Objects move between receptacles that it has not looked into and does not stand at, unless the
+    task is about them. Other agents are told, and remember, other things.
     """
     asked = {k for wanted in game.goal.wanted for k in wanted.objects}
     at, seen = state.at[agent], state.seen[agent]

@@ -84,7 +84,7 @@ def name_code(name: str, goal: str) -> tuple[float, float, float]:
 
 @functools.lru_cache(maxsize=65536)
 def command_code(line: str, goal: str) -> tuple[float, ...]:
-    """Return the numbers of a command, but for what is known of its place."""
+    """Return the numbers of a command, except for what is known of its place."""
     verb, *rest = line.split(" ")
     code = [0.0] * (COMMAND_CODE - 1)
     if verb in VERBS:

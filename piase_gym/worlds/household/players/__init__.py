@@ -1,1 +1,1 @@
-"""Players of Household: the oracle, and a searcher who knows only what it has seen."""
+"""Players of Household: the oracle, and a searcher that knows only what it has seen."""

@@ -1,4 +1,4 @@
-"""Household's oracle: it sees the whole home, and does the task in as few commands as can be."""
+"""Household's oracle: it sees the whole home, and does the task in as few commands as possible."""
 
 from __future__ import annotations
 
@@ -13,7 +13,7 @@ LOOK = Command("look")
 class HouseholdOracle:
     """Plays Household with the whole state in view.
 
-    Of several agents, the one who is nearest to the end does the task; the others look on.
+    With several agents, the one with the shortest plan does the task; the others look on.
 
     Args:
         world: The world to read; it is never changed.
@@ -37,7 +37,7 @@ class HouseholdOracle:
         return find_plan(world.game, world.state_of, agent, world.placing)
 
     def certificate(self, agent: int) -> int | None:
-        """Return in how many steps an agent could win alone, or ``None`` if never."""
+        """Return how many steps an agent would need to win alone, or ``None`` if it cannot."""
         rows = self._plan(agent)
         return None if rows is None else len(rows)
 
@@ -55,7 +55,7 @@ class HouseholdOracle:
         return row.command
 
     def _goes_on(self) -> bool:
-        """Tell whether the next command of the plan is still legal."""
+        """Return whether the next command of the plan is still legal."""
         return bool(self._rows) and self._rows[0] in self.world.rows(self._agent)
 
     def _choose(self) -> None:

@@ -3,7 +3,7 @@
 The search (A*) goes from errand to errand: take one of the objects that the task can be done with,
 clean, heat or cool what is in hand, put it where it belongs, switch on a lamp. Between errands the
 commands are forced: go there, open it. Receptacles that differ in nothing that matters stand for
-each other, so plans are as short as can be, and found in milliseconds.
+each other, so plans are as short as possible, and found in milliseconds.
 """
 
 from __future__ import annotations
@@ -26,7 +26,7 @@ _MADE = (
 
 
 class Spot(NamedTuple):
-    """Where things stand between errands.
+    """The situation between errands.
 
     Attributes:
         at: The agent's location.
@@ -44,12 +44,12 @@ class Spot(NamedTuple):
 
 
 class Planner:
-    """Searches a shortest plan for one agent.
+    """Searches for a shortest plan for one agent.
 
     Args:
         game: The home.
         state: Its state, which is not changed.
-        agent: Who is to act; others rest.
+        agent: The agent to act; the others rest.
         placing: ``move`` or ``put``.
     """
 
@@ -72,7 +72,7 @@ class Planner:
         self.apart = self._apart()
 
     def _apart(self) -> bool:
-        """Tell whether nobody can take and put down at one location without going."""
+        """Return whether no location is both one to take things from and one to put them at."""
         game = self.game
         sources = {game.places_of[r] for r in self.different}
         goals = {game.places_of[r] for w in self.wanted for r in w.places or ()}
@@ -103,7 +103,7 @@ class Planner:
         return None
 
     def _path(self, came: dict[Spot, tuple[Spot, list[Entry]]], spot: Spot) -> list[Entry]:
-        """Return the commands that lead somewhere."""
+        """Return the commands that lead to a spot."""
         found: list[Entry] = []
         while spot in came:
             spot, rows = came[spot]
@@ -222,7 +222,7 @@ class Planner:
     # -- the goal -----------------------------------------------------------------------------
 
     def _done(self, spot: Spot) -> bool:
-        """Tell whether the task is done."""
+        """Return whether the task is done."""
         return all(self._holds(w, spot) for w in self.wanted if w.places is None) and self._placed(
             [w for w in self.wanted if w.places is not None], spot
         )
@@ -231,7 +231,7 @@ class Planner:
         return spot.marks[self.number[k]] & wanted.marks == wanted.marks
 
     def _holds(self, wanted: Wanted, spot: Spot) -> bool:
-        """Tell whether what is asked of an object without a place is true of one."""
+        """Return whether some object fulfils a demand that names no place."""
         for k in wanted.objects:
             if self._fits(wanted, spot, k):
                 places = [self.game.places_of[r] for r in spot.where[self.number[k]]]
@@ -240,7 +240,7 @@ class Planner:
         return False
 
     def _placed(self, wanted: Sequence[Wanted], spot: Spot) -> bool:
-        """Tell whether different objects lie in one receptacle as they are to."""
+        """Return whether different objects lie in one receptacle as the task asks."""
         places = {r for w in wanted for r in w.places or ()}
         return not wanted or any(self._in(wanted, spot, r, frozenset()) for r in places)
 
@@ -255,7 +255,7 @@ class Planner:
         )
 
     def _left(self, spot: Spot) -> int:
-        """Return a lower bound of how many commands are left."""
+        """Return a lower bound on how many commands are left."""
         placed = [w for w in self.wanted if w.places is not None]
         most = max(
             (self._count(placed, spot, r) for r in {r for w in placed for r in w.places or ()}),
@@ -281,7 +281,7 @@ class Planner:
         return found
 
     def _count(self, wanted: Sequence[Wanted], spot: Spot, r: int) -> int:
-        """Count the objects that lie in a receptacle as they are to, at most as many as asked."""
+        """Count the objects that lie in a receptacle as the task asks, up to the number asked."""
         fitting = {
             k
             for w in wanted

@@ -51,7 +51,7 @@ class Errand(NamedTuple):
 
     @property
     def lamp(self) -> bool:
-        """Whether something is to be looked at in the light of a lamp."""
+        """Whether the task is to look at something in the light of a lamp."""
         return self.place in _LAMPS
 
 
@@ -79,7 +79,7 @@ class HouseholdSearch:
     """Plays Household by its facts alone.
 
     Args:
-        world: The world; of it only the facts and the commands of the agent are read.
+        world: The world, from which only the agent's facts and commands, and the step, are read.
     """
 
     def __init__(self, world: Household) -> None:
@@ -102,7 +102,7 @@ class HouseholdSearch:
     def _ideas(
         self, facts: HouseholdFacts, errand: Errand, lines: dict[str, Command]
     ) -> Iterator[str]:
-        """Yield what could be done next, the best first; what is not possible is passed over."""
+        """Yield lines that could be next, the best first; the caller skips what is impossible."""
         if facts.holding:
             held = facts.holding[0]
             if kind_of(held.name) != errand.target:
@@ -163,7 +163,7 @@ class HouseholdSearch:
         self._refused.clear()
 
     def _merit(self, place: Place, errand: Errand) -> tuple[bool, int, bool]:
-        """Order receptacles: chosen before, having most of the objects, needing no opening."""
+        """Return a sort key: chosen before, holding most of the objects, needing no opening."""
         inside = sum(kind_of(thing) == errand.target for thing in place.things or ())
         closed = place.state == "closed" or _opens(place)
         return place.name != self._chosen, -inside, closed and place.state != "open"
@@ -184,7 +184,7 @@ class HouseholdSearch:
                     yield f"open {place.name}" if place.here else f"go to {place.name}"
 
     def _explore(self, facts: HouseholdFacts, errand: Errand) -> Iterator[str]:
-        """Look where nobody has looked, the likeliest receptacles first."""
+        """Look where the agent has not looked, the likeliest receptacles first."""
         for place in facts.places:
             if place.here and place.things is None:
                 yield f"open {place.name}"
@@ -203,13 +203,13 @@ class HouseholdSearch:
 
 
 def _opens(place: Place) -> bool:
-    """Tell whether a receptacle is one that opens, as one knows of its kind."""
+    """Return whether a receptacle opens, as its kind shows."""
     kind = RECEPTACLES.get(_PROPER.get(kind_of(place.name), ""))
     return kind is not None and kind.opens
 
 
 def _likely(place: Place, sought: str, counts: dict[str, int]) -> float:
-    """Return how much it is worth to look into a receptacle for a kind of object."""
+    """Return how promising it is to look into a receptacle for a kind of object."""
     kind = kind_of(place.name)
     usual = OBJECTS.get(_PROPER.get(sought, ""))
     names = [name.lower() for name in usual.places] if usual else []

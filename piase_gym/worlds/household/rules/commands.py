@@ -1,4 +1,4 @@
-"""What a command does, and what is answered: to the letter what the games answer."""
+"""What commands do, and the answers to them: to the letter those of the games."""
 
 from __future__ import annotations
 
@@ -70,7 +70,7 @@ _LOOKS: Final = (
     (CLEAN, "a clean"),
     (COOL, "a cold"),
 )
-"""How an object looks; the first that fits is said."""
+"""How an object looks; the first that fits is used."""
 
 
 def examine_object(game: Game, state: HomeState, k: int) -> str:
@@ -184,7 +184,7 @@ def perform(game: Game, state: HomeState, agent: int, row: Entry, names_places: 
     Args:
         game: The home.
         state: Its state, which changes.
-        agent: Who acts.
+        agent: The agent that acts.
         row: The command.
         names_places: Whether the answer to ``go`` names the receptacle, not the location.
     """

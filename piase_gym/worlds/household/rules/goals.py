@@ -1,7 +1,7 @@
 """Goals: a PDDL formula that can be judged in every state, and what it asks for.
 
 `and`, `or`, `not`, `imply`, `exists`, `forall` and `=` are understood. Quantified variables run
-over what the facts that never change allow, so a goal is judged in a few microseconds.
+over the values that the unchanging facts allow, so a goal is judged in a few microseconds.
 """
 
 from __future__ import annotations
@@ -40,7 +40,7 @@ _OF_PLACES = ("go", "open", "close")
 
 Judge = Callable[["HomeState", dict[str, Any]], bool]
 Atom = tuple[bool, str, tuple[str, ...]]
-"""Whether it is to hold, a predicate, and names or variables."""
+"""Whether it must hold, a predicate, and names or variables."""
 
 _CHANGING: Final[dict[str, Callable[[HomeState, Any], bool]]] = {
     "inreceptacle": lambda state, a: a[0] in state.contents[a[1]],
@@ -51,7 +51,7 @@ _CHANGING: Final[dict[str, Callable[[HomeState, Any], bool]]] = {
     "opened": lambda state, a: bool(state.opened[a[0]]),
 }
 _NOT_KEPT: Final = ("checked", "examined", "wasinreceptacle")
-"""What the engine does not keep, since no goal of the games asks for it."""
+"""What the engine does not keep track of, since no goal of the games asks for it."""
 
 
 class Wanted(NamedTuple):
@@ -59,10 +59,10 @@ class Wanted(NamedTuple):
 
     Attributes:
         objects: Which objects can serve.
-        marks: What is to have become of it, as bits.
-        held: Whether it is to be in hand.
+        marks: What must have become of it, as bits.
+        held: Whether it must be in hand.
         places: The receptacles that it may be put into, or ``None`` if any.
-        near: Whether somebody is to stand where it is.
+        near: Whether somebody must stand where it is.
     """
 
     objects: tuple[int, ...]
@@ -91,13 +91,13 @@ class Goal:
     _judge: Judge = field(repr=False)
 
     def concerns(self, verb: str, one: int) -> bool:
-        """Tell whether a command can change whether the goal holds."""
+        """Return whether a command can change whether the goal holds."""
         if verb not in self.verbs:
             return False
         return self.objects is None or verb in _OF_PLACES or one in self.objects
 
     def reached(self, state: HomeState) -> bool:
-        """Tell whether the goal holds."""
+        """Return whether the goal holds."""
         return self._judge(state, {})
 
 
@@ -165,7 +165,7 @@ def _parts(head: str, rest: Sequence[Any], count: int) -> Sequence[Any]:
 
 
 def _compile_atom(formula: Formula, domain: Domain, scope: Mapping[str, str]) -> Judge:
-    """Compile what is said of things."""
+    """Compile a predicate and what it is about."""
     name, *arguments = formula
     if name == "=":
         one, two = _parts(name, arguments, 2)
@@ -245,7 +245,7 @@ def _words(formula: Any) -> set[str]:
 def _choices(
     name: str, kind: str, parts: Sequence[Formula], domain: Domain
 ) -> Sequence[str] | None:
-    """Return the values that a variable can have, by what never changes; ``None`` for agents."""
+    """Return the values that unchanging facts allow for a variable; ``None`` for agents."""
     if kind == "agent":
         return None
     found = list(domain.members[kind])
@@ -259,7 +259,7 @@ def _choices(
 
 
 def _is_fixed(predicate: str) -> bool:
-    """Tell whether what a predicate says never changes."""
+    """Return whether what a predicate says never changes."""
     return not (predicate in MARKS or predicate in _CHANGING or predicate in _NOT_KEPT)
 
 

@@ -24,7 +24,7 @@ def legal_entries(
 
 
 def in_order(game: Game, at: int, asks: bool, near: list[Entry]) -> list[Entry]:
-    """Return the commands that the location alone decides, and these, sorted by their lines."""
+    """Return `near` and the commands that depend on the location alone, sorted by their lines."""
     found = sorted([*_ways(game, at, asks), *near], key=_LINE)
     return _without_repeats(found) if game.repeats else found
 
@@ -32,15 +32,15 @@ def in_order(game: Game, at: int, asks: bool, near: list[Entry]) -> list[Entry]:
 def near_entries(
     game: Game, state: HomeState, agent: int, placing: str, through_lids: bool
 ) -> list[Entry]:
-    """Return those of an agent's commands that what is near decides, in no order.
+    """Return the commands of an agent that depend on what is near, in no particular order.
 
     Args:
         game: The home.
         state: Its state.
-        agent: Who is to act.
+        agent: The agent to act.
         placing: ``move`` or ``put``.
         through_lids: Whether what lies in a closed receptacle can be used and sliced from outside,
-            as in ALFWorld's games, whose lists so tell what is in there.
+            as in ALFWorld's games, where the list of commands thus reveals what is in there.
     """
     at, held = state.at[agent], state.holding[agent]
     found: list[Entry] = []
@@ -93,7 +93,7 @@ def _ways(game: Game, at: int, asks: bool) -> list[Entry]:
 
 
 def _without_repeats(entries: list[Entry]) -> list[Entry]:
-    """Leave out what stands twice in a sorted list, such as a lamp in two receptacles."""
+    """Leave out repeated lines of a sorted list, such as those of a lamp in two receptacles."""
     lines = {row.line for row in entries}
     if len(lines) == len(entries):
         return entries

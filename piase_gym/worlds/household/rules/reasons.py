@@ -1,4 +1,4 @@
-"""Why a command cannot be carried out, said of what the agent knows and of nothing else."""
+"""Why a command cannot be carried out, in terms of what the agent knows and nothing else."""
 
 from __future__ import annotations
 

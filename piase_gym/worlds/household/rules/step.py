@@ -1,4 +1,4 @@
-"""One step of a home: the agents act in order, letters arrive, and it is judged who has won."""
+"""One step of a home: the agents act in order, letters arrive, and the goal is judged."""
 
 from __future__ import annotations
 
@@ -18,7 +18,7 @@ _CHANGING = frozenset(("heat", "clean", "cool", "slice"))
 
 
 class Turn(NamedTuple):
-    """What a step needs and changes.
+    """The data that a step needs and changes.
 
     Attributes:
         config: The config.
@@ -26,7 +26,7 @@ class Turn(NamedTuple):
         state: Its state, which changes.
         entry_of: Agent and command -> the command of this home, or ``None`` if it cannot be
             carried out any more.
-        speak: Agent and command -> whether it was speech, which is then on its way.
+        speak: Agent and command -> whether it was speech, which has then been sent.
         names_places: Whether the answer to ``go`` names the receptacle.
     """
 

@@ -53,7 +53,7 @@ FAILURES: Final = {
     MISSED: "Nobody stands where the zap reaches.",
     NOTHING_TO_CLEAN: "There is no waste where the cleaning reaches.",
 }
-"""Why an event has the outcome ``failed``; of a bump it is the cell ahead."""
+"""Why an event has the outcome ``failed``; for a bump the reason is the cell ahead."""
 MILESTONES: Final = ("apple_eaten", "zapped_another", "was_zapped", "waste_cleaned")
 """The names of the bits of `marks`."""
 ATE, ZAPPED, WAS_ZAPPED, HAS_CLEANED = 1, 2, 4, 8
@@ -61,6 +61,6 @@ ATE, ZAPPED, WAS_ZAPPED, HAS_CLEANED = 1, 2, 4, 8
 NO_FREE_CELL: Final = 1
 """The fault of a level without room."""
 NOWHERE: Final = 255
-"""Column and row of who is in time-out, in a vector."""
+"""Column and row of an agent in time-out, in a vector."""
 NO_HEADING: Final = 4
-"""Heading of who is in time-out, in a vector."""
+"""Heading of an agent in time-out, in a vector."""

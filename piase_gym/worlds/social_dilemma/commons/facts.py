@@ -39,7 +39,7 @@ from piase_gym.worlds.social_dilemma.games import COMMONS
 
 
 class Deeds(NamedTuple):
-    """What all can see that one of the others has done.
+    """What one of the others has done, as all can see.
 
     Attributes:
         agent: Its name.
@@ -93,7 +93,7 @@ class CommonsFacts(Facts):
 
 
 class CommonsForm:
-    """Where things lie in the vectors and texts of one config (with its envelope)."""
+    """The layout of the vectors and texts of one config (with its envelope)."""
 
     world = "SocialDilemma"
     whole_grid = False
@@ -122,7 +122,7 @@ class CommonsForm:
 
 @functools.lru_cache(maxsize=64)
 def form_of(config: SocialDilemmaConfig) -> CommonsForm:
-    """Return the form of a config; of the last few configs it is the same object each time."""
+    """Return the form of a config; for the last few configs it is the same object each time."""
     return CommonsForm(config)
 
 
@@ -186,7 +186,7 @@ def things_in_sight(facts: CommonsFacts) -> dict[str, Any]:
     found: dict[str, Any] = {
         shown[place].split(" facing ")[0]: place for place in covered if shown[place] != YOU
     }
-    # Who stands on waste hides it, and who stands where an apple hung has eaten it.
+    # An agent that stands on waste hides it; one that stands where an apple hung has eaten it.
     for kind, in_view in (("apple", shown), ("waste", shown.keys() - covered)):
         places = [place for place, name in shown.items() if name == kind]
         found[kind] = Several(places, in_view)

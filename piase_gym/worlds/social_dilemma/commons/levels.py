@@ -53,7 +53,7 @@ def begin(s, w, seed):
 
 @helper
 def forget(s, w):
-    """Set all that is known of agents to nothing."""
+    """Clear all that is known of agents, and the count of waste."""
     s.waste = 0
     for a in range(len(s.x)):
         s.x[a], s.y[a], s.heading[a], s.alive[a], s.fate[a] = 0, 0, 0, 0, 0
@@ -97,7 +97,7 @@ def plant(s, w):
 
 @helper
 def clear(s, w, x, y):
-    """Tell whether no place for apples is so near that a patch at (x, y) would grow with it."""
+    """Return whether no place for apples is so near that a patch at (x, y) would grow with it."""
     for dy in range(-3 * REACH, 3 * REACH + 1):
         for dx in range(-3 * REACH, 3 * REACH + 1):
             px, py = x + dx, y + dy
@@ -110,7 +110,7 @@ def clear(s, w, x, y):
 
 @helper
 def rebuild(s, w):
-    """Make all that is derived from the state: maps, where apples hang, how much waste there is."""
+    """Compute what is derived from the state: maps, where apples hang, how much waste there is."""
     paint_cells(s, w)
     s.waste = 0
     for y in range(w.height):

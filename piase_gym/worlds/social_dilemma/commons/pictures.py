@@ -101,7 +101,7 @@ def _sign(agent: Forager) -> str:
 
 
 def _line(agent: Forager) -> str:
-    """Say in a few words how an agent is."""
+    """Say in a few words where an agent is and what it has done."""
     place = (
         f"in time-out for {agent.out}"
         if agent.out
@@ -204,7 +204,7 @@ PAINTERS: Final[dict[int, Callable[[Brush], None]]] = {
 
 @functools.lru_cache(maxsize=64)
 def object_tile(code: int, tile: int) -> NDArray[np.uint8]:
-    """Return the picture of a cell, shape (tile, tile, 3); read-only, because it is kept."""
+    """Return the picture of a cell, shape (tile, tile, 3); read-only, because it is cached."""
     return cell_tile(PAINTERS[code], tile)
 
 

@@ -98,7 +98,7 @@ def apples_near(s, w, x, y):
 
 @helper
 def regrow(s, w):
-    """Let apples grow the better, the more hang near: all at once, row by row in the dice."""
+    """Let apples grow, the more likely the more hang near: all at once, drawn row by row."""
     for y in range(w.height):
         grown = np.uint64(0)
         empty = s.spots[y] & ~s.ripe[y]
@@ -114,7 +114,7 @@ def regrow(s, w):
 
 @helper
 def bear(s, w):
-    """Let apples grow in the orchard, the better, the less waste there is."""
+    """Let apples grow in the orchard, the more likely the less waste there is."""
     share = 1.0 - s.waste / w.most_waste
     if share <= 0.0 or w.apple_chance <= 0.0:
         return
@@ -161,7 +161,7 @@ def foul(s, w, stream):
 
 @helper
 def random_cell(s, w, stream, width, code):
-    """Draw a cell of the first columns whose top is `code`, as y * side + x; -1 without any."""
+    """Draw a cell of the first columns whose top is `code`, as y * side + x; -1 if none is."""
     count = 0
     for y in range(w.height):
         for x in range(width):
@@ -183,7 +183,7 @@ ZAP_BEAM, CLEANING_BEAM = 1, 2
 
 @inline
 def mark(s, a, bit):
-    """Note a milestone. Returns not 0 if agent `a` reached it for the first time."""
+    """Note a milestone; return nonzero if agent `a` reached it for the first time."""
     marks = np.int64(s.marks[a])
     s.marks[a] = marks | bit
     return bit & ~marks
@@ -191,7 +191,7 @@ def mark(s, a, bit):
 
 @helper
 def fire(s, w, o, rewards, events):
-    """Let all beams fly from where agents now stand. Returns not 0 if that is notable."""
+    """Let all beams fly from where agents now stand; return nonzero if that is notable."""
     notable = 0
     for a in range(w.agents):
         s.struck[a] = 0
@@ -233,7 +233,7 @@ def target(s, w, a):
 
 @helper
 def clean(s, w, a):
-    """Turn the first waste ahead of agent `a` to water, if it is within reach; tell whether so."""
+    """Turn the first waste ahead of agent `a` to water if within reach; return whether it did."""
     for i in range(1, w.clean_range + 1):
         seen = seen_ahead(s, w, a, i)
         if seen == WASTE:
@@ -276,7 +276,7 @@ HEADING_OF = np.array([0, 2, 3, 1])  # up, down, left, right as headings
 
 @hot
 def walk(s, w, a, heading):
-    """Turn agent `a` and let it try to step ahead. Returns the event."""
+    """Turn agent `a` and let it try to step ahead; return the event."""
     s.heading[a] = heading
     ground = seen_ahead(s, w, a, 1)
     if ground >= AGENT or ground == OUTSIDE:
@@ -297,7 +297,7 @@ def walk(s, w, a, heading):
 
 @helper
 def stride(s, w, a, action):
-    """Let agent `a` step ahead, or turn on the spot. Returns the event."""
+    """Let agent `a` step ahead, or turn on the spot; return the event."""
     heading = (np.int64(s.heading[a]) + TURN_OF[action]) & 3
     if action == 0:
         return walk(s, w, a, heading)
@@ -308,7 +308,7 @@ def stride(s, w, a, action):
 
 @inline
 def legal_act(s, w, a, action):
-    """Tell whether agent `a` may do an action (without a message) now."""
+    """Return whether agent `a` may do an action (without a message) now."""
     if s.out[a] > 0:
         return action == STAYING
     if action == ZAPPING:
@@ -318,7 +318,7 @@ def legal_act(s, w, a, action):
 
 @inline
 def act(s, w, a, index):
-    """Let agent `a` walk, or note that it fires. Returns the event, so far."""
+    """Let agent `a` walk, or note that it fires; return the event so far."""
     s.beam[a] = 0
     s.said[a] = 0
     if index < 0:
@@ -348,12 +348,12 @@ def tick(s, w, o, acts, rewards, terminated, truncated, events):
     """Advance one environment by a step; outputs start at row `o`.
 
     Returns:
-        Not 0 if an agent ended or reached a milestone for the first time.
+        Nonzero if an agent ended or reached a milestone for the first time.
     """
     firing, notable = 0, 0
     for i in range(w.agents):
         a = np.int64(s.order[i])
-        row = np.uint64(o + a)  # unsigned: no need to ask whether it counts from the end
+        row = np.uint64(o + a)  # unsigned: no need to check for a negative index
         event = act(s, w, a, np.int64(acts[row]))
         events[row] = event
         rewards[row] = w.apple if event == EAT else 0.0
@@ -382,7 +382,7 @@ def tick(s, w, o, acts, rewards, terminated, truncated, events):
 
 @helper
 def finish(s, w, o, terminated, truncated):
-    """Write who has ended. Returns whether all have."""
+    """Write which agents have ended; return whether all have."""
     ended = s.t >= w.rounds
     late = s.t >= w.max_steps and not ended
     for a in range(w.agents):

@@ -1,8 +1,8 @@
-"""The memory of the commons: one record an environment, one table a config.
+"""The memory of the commons: one record per environment, one table per config.
 
 `cells` holds the objects (and is the truth); `maps` shows them with agents on top (see
-`piase_gym.worlds.grids.windows`). ``spots`` says where apples grow and ``ripe`` where they hang, a
-bit a column and a word a row; `maps`, `at` and `ripe` are derived.
+`piase_gym.worlds.grids.windows`). ``spots`` says where apples grow and ``ripe`` where they hang,
+with one bit per column and one word per row; `maps`, `at` and `ripe` are derived.
 """
 
 from __future__ import annotations
@@ -37,7 +37,7 @@ from piase_gym.worlds.social_dilemma.constants import MAX_AGENTS, MAX_SIDE, MAX_
 LAYOUT, DYNAMICS = 0, 1
 """The random streams."""
 REACH: Final = 2
-"""Apples regrow the better, the more hang within so many cells (Euclidean distance)."""
+"""Apples regrow the better the more hang within this many cells (Euclidean distance)."""
 SCALARS: Final = 20 + HINT_CODE
 """After the window: number, game, width, height, x, y, heading, time-out; then in two bytes each
 step, steps of the game, eaten, cleaned, zaps, times zapped; then the hashed hint."""
@@ -58,7 +58,7 @@ def layout(side: int, margin: int, agents: int, mail: int = 0) -> np.dtype[Any]:
 
     ``when`` is the sum of the steps in which an agent ate, ``away`` how many it spent in time-out,
     ``out`` those of time-out that are left, and ``beam`` what it fired in this step (1: a zap, 2:
-    cleaning; for pictures). What grows in this step is ``grown``, and who is hit ``struck``. The
+    cleaning; for pictures). ``grown`` holds what grows in this step, and ``struck`` who is hit. The
     channel, which is part of the state too, takes `mail` bytes at the end in memory.
     """
     derived = [
@@ -95,7 +95,7 @@ def _with_channel(records: np.dtype[Any]) -> np.dtype[Any]:
 
 @functools.cache
 def kernel_type(records: np.dtype[Any]) -> np.dtype[Any]:
-    """Return the type as which kernels know records of a type, or batches of one."""
+    """Return the type that kernels use for records of a type, or for batches of one."""
     return type_for_kernels(records, _with_channel)
 
 

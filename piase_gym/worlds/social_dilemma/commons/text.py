@@ -50,7 +50,7 @@ def text_of(facts: CommonsFacts, form: CommonsForm) -> str:
 def write_kept(form: CommonsForm, kept: Any, agent: int) -> str:
     """Write the text of the moment in which a vector was kept, or a vector and a hint.
 
-    It is the text of `text_of`, of pieces that are remembered by what they stand for.
+    It is the text of `text_of`, put together from cached pieces.
     """
     vector, hint = kept if isinstance(kept, tuple) else (kept, None)
     data, area = vector.tobytes(), form.area
@@ -84,7 +84,7 @@ def _told_of_bytes(form: CommonsForm, agent: int, told: bytes) -> str:
 
 
 def _head(agent: str, game: str, width: int, height: int, steps: int, rounds: int) -> str:
-    """Write who an agent is, and how far the game is."""
+    """Write who an agent is, and how far the game has got."""
     return (
         f"You are {agent} in a {game} of {width} columns and {height} "
         f"rows, after {steps} of {times(rounds, 'step')}."
@@ -103,7 +103,7 @@ def _here(place: Place) -> str:
 
 @functools.lru_cache(maxsize=8192)
 def _deeds_text(form: CommonsForm, eaten: int, cleaned: int, zaps: int, zapped: int) -> str:
-    """Write what an agent has done so far, and what of it is in play has been done to it."""
+    """Write what an agent has done so far, and how often it was zapped, as far as is in play."""
     done = [f"eaten {times(eaten, 'apple')}"]
     if form.config.game == "cleanup" or cleaned:
         done.append(f"cleaned {times(cleaned, 'cell')}")

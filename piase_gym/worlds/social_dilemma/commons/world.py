@@ -93,7 +93,7 @@ class Commons(SocialDilemma[CommonsFacts]):
         return tuple(verbs)
 
     def read(self, agent: int, line: object) -> Command | InvalidAction:
-        """Read a text action, also a synonym of a move."""
+        """Read a text action, or a synonym of a move."""
         found = super().read(agent, line)
         if isinstance(found, Command) or not isinstance(line, str) or len(line) > MAX_LINE:
             return found
@@ -102,7 +102,7 @@ class Commons(SocialDilemma[CommonsFacts]):
         return found if walking is None else super().read(agent, walking)
 
     def check(self, agent: int, command: Command) -> Command | InvalidAction:
-        """Check a command that came as data; directions may have their first names."""
+        """Check a command that came as data; directions may have their old names."""
         return super().check(agent, with_new_names(command, self.config.frame))
 
     @property

@@ -48,7 +48,7 @@ from piase_gym.worlds.social_dilemma.matrix.state import (
 
 COIN_SIDES = (None, "heads", "tails")
 Chosen = tuple[bool, int]
-"""Of a round: something of the agent's choice, and of how many of the others' it holds."""
+"""For one round: whether something holds of the agent's choice, and of how many others' choices."""
 Table = tuple[tuple[float, ...], tuple[float, ...]]
 """Payoffs by own choice (0 cooperate, 1 defect) and number of others that cooperate."""
 
@@ -66,16 +66,16 @@ class MatrixFacts(Facts):
         talk: Steps of talk before the next choice.
         payoffs: What the agent gets.
         their_payoffs: What the other one gets, by the agent's choice and whether the other one
-            cooperates; empty where there are several others, whose payoffs are like one's own.
+            cooperates; empty if there are several others, which have the agent's own payoffs.
         score: What the agent has got so far.
         cooperated: In how many rounds the agent has cooperated.
-        others_cooperated: How often the others have, all together.
+        others_cooperated: How often the others have cooperated, all together.
         history: The last rounds, newest first: whether the agent cooperated, and how many others.
-        unread: In these, whether the agent's choice could not be read, which counts as to defect,
-            and how many of the others' could not.
+        unread: In the same rounds, whether the agent's choice could not be read, which counts as
+            defecting, and how many of the others' choices could not.
         reputation: With reputation, each of the others and how often it has cooperated.
         earlier: With `message_history`, what was heard before.
-        coin: ``heads`` or ``tails``, for the one who sees it.
+        coin: ``heads`` or ``tails``, for the agent that sees it.
     """
 
     game: str
@@ -97,7 +97,7 @@ class MatrixFacts(Facts):
 
 
 class MatrixForm:
-    """Where things lie in the vectors of one config (with its envelope)."""
+    """The layout of the vectors of one config (with its envelope)."""
 
     def __init__(self, config: SocialDilemmaConfig) -> None:
         """Work out the parts of the vector."""
@@ -121,7 +121,7 @@ class MatrixForm:
 
 @functools.lru_cache(maxsize=64)
 def form_of(config: SocialDilemmaConfig) -> MatrixForm:
-    """Return the form of a config; of the last few configs it is the same object each time."""
+    """Return the form of a config; for the last few configs it is the same object each time."""
     return MatrixForm(config)
 
 
@@ -157,14 +157,14 @@ def vector_box(envelope: SocialDilemmaEnvelope) -> Box:
 def facts_of(
     vector: NDArray[np.float32], agent: int, score: float, form: MatrixForm, hint: str | None
 ) -> MatrixFacts:
-    """Read a vector back. What floats of 32 bits cannot hold comes from the config, or is given.
+    """Read a vector back. What 32-bit floats cannot hold comes from the config, or is given.
 
     Args:
         vector: What the kernel wrote for an agent in play (or zeros).
-        agent: Whose it is.
-        score: Its exact score.
-        form: Where things lie.
-        hint: The hint, whose code is lossy.
+        agent: The agent whose vector it is.
+        score: The agent's exact score.
+        form: The layout of the vector.
+        hint: The hint, as its code is lossy.
     """
     config, values = form.config, vector.tolist()
     played, talk, _, cooperated, others = map(int, values[HEAD:PAST])
@@ -195,7 +195,7 @@ def facts_of(
 
 
 def history_of(past: Sequence[float], known: int) -> tuple[tuple[Chosen, ...], tuple[Chosen, ...]]:
-    """Read what was chosen in rounds, of which at most so many are known, and what was unread."""
+    """Read what was chosen, and what could not be read, in at most `known` of the last rounds."""
     pairs = [pair for pair in zip(past[::2], past[1::2], strict=True) if pair[1] >= 0][:known]
     history = tuple((mine >= 1, int(rest)) for mine, rest in pairs)
     return history, tuple((mine % 1 > 0, round(rest % 1 / UNREAD)) for mine, rest in pairs)

@@ -1,4 +1,4 @@
-"""What a round of a matrix game can come to: the best and the worst for all together."""
+"""What a round of a matrix game can yield: the best and the worst for all together."""
 
 from __future__ import annotations
 
@@ -28,7 +28,7 @@ def payoffs_of(profiles: NDArray[np.float64], cooperating: frozenset[int]) -> li
 
 
 def coalitions(players: int, symmetric: bool) -> Iterator[frozenset[int]]:
-    """Yield who may cooperate; where agents are alike, one set of each size is enough."""
+    """Yield the sets of agents that may cooperate; of agents that are alike, one of each size."""
     for count in range(players + 1):
         if symmetric:
             yield frozenset(range(count))
@@ -51,7 +51,7 @@ def social_optimum(config: SocialDilemmaConfig) -> tuple[float, list[frozenset[i
 
     Returns:
         The total, and sets of agents that cooperate. In games of many, in which agents are alike,
-        the first so many stand for any so many.
+        the first k agents stand for any k agents.
     """
     profiles = config.profiles
     found = {

@@ -44,7 +44,7 @@ class Match:
 
 
 def match_of(record: Any, config: SocialDilemmaConfig, names: Sequence[str]) -> Match:
-    """Read what is to be shown out of the record of an environment."""
+    """Read what a picture shows from the record of an environment."""
     played, count = int(record["played"]), config.agents
     known = min(played, KEPT)
     past = [int(bits) for bits in record["past"][:count]]
@@ -98,7 +98,7 @@ def _table_lines(match: Match) -> list[str]:
 
 
 def _pair(profiles: NDArray[np.float64], row: int, column: int) -> str:
-    """Write what two get."""
+    """Write what each of two players gets."""
     return f"{short(profiles[0, row, 1 - column])}, {short(profiles[1, column, 1 - row])}"
 
 

@@ -49,7 +49,7 @@ from piase_gym.worlds.social_dilemma.matrix.state import (
 _0, _1, _2, _32 = (np.uint64(n) for n in (0, 1, 2, 32))
 
 BITS_OF_1 = np.uint64(0x3F800000)
-"""The bits of 1.0 as a number of 32 bits."""
+"""The bits of 1.0 as a 32-bit float."""
 BITS_OF_NONE = np.uint64(0xBF800000BF800000)
 """The bits of -1.0 twice."""
 
@@ -74,7 +74,7 @@ def begin(s, w, seed):
 
 @inline
 def tails(s, w):
-    """Tell (as uint64) whether the coin of the next round shows tails."""
+    """Return (as uint64) whether the coin of the next round shows tails."""
     if w.coin == 0:
         return _0
     key = stream_key(np.uint64(s.seed), np.uint64(COIN))
@@ -83,15 +83,15 @@ def tails(s, w):
 
 @inline
 def players(s, w):
-    """Return how many play; of records for two it is a constant, and loops over it are unrolled."""
+    """Return how many play; for records of two it is a constant, and loops over it are unrolled."""
     return 2 if len(s.past) == 2 else np.int64(w.agents)
 
 
 @inline
 def heard(s, w, a, index):
-    """Take in the command of an agent. Returns its event, and 1 if it cooperates, as uint64.
+    """Take in the command of an agent; return its event, and 1 if it cooperates, as uint64.
 
-    Who gives no command that can be read defects in silence; its event is not `CHOSE`.
+    An agent whose command cannot be read defects in silence; its event is not `CHOSE`.
     """
     event, choice = CHOSE, index & 1
     if index < 0:
@@ -110,10 +110,10 @@ def tick(s, w, o, acts, rewards, terminated, truncated, events):
     """Advance one environment by a step; outputs start at row `o`.
 
     Returns:
-        Not 0 if an agent ended or reached a milestone for the first time.
+        Nonzero if an agent ended or reached a milestone for the first time.
     """
     n = players(s, w)
-    chosen, unread = _0, _0  # a bit an agent: whether it cooperates, and could not be read
+    chosen, unread = _0, _0  # one bit per agent: whether it cooperates, and could not be read
     for a in range(n):
         row = np.uint64(o + a)
         events[row], cooperates = heard(s, w, a, np.int64(acts[row]))
@@ -146,7 +146,7 @@ def tick(s, w, o, acts, rewards, terminated, truncated, events):
 
 @helper
 def charge(s, w, o, rewards):
-    """Let agents pay for what they have said, or all of them together if rewards are shared."""
+    """Charge agents for what they have said, or all of them equally if rewards are shared."""
     said = 0
     for a in range(w.agents):
         said += s.said[a] > 0
@@ -158,9 +158,9 @@ def charge(s, w, o, rewards):
 
 @hot
 def play_round(s, w, n, o, chosen, unread, rewards):
-    """Play a round in which `chosen` says who means to cooperate. Returns whether it is notable.
+    """Play a round; `chosen` marks who means to cooperate. Return nonzero if it is notable.
 
-    What is computed stays in registers: to read back what was just written would cost more than
+    Computed values stay in registers: reading back what was just written would cost more than
     all the rest.
     """
     if w.noise > 0:
@@ -254,8 +254,8 @@ def copy_pairs(source, start, count, obs, p):
 def look_back(s, w, a, shown, obs, q):
     """Write the last rounds of two, newest first: whether one and the other cooperated, or -1, -1.
 
-    It is for two whose choices could all be read, as nearly always. Each round is one word, made
-    of the bits of two numbers.
+    It is for two agents whose choices could all be read, which is nearly always so. Each round is
+    one word, made of the bits of two numbers.
     """
     known = min(np.int64(s.played), np.int64(w.memory))
     mine, others = s.past[a], s.past[1 - a]
@@ -269,7 +269,7 @@ def look_back(s, w, a, shown, obs, q):
 def look_around(s, w, a, shown, obs, q):
     """Write the last rounds: whether one cooperated, how many others did, or -1, -1.
 
-    To each a `UNREAD` is added for every choice that could not be read.
+    `UNREAD` is added to each number for every choice in it that could not be read.
     """
     known = min(np.int64(s.played), np.int64(w.memory))
     for m in range(shown):

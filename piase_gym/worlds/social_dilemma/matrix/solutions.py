@@ -1,4 +1,4 @@
-"""What can be computed of matrix games: equilibria, best responses, exploitability.
+"""What can be computed for matrix games: equilibria, best responses, exploitability.
 
 Strategies of repeated games of two are finite automata here, which is what makes their best
 responses computable: by dynamic programming over (round, state of the automaton).
@@ -63,7 +63,7 @@ def nash_equilibria(config: SocialDilemmaConfig) -> list[tuple[float, float]]:
 
 
 def _indifferent(own: NDArray[np.float64]) -> float | None:
-    """Return with which chance the other must cooperate for both choices to pay the same."""
+    """Return the chance with which the other must cooperate for both choices to pay the same."""
     (both, sucker), (temptation, neither) = own
     slope = both - sucker - temptation + neither
     if abs(slope) < CLOSE:
@@ -76,7 +76,7 @@ def symmetric_equilibria(config: SocialDilemmaConfig) -> list[float]:
     """Return the equilibria of one round in which everybody cooperates with the same chance.
 
     Returns:
-        The chances, from the least on.
+        The chances, in ascending order.
 
     Raises:
         ConfigError: If players are not alike.
@@ -126,8 +126,8 @@ def memory_one(
     Args:
         first: In the first round.
         both: After both cooperated.
-        betrayed: After one cooperated and the other defected.
-        betraying: After one defected and the other cooperated.
+        betrayed: After it cooperated and the other defected.
+        betraying: After it defected and the other cooperated.
         neither: After both defected.
     """
     return Automaton((first, both, betrayed, betraying, neither), (((1, 2), (3, 4)),) * 5)
@@ -169,7 +169,7 @@ class BestResponse:
     Attributes:
         value: The expected sum of payoffs of a whole game.
         choices: By rounds left (1 for the last) and the other's state, 0 cooperate or 1 defect;
-            shape (rounds + 1, states). Of a geometric horizon there is one row.
+            shape (rounds + 1, states). For a geometric horizon there is one row.
     """
 
     value: float
@@ -248,7 +248,7 @@ def _response_for_ever(
 def expected_returns(
     config: SocialDilemmaConfig, row: str | Automaton, column: str | Automaton
 ) -> tuple[float, float]:
-    """Return what two strategies can expect of a whole game against each other."""
+    """Return the expected returns of two strategies in a whole game against each other."""
     one, two, table = automaton(row), automaton(column), bimatrix(config)
     chances = np.zeros((len(one.cooperates), len(two.cooperates)))
     chances[0, 0] = 1.0
@@ -274,8 +274,8 @@ def exploitability(config: SocialDilemmaConfig, strategy: str | Automaton) -> Ma
     """Return how much can be gained by exploiting a strategy rather than playing it oneself.
 
     Returns:
-        For each seat, what the best response against the strategy gets more than the strategy
-        itself gets against itself. Zero for a strategy that is in equilibrium with itself.
+        For each seat, how much more the best response to the strategy gets than the strategy
+        gets against itself. Zero for a strategy that is in equilibrium with itself.
     """
     fixed = expected_returns(config, strategy, strategy)
     return {seat: best_response(config, strategy, seat).value - fixed[seat] for seat in (0, 1)}
@@ -284,11 +284,11 @@ def exploitability(config: SocialDilemmaConfig, strategy: str | Automaton) -> Ma
 def tournament(
     config: SocialDilemmaConfig, strategies: Sequence[str | Automaton]
 ) -> NDArray[np.float64]:
-    """Return what strategies can expect when each meets each, themselves included.
+    """Return the expected returns of strategies when each meets each, itself included.
 
-    It is Axelrod's tournament without its dice: the row of a strategy holds its expected return
-    against every strategy, as the mean of both seats. Under random matching in a population a
-    strategy can expect its row, weighted by how often each of the others is met.
+    It is Axelrod's tournament without randomness: the row of a strategy holds its expected return
+    against every strategy, as the mean of both seats. Under random matching in a population, a
+    strategy can expect the mean of its row, weighted by how often each of the others is met.
 
     Args:
         config: A game of two, with its horizon and noise.

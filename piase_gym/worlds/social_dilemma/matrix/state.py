@@ -1,7 +1,7 @@
-"""The memory of the matrix games: one record an environment, one table a config.
+"""The memory of the matrix games: one record per environment, one table per config.
 
-What was chosen is kept as bits, newest lowest: bit m of ``past[a]`` tells whether agent a
-cooperated m + 1 rounds ago, and likewise ``unread[a]`` whether its choice could not be read, which
+Choices are kept as bits, the newest lowest: bit m of ``past[a]`` says whether agent a cooperated
+m + 1 rounds ago, and bit m of ``unread[a]`` whether its choice then could not be read, which
 counts as defecting. Scores are counted in whole units (`games.UNIT`).
 """
 
@@ -39,15 +39,15 @@ from piase_gym.worlds.social_dilemma.constants import (
 from piase_gym.worlds.social_dilemma.games import UNIT
 
 COIN: Final = 3
-"""The number of the stream of coins, of which each round has its own draw."""
+"""The number of the random stream of coins, which has a separate draw for each round."""
 DYNAMICS: Final = 0
 """The only random stream that these games draw from, as they lay nothing out."""
 
-# Events: what became of a choice. The first is `stepping.NONE`; from `UNPARSABLE` on they are what
-# cannot be read, in the order of `array_world`'s codes.
+# Events: what became of a choice. The first is `stepping.NONE`; from `UNPARSABLE` on they stand for
+# what could not be read, in the order of `array_world`'s codes.
 CHOSE, ILLEGAL, UNPARSABLE = 1, 2, 3
 UNREAD: Final = 1.0 / 64.0
-"""What stands in vectors for a choice that could not be read, on top of what it counted as."""
+"""What vectors add for a choice that could not be read to the number that it counted as."""
 
 MILESTONES: Final = ("cooperated", "defected", "all_cooperated", "all_defected")
 """The names of the bits of `marks`."""
@@ -82,7 +82,7 @@ def layout(agents: int, mail: int = 0) -> np.dtype[Any]:
 
 @functools.cache
 def kernel_type(records: np.dtype[Any]) -> np.dtype[Any]:
-    """Return the type as which kernels know records of a type, or batches of one."""
+    """Return the type that kernels use for records of a type, or for batches of one."""
     return type_for_kernels(records, lambda own: layout(own["past"].shape[0], 8))
 
 
@@ -100,7 +100,7 @@ def layout_for(envelope: SocialDilemmaEnvelope) -> np.dtype[Any]:
 HEAD: Final = 6
 """A vector starts with: own number, players, game, rounds (0 if unknown), chance of another, noise.
 
-What follows up to the last round stands at the same place in every envelope.
+What follows, up to the last round, is at the same place in every envelope.
 """
 NOW: Final = 5
 """Then: rounds played, steps of talk before the choice, score, own and others' cooperations."""
@@ -109,7 +109,7 @@ PAST: Final = HEAD + NOW
 
 
 def payoff_length(envelope: SocialDilemmaEnvelope) -> int:
-    """Return the length of the payoffs: one's own, and the other's of two."""
+    """Return the length of the payoffs: an agent's own, and the other's in a game of two."""
     return 2 * envelope.agents + 4
 
 

@@ -36,7 +36,7 @@ def number(value: float) -> str:
 
 
 def text_of(facts: MatrixFacts, config: SocialDilemmaConfig) -> str:
-    """Write the facts as prose; what never changes, such as payoffs, stands in the prompt."""
+    """Write the facts as prose; what never changes, such as payoffs, is in the prompt."""
     form = form_of(config)
     text = _head(form, facts.agent, facts.played, facts.score) + _now(form, facts.talk, facts.coin)
     text += _counts(form, facts.played, facts.cooperated, facts.others_cooperated)
@@ -47,7 +47,7 @@ def text_of(facts: MatrixFacts, config: SocialDilemmaConfig) -> str:
 def write_kept(form: MatrixForm, kept: Any, agent: int) -> str:
     """Write the text of the moment in which (vector, score, hint) were kept.
 
-    It is the text of `text_of`, of pieces that are remembered by what they stand for.
+    It is the text of `text_of`, put together from cached pieces.
     """
     vector, score, hint = kept
     data, name = vector.tobytes(), form.names[agent]
@@ -62,7 +62,7 @@ def write_kept(form: MatrixForm, kept: Any, agent: int) -> str:
 
 @functools.lru_cache(maxsize=8192)
 def _past_of_bytes(form: MatrixForm, known: int, past: bytes) -> str:
-    """Write what was chosen in the last rounds, of which so many are known."""
+    """Write what was chosen in the last rounds, at most `known` of them."""
     return _past(form, *history_of(np.frombuffer(past, np.float32).tolist(), known))
 
 
@@ -76,14 +76,14 @@ def _told_of_bytes(form: MatrixForm, agent: str, data: bytes) -> str:
 
 
 def _head(form: MatrixForm, agent: str, played: int, score: float) -> str:
-    """Write who an agent is, and how far the game is."""
+    """Write who an agent is, and how far the game has got."""
     rounds = "" if form.rounds is None else f" of {form.rounds}"
     return f"You are {agent}. Rounds played: {played}{rounds}. Your score: {number(score)}."
 
 
 @functools.lru_cache(maxsize=1024)
 def _now(form: MatrixForm, talk: int, coin: str | None) -> str:
-    """Write what is to be done now."""
+    """Write what the agent has to do now."""
     told = f"Choose now: {form.words[0]} or {form.words[1]}."
     if talk:
         told = f"Talk now: you choose after {times(talk, 'step')}."
@@ -114,7 +114,7 @@ def _reputation(form: MatrixForm, counts: Iterable[tuple[str, int]]) -> str:
 
 
 def _round(chosen: Chosen, unread: Chosen, words: tuple[str, str], two: bool) -> str:
-    """Tell what was chosen in a round."""
+    """Write what was chosen in a round."""
     mine = _choice(chosen[0], unread[0], words)
     if two:
         return f"{mine}, {_choice(bool(chosen[1]), bool(unread[1]), words)}"
@@ -129,7 +129,7 @@ def _choice(cooperates: bool, unread: bool, words: tuple[str, str]) -> str:
 
 
 def payoffs_told(config: SocialDilemmaConfig) -> str:
-    """Tell what choices pay, for the prompt: from the side of the first agent."""
+    """Say what choices pay, for the prompt: from the side of the first agent."""
     words = config.words
     mine, theirs = form_of(config).tables(0)
     if not theirs:
@@ -255,7 +255,7 @@ class _Reader(LineReader):
         return found
 
     def choice(self, word: str) -> tuple[bool, bool]:
-        """Read a choice: whether it counts as to cooperate, and whether it could not be read."""
+        """Read a choice: whether it counts as cooperating, and whether it could not be read."""
         words = self.config.words
         known = {_choice(c, u, words): (c, u) for c in (True, False) for u in (True, False)}
         self.require(word in known, f"choices are {', '.join(known)}")

@@ -85,7 +85,7 @@ class MatrixGames(SocialDilemma[MatrixFacts]):
         return self._by_role(super().check(agent, command))
 
     def legal(self, agent: int, command: Command) -> bool:
-        """Tell whether a command is legal now, under any of its names."""
+        """Return whether a command is legal now, under any of its names."""
         named = () if "message" in command.parameters else (*self.config.words, "say")
         found = self._by_role(command) if command.verb in named else command
         return isinstance(found, Command) and super().legal(agent, found)
@@ -118,7 +118,7 @@ class MatrixGames(SocialDilemma[MatrixFacts]):
         return super().write(command)
 
     def describe_step(self, acts: Sequence[Act], tick: StepResult) -> list[LastStep | None]:
-        """Tell milestones by the names of choices, and what was said in a time to talk."""
+        """Describe milestones by the names of choices, and steps of talk by what was said."""
         return [last and self._by_names(last) for last in super().describe_step(acts, tick)]
 
     def _by_names(self, last: LastStep) -> LastStep:
@@ -133,7 +133,7 @@ class MatrixGames(SocialDilemma[MatrixFacts]):
         return replace(last, command=line, milestones=reached)
 
     def _called(self, milestone: str) -> str:
-        """Return what a milestone is called in texts; scripts have others."""
+        """Return the name of a milestone in texts; other milestones, of scripts, keep theirs."""
         if milestone not in _OTHERWISE:
             return milestone
         everybody = "all " if milestone.startswith("all_") else ""
@@ -185,7 +185,7 @@ class MatrixGames(SocialDilemma[MatrixFacts]):
         return [score / UNIT for score in units]
 
     def position(self, agent: int) -> None:
-        """Nobody is anywhere."""
+        """Return ``None``: nobody is anywhere."""
 
     def objects(self) -> Objects:
         """Return the game, and agents with scores and choices."""
@@ -204,7 +204,7 @@ class MatrixGames(SocialDilemma[MatrixFacts]):
         )
 
     def unknown_to(self, agent: int) -> dict[str, Any]:
-        """Change what the others have got, which nobody is told."""
+        """Return changed scores of the others, which the agent is not told."""
         score = self.states["score"][0].tolist()
         for other in range(self.config.agents):
             if other != agent:
@@ -215,8 +215,8 @@ class MatrixGames(SocialDilemma[MatrixFacts]):
         """Return the step, rounds played, steps of talk and agents, then what is known of each.
 
         That is alive, fate, marks, symbol said, cooperations and score; then, by agent, whether it
-        cooperated in each of the last rounds of the envelope's memory, newest first; then likewise
-        whether its choice could not be read; then, with a coin, what it shows.
+        cooperated in each of the last rounds of the envelope's memory, newest first; then, in the
+        same order, whether its choice could not be read; then, with a coin, what it shows.
         """
         record, slots = self.states[0], len(self.agents)
         shifts = np.arange(self.envelope.memory, dtype=np.uint64)

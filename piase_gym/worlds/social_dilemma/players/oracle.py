@@ -25,9 +25,9 @@ from piase_gym.worlds.social_dilemma.world import SocialDilemma
 SPARED: Final = 4
 """Apples that must be left within two cells of one that is eaten."""
 HURRY: Final = 12
-"""Steps before the end from which on every apple is eaten."""
+"""From this many steps before the end, every apple is eaten."""
 CLEAN_ENOUGH: Final = 0.25
-"""Waste, as a share of the most at which apples grow, down to which half of the agents clean."""
+"""Half of the agents clean while waste is above this share of the most at which apples grow."""
 STEPS: Final = ((0, -1, 0), (1, 0, 3), (0, 1, 1), (-1, 0, 2))
 """Steps by heading: column, row, and the index of the move."""
 
@@ -97,7 +97,7 @@ class _Scene:
         return (self.config.agents + 1) // 2 if dirty else int(share > 0)
 
     def clean(self, agent: int) -> int:
-        """Clean what is ahead, or go where one then looks at waste."""
+        """Clean what is ahead, or go to where waste is ahead."""
         place, heading = self.places[agent], int(self.state["heading"][agent])
         assert place is not None
         if self._faces_waste(place, heading):
@@ -105,7 +105,7 @@ class _Scene:
         return self._go(agent, self._faces_waste, self._is_apple)
 
     def _faces_waste(self, place: Cell, heading: int) -> bool:
-        """Tell whether who cleans there would meet waste."""
+        """Return whether an agent that cleans there would meet waste."""
         dx, dy, _ = STEPS[heading]
         for i in range(1, self.config.clean_range + 1):
             cell = place[0] + i * dx, place[1] + i * dy
@@ -139,7 +139,7 @@ class _Scene:
         return bool(self.cells[cell[1], cell[0]] == APPLE)
 
     def _can_be_spared(self, cell: Cell) -> bool:
-        """Tell whether enough apples hang near this one."""
+        """Return whether enough apples hang near this one."""
         if self.config.game == "cleanup" or self.left <= HURRY or self.config.regrowth[0] > 0:
             return True
         x, y = cell
@@ -159,8 +159,8 @@ class _Scene:
         """Return the first move of a shortest way to a wanted cell; stay if there is none.
 
         Args:
-            agent: Who goes.
-            wanted: Whether to come to a cell with a heading is the aim.
+            agent: The agent that goes.
+            wanted: Whether the aim is to reach a cell with a heading.
             avoided: Whether a cell must not be entered on the way.
         """
         start = self.places[agent]

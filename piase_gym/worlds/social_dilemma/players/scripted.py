@@ -1,4 +1,4 @@
-"""SocialDilemma's script: an honest player by rule who knows only its facts and wants its own good.
+"""SocialDilemma's script: an honest player by rule that uses only its facts, for its own good.
 
 In a matrix game it plays the best reply to what the others did in the rounds that it looks back on
 (fictitious play, Brown 1951), and before the first round what is best in the worst case. In a
@@ -24,14 +24,14 @@ Cell = tuple[int, int]
 MOVES: Final = {"up": (0, -1), "down": (0, 1), "left": (-1, 0), "right": (1, 0)}
 """Steps by heading, in the order of the actions."""
 NEVER: Final = -1000
-"""When a cell was seen that never was."""
+"""When a cell was last seen, for cells that never were."""
 
 
 class DilemmaScript:
     """Plays one agent of SocialDilemma from its facts.
 
     Args:
-        world: The world to ask for facts; of its config only `clean_range` is read.
+        world: The world to ask for facts; of its config only `clean_range` and `frame` are read.
     """
 
     def __init__(self, world: SocialDilemma[Any]) -> None:
@@ -68,7 +68,7 @@ class DilemmaScript:
         return _towards(place, self._unseen(facts, place), taken, facts.size)
 
     def _look(self, facts: CommonsFacts, place: Cell) -> set[Cell]:
-        """Draw what is in sight into the map. Returns where others stand."""
+        """Draw what is in sight into the map, and return where others stand."""
         taken = set()
         size = len(facts.cells), len(facts.cells[0])
         for spot in ((row, column) for row in range(size[0]) for column in range(size[1])):
@@ -85,7 +85,7 @@ class DilemmaScript:
         return taken
 
     def _unseen(self, facts: CommonsFacts, place: Cell) -> Cell:
-        """Return a cell that was not looked at for long, and is near; the same until it is seen."""
+        """Return a near cell that has not been seen for long; the same one until it is seen."""
         if self._lookout is None or self._seen.get(self._lookout) == facts.steps:
             width, height = facts.size
             cells = [(x, y) for y in range(height) for x in range(width)]
@@ -102,8 +102,8 @@ class DilemmaScript:
 def reply(facts: MatrixFacts) -> int:
     """Return the best reply to what the others did in the rounds that are remembered.
 
-    Before the first round it is the choice whose worst payoff is best. What pays the same is
-    settled by the last choice, or else for cooperating.
+    Before the first round it is the choice whose worst payoff is best, with ties settled in favour
+    of cooperating; later ties are settled by the last choice.
     """
     if not facts.history:
         worst = [min(row) for row in facts.payoffs]
@@ -115,7 +115,7 @@ def reply(facts: MatrixFacts) -> int:
 
 
 def _faces_waste(facts: CommonsFacts, reach: int) -> bool:
-    """Tell whether cleaning now meets waste."""
+    """Return whether cleaning now meets waste."""
     middle = len(facts.cells[0]) // 2
     for row in facts.cells[-2 : -2 - reach : -1]:
         if row[middle] == "waste":

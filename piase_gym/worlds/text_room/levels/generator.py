@@ -1,8 +1,8 @@
 """Quests: stories made at random, solvable by construction.
 
 A quest is built in the order in which it can be solved. It begins with what is reachable, and each
-obstacle puts the next thing that is needed (a key, in the end the goal) behind a lock, a lid, a
-hiding place or a door, whose own key is reachable already.
+obstacle puts the next thing that is needed (a key, or in the end the goal) behind a lock, a lid, a
+hiding place or a door. If the obstacle itself needs a key, that key is reachable already.
 """
 
 from __future__ import annotations
@@ -21,7 +21,7 @@ P = TypeVar("P", bound=Part)
 Lock = Literal["locked", "closed", "hidden"]
 STEPS = {"north": (0, -1), "east": (1, 0), "south": (0, 1), "west": (-1, 0)}
 EXTRA_WAYS = 0.2
-"""How often two neighbouring rooms of one region have a way between them that is not needed."""
+"""The probability of an extra way between two neighbouring rooms of one region."""
 
 
 @dataclass
@@ -29,11 +29,11 @@ class Draft:
     """A quest in the making.
 
     Attributes:
-        words: Which names occur.
-        dice: The random stream.
-        regions: Rooms, parted by doors, in the order in which they open.
+        words: The names that occur.
+        stream: The random stream.
+        regions: The rooms of each region, in the order in which doors open the regions.
         ways: Room -> direction -> (room, door or None).
-        lies: Room -> what stands or lies in it.
+        lies: Room -> the objects in it.
         things: Object -> fields of its details.
     """
 
@@ -55,7 +55,7 @@ def generate(config: TextRoomConfig, agents: tuple[str, ...], layout: Stream) ->
     Args:
         config: `rooms`, `depth`, `distractors` and `theme`.
         agents: Names of the agents that take part.
-        layout: The random stream that the quest follows from.
+        layout: The random stream that determines the quest.
     """
     words = quest_names(config.theme, config.rooms, config.depth, config.distractors)
     draft = Draft(words, layout)
@@ -90,7 +90,7 @@ def _build_map(draft: Draft) -> None:
 
 
 def _sizes(draft: Draft, rooms: int, regions: int) -> list[int]:
-    """Share rooms out to regions, at least one each."""
+    """Distribute rooms over regions, at least one each."""
     sizes = [1] * regions
     for _ in range(rooms - regions):
         sizes[draft.stream.integer(regions)] += 1
@@ -98,7 +98,7 @@ def _sizes(draft: Draft, rooms: int, regions: int) -> list[int]:
 
 
 def _place(draft: Draft, cells: dict[tuple[int, int], str], room: str, door: str | None) -> None:
-    """Put a room beside one of its own region, or with a door beside one of the region before."""
+    """Put a room next to one of its own region, or, with a door, of the region before."""
     if not cells:
         cells[(0, 0)] = room
         return
@@ -113,7 +113,7 @@ def _place(draft: Draft, cells: dict[tuple[int, int], str], room: str, door: str
 def _free_sides(
     cells: dict[tuple[int, int], str], rooms: list[str]
 ) -> list[tuple[tuple[int, int], str, str]]:
-    """Return the free cells beside some rooms: (cell, room, direction from the room)."""
+    """Return the free cells next to some rooms: (cell, room, direction from the room)."""
     found = []
     for (x, y), room in cells.items():
         for direction, (dx, dy) in STEPS.items():
@@ -148,7 +148,7 @@ def _kinds(draft: Draft, depth: int) -> list[str]:
 
 
 def _lay_chain(draft: Draft, kinds: list[str]) -> str:
-    """Lay out obstacles and what they guard. Returns the goal."""
+    """Lay out obstacles and what they guard, and return the goal."""
     words, stream = draft.words, draft.stream
     keys, doors, chests = list(words.keys), list(words.doors), list(words.chests)
     stream.shuffle(keys)
@@ -180,7 +180,7 @@ def _lay_chain(draft: Draft, kinds: list[str]) -> str:
 def _lock(draft: Draft, spot: tuple[str, str]) -> Lock:
     """Draw how a chest guards what is in it.
 
-    A lock alone makes the chain longer once something needed lies in a chest: its key is that.
+    Once something needed lies in a chest, only a lock makes the chain longer: that is its key.
     """
     options: tuple[Lock, ...] = ("locked", "locked", "hidden", "closed")
     return options[draft.stream.integer(len(options))] if spot[0] == "room" else "locked"
@@ -211,7 +211,7 @@ def _distract(draft: Draft) -> None:
 def _write(
     draft: Draft, config: TextRoomConfig, agents: tuple[str, ...], start: str, goal: str
 ) -> Story:
-    """Write the story down; what was drawn is right by construction and is not checked again."""
+    """Return the draft as a story, which is valid by construction and is not checked again."""
     items = set(draft.words.items)
     things = {}
     for name, fields in draft.things.items():
@@ -236,7 +236,7 @@ def _write(
     )
 
 
-# What occurs in one quest occurs in others too, and parts of stories never change: it is shared.
+# Quests share the parts that they have in common: parts of stories never change.
 
 
 @functools.lru_cache(maxsize=4096)
@@ -264,18 +264,18 @@ def _won_with(item: str) -> ItemInInventory:
 
 
 def _exits(ways: dict[str, tuple[str, str | None]]) -> dict[Any, Exit]:
-    """Return the exits of a room as a story has them."""
+    """Return the exits of a room in the form that stories have."""
     return {direction: _exit(other, door) for direction, (other, door) in ways.items()}
 
 
 def _made(model: type[P], **fields: Any) -> P:
-    """Return a part of a story that is known to be right."""
+    """Return a part of a story, without checks: it is known to be valid."""
     made: Any = model.model_construct(set(fields), **{**_defaults(model), **fields})
     return cast(P, made)
 
 
 @functools.cache
 def _defaults(model: type[Part]) -> dict[str, Any]:
-    """Return what the fields of a part are by default."""
+    """Return the default values of the fields of a part."""
     fields = model.model_fields.items()
     return {name: field.get_default(call_default_factory=True) for name, field in fields}

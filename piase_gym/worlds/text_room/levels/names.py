@@ -9,7 +9,7 @@ from piase_gym.worlds.text_room.levels.story import Story, Thing
 from piase_gym.worlds.text_room.levels.story_rules import Event, Response, SetFlag, SpawnObject
 
 Path = tuple[str | int, ...]
-"""Where something stands in a story, such as ``("rooms", "study", "exits", "north")``."""
+"""The place of something in a story, such as ``("rooms", "study", "exits", "north")``."""
 
 
 class Mention(NamedTuple):
@@ -46,7 +46,7 @@ def mentions(story: Story) -> Iterator[Mention]:
 
 
 def doors(story: Story) -> Iterator[Mention]:
-    """Yield every door of an exit; one door may stand in two exits, one on each side."""
+    """Yield every door of an exit; one door may be in two exits, one on each side."""
     for name, room in story.rooms.items():
         for direction, way in room.exits.items():
             if way.door is not None:
@@ -67,9 +67,10 @@ def thing_of(story: Story, name: str) -> Thing:
 
 
 def takeable(story: Story) -> dict[str, bool]:
-    """Tell of every object whether it can be taken.
+    """Return for every object whether it can be taken.
 
-    What is hidden, carried at the start or given by an event can, unless the story says no.
+    An object that is hidden, or carried at the start, or given to an agent by an event can be
+    taken unless the story says otherwise.
     """
     given = {name: thing_of(story, name).can_be_taken for name in all_objects(story)}
     sure = {name: can for name, can in given.items() if can is not None}
@@ -106,5 +107,5 @@ def flags(story: Story) -> set[str]:
 
 
 def spawned(story: Story) -> set[str]:
-    """Return every object that an event lets appear."""
+    """Return every object that a response lets appear."""
     return {r.object for r, _ in responses(story) if isinstance(r, SpawnObject)}

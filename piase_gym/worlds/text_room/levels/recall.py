@@ -7,10 +7,10 @@ from typing import Any, Final
 from piase_gym.worlds.text_room.levels.story import Story
 
 COLOURS: Final = ("red", "blue", "green", "white")
-"""What lanterns and caskets are told apart by; one in four is chance."""
+"""The colours that tell lanterns and caskets apart; chance is one in four."""
 MOST_DELAY: Final = 1000
 TIME_TO_CHOOSE: Final = 5
-"""Steps in the hall before it is lost."""
+"""Steps in the hall before the episode is lost."""
 
 
 def recall_story(delay: int, agents: int = 1) -> Story:
@@ -18,8 +18,8 @@ def recall_story(delay: int, agents: int = 1) -> Story:
 
     An agent sees a lantern, whose colour is drawn in each episode. With the first step it is led
     away, waits for `delay` steps in a room without anything to see, and is led into a hall with
-    caskets of all colours. To open the casket of the lantern's colour wins, any other loses. In the
-    hall nothing tells the colour, so without a memory nobody does better than one in four.
+    caskets of all colours. Opening the casket of the lantern's colour wins, any other loses. In the
+    hall nothing shows the colour, so no agent without a memory does better than one in four.
 
     Args:
         delay: Steps between the last sight of the lantern and the first of the caskets.
@@ -82,7 +82,7 @@ def recall_story(delay: int, agents: int = 1) -> Story:
 
 
 def _choice(colour: str, room: str, flag: str) -> dict[str, Any]:
-    """Return what follows if a casket is opened while the lantern of its colour is in a room."""
+    """Return the event for opening a casket while the lantern of its colour is in a room."""
     lantern, casket = f"{colour}_lantern", f"{colour}_casket"
     return {
         "trigger": {"type": "action_taken", "action_type": "open", "target": casket},

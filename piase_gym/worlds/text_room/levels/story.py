@@ -1,8 +1,8 @@
 """A story: the rooms, things, agents, conditions and events of one text adventure, as data.
 
-The models take the words of the PiaSE design document's scenario files (`rooms`, `object_details`,
-`agent_setup`, `win_conditions`, ...). They check types; `validation` beside this file checks that a
-story makes sense.
+The models use the terms of the PiaSE design document's scenario files (`rooms`, `object_details`,
+`agent_setup`, `win_conditions`, ...). They check types; `validation`, next to this file, checks
+that a story makes sense.
 """
 
 from __future__ import annotations
@@ -80,7 +80,7 @@ class Thing(Part):
     @model_validator(mode="before")
     @classmethod
     def _lift(cls, value: Any) -> Any:
-        """Move what this model knows from `custom_properties` to the top level."""
+        """Move the fields that this model knows from `custom_properties` to the top level."""
         if not isinstance(value, dict) or not isinstance(value.get("custom_properties"), dict):
             return value
         own = set(cls.model_fields) - {"custom_properties"}

@@ -10,7 +10,7 @@ from piase_gym.core.config import AgentId
 from piase_gym.core.shorthand import Lenient
 
 VERBS = ("look", "go", "take", "drop", "put", "open", "close", "unlock", "use", "read", "search")
-"""The verbs that interactions and `action_taken` triggers can name, beside those below."""
+"""The verbs that interactions and `action_taken` triggers can name, besides those below."""
 SPOKEN = ("say", "tell", "give", "inventory", "wait")
 
 Direction = Literal[
@@ -40,7 +40,7 @@ OPPOSITE = dict(
     )
     for pair in ((one, other), (other, one))
 )
-"""The way back."""
+"""The way back, for each direction."""
 Name = Annotated[
     str, Field(pattern=r"^[^\W\d_][\w' -]*$", max_length=40, description="letters, digits, _ - '")
 ]

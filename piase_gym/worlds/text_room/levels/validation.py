@@ -28,13 +28,13 @@ KINDS = {
     "agent_id": "agent",
     "stat": "stat",
 }
-"""What the fields of conditions, triggers and responses name."""
+"""The kind of thing that each field of conditions, triggers and responses names."""
 STATE_WORDS = ("room", "inventory", "flags", "steps")
-"""What an `agent_state_condition` can speak of besides the stats of its agent."""
+"""The names that an `agent_state_condition` can use besides the stats of its agent."""
 
 
 CARRIED = "carried"
-"""Where an object is that an agent carries, whoever that is."""
+"""The place of an object that some agent carries, whichever it is."""
 
 
 class Problem(NamedTuple):
@@ -91,7 +91,7 @@ class StoryValidator:
             yield Problem(path, f"unknown {kind} {name!r}; {suggest(name, self.known[kind])}")
 
     def _names_are_clear(self) -> Iterator[Problem]:
-        """Commands ignore case, and take a space for an underscore."""
+        """Check that commands, which ignore case and underscores, can tell names apart."""
         for kind in ("room", "object", "agent"):
             seen: dict[str, str] = {}
             for name in self.known[kind]:
@@ -117,7 +117,7 @@ class StoryValidator:
                 yield from self._unknown("room", way.room, path)
 
     def _places(self) -> Iterator[Problem]:
-        """Every object is in one place, and nothing is inside of itself."""
+        """Check that every object is in one place, and that nothing is inside itself."""
         seen: dict[str, names.Mention] = {}
         for mention in names.mentions(self.story):
             first = seen.setdefault(mention.object, mention)
@@ -139,7 +139,7 @@ class StoryValidator:
                 yield Problem(("object_details", name), message, fatal=False)
 
     def _shuffles(self) -> Iterator[Problem]:
-        """What is shuffled lies in rooms, and in one group."""
+        """Check that shuffled objects lie in rooms, and that each is in one group only."""
         seen: set[str] = set()
         for n, group in enumerate(self.story.shuffle):
             for k, name in enumerate(group):
@@ -169,7 +169,7 @@ class StoryValidator:
         return False
 
     def _locks(self) -> Iterator[Problem]:
-        """Every lock has a key somewhere, or an event that opens it."""
+        """Check that every lock has a key somewhere, or an event that opens it."""
         opened = {
             r.object
             for r, _ in names.responses(self.story)
@@ -249,7 +249,7 @@ class StoryValidator:
         yield from names.responses(story)
 
     def _contradictions(self) -> Iterator[Problem]:
-        """What has to hold together can, as far as it is plain to see; nothing wins and loses."""
+        """Check joint conditions for obvious contradictions, and that none both wins and loses."""
         story = self.story
         together: list[tuple[Any, Path]] = [
             (event.conditions, (*path, "conditions")) for event, path in names.events(story)
@@ -275,7 +275,7 @@ class StoryValidator:
                 yield Problem(("lose_conditions", k), told)
 
     def _endless(self) -> Iterator[Problem]:
-        """Events without conditions do not set each other off for ever."""
+        """Check that events without conditions do not set each other off for ever."""
         rows = [(event, path) for event, path in names.events(self.story)]
         asks = [
             {event.trigger.flag_name}
@@ -293,7 +293,7 @@ class StoryValidator:
                 yield Problem(rows[circle[0]][1], told, fatal=False)
 
     def _claims(self, condition: Any) -> Iterator[tuple[tuple[str, str], str]]:
-        """Yield what a condition says: of which agent or object, and what that is then."""
+        """Yield the claims of a condition: what each is about, and what it says about it."""
         who = getattr(condition, "agent_id", None)
         if who is None and len(self.agents) == 1:
             who = self.agents[0]
@@ -310,7 +310,7 @@ class StoryValidator:
                 yield ("lock", condition.object), "locked" if condition.locked else "unlocked"
 
     def _endings(self) -> Iterator[Problem]:
-        """Some way to win must be possible; other conditions that never hold are warnings."""
+        """Check that some way to win is possible; warn of other conditions that never hold."""
         never = [(k, why) for k, why in self._never("win_conditions") if why]
         fatal = len(never) == len(self.story.win_conditions) or self.story.win_logic == "all"
         for k, why in never:
@@ -327,12 +327,12 @@ class StoryValidator:
                 yield Problem(("lose_conditions", k), message, fatal=False)
 
     def _never(self, key: str) -> Iterator[tuple[int, str | None]]:
-        """Say of each condition why it can never hold, if that is plain to see."""
+        """Yield for each condition the reason why it can never hold, if that is obvious."""
         for k, condition in enumerate(getattr(self.story, key)):
             yield k, self._why_never(condition)
 
     def _opens(self, name: str) -> bool:
-        """Tell whether an object can be open."""
+        """Return whether an object can be open."""
         thing = names.thing_of(self.story, name)
         is_door = any(mention.object == name for mention in names.doors(self.story))
         return is_door or bool(thing.is_container or thing.contains)

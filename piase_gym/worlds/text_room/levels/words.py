@@ -13,9 +13,9 @@ MOST_ROOMS = 16
 MOST_DEPTH = 8
 MOST_DISTRACTORS = 16
 LONGEST_ROOM = 400
-"""No description of a room, its name and ways included, is longer."""
+"""The maximum length of a room's description, with its name and ways."""
 LONGEST_OBJECT = 160
-"""No line about an object is longer."""
+"""The maximum length of a line about an object."""
 
 
 class Theme(NamedTuple):
@@ -35,13 +35,13 @@ class Theme(NamedTuple):
 
 
 KEYS = "brass iron silver copper golden glass bone steel".split()
-"""Keys are called after what they are made of."""
+"""The words that keys are named after: what they are made of."""
 MATERIALS = {"golden": "gold"}
-"""What they are made of, where that is another word."""
+"""The materials of keys, where the word differs from the one in the key's name."""
 
 
 def _read_themes() -> dict[str, Theme]:
-    """Read all themes from the file beside this one."""
+    """Read all themes from the file next to this one."""
     found: dict[str, Theme] = {}
     text = files(__package__).joinpath("themes.json").read_text("utf-8")
     for name, theme in json.loads(text).items():
@@ -58,7 +58,7 @@ class QuestNames(NamedTuple):
 
     Attributes:
         rooms: Rooms.
-        treasures: Items of which one is the goal.
+        treasures: Items, one of which is the goal.
         keys: One for each obstacle; those that are not needed distract.
         chests: Fixtures that hold or hide something.
         doors: Doors between rooms.
@@ -90,9 +90,9 @@ class QuestNames(NamedTuple):
 def quest_names(theme: str, rooms: int, depth: int, distractors: int) -> QuestNames:
     """Return the names of the quests of a config.
 
-    There are ``1 + 2 * depth + distractors`` objects: the goal, for each obstacle a key and a
-    fixture, and of the distractors one half items and the other half fixtures. Every second
-    obstacle is a door, as far as there are rooms to part.
+    There are ``1 + 2 * depth + distractors`` objects: the goal, a key and a fixture for each
+    obstacle, and the distractors, half of them items and half fixtures. Every second obstacle is a
+    door, as long as there are rooms to separate.
     """
     table = THEMES[theme]
     doors = min(depth // 2, rooms - 1)

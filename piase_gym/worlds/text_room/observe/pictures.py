@@ -16,9 +16,9 @@ from piase_gym.worlds.texts.wording import printable, spaced
 
 Colour = tuple[int, int, int]
 WIDTH, GAP, LINE, PAD = 270, 56, 23, 14
-"""Pixels: a room's width, what is between two rooms, a line of text, and a margin."""
+"""Pixels: a room's width, the gap between two rooms, a line's height, and a margin."""
 TITLE, TEXT, SMALL = 18, 16, 14
-"""Sizes of letters."""
+"""Font sizes."""
 LEAST, LEAST_WIDTH = 5, 620
 """Lines that every room has space for, and pixels that the legend needs."""
 PAPER, ROOM, HERE = (236, 232, 222), (255, 254, 250), (255, 247, 214)
@@ -58,10 +58,10 @@ class Entry(NamedTuple):
 
     Attributes:
         text: The words.
-        colour: Of its mark.
+        colour: The colour of its mark.
         mark: ``dot``, ``square``, ``ring`` or ``person``.
         depth: How many things it is in.
-        state: The words behind it, and their colour.
+        state: The words at its end and their colour, or ``None``.
     """
 
     text: str
@@ -118,7 +118,7 @@ def _things(plot: Plot, state: RoomState, place: int, depth: int) -> Iterator[En
 
 
 def _lid(plot: Plot, state: RoomState, k: int) -> tuple[str, Colour] | None:
-    """Return how a container or door stands, and the colour of that."""
+    """Return the state of a container or door and its colour, or ``None`` for other things."""
     if not plot.opens[k]:
         return None
     if state.locked[k]:
@@ -127,7 +127,7 @@ def _lid(plot: Plot, state: RoomState, k: int) -> tuple[str, Colour] | None:
 
 
 def _carried(plot: Plot, state: RoomState, agents: Sequence[str]) -> Iterator[Entry]:
-    """Yield a line for each agent: how it is and what it carries."""
+    """Yield a line for each agent: its status and what it carries."""
     hands = len(plot.rooms) + len(plot.objects)
     for k, name in enumerate(agents):
         if state.status[k] == "none":
@@ -154,7 +154,7 @@ def _draw_room(pen: Any, box: tuple[int, int, int], name: str, entries: Sequence
 
 
 def _draw_entry(pen: Any, x: int, y: int, entry: Entry, right: int) -> None:
-    """Draw a line: its mark, its words, and how it stands."""
+    """Draw a line: its mark, its words, and its state."""
     x += 18 * min(entry.depth, 4)
     _draw_mark(pen, x, y + LINE // 2 - 2, entry.mark, entry.colour)
     if entry.state is not None:
@@ -200,7 +200,7 @@ def _draw_ways(pen: Any, plot: Plot, state: RoomState, middles: Sequence[tuple[i
 def _draw_doors(
     pen: Any, plot: Plot, state: RoomState, boxes: Sequence[tuple[int, int]], height: int
 ) -> None:
-    """Draw the doors, where the way from a room to the next leaves it, and other ways' names."""
+    """Draw the doors where ways leave a room, and the names of ways such as ``up``."""
     for room, ways in enumerate(plot.exits):
         for direction, (other, door) in ways.items():
             x, y = _leaving(boxes[room], boxes[other], height)
@@ -213,7 +213,7 @@ def _draw_doors(
 
 
 def _leaving(one: tuple[int, int], two: tuple[int, int], height: int) -> tuple[int, int]:
-    """Return where the straight way from a room to another leaves its box, and a little further."""
+    """Return a point on the straight way from a room to another, a little outside its box."""
     dx, dy = two[0] - one[0], two[1] - one[1]
     share = min(
         (WIDTH / 2 + GAP / 2) / abs(dx) if dx else 2.0,
@@ -239,7 +239,7 @@ def _draw_foot(pen: Any, y: int, step: int, carried: Sequence[Entry]) -> None:
 
 
 def _cells(plot: Plot) -> list[tuple[int, int]]:
-    """Lay the rooms out on a grid, as their exits say where that can be."""
+    """Lay the rooms out on a grid, in the directions of their exits where possible."""
     places: dict[int, tuple[int, int]] = {}
     for first in range(len(plot.rooms)):
         if first in places:
@@ -295,7 +295,7 @@ def _way_in_words(plot: Plot, state: RoomState, direction: str, way: tuple[int, 
 
 
 def people_in(state: RoomState, agents: Sequence[str], room: int) -> list[str]:
-    """Name who is in a room."""
+    """Return the names of the agents in a room."""
     rows = zip(agents, state.rooms, state.status, strict=True)
     return [name for name, where, status in rows if where == room and status == "playing"]
 

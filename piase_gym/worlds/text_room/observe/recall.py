@@ -9,7 +9,7 @@ from piase_gym.worlds.text_room.state import Arrangement, Plot, RoomState, way_n
 
 
 def mark_of(plot: Plot, state: RoomState | Arrangement, agent: int, k: int) -> int:
-    """Return how an object stands, as far as an agent that sees it knows: see `facts.STATES`."""
+    """Return the index in `facts.STATES` of an object, as far as an agent that sees it knows."""
     if plot.opens[k]:
         if state.is_open[k]:
             return STATES.index("open")
@@ -23,7 +23,7 @@ def mark_of(plot: Plot, state: RoomState | Arrangement, agent: int, k: int) -> i
 
 
 def ways_of(plot: Plot, walked: list[int] | tuple[int, ...], room: int) -> tuple[Way, ...]:
-    """Return the ways out of a room, to an agent that knows where some of them lead."""
+    """Return the ways out of a room, for an agent that knows where some of them lead."""
     return tuple(
         Way(
             direction,
@@ -35,7 +35,7 @@ def ways_of(plot: Plot, walked: list[int] | tuple[int, ...], room: int) -> tuple
 
 
 def know_way(plot: Plot, known: list[int], room: int, direction: str) -> None:
-    """Take note of where a way leads, and that it leads back, if it does."""
+    """Note where a way leads, and where the way back leads, if there is one."""
     to, door = plot.exits[room][direction]
     back = OPPOSITE[direction]
     ways = {way_number(room, direction)}
@@ -47,7 +47,7 @@ def know_way(plot: Plot, known: list[int], room: int, direction: str) -> None:
 def remember(plot: Plot, state: RoomState) -> None:
     """Let every agent in play take note of what it sees now.
 
-    What it does not find where it saw it is forgotten, unless a closed lid may hide it.
+    It forgets things that are no longer where it saw them, unless a closed lid may hide them.
     """
     for agent, status in enumerate(state.status):
         if status != "playing":

@@ -40,7 +40,7 @@ def text_of(facts: TextRoomFacts) -> str:
 
 
 def text_with(scene: str, goal: str, step: StepFacts) -> str:
-    """Write the same of a scene that was written already."""
+    """Write the same, given a scene that `scene_of` wrote already."""
     lines = [] if step.feedback is None else [f"Result: {one_line(step.feedback)}"]
     lines.append(scene)
     lines += [f"Your {printable(name)} is {value:.10g}." for name, value in step.stats]
@@ -115,11 +115,11 @@ def _plain_look(name: str) -> str:
 
 
 _free_line = functools.lru_cache(maxsize=4096)(one_line)
-"""Writes a free string on one line; descriptions come again and again."""
+"""Writes a free string on one line; cached, as the same descriptions recur."""
 
 
 def _object(thing: Seen, empty: bool) -> str:
-    """Write what is in sight; of a container that is open, that nothing is in it."""
+    """Write an object in sight; if it is an open container with nothing in it, say so."""
     name, description = printable(thing.name), thing.description
     more = f" in the {printable(thing.inside)}" if thing.inside else ""
     more += " (open, empty)" if empty and thing.state == "open" else _SHOWN[thing.state]
@@ -150,7 +150,7 @@ _BETWEEN_HELD = re.compile(", (?=the )")
 
 
 class _Names:
-    """Finds names by the way in which texts show them."""
+    """Finds names by the form in which texts show them."""
 
     def __init__(self, lines: LineReader, rooms: Sequence[str], objects: Sequence[str]) -> None:
         self.lines = lines
@@ -230,7 +230,7 @@ class _Names:
         return PastThing(*self._inside(names), _STATE[state or ""], int(ago) if ago else age)
 
     def goal(self, shown: str, generated: bool) -> str:
-        """Read a goal: of a generated quest it is an item."""
+        """Read a goal: in a generated quest it is an item."""
         if not generated:
             return unescape(shown)
         match = _TAKE.fullmatch(shown)
@@ -314,7 +314,7 @@ PERCEPTION_TYPES = {
     "goal": "string | None",
     "feedback": "string | None",
 }
-"""What `surroundings_of` perceives."""
+"""The types of the perceptions of `surroundings_of`, by name."""
 
 
 def surroundings_of(facts: TextRoomFacts) -> Surroundings:

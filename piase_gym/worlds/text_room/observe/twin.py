@@ -1,4 +1,4 @@
-"""Twins of TextRoom: the same story, in which what an agent has not found is called otherwise.
+"""Twins of TextRoom: the same story, in which what an agent has not found has other names.
 
 See `World.twin`. What is out of sight has other names and, where no condition asks for it, lies
 somewhere else; and the others have been told other things.
@@ -21,13 +21,13 @@ NO_NAMES = (
     *("description", "content", "read_text", "otherwise", "goal"),
     *("type", "action", "action_type", "outcome", "result", "win_logic", "ends"),
 )
-"""Fields of a story that hold sentences or words of ours, not names."""
+"""Fields of a story that hold sentences or fixed words, not names."""
 BY_NAME = ("rooms", "object_details")
 """Fields of a story that are mappings by name."""
 
 
 def other_names(plot: Plot, seen: set[str], known_text: str) -> dict[str, str]:
-    """Return another name for everything that is neither seen nor told of.
+    """Return another name for everything that the agent has neither seen nor been told of.
 
     Args:
         plot: The story.
@@ -51,7 +51,7 @@ def renamed_story(story: Story, other: Mapping[str, str]) -> Story:
 
 
 def _renamed(value: Any, other: Mapping[str, str], key: str = "") -> Any:
-    """Exchange names in the plain data of a story."""
+    """Replace names in the plain data of a story."""
     if isinstance(value, dict):
         if key in BY_NAME:
             return {other.get(name, name): _renamed(item, other) for name, item in value.items()}
@@ -77,14 +77,14 @@ def renamed_words(words: Vocabulary, other: Mapping[str, str]) -> Vocabulary:
 
 
 def rename_state(state: RoomState, other: Mapping[str, str]) -> None:
-    """Exchange names in a state."""
+    """Replace names in a state."""
     state.flags = [[other.get(flag, flag) for flag in flags] for flags in state.flags]
     parts = [(key.partition(":"), look) for key, look in state.looks.items()]
     state.looks = {f"{kind}:{other.get(name, name)}": look for (kind, _, name), look in parts}
 
 
 def move_unseen_items(plot: Plot, state: RoomState, agent: int, reach: list[int]) -> None:
-    """Lay what is out of sight and in no condition into another room than the agent's."""
+    """Move items that are out of sight and in no condition to a room other than the agent's."""
     rooms = [k for k in range(len(plot.rooms)) if k != state.rooms[agent]]
     asked = _names_in_conditions(plot.story)
     for k in range(plot.items):
@@ -94,7 +94,7 @@ def move_unseen_items(plot: Plot, state: RoomState, agent: int, reach: list[int]
 
 
 def tell_others(state: RoomState, mail: Mailbox, agents: Sequence[str], agent: int) -> None:
-    """Tell all agents but one what the one does not hear."""
+    """Tell all other agents something that this agent does not hear."""
     for number, name in enumerate(agents):
         if number != agent:
             state.feedback[number] = "Only you are told this."

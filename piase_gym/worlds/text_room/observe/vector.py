@@ -84,7 +84,7 @@ def vector_of(facts: TextRoomFacts, words: Vocabulary) -> NDArray[np.float32]:
 
 
 def first_agent(envelope: TextRoomEnvelope) -> int:
-    """Return where it stands in a vector who is here."""
+    """Return where the agents that are here begin in a vector."""
     return 1 + envelope.rooms + HINT_CODE
 
 
@@ -138,7 +138,7 @@ def put_goal(row: NDArray[np.float32], words: Vocabulary, goal: str) -> None:
 
 
 def complete(row: NDArray[np.float32], step_facts: StepFacts, words: Vocabulary) -> None:
-    """Write what is of the step into a vector that has zeros there."""
+    """Write the facts of the step into a vector that has zeros there."""
     stats, messages, past, feedback, hint = step_facts
     envelope = words.envelope
     if stats:
@@ -195,5 +195,5 @@ def global_view(plot: Plot, state: RoomState, envelope: TextRoomEnvelope) -> NDA
 
 
 def _padded(values: Sequence[float], size: int) -> list[float]:
-    """Return values with zeros behind them."""
+    """Return values, padded with zeros at the end."""
     return [*values, *[0.0] * (size - len(values))]

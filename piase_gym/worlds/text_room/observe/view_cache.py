@@ -1,4 +1,4 @@
-"""What agents see and may do, remembered for every arrangement of things that they were in before.
+"""What agents see and may do, cached for the arrangements of things that have occurred.
 
 Most commands move nothing, and agents come back to where they were. What follows from an
 `Arrangement` alone is worked out once for each that occurs in an episode.
@@ -21,11 +21,11 @@ from piase_gym.worlds.text_room.rules.legality import legal_indices
 from piase_gym.worlds.text_room.state import Arrangement, Plot, RoomState
 
 MOST = 256
-"""So many arrangements are remembered for each agent."""
+"""The most arrangements that are remembered for each agent."""
 
 
 def with_step(facts: TextRoomFacts, step: StepFacts) -> TextRoomFacts:
-    """Return facts with what is of a step."""
+    """Return facts with those of a step filled in."""
     return TextRoomFacts(
         agent=facts.agent,
         room=facts.room,
@@ -50,10 +50,10 @@ class AgentView(NamedTuple):
         agent: The agent.
         arranged: The arrangement.
         sight: What it sees and holds.
-        mask: Its legal commands, over the table; to be copied before it is handed out.
-        row: The vector of what it knows, with zeros for what is of the step; to be copied.
-        facts: What it knows, with nothing that is of the step.
-        scene: The part of the text that tells of the arrangement, once it was asked for.
+        mask: Its legal commands, over the table; must be copied before it is handed out.
+        row: The vector of what it knows, with zeros for the facts of the step; must be copied.
+        facts: What it knows, without the facts of the step.
+        scene: The part of the text about the arrangement, in a list that is empty at first.
     """
 
     agent: int
@@ -66,12 +66,12 @@ class AgentView(NamedTuple):
 
 
 class ObservedStep(NamedTuple):
-    """What one agent knows at one moment, from which facts and vector are made when asked for.
+    """What one agent knows at one moment; facts and vector are made from it on request.
 
     Attributes:
-        cache: Whose view it is.
+        cache: The cache that the view belongs to.
         view: What follows from the arrangement.
-        step_facts: What is of the step.
+        step_facts: The facts of the step.
     """
 
     cache: ViewCache
@@ -103,7 +103,7 @@ class ViewCache:
         plot: The story.
         table: The table of commands.
         agents: Names of all agents.
-        goals: What each agent is to achieve, as its facts say it.
+        goals: The goal of each agent, as its facts have it.
     """
 
     def __init__(
@@ -116,12 +116,12 @@ class ViewCache:
         self.invalidate()
 
     def invalidate(self) -> None:
-        """Take note that the state may be another one than before."""
+        """Take note that the state may have changed."""
         self._arranged: Arrangement | None = None
         self._now: list[AgentView | None] = [None] * len(self.agents)
 
     def of(self, agent: int, state: RoomState) -> AgentView:
-        """Return what an agent sees and may do; the state is that of the last `invalidate`."""
+        """Return what an agent sees and may do in a state unchanged since the last `invalidate`."""
         found = self._now[agent]
         if found is None:
             arranged = self._arranged
@@ -154,7 +154,7 @@ class ViewCache:
         return looks.get(f"room:{name}", self.plot.story.rooms[name].description)
 
     def _facts(self, agent: int, arranged: Arrangement, sight: Sight) -> TextRoomFacts:
-        """Return what an agent knows, with nothing that is of the step."""
+        """Return what an agent knows, without the facts of the step."""
         plot, names, looks = self.plot, self.plot.objects, dict(arranged.looks)
         marks = {k: STATES[mark_of(plot, arranged, agent, k)] for k in sight.reach}
         room = arranged.rooms[agent]
@@ -177,5 +177,5 @@ class ViewCache:
         )
 
     def __reduce__(self) -> Any:
-        """Copy and pickle without what is remembered."""
+        """Copy and pickle without the cached views."""
         return ViewCache, (self.plot, self.table, self.agents, self.goals)

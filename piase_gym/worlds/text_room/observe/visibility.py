@@ -50,7 +50,7 @@ def look_around(plot: Plot, state: RoomState | Arrangement, agent: int) -> Sight
 
 
 def can_reach(plot: Plot, state: RoomState, agent: int, k: int) -> bool:
-    """Tell whether an object is in sight or in hand, which `Sight.reach` lists."""
+    """Return whether an object is in sight or in hand, as listed by `Sight.reach`."""
     rooms, room, place = len(plot.rooms), state.rooms[agent], state.place[k]
     people = rooms + len(plot.objects)
     if place == room or place == people + agent:
@@ -61,10 +61,10 @@ def can_reach(plot: Plot, state: RoomState, agent: int, k: int) -> bool:
 
 
 def _uncovered(plot: Plot, state: RoomState | Arrangement, k: int, room: int, mine: int) -> bool:
-    """Tell whether something that is in something can be seen from a room."""
+    """Return whether something that is in something can be seen from a room."""
     rooms = len(plot.rooms)
     place = state.place[k]
-    for _ in range(len(plot.objects)):  # nothing is inside of itself, but a snapshot may lie
+    for _ in range(len(plot.objects)):  # nothing is inside itself, but a snapshot may lie
         host = place - rooms
         if state.hidden[k] or (plot.containers[host] and not state.is_open[host]):
             return False
@@ -79,6 +79,6 @@ def _uncovered(plot: Plot, state: RoomState | Arrangement, k: int, room: int, mi
 
 
 def insides(plot: Plot, state: RoomState, host: int) -> list[int]:
-    """Return what has come to light of the things in an object, in order."""
+    """Return the things in an object that have come to light, in order."""
     place = len(plot.rooms) + host
     return [k for k, p in enumerate(state.place) if p == place and not state.hidden[k]]

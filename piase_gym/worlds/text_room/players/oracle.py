@@ -1,9 +1,9 @@
 """TextRoom's oracle: it sees the whole state, and searches for a shortest way to win.
 
 The search is breadth-first over the world's own rules, among the commands that matter (see
-`relevance`). Alone, an agent's plan is as short as can be among these. If nobody can win alone, the
-agents are planned together, first one command after the other, and what can be done at the same
-time is then put into the same step.
+`relevance`). A plan for one agent is as short as these commands allow. If nobody can win alone, the
+agents get a common plan: first with one command after the other; then the commands that can be
+carried out at the same time are put into the same step.
 """
 
 from __future__ import annotations
@@ -30,7 +30,7 @@ Act = tuple[int, Command]
 
 
 class Node(NamedTuple):
-    """A state in the search, and how it was come by."""
+    """A state in the search, and how it was reached."""
 
     state: RoomState
     before: Node | None
@@ -58,7 +58,7 @@ class TextRoomOracle:
         return None if acts is None else [command for _, command in acts]
 
     def certificate(self, agent: int) -> int | None:
-        """Return in how many steps an agent could win alone, or ``None`` if never."""
+        """Return how many steps an agent would need to win alone, or ``None`` if it cannot."""
         plan = self.plan(agent)
         return None if plan is None else len(plan)
 
@@ -88,7 +88,7 @@ class TextRoomOracle:
         return command if world.alive[agent] else WAIT
 
     def _plan_anew(self) -> None:
-        """Plan from the present state, and note which states are to come."""
+        """Plan from the present state, and note the states that the plan leads to."""
         world = self.world
         self._plot, self._first = world.plot, world.state_of.t
         self._steps = self.team_plan() or []
@@ -100,7 +100,7 @@ class TextRoomOracle:
 
 
 def key_of(state: RoomState) -> tuple[Any, ...]:
-    """Return what tells states apart, but for time, words and bodies."""
+    """Return a key that tells states apart, except by time, words and bodies."""
     return (
         tuple(state.rooms),
         tuple(state.place),
@@ -168,14 +168,14 @@ class Search:
         return None
 
     def _key(self, state: RoomState) -> Any:
-        """Return what tells states of this search apart."""
+        """Return a key that tells the states of this search apart."""
         key = key_of(state)
         if self.needs.numbers:
             key = (*key, tuple(tuple(sorted(stats.items())) for stats in state.stats))
         return (*key, state.t) if self.needs.waits else key
 
     def _won(self, state: RoomState) -> bool:
-        """Tell whether the agents of this search have won."""
+        """Return whether the agents of this search have won."""
         return all(state.status[agent] == "won" for agent in self.agents)
 
     def _after(self, state: RoomState, agent: int, command: Command) -> RoomState | None:
@@ -213,7 +213,7 @@ class Search:
             yield WAIT
 
     def _on_thing(self, state: RoomState, k: int, held: Sequence[int]) -> Iterator[Command]:
-        """Yield what gets at what is in or behind a thing."""
+        """Yield the commands that help to reach what is in or behind a thing."""
         plot, name = self.plot, self.plot.objects[k]
         if plot.opens[k] and not state.is_open[k]:
             if not state.locked[k]:
@@ -228,7 +228,7 @@ class Search:
             yield Command("read", {"target_object": name})
 
     def _handing_over(self, held: Sequence[int], others: Sequence[int]) -> Iterator[Command]:
-        """Yield what one agent can do so that another gets an item."""
+        """Yield the commands of one agent by which another can get an item."""
         for item in held:
             if item in self.needs.items:
                 name = self.plot.objects[item]
@@ -259,7 +259,7 @@ def _side_by_side(world: TextRoom, playing: Sequence[int]) -> list[dict[int, Com
 
 
 def in_parallel(world: TextRoom, acts: Sequence[Act]) -> list[dict[int, Command]]:
-    """Put acts into as few steps as still win, each agent's in their order."""
+    """Move acts into earlier steps while the plan still wins; each agent keeps its order."""
     steps = [{agent: command} for agent, command in acts]
     if len({agent for agent, _ in acts}) > 1:
         number = 1
@@ -281,7 +281,7 @@ def _moved_up(steps: list[dict[int, Command]], number: int) -> list[dict[int, Co
 
 
 def _wins(world: TextRoom, steps: Sequence[dict[int, Command]]) -> bool:
-    """Tell whether a plan wins from the present state."""
+    """Return whether a plan wins from the present state."""
     state = world.state_of.copy()
     for step in steps:
         do_step(world, state, step)

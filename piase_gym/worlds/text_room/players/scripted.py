@@ -1,8 +1,8 @@
 """An explorer: it knows only what its agent has seen, and tries what a curious player would.
 
-It takes what the goal names and keys, opens, unlocks, searches and reads what is here, and walks to
-the nearest place where something of that kind is left to do. Only then it plays with what it found:
-it takes everything, uses each thing, alone and on others, and puts things into each other.
+It takes keys and what the goal names, opens, unlocks, searches and reads what is here, and walks to
+the nearest place where something of that kind is left to do. Only then does it play with what it
+found: it takes everything, uses each thing, alone and on others, and puts things into each other.
 """
 
 from __future__ import annotations
@@ -17,7 +17,7 @@ from piase_gym.worlds.texts.wording import spaced
 
 SHUT = ("closed", "unlocked", "locked")
 PLAYFUL = ("take", "use", "put")
-"""Verbs of what is tried when nothing else is left, in this order."""
+"""The verbs to try when nothing else is left, in this order."""
 
 
 class Mind:
@@ -25,15 +25,15 @@ class Mind:
 
     def __init__(self) -> None:
         self.ways: dict[str, dict[str, Way]] = {}
-        """Of each room that it was in, the ways out by their directions."""
+        """For each room that it was in, the ways out by their directions."""
         self.states: dict[str, dict[str, str]] = {}
-        """Of each room, what was last seen there, with its state."""
+        """For each room, what was last seen there, with its state."""
         self.tried: set[tuple[str, str]] = set()
         """The rooms and lines that were tried; each is tried once."""
         self.keys: dict[str, set[str]] = {}
-        """What was carried when one tried to unlock a thing."""
+        """For each thing, what was carried at attempts to unlock it."""
         self.left: dict[str, frozenset[str]] = {}
-        """What was carried when nothing was left to play with in a room."""
+        """For each room, what was carried when nothing was left to play with there."""
         self._before = ("", "")
 
     def note(self, facts: TextRoomFacts) -> None:
@@ -54,17 +54,17 @@ class Mind:
             self.keys.setdefault(line.removeprefix("unlock "), set()).update(carried(facts))
 
     def new(self, room: str, lines: Iterable[str]) -> Iterator[str]:
-        """Yield what was not yet tried in a room; to unlock is offered only with another key."""
+        """Yield the lines not yet tried in a room, and those that unlock: they are for new keys."""
         for line in lines:
             if line.startswith("unlock ") or (room, line) not in self.tried:
                 yield line
 
     def may_unlock(self, thing: str, facts: TextRoomFacts) -> bool:
-        """Tell whether something is carried that was not yet tried on a lock."""
+        """Return whether something is carried that was not yet tried on a lock."""
         return bool(carried(facts) - self.keys.get(spaced(thing), set()))
 
     def is_shut(self, room: str, way: Way) -> bool:
-        """Tell whether the door of a way was shut when it was last seen."""
+        """Return whether the door of a way was shut when it was last seen."""
         return self.states[room].get(way.door) in SHUT
 
     def unknown_ways(self, room: str) -> list[str]:
@@ -98,7 +98,7 @@ class TextRoomSearch:
     """Plays TextRoom by its facts alone.
 
     Args:
-        world: The world; of it only the facts and the commands of the agent are read.
+        world: The world, from which only the facts and the commands of the agent are read.
     """
 
     def __init__(self, world: TextRoom) -> None:
@@ -116,12 +116,12 @@ class TextRoomSearch:
             if isinstance(command, Command) and world.legal(agent, command):
                 mind.choose(facts, line)
                 return command
-        mind.tried.clear()  # what had no use may have one now
+        mind.tried.clear()  # things that had no use may have one now
         mind.left.clear()
         return world.noop
 
     def _ideas(self, facts: TextRoomFacts, mind: Mind, lines: dict[str, Command]) -> Iterator[str]:
-        """Yield what could be done next, the best first; what is not possible is passed over."""
+        """Yield lines that could be next, the best first; the caller skips what is impossible."""
         yield from mind.new(facts.room, self._fetching(facts, lines))
         yield from mind.new(facts.room, self._here(facts, mind, lines))
         yield from mind.unknown_ways(facts.room)
@@ -137,7 +137,7 @@ class TextRoomSearch:
                 yield step
 
     def _fetching(self, facts: TextRoomFacts, lines: dict[str, Command]) -> Iterator[str]:
-        """Take what the goal names, or lay it down in the room that the goal names."""
+        """Yield lines that take what the goal names, or drop it in the room that the goal names."""
         goal = facts.goal.lower()
         there = spaced(facts.room).lower() in goal
         if there:
@@ -150,8 +150,8 @@ class TextRoomSearch:
     def _here(self, facts: TextRoomFacts, mind: Mind, lines: dict[str, Command]) -> Iterator[str]:
         """Yield what can be found out and opened where the agent is.
 
-        Of several things that are closed, those come first whose names have a word in common with
-        something that was seen elsewhere: a green casket, where a green lantern hung.
+        Things that have a word in their names in common with something seen elsewhere come first:
+        a green casket, if there was a green lantern.
         """
         elsewhere = {
             word

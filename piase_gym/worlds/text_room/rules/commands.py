@@ -1,8 +1,8 @@
-"""TextRoom's rules: one small function a verb, in a table.
+"""TextRoom's rules: one small function per verb, in a table.
 
-Each takes a `Turn` (the state and what this step has done to it) and what a command names, changes
-the state, and returns an `Effect`. Commands were judged legal by the state before anybody acted;
-`_missed` checks again what another agent may have taken away since.
+Each takes a `Turn` (the state and what this step has done to it) and a command with its names
+looked up, changes the state, and returns an `Effect`. Commands were judged legal in the state
+before anybody acted; `_missed` checks again for what another agent may have taken away since.
 """
 
 from __future__ import annotations
@@ -61,7 +61,7 @@ IN_HAND = ("drop", "put", "give", "unlock", "use")
 
 
 def _missed(turn: Turn, action: ResolvedCommand) -> Effect | None:
-    """Say which thing of a command is out of reach, or no longer in hand, since another acted."""
+    """Return a failure if another agent has put a thing of the command out of reach or hand."""
     alone = action.verb == "use" and action.target < 0
     needed = action.item >= 0 and action.verb in IN_HAND and not alone
     if needed and turn.state.place[action.item] != _hands(turn, action.agent):
@@ -163,7 +163,7 @@ def _note(known: list[int], number: int) -> None:
 
 
 def _reveal(turn: Turn, agent: int, host: int) -> str:
-    """Bring to light what is hidden in an object. Returns its names, or nothing."""
+    """Bring to light what is hidden in an object; return the names, or an empty string."""
     state, place = turn.state, len(turn.plot.rooms) + host
     found = [k for k, p in enumerate(state.place) if p == place and state.hidden[k]]
     for k in found:
@@ -230,7 +230,7 @@ def _close(turn: Turn, action: ResolvedCommand) -> Effect:
 
 
 def _unlock(turn: Turn, action: ResolvedCommand) -> Effect:
-    """Unlock something, with the named item or with whatever fits of what is carried."""
+    """Unlock something with the named item, or else with whichever carried item fits."""
     plot, state, k = turn.plot, turn.state, action.target
     name = show(plot, k)
     if not state.locked[k]:
@@ -285,7 +285,7 @@ def _put(turn: Turn, action: ResolvedCommand) -> Effect:
 
 
 def _holds(plot: Plot, state: RoomState, outer: int, k: int) -> bool:
-    """Tell whether an object is, directly or not, inside of another."""
+    """Return whether an object is inside another, directly or not."""
     rooms, objects = len(plot.rooms), len(plot.objects)
     while rooms <= state.place[k] < rooms + objects:
         k = state.place[k] - rooms

@@ -45,7 +45,7 @@ def symbols_of(sentence: str) -> tuple[str, ...]:
 
 
 def sentence_holds(sentence: str, values: Mapping[str, Any]) -> bool:
-    """Tell whether a sentence holds; one that cannot be evaluated does not."""
+    """Return whether a sentence holds; one that cannot be evaluated does not."""
     import rule_engine
 
     try:
@@ -60,18 +60,18 @@ def sentence_holds(sentence: str, values: Mapping[str, Any]) -> bool:
 def all_hold(
     plot: Plot, state: RoomState, conditions: Iterable[Any], agent: int | None = None
 ) -> bool:
-    """Tell whether all of some conditions hold; see `holds`."""
+    """Return whether all conditions hold; see `holds`."""
     return all(holds(plot, state, condition, agent) for condition in conditions)
 
 
 def holds(plot: Plot, state: RoomState, condition: Any, agent: int | None = None) -> bool:
-    """Tell whether a condition holds.
+    """Return whether a condition holds.
 
     Args:
         plot: The story.
         state: The state.
         condition: One of the conditions of `story`.
-        agent: Whom a condition without `agent_id` is about; ``None`` for anybody.
+        agent: The agent that a condition without `agent_id` is about; ``None`` for any agent.
     """
     return _TESTS[type(condition)](plot, state, condition, agent)
 
@@ -84,7 +84,7 @@ def number_of(plot: Plot, name: str | None) -> int | None:
 
 
 def _whose(plot: Plot, state: RoomState, condition: Any, agent: int | None) -> list[int]:
-    """Return whom a condition is about."""
+    """Return the numbers of the agents that a condition is about."""
     named = number_of(plot, condition.agent_id)
     chosen = named if named is not None else agent
     if chosen is not None and chosen >= 0:

@@ -19,7 +19,7 @@ class Happening(NamedTuple):
 
     Attributes:
         kind: The kind of trigger.
-        agent: Who caused it, or `NOBODY`.
+        agent: The agent that caused it, or `NOBODY`.
         what: The room, item or flag, or the number of an event whose count was reached.
     """
 
@@ -29,7 +29,7 @@ class Happening(NamedTuple):
 
 
 class Effect(NamedTuple):
-    """What came of a command."""
+    """The outcome of a command, and the answer to it."""
 
     outcome: Outcome
     feedback: str
@@ -46,7 +46,7 @@ class Turn:
         rewards: What events have given to each agent so far.
         milestones: The milestones reached in this step, by agent.
         letters: What agents say: (sender, recipient, message).
-        happenings: What events may be waiting for, in order.
+        happenings: The things that events may be waiting for, in order.
     """
 
     plot: Plot
@@ -93,11 +93,11 @@ def resolve_names(
 
 
 MOST_ROUNDS = 20
-"""Events may set each other off so many times in one step."""
+"""The most rounds in which events set each other off in one call of `settle`."""
 MOST_HAPPENINGS = 1000
-"""So many things that events may be waiting for are looked at after one command."""
+"""The most happenings that one call of `settle` looks at."""
 LIMIT = 1e6
-"""No number of an agent's body, and no metric, is further from 0."""
+"""The largest absolute value of a metric, or of a number of an agent's body."""
 
 
 # -- what sets events off ----------------------------------------------------------------------
@@ -118,10 +118,10 @@ def note_action(turn: Turn, action: ResolvedCommand, worked: bool) -> None:
 
 
 def _matches(plot: Plot, trigger: data.ActionTaken, action: ResolvedCommand, worked: bool) -> bool:
-    """Tell whether an action is one that a trigger counts."""
+    """Return whether an action is one that a trigger counts."""
     wanted = {"ok": (True,), "failed": (False,), "any": (True, False)}[trigger.outcome]
     if action.verb == "use" and trigger.outcome == "ok":
-        wanted = (True, False)  # a use that only an event knows of fails by the common rules
+        wanted = (True, False)  # a use that only an event responds to fails by the common rules
     named = number_of(plot, trigger.agent_id)
     if worked not in wanted or named not in (None, action.agent):
         return False
@@ -133,10 +133,10 @@ def _matches(plot: Plot, trigger: data.ActionTaken, action: ResolvedCommand, wor
 
 
 def settle(turn: Turn) -> bool:
-    """Let the events happen that are set off, and those that these set off in turn.
+    """Let events happen that were set off, and those that they set off in turn.
 
     Returns:
-        Whether any did.
+        Whether any event happened.
     """
     happened, looked = False, 0
     for _ in range(MOST_ROUNDS):
@@ -166,12 +166,12 @@ def _set_off(turn: Turn, happening: Happening) -> Iterator[tuple[int, data.Event
 
 
 def _by(turn: Turn, trigger: Any, happening: Happening) -> bool:
-    """Tell whether it was the agent whom a trigger names, if it names one."""
+    """Return whether a happening was caused by the agent that a trigger names, if any."""
     return number_of(turn.plot, trigger.agent_id) in (None, happening.agent)
 
 
 def _empties(turn: Turn, trigger: data.AgentLeaves) -> bool:
-    """Tell whether nobody remains in the room that was left."""
+    """Return whether nobody in play remains in the room that was left."""
     room, state = turn.plot.room_of[trigger.room], turn.state
     there = zip(state.rooms, state.status, strict=True)
     return not any(place == room and status == "playing" for place, status in there)
@@ -193,7 +193,7 @@ _FITS: dict[type, Callable[[Turn, Any, Happening, int], bool]] = {
 
 
 def respond(turn: Turn, responses: Sequence[Any], agent: int) -> None:
-    """Carry out responses; `agent` is who caused them, or `NOBODY`."""
+    """Carry out responses; `agent` is the agent that caused them, or `NOBODY`."""
     for response in responses:
         if (change := _TO_THINGS.get(type(response))) is not None:
             change(turn, response, agent)
@@ -222,7 +222,7 @@ def move(turn: Turn, agent: int, room: int) -> None:
 
 
 def _whom(turn: Turn, name: str | None, agent: int) -> list[int]:
-    """Return whom a response is about: the named agent, ``all``, or who caused it."""
+    """Return the agents that a response is about: the named one, all, or the one that caused it."""
     playing = [k for k, status in enumerate(turn.state.status) if status == "playing"]
     if name is None and agent != NOBODY:
         return [agent]
@@ -276,13 +276,13 @@ def _spawn(turn: Turn, r: data.SpawnObject, agent: int) -> None:
 
 
 def change_stat(state: RoomState, agent: int, stat: str, amount: float) -> None:
-    """Add to a number of an agent, if it has it."""
+    """Add to a number of an agent's body, if the agent has it."""
     if stat in state.stats[agent]:
         _add(state.stats[agent], stat, amount)
 
 
 def _add(numbers: dict[str, float], name: str, amount: float) -> None:
-    """Add to a number; numbers are kept to four digits."""
+    """Add to a number; numbers are rounded to four decimals."""
     numbers[name] = round(min(LIMIT, max(-LIMIT, numbers[name] + amount)), 4)
 
 
@@ -309,11 +309,11 @@ _TO_AGENTS: dict[type, Response] = {
     data.GiveReward: _reward,
     data.End: _end,
 }
-"""What responses do to each agent that they are about."""
+"""The functions for responses that are about agents, called for each of these agents."""
 _TO_THINGS: dict[type, Response] = {
     data.ChangeState: _change_state,
     data.SpawnObject: _spawn,
     data.RemoveObject: _remove,
     data.AddMetric: lambda turn, r, _: _add(turn.state.metrics, r.metric, r.amount),
 }
-"""What the others do, given who caused them."""
+"""The functions for the other responses, called with the agent that caused them."""

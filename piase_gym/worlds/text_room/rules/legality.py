@@ -15,7 +15,7 @@ from piase_gym.worlds.texts.wording import spaced
 
 
 class Scene(NamedTuple):
-    """What an agent needs to know to judge a command."""
+    """The data that are needed to judge a command of an agent."""
 
     plot: Plot
     state: RoomState
@@ -25,7 +25,7 @@ class Scene(NamedTuple):
 
 
 def is_legal(scene: Scene, command: Command) -> bool:
-    """Tell whether a well-formed command is legal; see `Table` for what is listed."""
+    """Return whether a well-formed command is legal; `Table` says which have an index."""
     plot, state, agents, agent, sight = scene
     if state.status[agent] != "playing":
         return False
@@ -74,7 +74,7 @@ def is_legal(scene: Scene, command: Command) -> bool:
 def legal_indices(
     table: Table, plot: Plot, state: RoomState | Arrangement, agent: int, sight: Sight
 ) -> list[int]:
-    """Return the indices of an agent's legal commands, in no order."""
+    """Return the indices of an agent's legal commands, in no particular order."""
     if state.status[agent] != "playing":
         return []
     bases, envelope = table.bases, table.words.envelope
@@ -83,7 +83,7 @@ def legal_indices(
     found = [0, 1, 2, *(bases["go"] + k for k, way in enumerate(DIRECTIONS) if way in ways)]
     here = [k for k, _ in sight.here]
     reach = [*sight.held, *here]
-    shift = envelope.items - items  # fixtures stand behind all places for items
+    shift = envelope.items - items  # fixtures come after all places for items
     places = [k if k < items else k + shift for k in reach]
     both = list(zip(reach, places, strict=True))
     found += [bases["inspect"] + place for place in places]
@@ -109,7 +109,7 @@ def legal_indices(
 def _legal_speech(
     bases: Bases, state: RoomState | Arrangement, agent: int, sight: Sight, agents: int
 ) -> Iterator[int]:
-    """Yield what can be said and given now."""
+    """Yield the indices of what can be said and given now."""
     phrases = len(PHRASES)
     yield from range(bases["say"], bases["say"] + phrases)
     for other, status in enumerate(state.status):

@@ -27,15 +27,15 @@ from piase_gym.worlds.texts.letters import SYSTEM
 
 @dataclass(frozen=True, slots=True)
 class Episode:
-    """What a step needs and changes.
+    """The data that a step needs and changes.
 
     Attributes:
         config: The config.
         plot: The story.
         state: Its state, which changes.
         agents: Names of all agents.
-        mailboxes: Where letters lie, which change.
-        channel: The random stream of lost letters.
+        mailboxes: The mailboxes, which change.
+        channel: The random stream that decides which letters are lost.
     """
 
     config: TextRoomConfig
@@ -83,7 +83,7 @@ def advance(episode: Episode, plans: Sequence[DecodedAction]) -> StepResult:
 
 
 def _act(turn: Turn, agent: int, plan: DecodedAction) -> Effect:
-    """Let a command take effect, unless an event has ended the agent's part meanwhile."""
+    """Carry out a command, unless an event has ended the episode for the agent meanwhile."""
     if isinstance(plan, InvalidAction):
         return Effect(plan.outcome, plan.message)
     if plan is None or turn.state.status[agent] != "playing":
@@ -102,12 +102,12 @@ def _reward_of_outcome(config: TextRoomConfig, outcome: Outcome) -> float:
 
 
 def _reward_of_end(config: TextRoomConfig, status: str) -> float:
-    """Return the reward of who has won or lost by a condition."""
+    """Return the reward for ending with a status: 0 unless it is ``won`` or ``lost``."""
     return {"won": config.rewards.win, "lost": config.rewards.lose}.get(status, 0.0)
 
 
 def _deliver(episode: Episode, turn: Turn) -> None:
-    """Hand over what agents say, and what the system tells them."""
+    """Deliver the messages of the agents and of the system."""
     mail = episode.mailboxes
     for letter in turn.letters:
         mail.send(*letter)
@@ -125,18 +125,18 @@ def successor(
     max_steps: int,
     timed: bool = True,
 ) -> dict[int, Effect]:
-    """Change a state by a step in which agents do what is legal and no letter arrives.
+    """Advance a state by a step in which agents act legally and no letter arrives.
 
     Args:
         plot: The story.
         state: The state, which changes.
         agents: Names of all agents.
         acts: What each agent does; the others wait.
-        max_steps: When time is up.
+        max_steps: The step at which time is up.
         timed: Whether time passes.
 
     Returns:
-        What came of each command.
+        The effect of each agent's command.
     """
     turn = Turn(plot, state, agents, [0.0] * len(agents))
     effects = {}
@@ -152,7 +152,7 @@ def successor(
 
 
 def admit(plot: Plot, state: RoomState, max_steps: int) -> list[int]:
-    """Let agents in whose step has come, unless time is up or nobody is left in play."""
+    """Let agents that are due enter, unless time is up or nobody is left in play."""
     if "coming" not in state.status or state.t >= max_steps or "playing" not in state.status:
         return []
     setups = plot.story.agent_setup
@@ -167,7 +167,7 @@ def admit(plot: Plot, state: RoomState, max_steps: int) -> list[int]:
 
 
 def with_milestones(turn: Turn, command: ResolvedCommand, effect: Effect) -> Effect:
-    """Note the milestones of every story that a command has reached; returns its effect."""
+    """Note which milestones common to all stories a command has reached; return its effect."""
     if effect.outcome is not Outcome.OK:
         return effect
     if command.verb == "read":
@@ -225,7 +225,7 @@ def _verdict(plot: Plot, state: RoomState, agent: int | None) -> bool | None:
 def _hold(
     plot: Plot, state: RoomState, aims: Sequence[StoryCondition], agent: int | None
 ) -> list[bool]:
-    """Tell of each condition that says something about an agent whether it holds."""
+    """Return for each condition that concerns an agent whether it holds."""
     return [
         holds(plot, state, condition, agent)
         for condition, named in aims
@@ -234,7 +234,7 @@ def _hold(
 
 
 def _drop_everything(plot: Plot, state: RoomState) -> None:
-    """Leave what agents carried in the room where they ended."""
+    """Put down the items of agents that are done, in the rooms where they ended."""
     hands = len(plot.rooms) + len(plot.objects)
     for k, place in enumerate(state.place):
         holder = place - hands
