@@ -1,9 +1,10 @@
 """How good learners get on every id: ``piase bench learners FOLDER``.
 
 Each id is trained with several seeds and a stated budget, by the fast learner where a kernel steps
-the world, else by the PPO of Stable-Baselines3, and stopped early where 95 % of the dev seeds are
-won. `PASSES` are tried in turn; what the first has not solved, the next starts afresh with a larger
-budget. Then each policy plays held-out levels, or, of a task with few levels, held-out seeds.
+the world, else by the PPO of Stable-Baselines3; most passes stop early where 95 % of the dev seeds
+are won. `PASSES` are tried in turn, each from scratch; some of them, such as those with a larger
+budget, are for what earlier passes have not solved. Then each policy plays held-out levels, or, of
+a task with few levels, held-out seeds.
 
 Everything is kept in a folder that is not part of the package: each training in ``PASS/NAME/SEED``,
 and the results of its policy in ``played.json`` there. An interrupted run continues where it
