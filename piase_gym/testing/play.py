@@ -62,10 +62,12 @@ def draw(env: Any, agent: str, mask: Any, dice: Stream, unruly: bool) -> Any:
 
 
 def some(values: list[T], most: int, dice: Stream) -> list[T]:
-    """Return a list, or a random part of a long one."""
+    """Return a list, or `most` different entries of a longer one."""
     if len(values) <= most:
         return values
-    return [values[dice.integer(len(values))] for _ in range(most)]
+    shuffled = list(values)
+    dice.shuffle(shuffled)
+    return shuffled[:most]
 
 
 def opening(env: Any, seed: int | None) -> Row:

@@ -9,12 +9,9 @@ import pytest
 from PIL import Image
 
 from piase_gym.agents.llm.client import Reply
-from piase_gym.agents.llm.vision import VisionModel, _box, _data, _image
+from piase_gym.agents.llm.vision import MOST_ENTRIES, VisionModel, _box, _data, _image
 from piase_gym.core.answers import MAX_REPLY
-from piase_gym.errors import (
-    ConfigError,
-    ModelError,
-)
+from piase_gym.errors import ConfigError, ModelError
 from tests import probes
 
 probes.register()
@@ -100,3 +97,11 @@ def test_a_description_has_boxes_and_a_caption() -> None:
     assert event == "LLM_REPLY_RECEIVED"
     assert (entry["outcome"], entry["text"], entry["request"]) == ("ok", '["hat"]', "key")
     assert model.log_entries() == []
+
+
+def test_the_last_replies_are_kept_for_logs() -> None:
+    model, _ = vision('["hat"]')
+    for width in range(1, MOST_ENTRIES + 3):
+        model._note(f"picture {width}", "key", Reply("x"))
+    kept = [entry["question"] for _, entry in model.log_entries()]
+    assert kept == [f"picture {width}" for width in range(3, MOST_ENTRIES + 3)]

@@ -10,10 +10,8 @@ import pytest
 from gymnasium import spaces
 
 from piase_gym.core.rng import Stream
-from piase_gym.testing.kit import (
-    Fault,
-)
-from piase_gym.testing.play import Row, draw, mask_of, replay, require_same_rows, state_of
+from piase_gym.testing.kit import Fault
+from piase_gym.testing.play import Row, draw, mask_of, replay, require_same_rows, some, state_of
 from tests.testing.faulty_envs import Meadow
 
 
@@ -82,3 +80,12 @@ def test_a_replay_ends_where_others_are_in_play() -> None:
     acts = dict.fromkeys(env.agents, 1)
     rows = [row(), row(step=1, before=env.agents, given=acts), row(step=2, before=["cow_9"])]
     assert [found.step for found in replay(env, 3, rows)] == [0, 1]
+
+
+def test_of_a_long_list_different_entries_are_tried() -> None:
+    values = list(range(40))
+    parts = [some(values, 10, Stream(seed)) for seed in range(30)]
+    assert all(len(set(part)) == 10 for part in parts)
+    assert set().union(*parts) == set(values)
+    assert values == list(range(40))
+    assert some(values, 40, Stream(0)) == values

@@ -196,7 +196,7 @@ class VisionModel(ModelCaller):
         else:
             told = {**reply_value(bounded(reply)), "outcome": "ok"}
         entry = {"kind": PICTURE, "policy": self.policy, "question": question, "request": key}
-        self._entries = [*self._entries[-MOST_ENTRIES:], (REPLY_EVENT, {**entry, **told})]
+        self._entries = [*self._entries[1 - MOST_ENTRIES :], (REPLY_EVENT, {**entry, **told})]
 
 
 def data_url(image: Picture) -> str:
