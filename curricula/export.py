@@ -59,7 +59,7 @@ def json_schema() -> dict[str, Any]:
     step = schema["$defs"]["CurriculumStep"]["properties"]
     step["environment_config"] = {
         **step["environment_config_overrides"],
-        "description": "another name of environment_config_overrides",
+        "description": "another name for environment_config_overrides",
     }
     for properties, name in ((step, "CurriculumStep"), (schema["properties"], schema["title"])):
         properties[MARK] = {"const": name, "description": "mark of the prompt suite"}

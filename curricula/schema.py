@@ -85,21 +85,21 @@ class CurriculumModel(_TranslatedErrors):
 class MetricDefinition(CurriculumModel):
     """A name for a metric over a window, or for a metric that comes from outside.
 
-    Without `metric`, the name is asked for as it stands, and `type` says what its values are: so
-    a curriculum can use metrics of your own (`runs.Metrics.define`).
+    Without `metric`, the name itself is looked up, and `type` says what its values are: in this
+    way a curriculum can use metrics of your own (`runs.Metrics.define`).
     """
 
-    metric: str | None = Field(None, max_length=200, description="the metric that the name means")
+    metric: str | None = Field(None, max_length=200, description="the metric that it stands for")
     window: WindowSize | None = Field(
         None, description="how far to look back; default: the attempt"
     )
     type: Literal["number", "boolean"] | None = Field(
-        None, description="what its values are, if it is a metric of your own"
+        None, description="type of its values, if it is a metric of your own"
     )
 
 
 class Criterion(CurriculumModel):
-    """One thing that must be so for a step to be complete."""
+    """A condition on a metric that must hold for a step to be complete."""
 
     metric: str = Field(min_length=1, max_length=200, description="a metric")
     operator: Operator = Field("==", description="how it is compared")
@@ -125,13 +125,13 @@ class HintData(CurriculumModel):
 
 
 class Hint(CurriculumModel):
-    """Words that a rule can have said to the agent in the next attempt."""
+    """Words that a rule can have shown to the agent in the next attempt."""
 
     type: Literal["EVENT"] = Field("EVENT", description="always EVENT")
     event_type: str = Field(
         "ENVIRONMENT_HINT", min_length=1, max_length=200, description="for logs"
     )
-    data: HintData = Field(description="the words, under `message`, and what else logs should have")
+    data: HintData = Field(description="the words, under `message`, and anything else for logs")
 
     @property
     def message(self) -> str:
@@ -173,7 +173,7 @@ class Need(NamedTuple):
 
 
 class StepContext(NamedTuple):
-    """What a step takes over from its curriculum."""
+    """What a step inherits from its curriculum."""
 
     on_no_rule: str = "REPEAT_STEP"
     metrics: Mapping[str, MetricDefinition] = {}
@@ -200,22 +200,22 @@ Stage = Annotated[str, Field(min_length=1, max_length=200)]
 class CurriculumStep(CurriculumModel):
     """One step of a curriculum: a task, when it is done, and what to do while it is not."""
 
-    order: SlotCommand = Field(description="steps run sorted by it; unique")
-    name: Name = Field(description="unique")
+    order: SlotCommand = Field(description="steps run in ascending order; unique")
+    name: Name = Field(description="its name; unique")
     prompt_reference: str | None = Field(
-        None, max_length=1000, description="path of a prompt file, from the curriculum's folder"
+        None, max_length=1000, description="path to a prompt file, from the curriculum's folder"
     )
     max_interactions: Count | None = Field(
-        None, description="environment steps of an episode; default: the world's max_steps"
+        None, description="environment steps per episode; default: the world's max_steps"
     )
     episodes_per_attempt: Count = Field(1, description="episodes that make one attempt")
     max_attempts: Count | None = Field(
-        None, description="after so many, if no rule holds, the curriculum has failed; default none"
+        None, description="attempts after which the curriculum fails if no rule holds; default none"
     )
     patience: Count | None = Field(
         None,
-        description="after so many attempts that were no better than those before, if no rule "
-        "holds, the curriculum has failed; default none",
+        description="after this many attempts no better than those before, the curriculum fails if "
+        "no rule holds; default none",
     )
     completion_criteria: tuple[Criterion, ...] = Field(
         (), max_length=MOST_RULES, description="all must hold; an empty list never completes"
@@ -224,7 +224,7 @@ class CurriculumStep(CurriculumModel):
         (), max_length=MOST_RULES, description="[condition, decision]; the first that holds decides"
     )
     environment_config_overrides: dict[str, Any] = Field(
-        default_factory=dict, description="fields of the world's config, over those of its start"
+        default_factory=dict, description="config fields of the world, on top of those of its start"
     )
     agent_config_overrides: dict[str, Any] = Field(
         default_factory=dict, description="passed to the agent's configure"
@@ -233,7 +233,7 @@ class CurriculumStep(CurriculumModel):
         default_factory=dict, max_length=MOST_RULES, description="key -> hint"
     )
     agent_state: Literal["keep", "reset"] | tuple[StrictStr, ...] = Field(
-        "keep", description="what of the agent's state lasts into this step: keep, reset, or keys"
+        "keep", description="what of its state the agent keeps on entry: keep, reset, or keys"
     )
     developmental_stage_prerequisite: Stage | None = Field(
         None, description="a stage that the agent must have reached; else the step is skipped"
@@ -370,12 +370,12 @@ class DevelopmentalCurriculum(CurriculumModel):
         "policies by agent; default: the learner's policy when trained, the oracle when simulated",
     )
     lead: AgentId | None = Field(
-        None, description="the agent whose curriculum wins where two set a shared field differently"
+        None, description="the agent whose curriculum wins if two set a shared field differently"
     )
     director: str | dict[str, Any] | None = Field(
         None,
-        description="what says which step comes next: the name of a director, or an object of "
-        "`name` and options; default: the criteria and rules of the steps",
+        description="what chooses the next step: the name of a director, or an object with `name` "
+        "and options; default: the criteria and rules of the steps",
     )
     steps: tuple[CurriculumStep, ...] = Field(min_length=1, max_length=MOST_STEPS)
     overall_learning_goals: tuple[Text, ...] | Text | None = Field(None, description="for readers")

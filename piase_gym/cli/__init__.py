@@ -1,4 +1,4 @@
-"""The command line, ``piase``: one module a group of commands, put together in `app`."""
+"""The command line, ``piase``: one module per group of commands, put together in `app`."""
 
 from piase_gym.cli.app import app, main
 

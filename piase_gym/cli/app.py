@@ -63,7 +63,7 @@ def main() -> None:
     """Run the command line; a user's mistake is one line, not a traceback."""
     for stream in (sys.stdin, sys.stdout, sys.stderr):
         if hasattr(stream, "reconfigure"):
-            stream.reconfigure(errors="replace")  # no encoding is a reason to crash
+            stream.reconfigure(errors="replace")  # an encoding error is no reason to crash
     try:
         app(prog_name="piase")
     except StoppedError as error:

@@ -313,9 +313,9 @@ def learners(
 
 
 def _train(suite: Suite, who: tuple[int, str | None], missing: bool) -> list[Problem]:
-    """Train the PPO models of a suite's tasks, and tell of each what came of it.
+    """Train the PPO models of a suite's tasks, and print the result of each.
 
-    With `missing` only those are trained that are not there yet.
+    With `missing`, only those that do not exist yet are trained.
     """
     from piase_gym.benchmarks.references.measure import settings_of
     from piase_gym.benchmarks.references.models import shipped_models
@@ -362,11 +362,11 @@ def _run(
     Args:
         name: The suite.
         out: The folder of results.
-        who: Processes, and the Ray cluster that takes their place.
-        episodes: Seeds a task.
-        split: Which seeds.
-        policy: Who plays.
-        usual: Who plays if nobody is named.
+        who: Number of processes, and the Ray cluster that is used instead of them.
+        episodes: Seeds per task.
+        split: The split that the seeds are from.
+        policy: The policies that play.
+        usual: The policies that play if none is named.
         module: Modules to import first.
     """
     from piase_gym.benchmarks.evaluation.evaluate import evaluate

@@ -73,7 +73,7 @@ def check(
 def run(
     name: str, checks: list[str], fields: dict[str, Any], modules: tuple[str, ...], aloud: bool
 ) -> Report:
-    """Run checks of a world; a terminal shows which, and `aloud` prints what each found."""
+    """Run checks of a world; a terminal shows progress, and `aloud` prints each finding."""
     from piase_gym.testing import run_checks
 
     rows = enumerate((*checks, ""))
@@ -89,7 +89,7 @@ def run(
 
 
 def ids_of(names: Sequence[str] | None) -> list[str]:
-    """Return the ids of worlds; an id stands for itself."""
+    """Return the ids of worlds; an id is returned as it is."""
     worlds = names or piase_gym.list_worlds()
     found: list[str] = []
     for name in worlds:
@@ -100,7 +100,7 @@ def ids_of(names: Sequence[str] | None) -> list[str]:
 
 
 def print_check(finding: Finding, verdict: str, style: str, more: str = "") -> None:
-    """Print what a check found, its sentence below its name."""
+    """Print what a check found, with its sentence below its name."""
     console.print(Text.assemble((finding.check, "bold"), "  ", (verdict, style), more))
     console.print(Padding(Text(finding.sentence, "dim"), (0, 0, 0, INDENT), expand=False))
 
@@ -121,7 +121,7 @@ def counts_of(report: Report) -> Text:
 
 
 def print_sum(reports: Iterable[Report], skipped: int) -> None:
-    """Print what each check proved, of how many ids, and where it was not run, why."""
+    """Print what each check proved, for how many ids, and why it was not run for others."""
     every = list(reports)
     for rows in zip(*(report.findings for report in every), strict=True):
         passed = [row for row in rows if row.status == "passed"]

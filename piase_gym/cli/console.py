@@ -1,4 +1,4 @@
-"""What every command prints with: results to one console, errors to the other."""
+"""What every command prints with: one console for results, another one for errors."""
 
 from __future__ import annotations
 
@@ -34,10 +34,10 @@ def make_table(
 
 
 class StepBar(Progress):
-    """A progress bar of steps with words before it; on no terminal, a line after every tenth."""
+    """A progress bar of steps with words before it; without a terminal, a line per tenth."""
 
     def __init__(self, words: str, total: int, done: int = 0, unit: str = "steps") -> None:
-        """Begin with so many steps done, or so many of another `unit`."""
+        """Begin with `done` steps done, or as many of another `unit`."""
         text = TextColumn("{task.description}", markup=False)
         columns = (text, BarColumn(), MofNCompleteColumn(), TimeRemainingColumn())
         super().__init__(*columns, console=console, disable=not console.is_terminal)
@@ -45,7 +45,7 @@ class StepBar(Progress):
         self._told, self._unit = -1, unit
 
     def show(self, steps: int, total: int, words: str) -> None:
-        """Show how many steps are done, and how it goes."""
+        """Show how many steps are done, and words about them."""
         done = min(steps, total)
         super().update(self._task, completed=done, total=total, description=words)
         tenth = 10 * done // total
@@ -55,5 +55,5 @@ class StepBar(Progress):
 
 
 def print_error(message: object) -> None:
-    """Print a mistake of the user's in plain words."""
+    """Print a user's mistake in plain words."""
     errors.print(Text.assemble(("error: ", "bold red"), str(message)), soft_wrap=True)

@@ -1,4 +1,4 @@
-"""``piase curriculum``: check curricula, try them, train through them, look at the way."""
+"""``piase curriculum``: check curricula, try them, train through them, look at the path."""
 
 from __future__ import annotations
 
@@ -251,10 +251,10 @@ def run(
 def settings_of_run(
     name: str, given: dict[str, Any], folder: Path, resume: bool
 ) -> CurriculumTrainingSettings:
-    """Return the settings of a run; one that goes on has kept those that are not given.
+    """Return the settings of a run; a resumed run keeps those that are not given.
 
     Raises:
-        ConfigError: If the run in the folder is one through another curriculum.
+        ConfigError: If the run in the folder is of another curriculum.
     """
     from piase_gym.curricula import load
     from piase_gym.training.curriculum_run import CurriculumTrainingSettings, read_settings_of
@@ -269,13 +269,13 @@ def settings_of_run(
 
 
 def default_folder(name: str, director: str, seed: int | None) -> Path:
-    """Return where a run goes that is told no folder."""
+    """Return the folder of a run for which none is given."""
     stem = Path(name).name.split(".")[0]
     return Path("runs", "curriculum", f"{stem}-{director}-{seed or 0}")
 
 
 def read_director(given: str | None) -> Any:
-    """Return the name of a director, or what a file says of one.
+    """Return the name of a director, or its description in a file.
 
     Raises:
         ScenarioError: If the file cannot be read.
@@ -370,7 +370,7 @@ def simulate(
 
 
 def path_lines(path: LearningPath) -> Iterator[str]:
-    """Yield a line for each decision, equal ones in a row together."""
+    """Yield a line for each decision, or for several equal ones in a row."""
     from piase_gym.curricula.learning_path import short_name
 
     decisions = [move.decision for move in path.moves]
@@ -393,9 +393,9 @@ def path_lines(path: LearningPath) -> Iterator[str]:
 
 
 def told(look: TrainingStatus, drawn: bool) -> str:
-    """Say which attempt is under way, and what the last one came to, as the table has it.
+    """Say which attempt is under way, and how the last one went, in the terms of the table.
 
-    Where steps are drawn, say how well it goes.
+    Where steps are drawn, say how many episodes were won.
     """
     from piase_gym.curricula.learning_path import judged_by, short_name
 
@@ -417,7 +417,7 @@ def told(look: TrainingStatus, drawn: bool) -> str:
 
 
 def show_run(training: CurriculumTraining, folder: Path) -> None:
-    """Print what came of a run, and draw its path."""
+    """Print the result of a run, and draw its path."""
     from piase_gym.curricula.learning_path import describe_open, describe_outcome, read_paths
 
     paths = read_paths(folder)

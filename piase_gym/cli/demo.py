@@ -78,7 +78,7 @@ def verify(log: Path) -> None:
     """Check a log and execute its run again.
 
     Raises:
-        RuntimeError: If something came out differently.
+        RuntimeError: If anything came out differently.
     """
     checked, report = runs.validate(log), runs.replay(log)
     if not (checked.ok and report.ok):
@@ -92,7 +92,7 @@ def save(log: Path, kind: str, stop: int | None = None) -> None:
 
 
 def play(model: PPO, env: gymnasium.Env[Any, Any], seed: int) -> bool:
-    """Play an episode with a model, and tell whether it reached the goal."""
+    """Play an episode with a model, and return whether it reached the goal."""
     observation, info = env.reset(seed=seed)
     over = False
     while not over:

@@ -1,4 +1,4 @@
-"""What ``piase info`` tells of a world, as data: spaces, commands, config, ids."""
+"""What ``piase info`` says about a world, as data: spaces, commands, config, ids."""
 
 from __future__ import annotations
 
@@ -19,7 +19,7 @@ from piase_gym.names import look_up
 from piase_gym.registry import list_tasks, load, make_config, task_spec
 
 MAX_LISTED = 40
-"""Longest table of indices that is written out."""
+"""Size of the longest table of indices that is written out."""
 
 
 def describe(name: str, fields: Mapping[str, Any]) -> dict[str, Any]:

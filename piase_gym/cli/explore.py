@@ -196,7 +196,7 @@ def _agents(team: Exploration) -> list[Text]:
 
 
 def _short(position: Any) -> str:
-    """Return a position in few letters."""
+    """Return a position in a few characters."""
     return ",".join(map(str, position)) if isinstance(position, list | tuple) else str(position)
 
 
@@ -207,7 +207,7 @@ def _found(team: Exploration) -> list[Text]:
 
 
 def _line(words: str, style: str = "") -> Text:
-    """Return words in one line: no markup, no codes of terminals, and cut where the line ends."""
+    """Return words on one line: without markup or terminal codes, and cut where the line ends."""
     return Text(
         " ".join(plain(words).split()) if words.strip() else words,
         style,

@@ -18,7 +18,7 @@ from piase_gym.cli.options import Modules, Settings, WorldName, read_settings
 from piase_gym.cli.worlds import grouped
 
 WIDE = 110
-"""Columns from which on the config is a table."""
+"""Width of a terminal from which on the config is a table."""
 
 
 def info(
@@ -99,7 +99,7 @@ def _commands(found: dict[str, Any]) -> dict[str, str]:
 
 
 def _config(rows: list[dict[str, Any]]) -> RenderableType:
-    """Lay out the fields of the config: a table where there is room, else two lines a field."""
+    """Lay out the fields of the config: a table where there is room, else two lines per field."""
     if console.width < WIDE:
         return Group(*(_two_lines(row) for row in rows))
     table = Table(box=None, padding=(0, 2, 0, 0), pad_edge=False, header_style="dim")

@@ -32,7 +32,7 @@ Completions = list[tuple[str, str]]
 def import_modules(modules: Sequence[str] | None) -> Sequence[str] | None:
     """Import the modules that register worlds; the working directory is searched too.
 
-    It is what ``--module`` does when it is read, also where a line is only completed.
+    This happens as soon as ``--module`` is read, even when a line is only being completed.
 
     Raises:
         ConfigError: If a module cannot be found or fails when it is imported.
@@ -83,7 +83,7 @@ def complete_settings(ctx: typer.Context, incomplete: str) -> Completions:
 
 
 def complete_policies(incomplete: str) -> Completions:
-    """Complete the names of policies, also behind a seat."""
+    """Complete the names of policies, also after a seat."""
     seat, _ = split_seat(incomplete)
     before = "" if seat is None else f"{seat}="
     names = (*policies(), *(f"{prefix}:" for prefix in families()))
@@ -91,7 +91,7 @@ def complete_policies(incomplete: str) -> Completions:
 
 
 def complete_from(entry_point: str) -> Callable[[str], Completions]:
-    """Return what completes the names that ``module:name`` holds or, if it is called, returns."""
+    """Return a completer of the names that ``module:name`` holds or, if it is callable, returns."""
 
     def complete(incomplete: str) -> Completions:
         found = load(entry_point)
@@ -107,7 +107,7 @@ SEAT = re.compile(r"([A-Za-z0-9_.*-]*)=(.*)", re.DOTALL)
 def split_seat(word: str) -> tuple[str | None, str]:
     """Return seat and policy of ``agent_1=oracle``; without a seat, ``None`` and the policy.
 
-    A policy may have a file's name with ``=`` in it: ``sb3:runs/lr=0.1/model.zip`` names no seat.
+    A policy may contain a file name with ``=`` in it: ``sb3:runs/lr=0.1/model.zip`` names no seat.
     """
     found = SEAT.fullmatch(word)
     return (found[1], found[2]) if found else (None, word)
@@ -116,8 +116,8 @@ def split_seat(word: str) -> tuple[str | None, str]:
 def _chosen(ctx: typer.Context) -> Any:
     """Return the world that the command line names so far.
 
-    An option whose value is still missing keeps the arguments from being told apart; they lie in
-    `ctx.args` then.
+    While the value of an option is missing, the arguments cannot be assigned to parameters; they
+    are in `ctx.args` then.
     """
     chosen = ctx.params.get("name") or ctx.params.get("names") or ctx.args
     return chosen if isinstance(chosen, str) else next(iter(chosen), None)
@@ -166,7 +166,7 @@ def set_key_env(name: str | None) -> str | None:
     """Let keys of language models come from an environment variable, in workers too.
 
     Raises:
-        ConfigError: If it is no name of a variable; it is not shown, for it may be a key itself.
+        ConfigError: If it is not a variable's name; it is not shown, as it may be a key itself.
     """
     if name is not None:
         if not re.fullmatch(r"[A-Z_][A-Z0-9_]*", name):
@@ -208,7 +208,7 @@ def split_pair(text: str, wrong: str) -> tuple[str, str]:
 
     Args:
         text: What the user wrote.
-        wrong: What is said if it is something else; ``{!r}`` stands for the text.
+        wrong: The message if it has another form; ``{!r}`` stands for the text.
 
     Raises:
         ConfigError: If there is no ``=``, or nothing before it.
@@ -230,11 +230,11 @@ def read_settings(
     Args:
         name: The world or id whose config it is.
         settings: What the user wrote, each ``key=value``.
-        base: The fields that hold without them; by default those of the id, its scenario included.
+        base: The fields that apply without them; by default those of the id and its scenario.
 
     Raises:
         ConfigError: If a setting has no ``=``, or the same is set twice.
-            Whether keys and values are allowed is for the config to say.
+            Whether keys and values are allowed is checked by the config.
     """
     named = look_up(name)
     spec = named.spec
@@ -311,15 +311,15 @@ def _readings(text: str) -> Iterable[Any]:
 
 
 def write_file(path: Path, text: str, force: bool | None = None) -> None:
-    """Write a text file that is not there yet.
+    """Write a text file that does not exist yet.
 
     Args:
         path: The file.
-        text: What is in it.
-        force: Whether it may be there; ``None`` where a command has no ``--force``.
+        text: Its content.
+        force: Whether it may exist already; ``None`` if the command has no ``--force``.
 
     Raises:
-        ConfigError: If it is there already, or cannot be written.
+        ConfigError: If it exists already, or cannot be written.
     """
     if force is not None and path.exists() and not path.is_file():
         raise ConfigError(f"{str(path)!r} is no file; give another name")

@@ -25,7 +25,7 @@ from piase_gym.names import look_up
 from piase_gym.registry import find, list_tasks, list_worlds, make_config
 
 SIZE = re.compile(r"-\d+x\d+|-(Easy|Medium|Hard)\b")
-"""What tells ids of one kind apart."""
+"""The part of an id in which ids of one kind differ."""
 
 
 def play(
@@ -101,7 +101,7 @@ def play(
 
 
 def route(name: str) -> tuple[str, ...]:
-    """Return all ids of a world: one of each kind, those for one first, then the next sizes."""
+    """Return all ids of a world: one per kind, those for few agents first, then the next sizes."""
 
     def length(task: str) -> tuple[int, int, str]:
         named = look_up(task)

@@ -29,7 +29,7 @@ if TYPE_CHECKING:
 class EpisodeBar(Progress):
     """A progress bar of episodes, below the name of what was played last.
 
-    What is not shown on a terminal gets a line after every tenth of the episodes.
+    Without a terminal, a line is printed after every tenth of the episodes.
     """
 
     def __init__(self) -> None:
@@ -79,7 +79,7 @@ def show_results(results: Results) -> None:
 
 
 def show_learned() -> None:
-    """Show of every setting of the standard suite what the best learner came to."""
+    """Show the result of the best learner in every setting of the standard suite."""
     from piase_gym.benchmarks.evaluation.suites import standard
     from piase_gym.benchmarks.evaluation.tables import aligned
     from piase_gym.benchmarks.references.learned import best, learned
@@ -110,7 +110,7 @@ def write(out: Path) -> None:
 
 
 def tell(problems: Sequence[Problem]) -> None:
-    """Print problems; any is a failure."""
+    """Print problems; exit with an error if there are any."""
     for problem in problems:
         errors.print(f"[bold red]problem:[/] {problem.where}: {problem.what}", soft_wrap=True)
     if problems:
@@ -118,7 +118,7 @@ def tell(problems: Sequence[Problem]) -> None:
 
 
 def conclude(results: Results) -> None:
-    """Print the problems of an evaluation; these, and episodes without a result, are a failure."""
+    """Print an evaluation's problems; they and episodes without a result lead to an error."""
     tell(results.problems)
     if any(row.faults for row in results.rows):
         console.print("[bold red]some episodes have no result[/]; run again to play them")

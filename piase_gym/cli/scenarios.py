@@ -106,7 +106,7 @@ def run(
     models = prompt_models(simulation.manager.agents.values(), prompt, tokens)
     _warn(simulation, name)
     found, broken = _play(simulation, episodes, render)
-    if broken:  # the episode that it breaks off does not count
+    if broken:  # the interrupted episode does not count
         _print_sum(found, f"interrupted in episode {len(found) + 1} of {episodes}: ")
         raise typer.Exit(130)
     if episodes > 1:
@@ -115,7 +115,7 @@ def run(
 
 
 def _warn(simulation: Simulation, name: str) -> None:
-    """Print the warnings of a scenario of one's own."""
+    """Print the warnings of a scenario of the user's own."""
     from piase_gym import scenarios
 
     own = simulation.scenario if name not in scenarios.names() else None
@@ -124,7 +124,7 @@ def _warn(simulation: Simulation, name: str) -> None:
 
 
 def _play(simulation: Simulation, episodes: int, render: str | None) -> tuple[list[Summary], bool]:
-    """Play episodes and close; returns their summaries, and whether an interrupt broke it off."""
+    """Play episodes and close; return their summaries, and whether an interrupt ended the play."""
     found: list[Summary] = []
     live = console.status(_progress(found, episodes), spinner="line")
     try:
@@ -138,7 +138,7 @@ def _play(simulation: Simulation, episodes: int, render: str | None) -> tuple[li
 
 
 def tell_usage(models: Iterable[LLMAgent]) -> None:
-    """Print what language models have taken, and why the last call failed that did."""
+    """Print the usage of language models, and why their last failed call failed."""
     for model in models:
         say(f"  {model.get_id()}, {model.policy}: {model.usage}")
         if model.last_failure is not None:
@@ -151,7 +151,7 @@ def prompt_models(
     """Give the language models among agents their prompt and their budget, and return them.
 
     Raises:
-        ConfigError: If there is a prompt or a budget, and no language model.
+        ConfigError: If a prompt or a budget is given, but there is no language model.
     """
     from piase_gym.agents import LLMAgent
     from piase_gym.agents.llm import Budget
@@ -170,7 +170,7 @@ def prompt_models(
 
 
 def _episode(simulation: Simulation, render: str | None) -> Summary:
-    """Run one episode, or what an interrupt leaves of it, and print what came of it."""
+    """Run one episode, at most until an interrupt, and print its summary."""
     simulation.initialize()
     _show(simulation, render)
     while simulation.run_simulation(1).stopped == "running":
@@ -194,7 +194,7 @@ def _progress(found: list[Summary], episodes: int) -> str:
 
 
 def _print_sum(found: list[Summary], before: str) -> None:
-    """Print the sum of several episodes."""
+    """Print a summary of several episodes."""
     count = len(found)
     say(f"{before}{sum(summary.won for summary in found)} of {count} episodes won")
     if not count:
@@ -221,10 +221,10 @@ def _show(simulation: Any, render: str | None) -> None:
 
 
 def read_agents(given: list[str] | None) -> dict[str, str] | str | None:
-    """Return who plays which seat.
+    """Return the policy of each seat.
 
     Raises:
-        ConfigError: If a policy for all is given twice, or beside an agent given twice.
+        ConfigError: If a seat is given twice, or a policy for all together with one for an agent.
         UnknownNameError: If there is no such policy.
     """
     rows = [split_seat(entry) for entry in given or ()]

@@ -96,7 +96,7 @@ def train(
 
 
 def choose(workers: int, ray: str | None, modules: Sequence[str] | None) -> Backend:
-    """Return who does jobs."""
+    """Return the backend that runs jobs."""
     from piase_gym.jobs import choose_backend
 
     return choose_backend(workers, ray, modules=tuple(modules or ()))
@@ -106,7 +106,7 @@ def read_seeds(text: str) -> list[int]:
     """Read seeds such as ``0-4`` or ``1,7,20-22``.
 
     Raises:
-        ConfigError: If they are no seeds, or one is named twice.
+        ConfigError: If they are not seeds, or one is named twice.
     """
     found: list[int] = []
     for part in text.split(","):
@@ -120,8 +120,8 @@ def read_seeds(text: str) -> list[int]:
 
 
 def train_one(task: str, given: dict[str, Any], folder: Path, resume: bool) -> None:
-    """Train once, show how far it is, and print what came of it."""
-    # torch is loaded when everything that was asked for is known to be right
+    """Train once, show progress, and print the result."""
+    # torch is loaded only after all that was asked for has been checked
     from piase_gym.training.checkpoints import Folder
     from piase_gym.training.settings import TrainSettings, check_run_folder, read_settings_of
 
@@ -144,7 +144,7 @@ def train_side_by_side(
     resume: bool,
     backend: Backend,
 ) -> None:
-    """Train once for every seed, and print what came of each as it is finished.
+    """Train once for every seed, and print each result as it is finished.
 
     Raises:
         JobError: At the end, if trainings failed.
@@ -175,7 +175,7 @@ def train_side_by_side(
 
 
 def default_folder(task: str, given: dict[str, Any]) -> Path:
-    """Return where a run goes that is told no folder."""
+    """Return the folder of a run for which none is given."""
     name = task.rsplit(":", 1)[-1].replace("/", "-")
     return Path("runs", "train", f"{name}-{given.get('algo', 'ppo')}-{given.get('seed', 0)}")
 
@@ -200,7 +200,7 @@ def read_options(
 
 
 def report_to(bar: StepBar, asked: int) -> Callable[[Progress], None]:
-    """Return what shows where a run is; `asked` are the steps that were asked for."""
+    """Return a function that shows progress; `asked` is the number of steps asked for."""
     total = asked
 
     def report(progress: Progress) -> None:
@@ -216,7 +216,7 @@ def report_to(bar: StepBar, asked: int) -> Callable[[Progress], None]:
 
 
 def show(result: TrainResult, folder: Path) -> None:
-    """Print what came of a run."""
+    """Print the result of a run."""
     low, high = result.wilson95
     table = Table(title=f"{result.reason} after {result.steps:,} steps", show_header=False)
     table.add_row("won on the dev seeds", f"{result.dev:.1%} ({low:.1%} to {high:.1%})")

@@ -44,7 +44,7 @@ def worlds(
 def grouped(ids: Iterable[str]) -> list[str]:
     """Return ids with those that differ in one part on one line, as ``piase/A-{5x5,6x6}-v0``.
 
-    A shell takes such a line apart again.
+    A shell expands such a line again.
     """
     groups: dict[tuple[str, str], list[str]] = {}
     for task in sorted(ids, key=_natural):
@@ -63,12 +63,12 @@ LINE = 76
 
 
 def _braced(parts: Sequence[str]) -> str:
-    """Return what a shell takes for each of some parts."""
+    """Return parts in braces, which a shell expands; a single one stays as it is."""
     return parts[0] if len(parts) == 1 else f"{{{','.join(parts)}}}"
 
 
 def _rows(parts: Sequence[str], width: int) -> list[list[str]]:
-    """Share parts out among rows that are not longer than `width`, if that can be."""
+    """Distribute parts over rows that are no longer than `width`, if possible."""
     rows: list[list[str]] = [[]]
     for part in parts:
         if rows[-1] and len(",".join((*rows[-1], part))) > width:

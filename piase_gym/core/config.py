@@ -33,8 +33,8 @@ class Settings(BaseModel):
     model_config = ConfigDict(frozen=True, extra="forbid", allow_inf_nan=False)
 
     later: ClassVar[tuple[str, ...]] = ()
-    """Fields that were added later: written out only where they differ from their default, so that
-    old logs still have the same config."""
+    """Fields that were added later: written out only if they differ from their default, so that old
+    logs still have the same config."""
 
     @model_serializer(mode="wrap")
     def _without_later(
@@ -85,13 +85,13 @@ class WorldConfig(Settings):
 
     agents: int = Field(1, ge=1, description="how many agents take part")
     agent_ids: tuple[AgentId, ...] | None = Field(
-        None, description="names of the agents in order; default agent_0, agent_1, ..."
+        None, description="names of the agents in order; default: agent_0, agent_1, ..."
     )
     max_steps: int = Field(100, ge=1, le=2**31 - 1, description="steps until truncation")
     shared_reward: bool = Field(False, description="give every agent the mean of all rewards")
     shared_memory: bool = Field(
         False,
-        description="show agents what all have seen and said, and where they are",
+        description="show each agent what all have seen and said, and where they are",
     )
     script: Script | None = Field(
         None, description="goals, conditions and events of a scenario; see Scenarios"
@@ -200,7 +200,7 @@ class WorldConfig(Settings):
 
 
 class RecallConfig(WorldConfig):
-    """The field of worlds whose agents perceive a part at a time and can be told the rest."""
+    """The field of worlds whose agents perceive one part at a time and can be told the rest."""
 
     recall: Literal["map"] | None = Field(
         None,

@@ -18,50 +18,52 @@ START = "start"
 
 
 class Stop(Lenient):
-    """A part of a routine: go somewhere, and stay a while."""
+    """A part of a routine: go somewhere and stay for a while."""
 
     place: Place = Field(description="a room, or (x, y)")
-    stay: int = Field(1, ge=0, le=100_000, description="steps there")
+    stay: int = Field(1, ge=0, le=100_000, description="how many steps to stay there")
 
 
 class Need(Lenient):
     """Something that grows until the character sees to it, whatever its routine says."""
 
-    start: float = Field(0.0, ge=0, description="how much of it there is at first")
-    per_step: float = Field(1.0, gt=0, description="by how much it grows in a step")
-    limit: float = Field(10.0, gt=0, description="from how much on it sees to it")
-    place: Place = Field(description="where it can: a room, or (x, y)")
-    relief: float = Field(5.0, gt=0, description="by how much it falls in a step there")
+    start: float = Field(0.0, ge=0, description="its value at the start")
+    per_step: float = Field(1.0, gt=0, description="how much it grows per step")
+    limit: float = Field(10.0, gt=0, description="the value at which the character sees to it")
+    place: Place = Field(description="where it can be satisfied: a room, or (x, y)")
+    relief: float = Field(5.0, gt=0, description="how much it falls per step there")
 
 
 class Answer(Lenient):
     """A way from one node of a dialogue to another."""
 
     hears: str | int | None = Field(
-        None, description="a word that the other says, or in GridWorld a symbol; default anything"
+        None, description="a word that the other says, or in GridWorld a symbol; default: anything"
     )
     to: str = Field(description="the node that follows")
 
 
 class Node(Lenient):
-    """What a character says, and how it goes on."""
+    """What a character says, and how the dialogue goes on."""
 
-    says: Words = Field(description="its words")
-    answers: tuple[Answer, ...] = Field((), description="the first that fits is taken")
+    says: Words = Field(description="what the character says")
+    answers: tuple[Answer, ...] = Field(
+        (), description="ways on to other nodes; the first that fits is taken"
+    )
 
 
 class Character(Lenient):
-    """Somebody who is played by the scenario itself.
+    """A person who is played by the scenario itself.
 
-    Its routine is repeated for ever. It greets who comes near, once, with the node `start`, and
-    answers who speaks to it there.
+    Its routine repeats forever. It greets everybody who comes near, once, with the node `start`,
+    and answers whoever speaks to it there.
     """
 
     agent_id: AgentId = Field(description="its name")
     start: Place = Field(description="where it starts: a room, or (x, y)")
-    routine: tuple[Stop, ...] = Field((), description="where it goes, one after the other")
-    needs: dict[str, Need] = Field(default_factory=dict, description="name -> need")
-    dialogue: dict[str, Node] = Field(default_factory=dict, description="name -> node")
+    routine: tuple[Stop, ...] = Field((), description="the places that it goes to, in order")
+    needs: dict[str, Need] = Field(default_factory=dict, description="name of a need -> need")
+    dialogue: dict[str, Node] = Field(default_factory=dict, description="name of a node -> node")
 
     @property
     def places(self) -> Iterator[tuple[tuple[str | int, ...], Place]]:

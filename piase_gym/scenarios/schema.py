@@ -42,7 +42,7 @@ OneOrMore = Annotated[
 class ScenarioHead(Lenient):
     """What every scenario file has."""
 
-    scenario_name: str = Field(min_length=1, max_length=200, description="its title")
+    scenario_name: str = Field(min_length=1, max_length=200, description="title of the scenario")
     environment_type: str = Field(description="the world: TextBasedRoom, TextRoom, GridWorld, ...")
     version: str = Field(
         "1.0",
@@ -52,7 +52,8 @@ class ScenarioHead(Lenient):
     )
     description: str = Field("", max_length=2000, description="what it is about")
     base: str | None = Field(
-        None, description="a scenario that this one extends: its name, or a path beside this file"
+        None,
+        description="the scenario that this one extends: its name, or a path relative to this file",
     )
     rewards: dict[str, Any] = Field(
         default_factory=dict, description="entries of the world's reward table"
@@ -61,7 +62,7 @@ class ScenarioHead(Lenient):
         default_factory=dict, description="further fields of the world's config"
     )
     characters: tuple[Character, ...] = Field(
-        (), description="simulated people of TextRoom and GridWorld"
+        (), description="simulated people, in TextRoom and GridWorld"
     )
     time_model: Literal["discrete_steps", "real_time_ms", "real_time", "event_based"] = Field(
         "discrete_steps", description="whether the world waits for the agents"
@@ -70,7 +71,7 @@ class ScenarioHead(Lenient):
         200,
         ge=1,
         le=600_000,
-        description="length of a step of real_time_ms, and period of event_based, in ms",
+        description="length of a step of real_time_ms and period of event_based, in milliseconds",
     )
     max_wall_seconds: float | None = Field(
         None, gt=0, description="wall-clock budget of an episode in a simulation"
@@ -93,7 +94,7 @@ class TextRoomState(Lenient):
     rooms: dict[Name, Room] = Field(min_length=1, description="name -> room")
     object_details: dict[Name, Thing] = Field(default_factory=dict, description="name -> object")
     shuffle: tuple[tuple[Name, ...], ...] = Field(
-        (), description="objects in rooms that exchange their places by chance in each episode"
+        (), description="groups of objects in rooms that exchange places at random in each episode"
     )
     agent_setup: OneOrMore[AgentSetup] = Field(description="one agent or a list")
 
@@ -102,11 +103,15 @@ class TextRoomScenario(ScenarioHead):
     """A scenario of TextRoom."""
 
     initial_state: TextRoomState = Field(description="rooms, objects and agents")
-    win_conditions: tuple[Condition, ...] = Field(min_length=1, description="when it is won")
+    win_conditions: tuple[Condition, ...] = Field(
+        min_length=1, description="conditions for winning"
+    )
     win_logic: Literal["any", "all"] = Field("any", description="whether one of them is enough")
-    lose_conditions: tuple[LoseCondition, ...] = Field((), description="when it is lost (any)")
+    lose_conditions: tuple[LoseCondition, ...] = Field(
+        (), description="conditions for losing (any)"
+    )
     ends: Literal["together", "each"] = Field(
-        "together", description="whether a win or loss is everybody's or each agent's own"
+        "together", description="whether a win or loss counts for everybody or for each agent alone"
     )
     events: tuple[Event, ...] = Field((), description="triggers and responses")
 
@@ -116,14 +121,18 @@ class AgentPart(Lenient):
 
     agent_id: AgentId = Field(description="its name")
     start_pos: tuple[int | float, int | float] | None = Field(
-        None, description="where it starts, in a world with places"
+        None, description="where it starts, in a world with positions"
     )
     goal: models.Words | None = Field(
         None, description="its task in words, for prompts and both views"
     )
-    win_conditions: tuple[models.Condition, ...] = Field((), description="when it has won (any)")
-    lose_conditions: tuple[models.Condition, ...] = Field((), description="when it has lost (any)")
-    reward: float = Field(0.0, description="for winning by these conditions")
+    win_conditions: tuple[models.Condition, ...] = Field(
+        (), description="conditions for winning (any)"
+    )
+    lose_conditions: tuple[models.Condition, ...] = Field(
+        (), description="conditions for losing (any)"
+    )
+    reward: float = Field(0.0, description="reward for winning by these conditions")
     initial_agent_config: dict[str, Any] = Field(
         default_factory=dict, description="passed to the agent's `configure`"
     )
@@ -142,7 +151,7 @@ class GoalReached(Lenient):
     """An agent reaches what its world calls winning."""
 
     type: Literal["goal_reached"]
-    agent_id: AgentId | None = Field(None, description="who; default each agent")
+    agent_id: AgentId | None = Field(None, description="who; default: each agent")
 
 
 class WorldEvent(Lenient):
@@ -150,14 +159,16 @@ class WorldEvent(Lenient):
 
     LISTED: ClassVar[tuple[str, ...]] = ("response",)
 
-    name: Name | None = Field(None, description="for logs")
+    name: Name | None = Field(None, description="its name in logs")
     trigger: StepReached | None = Field(None, description="a step; or give `when`")
     when: models.Condition | None = Field(None, description="a condition; or give `trigger`")
     on: Literal["becomes", "holds", "ends"] = Field(
-        "becomes", description="when it becomes true, in each step that it is, or no longer is"
+        "becomes", description="when it becomes true, in each step while it holds, or when it ends"
     )
-    count: int = Field(1, ge=1, description="only every so many-th time, counted for each agent")
-    times: models.Times = Field("once", description="once, every, or at most so often")
+    count: int = Field(1, ge=1, description="only every n-th occurrence counts, counted per agent")
+    times: models.Times = Field(
+        "once", description="how often per episode: once, every time, at most n"
+    )
     response: tuple[models.Response, ...] = Field(description="one response or a list of them")
 
     @model_validator(mode="after")
@@ -196,22 +207,22 @@ LoseWhen = Annotated[
 
 
 class WorldScenario(ScenarioHead):
-    """A scenario of any world but TextRoom, which decides when it is won unless this does."""
+    """A scenario of any world but TextRoom; unless it says when it is won, the world decides."""
 
     LISTED: ClassVar[tuple[str, ...]] = ("shaping",)
 
     initial_state: WorldState = Field(
         default_factory=lambda: WorldState(), description="agents and fields of the world's config"
     )
-    win_conditions: tuple[WinCondition, ...] = Field((), description="when it is won")
+    win_conditions: tuple[WinCondition, ...] = Field((), description="conditions for winning")
     win_logic: Literal["any", "all"] = Field("any", description="whether one of them is enough")
-    lose_conditions: tuple[LoseWhen, ...] = Field((), description="when it is lost (any)")
+    lose_conditions: tuple[LoseWhen, ...] = Field((), description="conditions for losing (any)")
     ends: Literal["together", "each"] = Field(
-        "together", description="whether a win or loss is everybody's or each agent's own"
+        "together", description="whether a win or loss counts for everybody or for each agent alone"
     )
-    win_reward: float = Field(0.0, description="for those who win by these conditions")
-    lose_reward: float = Field(0.0, description="for those who lose by these conditions")
-    shaping: tuple[models.Shaping, ...] = Field((), description="rewards on the way")
+    win_reward: float = Field(0.0, description="reward for those who win by these conditions")
+    lose_reward: float = Field(0.0, description="reward for those who lose by these conditions")
+    shaping: tuple[models.Shaping, ...] = Field((), description="rewards along the way")
     events: tuple[WorldEvent, ...] = Field((), max_length=100, description="what happens when")
 
 

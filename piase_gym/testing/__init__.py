@@ -83,7 +83,7 @@ def run_checks(
     progress: Progress = lambda finding: None,
     **config: Any,
 ) -> Report:
-    """Hold a world to the contract and say what was found.
+    """Hold a world to the contract and return what was found.
 
     Args:
         name: A world (``"GridWorld"``), an id (``"piase/GridWorld-v1"``) or a config object.
@@ -117,7 +117,7 @@ def check_world(
         What each check found.
 
     Raises:
-        ConformanceError: If a check failed; the message has a line for each that did.
+        ConformanceError: If a check failed; the message has one line for each failure.
     """
     return run_checks(name, checks=checks, modules=modules, **config).raise_failures()
 
@@ -126,8 +126,8 @@ def run_env_checks(make: Callable[..., Any], *, checks: Sequence[str] | None = N
     """Hold any PettingZoo ParallelEnv to what can be checked without knowing its world.
 
     Args:
-        make: Returns a new environment at each call. If it can be imported by name, other
-            processes are asked too; if it takes `render_mode`, pictures are looked at.
+        make: Function that returns a new environment at each call. If it can be imported by name,
+            other processes are asked too; if it takes `render_mode`, pictures are checked.
         checks: Names of checks; by default all of `ENV_CHECKS`.
 
     Returns:
@@ -143,7 +143,7 @@ def check_parallel_env(make: Callable[..., Any], *, checks: Sequence[str] | None
         What each check found.
 
     Raises:
-        ConformanceError: If a check failed; the message has a line for each that did.
+        ConformanceError: If a check failed; the message has one line for each failure.
     """
     return run_env_checks(make, checks=checks).raise_failures()
 
@@ -158,8 +158,8 @@ def run_base_env_checks(
 
     Args:
         env: A name of `piase_gym.interfaces.base_envs`, a world or an id, or the subclass of
-        `BaseEnv`.
-        config: The settings to make it with.
+            `BaseEnv`.
+        config: The settings that the environment is made with.
         checks: Names of checks; by default all of `BASE_ENV_CHECKS`.
 
     Returns:
@@ -180,6 +180,6 @@ def check_base_env(
         What each check found.
 
     Raises:
-        ConformanceError: If a check failed; the message has a line for each that did.
+        ConformanceError: If a check failed; the message has one line for each failure.
     """
     return run_base_env_checks(env, config, checks=checks).raise_failures()

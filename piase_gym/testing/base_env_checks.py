@@ -25,7 +25,7 @@ ODD = ("", " ", "qwertyuiop", "x" * 5000, "\x00", "clé 🔑", "-1", "{}", "look
 def base_env_subject(
     env: str | Callable[[dict[str, Any]], BaseEnv], config: Mapping[str, Any] | None
 ) -> Subject:
-    """Return a subclass of `BaseEnv`, by its registered name or what makes it."""
+    """Return a subclass of `BaseEnv` as a subject, by its registered name or its factory."""
     label = env if isinstance(env, str) else getattr(env, "__qualname__", repr(env))
 
     def make() -> Any:

@@ -171,7 +171,7 @@ def nothing_is_printed(subject: Subject) -> None:
 
 
 def _held() -> dict[str, set[Any]]:
-    """Return the threads and, where the system tells, the open files of this process."""
+    """Return the threads and, where the system lists them, the open files of this process."""
     held: dict[str, set[Any]] = {"thread": {thread.name for thread in threading.enumerate()}}
     folder = Path("/proc/self/fd")
     if folder.exists():

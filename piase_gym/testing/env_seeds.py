@@ -23,7 +23,7 @@ from piase_gym.testing.processes import SEED
 from piase_gym.testing.subject import Subject
 
 RESETS = 40
-"""Resets after which one episode has begun otherwise, even where chance shows late."""
+"""Resets after which some episode must have begun differently, even if chance shows late."""
 
 
 def episode(subject: Subject, env: Any, seed: int | None) -> list[dict[str, Any]]:

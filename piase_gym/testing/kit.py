@@ -1,4 +1,4 @@
-"""Checks as values, the loop that runs a list of them, and what it found in words."""
+"""Checks as values, the loop that runs a list of them, and its findings in words."""
 
 from __future__ import annotations
 
@@ -16,7 +16,7 @@ Status = Literal["passed", "failed", "skipped", "not claimed"]
 
 
 class ConformanceError(PiaseError, AssertionError):
-    """An environment that does not keep its contract; a line for each thing that is wrong."""
+    """An environment violates its contract; the message has one line for each violation."""
 
 
 class Fault(Exception):
@@ -36,13 +36,13 @@ def require(condition: object, sentence: str) -> None:
 def require_refusal(
     expected: type[Exception], call: Callable[[], object], what: str, accepted: str
 ) -> Exception:
-    """Return the error of a call that must be refused; raise `Fault` if it is another, or none.
+    """Return the error of a call that must be refused; raise `Fault` on another error, or none.
 
     Args:
-        expected: The error that is asked for.
-        call: What must be refused.
-        what: What is tried, for the sentence about another error.
-        accepted: The sentence if nothing is raised.
+        expected: The error that the call must raise.
+        call: The call that must be refused.
+        what: What is tried, for the message about another error.
+        accepted: The message if nothing is raised.
     """
     try:
         call()
@@ -87,8 +87,8 @@ class Report:
 
     Attributes:
         subject: What was checked.
-        findings: One entry a check, in the order in which they ran.
-        seconds: How long all of it took.
+        findings: One entry per check, in the order in which they ran.
+        seconds: How long all checks took.
     """
 
     subject: str
@@ -132,7 +132,7 @@ class Report:
 
 @dataclass(frozen=True)
 class Check:
-    """One fact that an environment is held to.
+    """One requirement that an environment is held to.
 
     Attributes:
         name: A short name.
@@ -140,7 +140,7 @@ class Check:
         run: The check: it takes a subject, raises `Fault` or `Skip`, and may return a remark.
         claims: The capabilities that must be claimed for the check to apply.
         module: A library that must be installed, or an empty string.
-        extra: The optional part of the package that brings the library.
+        extra: The extra of the package that installs the library.
     """
 
     name: str
@@ -169,10 +169,10 @@ def checks_of(*modules: ModuleType) -> tuple[Check, ...]:
 
 
 def choose_checks(checks: Iterable[Check], names: Sequence[str] | None) -> list[Check]:
-    """Return the checks of some names, or all.
+    """Return the checks with the given names, or all.
 
     Raises:
-        UnknownNameError: If there is no check of a name.
+        UnknownNameError: If there is no check with one of the names.
     """
     table = {item.name: item for item in checks}
     for name in names or ():
@@ -182,7 +182,7 @@ def choose_checks(checks: Iterable[Check], names: Sequence[str] | None) -> list[
 
 
 Progress = Callable[[Finding], None]
-"""Called with what each check has found, as soon as it is known."""
+"""Called with what each check finds, as soon as it is known."""
 
 
 def run_all(
@@ -224,5 +224,5 @@ def _run(subject: Any, item: Check) -> tuple[Status, str]:
 
 
 def _first_line(error: BaseException) -> str:
-    """Return the first line of an error's message, at most 300 characters of it."""
+    """Return the first line of an error's message, cut to 300 characters."""
     return (str(error).strip().split("\n") or [""])[0][:300]

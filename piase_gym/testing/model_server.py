@@ -1,8 +1,8 @@
 """A stand-in for a language model: an HTTP server on loopback that answers as it is told.
 
-It speaks the chat completions of the OpenAI API, and its failures: error codes, replies that are
-cut off, slow, empty or no JSON. Tests of agents and benchmarks of clients need no model, and
-``python -m piase_gym.testing.model_server`` lets anyone try `llm:` names without one.
+It speaks the chat completions of the OpenAI API, and imitates failures: error codes, and replies
+that are cut off, slow, empty or not JSON. So tests of agents and benchmarks of clients need no
+model, and ``python -m piase_gym.testing.model_server`` lets anyone try `llm:` names without one.
 
 Example:
     >>> with ModelServer(lambda request: "stay") as server:
@@ -42,8 +42,8 @@ class Say:
 
     Attributes:
         text: What the model writes; ``None`` for a reply without content.
-        tool_calls: Its tool calls, as (name, arguments); arguments that are no string are written
-            as JSON.
+        tool_calls: Its tool calls, as (name, arguments); arguments that are not a string are
+            written as JSON.
         status: The status code.
         raw: The whole body instead of a chat completion.
         headers: Further headers.
@@ -51,7 +51,7 @@ class Say:
         cut: Bytes of the body after which the connection is closed; ``None`` sends all.
         drip: Seconds between the bytes of the body; 0 sends it at once.
         head_drip: Seconds between the bytes of the head.
-        more: Further fields of the reply, or others in place of the usual ones.
+        more: Further fields of the reply, or replacements for the usual ones.
     """
 
     text: str | None = ""
@@ -109,17 +109,17 @@ class ModelServer:
     """The server, in a thread of its own; use it in a ``with`` block.
 
     Args:
-        answers: A function of a request's body, or answers in their order, the last of which is
+        answers: A function of a request's body, or answers in order, the last of which is
             repeated. A plain string is what the model writes.
         delay: Seconds before every answer.
-        key: The only key that is let in; ``None`` lets in any.
-        port: The port; 0 takes a free one.
+        key: The only API key that is accepted; ``None`` accepts any.
+        port: The port; 0 chooses a free one.
 
     Attributes:
         requests: The bodies of all requests, in the order of their arrival.
         headers: Their headers, by lower-case names.
-        pictures: The pictures in them, shape (height, width, 3). A request with a picture that is
-            none is answered with an error, as real servers do.
+        pictures: The pictures in them, shape (height, width, 3). A request with an invalid picture
+            is answered with an error, as real servers do.
     """
 
     def __init__(
@@ -181,7 +181,7 @@ class ModelServer:
         writer.close()
 
     async def _respond(self, reader: asyncio.StreamReader, writer: asyncio.StreamWriter) -> bool:
-        """Answer one request; tell whether the connection stays open."""
+        """Answer one request; return whether the connection stays open."""
         head = (await reader.readuntil(b"\r\n\r\n")).decode("latin-1")
         rows = [line.partition(":") for line in head.split("\r\n")[1:] if line]
         headers = {name.lower(): value.strip() for name, _, value in rows}
@@ -198,7 +198,7 @@ class ModelServer:
         return said.cut is None
 
     def _said(self, request: Request, headers: Mapping[str, str]) -> Say:
-        """Return what is to be answered."""
+        """Return the answer to a request."""
         if self._key is not None and headers.get("authorization") != f"Bearer {self._key}":
             return Say("Incorrect API key provided.", status=401)
         try:
@@ -210,7 +210,7 @@ class ModelServer:
 
 
 async def _write(writer: asyncio.StreamWriter, content: bytes, drip: float) -> None:
-    """Send bytes, at once or one after the other."""
+    """Send bytes, all at once or one by one."""
     for part in (bytes([byte]) for byte in content) if drip else (content,):
         writer.write(part)
         await writer.drain()
@@ -225,13 +225,13 @@ def _head(said: Say, length: int) -> bytes:
 
 
 def _in_order(answers: Iterable[str | Say]) -> Callable[[Request], str | Say]:
-    """Return a function that gives answers one after the other, and the last one for ever."""
+    """Return a function that gives the answers in order, and repeats the last one forever."""
     left = list(answers)
     return lambda request: left.pop(0) if len(left) > 1 else left[0]
 
 
 def _parts(message: Mapping[str, Any]) -> list[Mapping[str, Any]]:
-    """Return the parts of a message; a text is one."""
+    """Return the parts of a message; plain text is one part."""
     content = message.get("content")
     return content if isinstance(content, list) else [{"type": "text", "text": content or ""}]
 
@@ -245,7 +245,7 @@ def pictures_of(request: Request) -> list[NDArray[np.uint8]]:
     """Return the pictures in a request, shape (height, width, 3).
 
     Raises:
-        ValueError: If one of them is no PNG, JPEG or WebP in a ``data:`` address that says so.
+        ValueError: If one of them is not a PNG, JPEG or WebP in a ``data:`` URL that says so.
     """
     found = []
     parts = (part for message in request.get("messages", ()) for part in _parts(message))
@@ -268,7 +268,7 @@ _COMMAND = re.compile(r"^- (.+)$", re.MULTILINE)
 
 
 def first_command(request: Request) -> str:
-    """Answer with a command out of the last list of possible commands, another in each turn."""
+    """Answer with a command from the last list of possible commands, another one in each turn."""
     messages = request.get("messages", [])
     listed = _COMMAND.findall(str(messages[-1].get("content", ""))) if messages else []
     line = str(listed[len(messages) * 7 % len(listed)]) if listed else "stay"
@@ -276,7 +276,7 @@ def first_command(request: Request) -> str:
 
 
 def main() -> None:
-    """Serve until Ctrl-C, and where the input is a pipe, until whoever holds it closes it."""
+    """Serve until Ctrl-C or, if the input is a pipe, until its other end is closed."""
     parser = argparse.ArgumentParser(description=str(__doc__).split("\n")[0])
     parser.add_argument("--port", type=int, default=0, help="0 takes a free one")
     parser.add_argument("--delay", type=float, default=0.0, help="seconds before an answer")
@@ -289,7 +289,7 @@ def main() -> None:
         with contextlib.suppress(KeyboardInterrupt):
             if stat.S_ISFIFO(os.fstat(sys.stdin.fileno()).st_mode):
                 sys.stdin.read()
-            else:  # a shell stops what reads its terminal in the background
+            else:  # a shell stops background jobs that read from its terminal
                 threading.Event().wait()
 
 

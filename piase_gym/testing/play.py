@@ -1,4 +1,4 @@
-"""Episodes for checks: actions drawn from our own dice, and what was seen as plain values."""
+"""Episodes for checks: actions from our own random stream, and what was seen, as plain values."""
 
 from __future__ import annotations
 
@@ -94,7 +94,7 @@ def step(env: Any, number: int, given: Mapping[str, Any]) -> Row:
 def go_on(
     env: Any, row: Row, dice: Stream, *, steps: int = WHOLE, unruly: bool = False
 ) -> Iterator[Row]:
-    """Play on after a row at random."""
+    """Play on at random after a row."""
     for number in range(row.step + 1, row.step + 1 + steps):
         if not env.agents:
             return
@@ -129,7 +129,7 @@ def last_row(env: Any, seed: int, steps: int, **how: Any) -> Row:
 
 
 def replay(env: Any, seed: int | None, rows: Iterable[Row]) -> Iterator[Row]:
-    """Reset and give the actions of other rows again, while the same agents are in play."""
+    """Reset and repeat the actions of other rows, as long as the same agents are in play."""
     yield opening(env, seed)
     for row in islice(rows, 1, None):
         if env.agents != row.before:
@@ -138,7 +138,7 @@ def replay(env: Any, seed: int | None, rows: Iterable[Row]) -> Iterator[Row]:
 
 
 def played_again(env: Any, seed: int | None, rows: Iterable[Row]) -> list[dict[str, Any]]:
-    """Return everything that can be seen when the actions of other rows are given again."""
+    """Return everything that can be seen when the actions of other rows are repeated."""
     return record(env, replay(env, seed, rows))
 
 
@@ -151,7 +151,7 @@ def state_of(env: Any) -> Any:
     except TypeError:
         if hasattr(env, "state_space"):
             raise
-        return None  # PettingZoo's own wrappers may call what is no function here
+        return None  # PettingZoo's own wrappers may call something that is not a function here
 
 
 def seen(env: Any, row: Row) -> dict[str, Any]:
@@ -165,7 +165,7 @@ def seen(env: Any, row: Row) -> dict[str, Any]:
 
 
 def record(env: Any, rows: Iterable[Row]) -> list[dict[str, Any]]:
-    """Return everything that can be seen of an episode while it is played."""
+    """Return everything that can be seen of an episode as it is played."""
     return [seen(env, row) for row in rows]
 
 
@@ -179,7 +179,7 @@ def require_same_rows(told: str, one: list[dict[str, Any]], two: list[dict[str, 
 
 
 def require_alike(told: str, one: Any, two: Any, seed: int | None, rows: Sequence[Row]) -> None:
-    """Require that two environments show the same when the actions of other rows are given."""
+    """Require that two environments show the same under the actions of other rows."""
     require_same_rows(told, played_again(one, seed, rows), played_again(two, seed, rows))
 
 

@@ -102,7 +102,7 @@ class OtherProcesses:
         self._broken: Fault | None = None
 
     def question(self, name: str) -> Any:
-        """Return what was asked, or raise what came in the way of asking it."""
+        """Return what was asked, or raise the error that prevented asking."""
         if not self._questions:
             self._ask()
         if isinstance(self._questions[name], Exception):
@@ -169,7 +169,7 @@ def _ask_one(request: bytes, hash_seed: str) -> dict[str, Any]:
 
 
 def answer(request: Mapping[str, Any]) -> dict[str, Any]:
-    """Answer every question of a request; what goes wrong is an answer too."""
+    """Answer every question of a request; an error is an answer too."""
     from piase_gym.testing.subject import subject_of
 
     for module in request["recipe"]["modules"]:

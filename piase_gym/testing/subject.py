@@ -20,15 +20,15 @@ from piase_gym.testing.processes import OtherProcesses
 
 
 class Subject:
-    """What environments are made with, and closed with when a check is over.
+    """What makes the environments under test, and closes them when a check is over.
 
     Attributes:
-        make: The function that makes one.
-        label: What it is called in reports.
+        make: The function that makes an environment.
+        label: The name of the subject in reports.
         capabilities: What is claimed for it.
-        world: The world behind it, if it is one of piase_gym; then all of the contract is asked:
-            actions that a mask forbids are given to it too, and hints to its agents.
-        recipe: JSON from which another process makes it, or ``None`` if that cannot be.
+        world: The world behind it, if it is one of piase_gym; then the whole contract is checked:
+            it is also given actions that a mask forbids, and its agents get hints.
+        recipe: JSON from which another process makes it, or ``None`` if that is impossible.
         elsewhere: What it does in other processes.
     """
 
@@ -60,13 +60,13 @@ class Subject:
         return self.noted(GymEnv(self.world.target, **{**self.world.options, **options}))
 
     def noted(self, env: Any) -> Any:
-        """Close an environment when the check is over."""
+        """Return an environment, which is closed when the check is over."""
         self._made.append(env)
         return env
 
     @contextlib.contextmanager
     def for_a_moment(self) -> Iterator[Any]:
-        """Make an environment of which there may be many, and close it at the end of the block."""
+        """Make an environment that is closed at the end of the block, so that there may be many."""
         made = self.make()
         try:
             yield made
@@ -81,7 +81,7 @@ class Subject:
 
     @property
     def strict(self) -> bool:
-        """Whether all of the contract of piase_gym is asked of it."""
+        """Whether it is held to the whole contract of piase_gym."""
         return self.world is not None
 
     @property
@@ -90,7 +90,7 @@ class Subject:
         return {"unruly": self.strict, "hints": self.strict}
 
     def takes(self, argument: str) -> bool:
-        """Tell whether environments can be made with this keyword argument."""
+        """Return whether environments can be made with this keyword argument."""
         if self.strict:
             return argument == "render_mode"
         try:
@@ -100,7 +100,7 @@ class Subject:
 
 
 def _close(env: Any) -> None:
-    """Close an environment, whatever comes of it: one of the checks looks at what `close` does."""
+    """Close an environment and ignore errors: one of the checks looks at what `close` does."""
     with contextlib.suppress(Exception):
         env.close()
 
@@ -142,7 +142,7 @@ class WorldUnderTest:
         return facts
 
     def with_agents(self, count: int) -> WorldConfig:
-        """Return the config with so many agents; some worlds refuse that."""
+        """Return the config with `count` agents; some worlds refuse it."""
         config: WorldConfig = type(self.config)(
             **{**self.plain_config(), "envelope": None, "agents": count}
         )
@@ -155,7 +155,7 @@ class WorldUnderTest:
 
 
 def env_subject(make: Callable[..., Any]) -> Subject:
-    """Return any ParallelEnv as what is under test."""
+    """Return any ParallelEnv as a subject."""
     module, name = getattr(make, "__module__", ""), getattr(make, "__qualname__", "")
     known = module and name.isidentifier() and module != "__main__"
     recipe = {"make": f"{module}:{name}", "modules": ()} if known else None
@@ -166,7 +166,7 @@ def env_subject(make: Callable[..., Any]) -> Subject:
 def world_subject(
     target: str | WorldConfig, fields: Mapping[str, Any], modules: Sequence[str] = ()
 ) -> Subject:
-    """Return a world under one config as what is under test."""
+    """Return a world under one config as a subject."""
     world = WorldUnderTest(target, fields)
     told = ", ".join(f"{key}={value!r}" for key, value in fields.items())
     recipe = {
@@ -180,7 +180,7 @@ def world_subject(
 
 
 def subject_of(recipe: Mapping[str, Any]) -> Subject:
-    """Make what is under test from its recipe, in another process."""
+    """Make a subject from its recipe, in another process."""
     if "make" in recipe:
         return env_subject(registry.load(recipe["make"]))
     for row in recipe["worlds"]:

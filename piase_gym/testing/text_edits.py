@@ -61,7 +61,7 @@ def edits_of(text: str, words: Words, seed: int) -> Iterator[tuple[str, str]]:
 def _edits_at(
     text: str, token: re.Match[str], words: Words, dice: Stream
 ) -> Iterator[tuple[str, str]]:
-    """Yield what becomes of a text when one of its words is another."""
+    """Yield the texts that result when one word of a text is replaced by another."""
     word = token.group()
     if _NUMBER.fullmatch(word):
         news = [_shifted(word, 1), _shifted(word, -1)]
@@ -75,6 +75,6 @@ def _edits_at(
 
 
 def _shifted(number: str, by: int) -> str:
-    """Return a number whose last digit counts one more or less, written in the same way."""
+    """Return a number whose last digit is one higher or lower, written in the same way."""
     digits = len(number.partition(".")[2])
     return f"{float(number) + by / 10**digits:.{digits}f}" if digits else str(int(number) + by)

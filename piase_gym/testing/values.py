@@ -18,7 +18,7 @@ from piase_gym.testing.kit import Fault, require
 
 
 def plain(value: Any) -> Any:
-    """Return what can be seen of a value, as JSON-able data that says dtypes and shapes."""
+    """Return all that is visible in a value, as JSON-able data with dtypes and shapes."""
     if isinstance(value, np.ndarray):
         return {"dtype": str(value.dtype), "shape": list(value.shape), "values": value.tolist()}
     if isinstance(value, Enum):
@@ -68,7 +68,7 @@ def require_inside(space: Any, value: Any, told: str) -> None:
 
 
 def through_json(value: Any, told: str, **options: Any) -> Any:
-    """Return what is left of a value after JSON, or raise a `Fault` if it cannot be written."""
+    """Return a value as read back from JSON, or raise a `Fault` if it cannot be written."""
     try:
         return json.loads(json.dumps(value, **options))
     except (TypeError, ValueError) as error:
@@ -83,7 +83,7 @@ def _same(one: Any, two: Any) -> bool:
 
 
 def arrays_in(value: Any, where: str = "") -> Iterator[tuple[str, NDArray[Any]]]:
-    """Yield every array in a nest of mappings and sequences, with the way to it."""
+    """Yield every array in nested mappings and sequences, with the path to it."""
     if isinstance(value, np.ndarray):
         yield where, value
     elif isinstance(value, Mapping):

@@ -21,11 +21,11 @@ from piase_gym.testing.values import through_json
 
 SEEDS = (0, 1)
 MOST = 10
-"""Acts of each kind that are carried out in one state; of more, others in every state."""
+"""Acts of each kind carried out in one state; if there are more, each state gets others."""
 
 
 def outcome_of(world: World[Any, Any], agent: int, act: Any) -> tuple[Outcome, dict[str, Any]]:
-    """Return what an act of one agent would come to now, and its notes."""
+    """Return the outcome that an act of one agent would have now, and its notes."""
     twin = copy.deepcopy(world)
     acts: list[Any] = [None] * len(world.agents)
     acts[agent] = act
@@ -110,7 +110,7 @@ def illegal_is_reported(subject: Subject) -> str:
 
 
 def _sayable(world: World[Any, Any], most: int = 1000) -> list[Command]:
-    """Return commands of the grammar, with choices of their parameters, so many of each verb."""
+    """Return commands of the grammar with choices of parameters, at most `most` for each verb."""
     found = []
     for verb in world.grammar:
         options: list[list[dict[str, Any]]] = []

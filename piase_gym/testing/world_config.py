@@ -72,13 +72,13 @@ def late_joiners_enter(subject: Subject) -> str:
 
 
 def _can_be_let_in(env: Any, name: str) -> bool:
-    """Tell whether an agent that does not enter of itself is let in by `World.enter`."""
+    """Return whether `World.enter` lets in an agent that does not enter by itself."""
     opening(env, 0)
     try:
         env.world.enter(env.world.agents.index(name))
     except PiaseError:
         return False
-    env.restore(env.snapshot())  # environments take note
+    env.restore(env.snapshot())  # so that the environment notices
     return name in env.agents
 
 
@@ -100,7 +100,7 @@ def reconfigured_spaces_stay(subject: Subject) -> None:
     """After `reconfigure` every space is the same object, and observations are still in it."""
     larger = subject.world.config.agents + 1
     env, field, value = subject.env(), "max_steps", 5
-    with contextlib.suppress(Exception):  # so many agents may not be allowed
+    with contextlib.suppress(Exception):  # that many agents may not be allowed
         subject.world.with_agents(larger)
         envelope = {**subject.world.plain_config().get("envelope", {}), "agents": larger}
         env, field, value = subject.env(envelope=envelope), "agents", larger

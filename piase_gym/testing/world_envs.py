@@ -43,7 +43,7 @@ def _library(name: str) -> Iterator[Any]:
 def pettingzoo_parallel(subject: Subject) -> None:
     """PettingZoo's `parallel_api_test` and `parallel_seed_test` pass."""
     with _library("PettingZoo's parallel test"):
-        from pettingzoo import test  # loads an example by a name that it has deprecated
+        from pettingzoo import test  # loads an example by a deprecated name
 
         test.parallel_api_test(subject.env(), num_cycles=STEPS)
         test.parallel_seed_test(subject.env, num_cycles=20)
@@ -58,7 +58,7 @@ def pettingzoo_aec(subject: Subject) -> None:
         test.api_test(subject.aec(), num_cycles=STEPS)
         env = subject.env()
         if len(opening(env, 42).after) == len(env.possible_agents):
-            test.seed_test(subject.aec, num_cycles=20)  # it seeds no space of a late joiner
+            test.seed_test(subject.aec, num_cycles=20)  # it seeds no spaces of late joiners
         test.state_test(subject.aec(), subject.env())
 
 
@@ -80,7 +80,7 @@ def sb3_checker(subject: Subject) -> None:
 
 
 def _steps(env: Any, seed: int, steps: int = STEPS) -> Iterator[tuple[Any, ...]]:
-    """Play an episode of a Gymnasium environment with actions from our own dice."""
+    """Play an episode of a Gymnasium environment with actions from our own random stream."""
     inner, dice = env.unwrapped, Stream(seed, 98)
     yield env.reset(seed=seed)
     for _ in range(steps):
@@ -181,7 +181,7 @@ def aec_is_the_same_game(subject: Subject) -> None:
     for row in play(parallel, 1, steps=STEPS):
         for _ in row.given:
             while aec.terminations[aec.agent_selection] or aec.truncations[aec.agent_selection]:
-                aec.step(None)  # the dead leave
+                aec.step(None)  # agents that are done leave
             aec.step(row.given[aec.agent_selection])
         same = aec.unwrapped.world.digest() == parallel.world.digest()
         require(same, f"at step {row.step} the AEC environment is in another state")

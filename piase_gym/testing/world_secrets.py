@@ -43,7 +43,7 @@ def secrets_are_kept(subject: Subject) -> str:
 
 
 def _twins(env: Any, seed: int) -> Iterator[tuple[AnyWorld, AnyWorld, int, str]]:
-    """Play an episode at random and yield the world, a twin, whose it is, and where that was."""
+    """Play an episode at random and yield the world, a twin, its agent, and when that was."""
     for row in play(env, seed, steps=STEPS, unruly=True):
         world = env.world
         for agent, name in enumerate(world.agents):
@@ -87,12 +87,12 @@ def _compare_acts(world: AnyWorld, twin: AnyWorld, agent: int, where: str, dice:
 
 
 def judged(world: AnyWorld, agent: int, act: Any) -> Command | InvalidAction | None:
-    """Return what a world makes of an act before anybody acts."""
+    """Return how a world judges an act before anybody acts."""
     return world.decode(agent, world.read(agent, act) if isinstance(act, str) else act)
 
 
 def _acts(world: AnyWorld, twin: AnyWorld, agent: int, dice: Stream) -> Iterator[Any]:
-    """Yield indices, commands and lines: of what is there in either world, and of nothing."""
+    """Yield indices, commands and lines: about what exists in either world, and nonsense."""
     yield from ODD
     for one in (world, twin):
         if world.capabilities.discrete:
@@ -108,7 +108,7 @@ def _acts(world: AnyWorld, twin: AnyWorld, agent: int, dice: Stream) -> Iterator
             line = one.write(command)
             yield line
             words = line.replace("_", " ").split()
-            if len(words) > 2:  # by the last word of its name alone
+            if len(words) > 2:  # only by the last word of its name
                 yield f"{words[0]} {words[-1]}"
 
 
@@ -126,7 +126,7 @@ def _compare_step(world: AnyWorld, twin: AnyWorld, agent: int, act: Any, where: 
 
 
 def _answer(world: AnyWorld, agent: int, act: Any) -> dict[str, Any]:
-    """Let one agent act and the others rest; return what comes of it."""
+    """Let one agent act and the others rest; return the result."""
     acts: list[Any] = [world.noop if alive else None for alive in world.alive]
     acts[agent] = world.read(agent, act) if isinstance(act, str) else act
     tick = world.step(acts)

@@ -50,37 +50,37 @@ class TrainSettings(BaseModel):
         default_factory=dict, description="policies of agents that do not learn"
     )
     num_envs: int = Field(256, ge=1, le=1 << 16, description="environments")
-    num_steps: int = Field(64, ge=1, description="steps in each before every update")
-    minibatch: int = Field(4096, ge=2, description="samples of a gradient step")
-    epochs: int = Field(3, ge=1, description="passes over the samples of an update")
-    learning_rate: float = Field(1e-3, gt=0, description="at the start; falls linearly to 0")
-    gamma: float = Field(0.99, ge=0, le=1, description="discount")
-    gae_lambda: float = Field(0.95, ge=0, le=1, description="of generalised advantages")
-    clip: float = Field(0.2, gt=0, description="how far a policy may move in an update")
+    num_steps: int = Field(64, ge=1, description="steps in each environment before every update")
+    minibatch: int = Field(4096, ge=2, description="samples per gradient step")
+    epochs: int = Field(3, ge=1, description="passes over the samples per update")
+    learning_rate: float = Field(1e-3, gt=0, description="initial value; falls linearly to 0")
+    gamma: float = Field(0.99, ge=0, le=1, description="discount factor")
+    gae_lambda: float = Field(0.95, ge=0, le=1, description="lambda of generalised advantages")
+    clip: float = Field(0.2, gt=0, description="how far an update may move a policy (clip range)")
     entropy: float = Field(0.01, ge=0, description="weight of the entropy bonus")
     value_weight: float = Field(0.5, ge=0, description="weight of the value loss")
-    normalize_rewards: bool = Field(True, description="divide rewards by the spread of returns")
+    normalize_rewards: bool = Field(True, description="divide rewards by the std of returns")
     width: int = Field(128, ge=1, description="length of the encoding of symbols")
     layers: tuple[int, ...] = Field((128,), description="widths of the hidden layers")
-    reward_scale: float = Field(0.1, gt=0, description="factor of rewards")
+    reward_scale: float = Field(0.1, gt=0, description="factor by which rewards are multiplied")
     training_reward: Literal["own", "small_costs", "own_costs_later", "shaped", "prosocial"] = (
         Field(
             "own",
-            description="own, small_costs, own_costs_later, shaped or prosocial: what is learned "
-            "from, never tested with",
+            description="own, small_costs, own_costs_later, shaped or prosocial: the reward for "
+            "learning, never for testing",
         )
     )
-    memory: int = Field(0, ge=0, description="length of a recurrent state; 0: none")
-    roles: tuple[int, ...] = Field((), description="number of each agent's policy; default one")
-    central: bool = Field(False, description="whether values are of the whole state")
+    memory: int = Field(0, ge=0, description="size of a recurrent state; 0: none")
+    roles: tuple[int, ...] = Field((), description="index of each agent's policy; default: all 0")
+    central: bool = Field(False, description="whether the critic sees the whole state")
     self_play: float = Field(
-        0.0, ge=0, le=1, description="share of environments in which past selves play the others"
+        0.0, ge=0, le=1, description="share of environments in which past policies play the others"
     )
-    eval_every: int = Field(100_000, ge=1, description="steps between looks at the dev seeds")
-    eval_episodes: int = Field(100, ge=1, le=1000, description="dev seeds of a look")
-    stop_at: float | None = Field(None, gt=0, le=1, description="success at which to stop early")
+    eval_every: int = Field(100_000, ge=1, description="steps between evaluations on the dev seeds")
+    eval_episodes: int = Field(100, ge=1, le=1000, description="dev seeds per evaluation")
+    stop_at: float | None = Field(None, gt=0, le=1, description="success rate at which to stop")
     save_every: int = Field(200_000, ge=1, description="steps between checkpoints")
-    threads: int = Field(1, ge=1, description="threads of torch; networks are small, so 1 is fast")
+    threads: int = Field(1, ge=1, description="torch threads; networks are small, so 1 is fast")
 
     def __init__(self, **data: Any) -> None:
         """Check the fields.

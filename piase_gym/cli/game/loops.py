@@ -58,7 +58,7 @@ class Loop:
         raise NotImplementedError
 
     def _do(self, word: str) -> bool:
-        """Do what a word of the game says. Returns False to quit."""
+        """Do what a word of the game says; return False to quit."""
         if word == "help":
             self._help()
         elif word == "again":
@@ -103,7 +103,7 @@ class KeyLoop(Loop):
         return None
 
     def _press(self, key: str) -> bool:
-        """Do what a key stands for. Returns False to quit."""
+        """Do what a key stands for; return False to quit."""
         self.screen.note = ""
         if key == "end":
             return False
@@ -127,7 +127,7 @@ class KeyLoop(Loop):
         self.screen.page = 0
 
     def _start(self, level: int) -> None:
-        """Begin a level; where people play by lines, they type."""
+        """Begin a level; where a person plays by lines, open a line to type in."""
         self.game.start(level)
         self.screen.typed = "" if self.game.world.picture_reveals else None
 
@@ -143,7 +143,7 @@ class KeyLoop(Loop):
             self.screen.note = f"{key} does nothing here; h explains the keys"
 
     def _type(self, key: str) -> bool:
-        """Take a key for the line that is being typed. Returns False to quit."""
+        """Take a key for the line that is being typed; return False to quit."""
         typed = self.screen.typed or ""
         if key == "enter":
             return self._enter(typed.strip())
@@ -162,7 +162,7 @@ class KeyLoop(Loop):
         return True
 
     def _enter(self, line: str) -> bool:
-        """Do what a typed line says. Returns False to quit."""
+        """Do what a typed line says; return False to quit."""
         told = self.game.world.picture_reveals
         self.screen.typed = "" if told else None
         word = game_word(self.game, line) if told else ""
@@ -186,9 +186,9 @@ class KeyLoop(Loop):
 
 
 def game_word(game: Game, line: str) -> str:
-    """Return what a line means to the game; words of the world come first, unless after a :.
+    """Return what a line means to the game; words of the world come first, except after a colon.
 
-    Where the person plays by keys, letters are keys: n skips a level, and does not go north.
+    Where the person plays by keys, letters are keys: n skips a level and does not go north.
     """
     word = line.removeprefix(":").strip().lower()
     meant = LINE_WORDS.get(word, "")
@@ -199,7 +199,7 @@ def game_word(game: Game, line: str) -> str:
 
 
 def complete(typed: str, lines: list[str]) -> str:
-    """Return a typed line, continued as far as all lines that begin so agree."""
+    """Return a typed line, completed as far as all lines that begin with it agree."""
     found = [line for line in lines if line.lower().startswith(typed.lower())]
     if not found:
         return typed
@@ -226,7 +226,7 @@ class LineLoop(Loop):
                 return
 
     def _show(self) -> None:
-        """Show the present step."""
+        """Show the current step."""
         self._now = self._choices()
         blind, colour = self.screen.blind, self.console.is_terminal
         self._print(*plain_lines(self.game, self._now, blind, colour))
@@ -234,7 +234,7 @@ class LineLoop(Loop):
             self.console.print(Text("next, restart or quit?", "dim"))
 
     def _take(self, line: str) -> bool:
-        """Do what a line says. Returns False to quit."""
+        """Do what a line says; return False to quit."""
         over = self.game.result is not None
         word = game_word(self.game, line) or ("next" if over and not line else "")
         if word:
@@ -309,7 +309,7 @@ PATIENCE = 0.05
 
 
 def can_read_keys() -> bool:
-    """Tell whether standard input and output are a terminal that can give single keys."""
+    """Return whether standard input and output are a terminal that can give single keys."""
     dumb = os.environ.get("TERM", "") in ("", "dumb")
     if sys.stdin is None or sys.stdout is None:  # closed by whoever started us
         return False
@@ -319,7 +319,7 @@ def can_read_keys() -> bool:
 class Terminal:
     """Reads single keys; a context manager that restores the terminal at its end.
 
-    Ctrl-C raises `KeyboardInterrupt` as ever. A hang-up or a request to terminate raises
+    Ctrl-C raises `KeyboardInterrupt` as usual. A hang-up or a request to terminate raises
     `SystemExit`, so that the terminal is restored then too.
     """
 
@@ -332,7 +332,7 @@ class Terminal:
         self._handlers: dict[int, Any] = {}
 
     def __enter__(self) -> Self:
-        """Read keys at once and without an echo from now on."""
+        """From now on, read keys at once and without an echo."""
         self._saved = termios.tcgetattr(self._file)
         try:
             self._handlers = {s: signal.signal(s, _leave) for s in (signal.SIGTERM, signal.SIGHUP)}
@@ -361,7 +361,7 @@ class Terminal:
         termios.tcsetattr(self._file, termios.TCSADRAIN, mode)
 
     def give_back(self) -> None:
-        """Switch back to what was before; keys that nobody has read are dropped."""
+        """Switch back to the previous mode; keys that were not read are dropped."""
         if self._saved is not None:
             termios.tcsetattr(self._file, termios.TCSAFLUSH, self._saved)
 
@@ -398,7 +398,7 @@ class Terminal:
         return taken
 
     def _more(self, seconds: float) -> bool:
-        """Read what comes within some seconds, and tell whether anything came."""
+        """Read what comes within some seconds, and return whether anything came."""
         ready, _, _ = select.select([self._file], [], [], seconds)
         if not ready:
             return False

@@ -29,7 +29,7 @@ class Screen:
         game: The game.
         console: What it is drawn on.
         blind: Whether the picture is left out, so that the person knows what the agent knows.
-        wide_text: Whether the text has the whole middle.
+        wide_text: Whether the text takes up the whole middle.
         note: A word to the person that is shown until the next key.
         typed: The line that is being typed, or None.
         page: First line of the help that is shown, or None if the game is.
@@ -130,7 +130,7 @@ def head_line(game: Game) -> Text:
 
 
 def turn_lines(turn: Turn) -> list[Text]:
-    """Say what came of a command."""
+    """Say what a command led to."""
     style = OUTCOMES.get(turn.outcome, BAD)
     told = WORDS.get(turn.outcome, turn.outcome.value)
     said = Text.assemble((f"{turn.line}: ", "bold"), (told, style))
@@ -174,7 +174,7 @@ def line_hints(width: int) -> list[Text]:
 
 
 def _flow(rows: list[tuple[str, str, bool]], width: int) -> list[Text]:
-    """Set keys one after the other, as many on a line as fit."""
+    """Lay out keys one after the other, as many on a line as fit."""
     lines = [Text()]
     for key, what, legal in rows:
         style = ("bold cyan", "") if legal else ("dim", "dim strike")
@@ -210,7 +210,7 @@ def help_text(game: Game) -> str:
 def plain_lines(
     game: Game, choices: list[Choice], blind: bool, colour: bool
 ) -> list[RenderableType]:
-    """Return what is shown of a step where there is no full screen."""
+    """Return what is shown of a step without a full screen."""
     parts: list[RenderableType] = [Text(), head_line(game)]
     if game.turn is None:
         parts += goal_lines(game)
@@ -246,7 +246,7 @@ COLOURS = (
     "orchid",
 )
 KNOWN = {"G": "bright_green", "k": "bright_yellow", "L": "bright_red", "+": "orange1"}
-"""Signs whose colour is a habit: goals are green, keys yellow, locks red."""
+"""Signs with a conventional colour: goals are green, keys yellow, locks red."""
 OWN = "bold black on bright_white"
 OTHERS = "bold bright_cyan"
 ESCAPE = "\x1b["
@@ -260,9 +260,9 @@ def paint(picture: str, me: str, names: tuple[str, ...], width: int, height: int
     """Return a world's picture in colour, cut to a size.
 
     A map (the first lines without words) is spread to square cells where there is room for that,
-    else it has one column a cell; what is still too large is shown around the person's own agent.
-    An agent's sign is the first word of the
-    line that names it, such as ``^0 agent_0 at (3, 4)``.
+    else it has one column per cell; if it is still too large, the part around the person's own
+    agent is shown. An agent's sign is the first word of the line that names it, such as
+    ``^0 agent_0 at (3, 4)``.
 
     Args:
         picture: What `World.ansi` returned.
@@ -294,7 +294,7 @@ def paint(picture: str, me: str, names: tuple[str, ...], width: int, height: int
 
 
 def _cut(lines: list[Text], width: int, height: int) -> Text:
-    """Put lines together, as many and as much of each as there is room for."""
+    """Join lines, as many and as much of each as there is room for."""
     for line in lines[:height]:
         line.truncate(width, overflow="ellipsis")
     return Text("\n").join(lines[:height])
@@ -339,14 +339,14 @@ def _signs(lines: list[str], names: tuple[str, ...]) -> dict[str, str]:
 
 
 def _spread(rows: list[str], signs: dict[str, str]) -> list[str]:
-    """Return a map with two columns a cell, so that cells look square."""
+    """Return a map with two columns per cell, so that cells look square."""
     if any(len(sign) > 1 for sign in signs.values()):
         return rows  # its cells have two columns already
     return ["".join(sign + (sign if sign == SOLID else " ") for sign in row) for row in rows]
 
 
 def _draw_row(row: str, own: str, others: set[str], narrow: bool) -> Text:
-    """Colour a row of a map; a narrow one has one column of the two of each cell."""
+    """Colour a row of a map; in a narrow one, each cell has one column instead of two."""
     text = Text(no_wrap=True)
     place = 0
     while place < len(row):

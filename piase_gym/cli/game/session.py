@@ -25,14 +25,14 @@ CLOSE = 1.5
 
 @dataclass
 class Turn:
-    """What came of the last command.
+    """The result of the last command.
 
     Attributes:
         line: The command, as a line.
         outcome: Its outcome.
-        reward: What it brought.
+        reward: Its reward.
         feedback: What the world said about it.
-        milestones: What was reached by it.
+        milestones: The milestones that it reached.
     """
 
     line: str
@@ -157,7 +157,7 @@ class Game:
         return self.turn
 
     def reference(self) -> Reference | None:
-        """Return what the oracle makes of this level; it is asked once a level."""
+        """Return how the oracle plays this level; it plays each level once."""
         if self.seed not in self._references:
             self._references[self.seed] = play_oracle(self.make(self.task), self.seed)
         return self._references[self.seed]
@@ -179,7 +179,7 @@ class Game:
         return STARS - 1 if self.steps <= CLOSE * best else 1
 
     def _keep_record(self) -> None:
-        """Keep what was best in this level."""
+        """Keep the best results of this level."""
         record = self.records.setdefault(self.level, Record())
         record.score = max(record.score, self.score)
         record.stars = max(record.stars, self.stars())
@@ -192,7 +192,7 @@ class Game:
 
 
 def _numbers(line: str) -> list[float]:
-    """Return the numbers of a line that has nothing else, or nothing."""
+    """Return the numbers of a line that consists of numbers, else nothing."""
     try:
         values = [float(word) for word in line.replace(",", " ").split()]
     except ValueError:
@@ -260,7 +260,7 @@ ARROWS = {"up": "↑", "down": "↓", "left": "←", "right": "→"}
 SPARE = "1234567890bcefgijklmopuvxyz"
 """Keys for other commands; ``h``, ``n``, ``q``, ``r`` and ``t`` are the game's own."""
 MAX_TABLE = 64
-"""Largest table of indices that is looked at as a whole."""
+"""Size of the largest table of indices that is read as a whole."""
 
 
 @dataclass(frozen=True)
@@ -293,7 +293,7 @@ class Choices:
     """
 
     def __init__(self, world: World[Any, Any], agent: int) -> None:
-        """Watch over an agent of a world."""
+        """Take the world and one of its agents."""
         self.world = world
         self.agent = agent
         self._table: list[Command] | None = None
@@ -382,9 +382,9 @@ def certificate(world: World[Any, Any], agent: int) -> int | None:
 
 
 def play_oracle(env: GymEnv, seed: int) -> Reference | None:
-    """Return what the oracle makes of a level with the same partners, or None if it cannot.
+    """Return how the oracle plays a level with the same partners, or None if it cannot.
 
-    It is not asked beside a language model, whose calls would double.
+    It does not play together with a language model, whose calls would double.
 
     Args:
         env: An environment like the person's; it is closed afterwards.

@@ -31,20 +31,22 @@ class Rule(Lenient):
 
 
 class FactHolds(Rule):
-    """A fact of the world is so: every comparison that is given holds."""
+    """A fact of the world is as required: all comparisons that are given hold."""
 
-    fact: str = Field(max_length=60, description="its name; each world's page lists them")
+    fact: str = Field(max_length=60, description="its name; each world's page lists the facts")
     agent_id: Someone | None = Field(
-        None, description="whose; `any`, `all`, or default: that of the agent in question"
+        None, description="whose: a name, `any` or `all`; default: the agent in question"
     )
-    of: str | Place | None = Field(None, description="what it is about, where a fact needs that")
-    equals: Value | None = Field(None, description="a number, a word, a place")
-    one_of: tuple[Value, ...] | None = Field(None, min_length=1, description="or one of several")
-    at_least: float | None = Field(None, description="a number")
-    at_most: float | None = Field(None, description="a number")
-    contains: Words | None = Field(None, description="words that are part of a text")
+    of: str | Place | None = Field(None, description="what the fact is about, if it needs that")
+    equals: Value | None = Field(None, description="the number, word or place that it must equal")
+    one_of: tuple[Value, ...] | None = Field(
+        None, min_length=1, description="or several, one of which it must equal"
+    )
+    at_least: float | None = Field(None, description="the least number allowed")
+    at_most: float | None = Field(None, description="the greatest number allowed")
+    contains: Words | None = Field(None, description="words that the text must contain")
     within: float | None = Field(
-        None, ge=0, description="how far from the place of `equals` will do; default 0"
+        None, ge=0, description="allowed distance from the place in `equals`; default: 0"
     )
 
     @model_validator(mode="after")
@@ -66,30 +68,34 @@ class FlagIsSet(Rule):
     """A flag of an agent is set."""
 
     flag: Name = Field(description="its name")
-    agent_id: Someone | None = Field(None, description="whose; `any`, `all`, or the agent's own")
+    agent_id: Someone | None = Field(
+        None, description="whose: a name, `any` or `all`; default: the agent in question"
+    )
 
 
 class MilestoneReached(Rule):
     """An agent has reached a milestone of the world or of the script."""
 
     milestone: Name = Field(description="its name")
-    agent_id: Someone | None = Field(None, description="whose; `any`, `all`, or the agent's own")
+    agent_id: Someone | None = Field(
+        None, description="whose: a name, `any` or `all`; default: the agent in question"
+    )
 
 
 class AllHold(Rule):
-    """All of some conditions hold."""
+    """All conditions in a list hold."""
 
     all: tuple[Condition, ...] = Field(min_length=1)
 
 
 class AnyHolds(Rule):
-    """One of some conditions holds."""
+    """At least one condition in a list holds."""
 
     any: tuple[Condition, ...] = Field(min_length=1)
 
 
 class NoneHolds(Rule):
-    """None of some conditions holds; ``not: {...}`` is short for one."""
+    """No condition in a list holds; ``not: {...}`` is short for a list of one."""
 
     SHORT: ClassVar[Mapping[str, Any]] = {
         "type": "object",
@@ -168,12 +174,12 @@ def leaves(condition: Any) -> Iterator[Any]:
 
 Whom = Annotated[
     Someone | None,
-    Field(description="whom: a name, `all`, `others`; default whoever caused it, or all"),
+    Field(description="which agents: a name, `all`, `others`; default: whoever caused it, or all"),
 ]
 
 
 class Message(Rule):
-    """Tell agents something: it stands in both views until the next message."""
+    """Tell agents something: both views show it until the next message."""
 
     type: Literal["message_to_agent", "hint"]
     content: Words = Field(description="what is said")
@@ -181,7 +187,7 @@ class Message(Rule):
 
 
 class LogMilestone(Rule):
-    """Note a milestone, once an agent."""
+    """Note a milestone, once per agent."""
 
     type: Literal["log_milestone"]
     milestone_name: Name = Field(description="its name")
@@ -193,7 +199,7 @@ class SetFlag(Rule):
 
     type: Literal["set_flag"]
     flag_name: Name = Field(description="its name")
-    value: bool = Field(True, description="set or clear")
+    value: bool = Field(True, description="True to set it, False to clear it")
     agent_id: Whom = None
 
 
@@ -201,7 +207,7 @@ class GiveReward(Rule):
     """Reward or punish."""
 
     type: Literal["reward"]
-    amount: float = Field(description="what it is worth")
+    amount: float = Field(description="size of the reward")
     agent_id: Whom = None
 
 
@@ -215,19 +221,21 @@ class AddMetric(Rule):
 
 
 class SpawnObject(Rule):
-    """Let something appear, where there is room for it."""
+    """Make something appear, where there is room for it."""
 
     type: Literal["spawn_object"]
-    object: str = Field(max_length=60, description="what; each world's page lists what can")
+    object: str = Field(max_length=60, description="what appears; each world's page lists what can")
     place: Place | str = Field(description="where")
 
 
 class RemoveObject(Rule):
-    """Let something vanish: what is at a place, or everything of a kind."""
+    """Make something vanish: what is at a place, or everything of a kind."""
 
     type: Literal["remove_object"]
-    object: str | None = Field(None, max_length=60, description="what; default whatever is there")
-    place: Place | str | None = Field(None, description="where; default everywhere")
+    object: str | None = Field(
+        None, max_length=60, description="what vanishes; default: whatever is there"
+    )
+    place: Place | str | None = Field(None, description="where; default: everywhere")
 
     @model_validator(mode="after")
     def _check(self) -> Self:
@@ -237,10 +245,10 @@ class RemoveObject(Rule):
 
 
 class ChangeSetting(Rule):
-    """Change a field of the config that may change within an episode, until its end."""
+    """Change a field of the config that may change within an episode, until the episode ends."""
 
     type: Literal["change_setting"]
-    setting: str = Field(max_length=60, description="its name; each world's page lists them")
+    setting: str = Field(max_length=60, description="the field; each world's page lists them")
     value: Any = Field(description="its new value")
 
     def __hash__(self) -> int:
@@ -253,7 +261,7 @@ class End(Rule):
 
     type: Literal["end"]
     result: Literal["won", "lost"] = Field("lost", description="how it ends")
-    agent_id: Whom = Field("all", description="for whom: a name, `all`, `others`")
+    agent_id: Whom = Field("all", description="for whom: a name, `all` or `others`")
 
 
 Response = Annotated[
@@ -278,53 +286,55 @@ class Event(Rule):
 
     LISTED: ClassVar[tuple[str, ...]] = ("response",)
 
-    name: Name | None = Field(None, description="for logs; default event_1, event_2, ...")
-    when: Condition = Field(description="the condition; it is looked at after each step")
+    name: Name | None = Field(None, description="its name in logs; default: event_1, event_2, ...")
+    when: Condition = Field(description="the condition, checked after each step")
     on: Literal["becomes", "holds", "ends"] = Field(
-        "becomes", description="when it becomes true, in each step that it is, or no longer is"
+        "becomes", description="when it becomes true, in each step while it holds, or when it ends"
     )
-    count: int = Field(1, ge=1, description="only every so many-th time, counted for each agent")
-    times: Times = Field("once", description="how often an episode: once, every time, at most n")
+    count: int = Field(1, ge=1, description="only every n-th occurrence counts, counted per agent")
+    times: Times = Field("once", description="how often per episode: once, every time, at most n")
     response: tuple[Response, ...] = Field(description="one response or a list of them")
 
     @property
     def most(self) -> int:
-        """How often it happens in an episode at most."""
+        """The largest number of times that it can happen in an episode."""
         return {"once": 1, "every": WITHOUT_LIMIT}.get(self.times, self.times)  # type: ignore
 
 
 class Goal(Rule):
-    """What one agent is to do, in words and as conditions."""
+    """One agent's task, in words and as conditions."""
 
-    agent_id: Someone = Field(description="whose")
-    words: Words | None = Field(None, description="for prompts and both views")
-    win_conditions: tuple[Condition, ...] = Field((), description="when it has won (any)")
-    lose_conditions: tuple[Condition, ...] = Field((), description="when it has lost (any)")
-    reward: float = Field(0.0, description="for winning")
+    agent_id: Someone = Field(description="whose task it is")
+    words: Words | None = Field(None, description="the task in words, for prompts and both views")
+    win_conditions: tuple[Condition, ...] = Field((), description="conditions for winning (any)")
+    lose_conditions: tuple[Condition, ...] = Field((), description="conditions for losing (any)")
+    reward: float = Field(0.0, description="reward for winning")
 
 
 class Shaping(Rule):
     """A reward for each unit by which a fact grows in a step, for the agent whose fact it is."""
 
     fact: str = Field(max_length=60, description="a fact that is a number")
-    of: str | Place | None = Field(None, description="what it is about, where a fact needs that")
-    weight: float = Field(description="reward a unit; negative where less is better")
-    agent_id: Someone | None = Field(None, description="for whom alone; default everybody")
+    of: str | Place | None = Field(None, description="what the fact is about, if it needs that")
+    weight: float = Field(description="reward per unit; negative where less is better")
+    agent_id: Someone | None = Field(
+        None, description="the only agent that gets it; default: everybody"
+    )
 
 
 class Script(Rule):
     """What a scenario adds to a world."""
 
     goals: tuple[Goal, ...] = Field((), description="the agents' own goals")
-    win_conditions: tuple[Condition, ...] = Field((), description="when it is won")
+    win_conditions: tuple[Condition, ...] = Field((), description="conditions for winning")
     win_logic: Literal["any", "all"] = Field("any", description="whether one of them is enough")
-    lose_conditions: tuple[Condition, ...] = Field((), description="when it is lost (any)")
+    lose_conditions: tuple[Condition, ...] = Field((), description="conditions for losing (any)")
     ends: Literal["together", "each"] = Field(
-        "together", description="whether a win or loss is everybody's or each agent's own"
+        "together", description="whether a win or loss counts for everybody or for each agent alone"
     )
-    win_reward: float = Field(0.0, description="for those who win by these conditions")
-    lose_reward: float = Field(0.0, description="for those who lose by these conditions")
-    shaping: tuple[Shaping, ...] = Field((), description="rewards on the way")
+    win_reward: float = Field(0.0, description="reward for those who win by these conditions")
+    lose_reward: float = Field(0.0, description="reward for those who lose by these conditions")
+    shaping: tuple[Shaping, ...] = Field((), description="rewards along the way")
     events: tuple[Event, ...] = Field((), max_length=100, description="what happens when")
 
     @property

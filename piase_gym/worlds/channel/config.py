@@ -16,7 +16,7 @@ MAX_DELAY: Final = 64
 """The largest number of steps that a message of symbols can be on its way."""
 MAX_HISTORY: Final = 16
 MAX_MESSAGES: Final = 1024
-"""The largest number of different pairs of a message and its recipient that an agent can say."""
+"""The largest number of different pairs of message and recipient that an agent can choose from."""
 SPOKEN: Final = ("say", "tell")
 """The verbs for speaking in words."""
 Topology = tuple[tuple[Annotated[int, Field(ge=0, le=1)], ...], ...]
@@ -28,8 +28,8 @@ def history_field() -> Any:
         0,
         ge=0,
         le=MAX_HISTORY,
-        description="how many of the last messages of each other agent an agent is shown, with "
-        "their age; 0: those of this step",
+        description="how many of each other agent's latest messages are shown, with their age; 0: "
+        "only those of this step",
     )
 
 
@@ -53,17 +53,17 @@ class MessageConfig(WorldConfig):
         0.0, ge=0.0, le=1.0, description="chance that a listener does not get a message"
     )
     message_cost: float = Field(
-        0.0, ge=0.0, le=1000.0, description="what a message costs the one who says it"
+        0.0, ge=0.0, le=1000.0, description="what a message costs its sender"
     )
     message_range: float | None = Field(
         None,
         ge=0.0,
-        description="how far messages are heard, when they arrive; default: everywhere",
+        description="how far a message is heard, measured when it arrives; default: everywhere",
     )
     message_topology: Topology | None = Field(
         None,
-        description="who hears whom: a row for each agent that speaks, in it 1 for each that hears "
-        "it, else 0; default: everybody hears everybody",
+        description="who hears whom: one row per sender, with 1 for each agent that hears it, else "
+        "0; default: everybody hears everybody",
     )
 
     @model_validator(mode="after")
@@ -108,7 +108,7 @@ class ChannelEnvelope(Envelope):
     )
 
     symbols: int = Field(0, ge=0, le=MAX_SYMBOLS, description="most symbols of the channel")
-    message_length: int = Field(1, ge=1, le=MAX_LENGTH, description="most symbols of a message")
+    message_length: int = Field(1, ge=1, le=MAX_LENGTH, description="most symbols in a message")
     message_delay: int = Field(0, ge=0, le=MAX_DELAY, description="most steps on the way")
     message_history: int = Field(0, ge=0, le=MAX_HISTORY, description="most messages kept")
     message_to: int = Field(0, ge=0, le=1, description="1: messages can be for one agent")
@@ -138,7 +138,7 @@ class ChannelEnvelope(Envelope):
 
 
 class SymbolConfig(MessageConfig):
-    """The keys of worlds in which agents say symbols, and words where `speech` allows it."""
+    """The keys of worlds in which agents say symbols, or words where `speech` allows it."""
 
     later: ClassVar[tuple[str, ...]] = (
         *MessageConfig.later,
@@ -149,10 +149,10 @@ class SymbolConfig(MessageConfig):
         0, ge=0, le=MAX_SYMBOLS, description="symbols that agents can say to all others; 0: none"
     )
     speech: bool = Field(
-        False, description="whether agents can also speak in words, which batches do not have"
+        False, description="whether agents can also speak in words; not available in batches"
     )
     message_delay: int = Field(0, ge=0, le=MAX_DELAY, description="steps until a message is heard")
-    message_length: int = Field(1, ge=1, le=MAX_LENGTH, description="most symbols of a message")
+    message_length: int = Field(1, ge=1, le=MAX_LENGTH, description="most symbols in a message")
     message_to: bool = Field(
         False, description="whether symbols can also be said to one agent alone"
     )

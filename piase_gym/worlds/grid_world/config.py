@@ -87,25 +87,27 @@ class GridWorldConfig(SymbolConfig):
     obstacle_density: float = Field(
         0.2, ge=0.0, le=0.6, description="share of the cells that layout 'obstacles' blocks"
     )
-    rooms: int = Field(4, ge=2, le=16, description="most rooms of layout 'multi_room'")
+    rooms: int = Field(4, ge=2, le=16, description="maximum number of rooms in layout 'multi_room'")
     doors: Doors = Field("closed", description="what joins the rooms of layout 'multi_room'")
-    boxes: int = Field(0, ge=0, le=32, description="boxes at random places; a step pushes one")
+    boxes: int = Field(
+        0, ge=0, le=32, description="boxes at random places; walking into one pushes it"
+    )
     hazards: int = Field(0, ge=0, le=64, description="hazards at random places")
     hazard_ends: bool = Field(True, description="whether a hazard ends the episode of its victim")
     fruits: int = Field(0, ge=0, le=MAX_PATCHES, description="bushes with fruit at random places")
     regrow: Share = Field(0.02, description="chance per step that a bare bush bears fruit again")
     movers: int = Field(0, ge=0, le=MAX_MOVERS, description="drones at random places")
-    mover_period: int = Field(1, ge=1, le=1000, description="drones move every so many steps")
+    mover_period: int = Field(1, ge=1, le=1000, description="drones move once in this many steps")
     mover_chance: Share = Field(0.0, description="chance that a drone turns before it moves")
     food: int | None = Field(
-        None, ge=0, le=32, description="pieces of food; default 3 for layout 'foraging', else 0"
+        None, ge=0, le=32, description="pieces of food; default: 3 in layout 'foraging', else 0"
     )
-    min_food_level: int = Field(1, ge=1, le=kinds.MAX_FOOD, description="lightest food")
+    min_food_level: int = Field(1, ge=1, le=kinds.MAX_FOOD, description="least weight of food")
     food_level: int = Field(
-        2, ge=1, le=kinds.MAX_FOOD, description="heaviest food, in agents' strength"
+        2, ge=1, le=kinds.MAX_FOOD, description="greatest weight of food, in agents' strength"
     )
     levels: tuple[Annotated[int, Field(ge=1, le=kinds.MAX_FOOD)], ...] = Field(
-        (), description="strength of each agent at lifting food; default 1"
+        (), description="each agent's strength in lifting food; default: 1"
     )
     taggers: int = Field(
         1, ge=1, le=kinds.MAX_AGENTS, description="agents that chase in layout 'tag'"
@@ -115,13 +117,13 @@ class GridWorldConfig(SymbolConfig):
     join_at: tuple[Annotated[int, Field(ge=0)] | None, ...] = Field(
         (),
         description="step after which each agent enters; 0 (default): there from the start; null: "
-        "only when it is let in",
+        "only when somebody lets it in",
     )
     start_pos: Position | tuple[Position, ...] | None = Field(
-        None, description="(x, y) of the first agent, or one for each; default random"
+        None, description="(x, y) of the first agent, or one for each; default: random"
     )
     goal_pos: Position | tuple[Position, ...] | None = Field(
-        None, description="(x, y) of the goal, or several; default one at random"
+        None, description="(x, y) of the goal, or several; default: one at random"
     )
     random_goals: int = Field(
         1, ge=0, le=MAX_GOALS, description="goals at random places, where none is fixed"
@@ -132,8 +134,8 @@ class GridWorldConfig(SymbolConfig):
     observe: Literal["window", "grid"] = Field(
         "window", description="an egocentric window turned to the heading, or the whole grid"
     )
-    window: int = Field(7, ge=3, le=15, description="side of the window, odd")
-    see_through_walls: bool = Field(True, description="False hides what walls and doors cover")
+    window: int = Field(7, ge=3, le=15, description="side length of the window, odd")
+    see_through_walls: bool = Field(True, description="False hides what is behind walls and doors")
     frame: Literal["grid", "agent"] = Field(
         "grid",
         description="the frame of reference of commands and texts: 'grid' has north, east, south "
@@ -141,7 +143,7 @@ class GridWorldConfig(SymbolConfig):
     )
     recall: Literal["map"] | None = Field(
         None,
-        description="'map' adds to what an agent sees what it has seen before in the episode, and "
+        description="'map': agents are also shown what they have seen before in the episode, and "
         "how many steps ago",
     )
     max_steps: int = Field(200, ge=1, le=2**31 - 1, description="steps until truncation")
@@ -254,7 +256,7 @@ class GridWorldConfig(SymbolConfig):
 
     @property
     def goals(self) -> tuple[Position, ...]:
-        """Where goals are fixed: `goal_pos`, and the signs of the map."""
+        """Where fixed goals are: at `goal_pos`, and at the signs of the map."""
         given = _positions(self.goal_pos)
         marked = tuple(place for place, code in self.plan.items() if code == kinds.GOAL)
         return given + tuple(place for place in marked if place not in given)
@@ -292,7 +294,7 @@ class GridWorldConfig(SymbolConfig):
 
     @property
     def has_keys(self) -> bool:
-        """Whether keys can lie in its levels."""
+        """Whether its levels can contain keys."""
         doors = self.layout == "multi_room" and self.doors in ("locked", "mixed")
         return doors or self.layout == "door_key" or kinds.KEY in self.plan.values()
 

@@ -92,8 +92,8 @@ class GridWorld(ArrayWorld[GridWorldConfig, GridFacts]):
     way to its task are drawn again.
 
     1 to 32 agents act at once; within a step they are served in order, and the first to claim a
-    cell has it. What is legal is judged before anybody acts; who comes too late only fails, and so
-    does who is tagged before its turn.
+    cell gets it. What is legal is judged before anybody acts; an agent that comes too late only
+    fails, and so does an agent that is tagged before its turn.
 
     ## Actions
 
@@ -102,25 +102,25 @@ class GridWorld(ArrayWorld[GridWorldConfig, GridFacts]):
     | index | command | effect |
     |---|---|---|
     | 0 | `move north` | turn up, then step if the cell is free |
-    | 1 | `move south` | turn down, likewise |
-    | 2 | `move west` | turn left, likewise |
-    | 3 | `move east` | turn right, likewise |
+    | 1 | `move south` | turn down, then the same |
+    | 2 | `move west` | turn left, then the same |
+    | 3 | `move east` | turn right, then the same |
     | 4 | `stay` | nothing |
     | 5 | `interact` | act on the cell ahead |
 
     With `"agent"` the first four are `forward`, `turn around`, `turn left` and `turn right`; a turn
-    takes a step on the spot, and is rewarded like a move. Lines are also understood that say
-    `north`, `go north`, `move up`, `forward`, or what interacting would do now: `pick up the key`,
-    `open the door`.
+    takes a step on the spot, and is rewarded like a move. Lines such as `north`, `go north`,
+    `move up` and `forward` are also understood, and so are lines that say what interacting would do
+    now: `pick up the key`, `open the door`.
 
     With `symbols=n`, index ``6 * symbol + action`` also says a symbol to all others (`move north
     saying 2`); symbol 0 is silence. What is said is heard in the observation after the step. The
-    page [Channels](../channels.md) has more: longer messages, to one agent, delay, loss, range, who
-    hears whom, cost, history, and words.
+    page [Channels](../channels.md) has more: longer messages, messages to one agent, delay, loss,
+    range, who hears whom, cost, history, and words.
 
     `interact` picks up a key with empty hands, puts down what is carried on free floor, opens and
     closes doors, unlocks a locked door with the key, turns a switch, and lifts food. With nothing
-    to act on it is illegal, and masked. Walking against something, trying a locked door without the
+    to act on, it is illegal and masked. Walking against something, trying a locked door without the
     key, and lifting food that is too heavy are legal but fail. A tagger tags a runner by walking
     into it.
 
@@ -128,49 +128,49 @@ class GridWorld(ArrayWorld[GridWorldConfig, GridFacts]):
 
     `observe="window"`: an egocentric square of `window` by `window` cells, turned so that the
     heading is up; the agent stands in the middle of the nearest row. `observe="grid"`: the whole
-    grid. With `see_through_walls=False` walls, gates and closed doors hide what lies behind them.
+    grid. With `see_through_walls=False`, walls, gates and closed doors hide what is behind them.
 
-    The vector is uint8: the cells row by row (codes as under Cells, from 32 on ``32 + 4 * agent +
+    The vector is uint8: the cells row by row (codes as under Cells; an agent is ``32 + 4 * agent +
     turn``), then width, height, x, y, heading (0 up, 1 right, 2 down, 3 left), what is carried, the
     direction of the nearest visible goal (two bytes, 0 0 if none is in sight) and 8 bytes of hashed
     hint. If the envelope has `status` (it does where energy, levels, roles or gathering matter),
-    energy, strength, role and pieces of food left follow; if it has `symbols`, one byte an agent
+    energy, strength, role and pieces of food left follow; if it has `symbols`, one byte per agent
     with what it said.
 
     The text names the same facts in prose, in the frame of reference: things one by one, the
-    nearest first, walls summed up; what it does not mention is free floor. [Grids in
+    nearest first, and walls in summary; what it does not mention is free floor. [Grids in
     words](../grids_in_words.md) shows episodes.
 
-    With `recall="map"` agents see what they have seen before in the episode and do not see now: in
-    facts (`recall`), in the text (`Seen 3 steps ago: a key at column 2, row 4.`) and at the end of
-    the vector: a byte a cell of the envelope's grid with its code, then as many with the steps
-    since then (up to 255).
+    With `recall="map"`, agents are also shown what they have seen before in the episode and do not
+    see now: in facts (`recall`), in the text (`Seen 3 steps ago: a key at column 2, row 4.`) and at
+    the end of the vector: one byte per cell of the envelope's grid with its code, then one byte per
+    cell with the steps since then (up to 255).
 
     ## Rewards
 
     Goal +10, move -0.1, blocked -1, stay -0.05, interact -0.1, a locked door without a key -0.1,
     illegal -1, hazard -10, fruit +1, tagging +10, being tagged -10, starving -10: the fields of
     `rewards`. All food of a level together is worth 10, by weight, and shared by strength among
-    those who lift it, as in level-based foraging. In `foraging` and `tag` moving, staying and
-    bumping cost less. With `shared_reward` every agent gets the mean.
+    those who lift it, as in level-based foraging. In `foraging` and `tag`, moving, staying and
+    bumping cost less. With `shared_reward`, every agent gets the mean.
 
     ## Start and end
 
     Agents start facing east, at `start_pos` (or the first free cell, if that one is not free) or
-    at random. With `join_at` some enter later: after that many steps, or (`null`) when somebody
+    at random. With `join_at`, some enter later: after that many steps, or (`null`) when somebody
     lets them in, as `Simulation.join` does. They appear where they would have started, or on the
-    nearest free floor that can be walked to from there; where there is none they wait. The episode
+    nearest free floor that can be walked to from there; if there is none, they wait. The episode
     is over when nobody is in play, even if somebody was still to come. An agent is terminated, and
     has won, on a goal, when all food is gathered, or when every runner is tagged; it is terminated,
     and has lost, on a hazard, when tagged, or without energy. After `max_steps` it is truncated,
-    and has lost, unless it had only to last so long. Milestones: `key_found`, `door_opened`,
+    and has lost, unless its task was to last that long. Milestones: `key_found`, `door_opened`,
     `goal_reached`, `box_pushed`, `switch_used`, `fruit_eaten`, `food_gathered`, `tagged`.
 
     ## Versions
 
     - v0: first version.
-    - v1, layout `tag`: who is tagged before its turn is told that its command was illegal or
-      unreadable, and pays for it; in v0 every such command had failed.
+    - v1, layout `tag`: an agent that is tagged before its turn is told when its command was
+      illegal or unreadable, and pays for it; in v0 every such command had failed.
     - v1, and v2 with layout `tag`: other texts and names of directions, in one frame of reference.
     """
 

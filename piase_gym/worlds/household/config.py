@@ -21,7 +21,7 @@ from piase_gym.worlds.texts.config import TextConfig, TextEnvelope, TextRewards
 
 MAX_AGENTS = 8
 MAX_MESSAGE = 200
-"""Longest message between agents in characters."""
+"""Longest message between agents, in characters."""
 ANY_GAME = {"receptacles": 80, "objects": 140, "commands": 220}
 """Sizes for folders of games, as only the games that are played are read."""
 
@@ -63,7 +63,7 @@ class HouseholdConfig(TextConfig, RecallConfig):
         None, description="wording of commands; default: the file's own, for generated homes 2.1.3"
     )
     problem_id: int | None = Field(
-        None, ge=0, description="which game of a folder, or seed of a home; default: by the seed"
+        None, ge=0, description="game of a folder, or seed of a home; default: chosen by the seed"
     )
     split: Literal["train", "valid_train", "valid_seen", "valid_unseen"] = Field(
         "train", description="which homes are generated, or which games of ALFWORLD_DATA are played"
@@ -83,9 +83,9 @@ class HouseholdConfig(TextConfig, RecallConfig):
     )
     objects: int = Field(16, ge=2, le=MOST_OBJECTS, description="objects of a generated home")
     feedback: Literal["native", "explain"] = Field(
-        "native", description="answer what cannot be done as the games do, or with the reason"
+        "native", description="answer impossible commands as the games do, or with the reason"
     )
-    lists_commands: bool = Field(True, description="show the commands in canonical text and vector")
+    lists_commands: bool = Field(True, description="list commands in canonical text and vectors")
     rewards: Rewards = Field(default_factory=lambda: Rewards(), description="the reward table")
     envelope: HouseholdEnvelope | None = Field(None, description="largest sizes")
 
@@ -109,7 +109,7 @@ class HouseholdConfig(TextConfig, RecallConfig):
         return self
 
     def home_key(self) -> tuple[tuple[str, Any], ...]:
-        """Return the fields that decide which home a seed has."""
+        """Return the fields that decide which home a seed stands for."""
         names = ("split", "tasks", "rooms", "receptacles", "objects")
         return tuple((name, getattr(self, name)) for name in names)
 

@@ -50,7 +50,7 @@ _LOOK = Command("look")
 _FOLLOWING = frozenset(("open", "close", "take", "move", "put"))
 """Verbs of commands that follow from what is near an agent; see `facts.options`."""
 _ALWAYS = frozenset(("examine receptacle", "examine object"))
-"""What can always be done with what is near."""
+"""Commands that are always possible with what is near."""
 _SURE = frozenset(("go", "look", "inventory", "help", "examine receptacle", "examine object"))
 """Verbs of commands that no other agent can get in the way of."""
 _GOES_BY = {"move": "put"}
@@ -62,26 +62,26 @@ class Household(TextWorld[HouseholdConfig, HouseholdFacts, HomeState, tuple[Game
 
     ## Description
 
-    A native engine for the text games of ALFWorld (Shridhar et al., 2021), which needs none of
-    their installation. Without `game`, homes are generated: a room with its receptacles, objects
-    where one would look for them, and a task of one of six kinds, always solvable. With `game`,
-    the original files are played: one ``game.tw-pddl``, a folder of them, or ``$ALFWORLD_DATA``
-    with its `split`. 1 to 8 agents act at once, each with its own hand and its own sight; within a
-    step they are served in order, and the first to take something has it.
+    A native engine for the text games of ALFWorld (Shridhar et al., 2021), which does not need
+    ALFWorld to be installed. Without `game`, homes are generated: a room with its receptacles,
+    objects where one would look for them, and a task of one of six kinds, always solvable. With
+    `game`, the original files are played: one ``game.tw-pddl``, a folder of them, or
+    ``$ALFWORLD_DATA`` with its `split`. 1 to 8 agents act at once, each with its own hand and its
+    own sight; within a step they are served in order, and the first to take something gets it.
 
-    [ALFWorld's games](../alfworld.md) tells how to play the real ones, and how the engine was
+    [ALFWorld's games](../alfworld.md) says how to play the real ones, and how the engine was
     verified. `warm_supper` and `two_pairs_of_hands` are scenarios, `chores` is a curriculum.
 
     An agent stands at a receptacle or, at the beginning, in the middle of the room. It sees what
-    is there, unless that is closed, and remembers what it has seen elsewhere.
+    is there, unless the receptacle is closed, and remembers what it has seen elsewhere.
 
     ## Actions
 
     The commands of the games, to the letter: ``go to desk 1``, ``open drawer 2``, ``take mug 1
     from desk 1``, ``move mug 1 to shelf 3`` (`grammar` 2.1.3) or ``put mug 1 in/on shelf 3``
     (2.1.1; ``"both"`` accepts either), ``clean``, ``heat``, ``cool``, ``slice``, ``use``,
-    ``examine``, ``look``, ``inventory``, ``help``. With several agents there are ``say`` and
-    ``tell`` too. An index stands for a place in the sorted list of the commands that are
+    ``examine``, ``look``, ``inventory``, ``help``. With several agents, there are also ``say`` and
+    ``tell``. An index stands for a place in the sorted list of the commands that are
     admissible now, so what it means changes from step to step; the vector says what each does.
     Anything else is answered with ``Nothing happens.``, or with the reason if `feedback` is
     ``"explain"``.
@@ -95,22 +95,22 @@ class Household(TextWorld[HouseholdConfig, HouseholdFacts, HomeState, tuple[Game
 
     ## Rewards
 
-    Win +1. With `rewards`, also for milestones (`subgoal`), steps, and what is illegal.
+    Win +1. With `rewards`, also for milestones (`subgoal`), steps, and illegal commands.
 
     ## Start and end
 
     When the task is done, everybody has won, and the episode terminates. Running out of
     `max_steps` truncates, and is lost. Milestones: `target_taken`, `target_changed`, `lamp_on`,
-    `target_placed`. The infos say whether the task is done (`won`), and name the `gamefile`, of
-    generated homes at the end.
+    `target_placed`. The infos say whether the task is done (`won`), and name the `gamefile`; for
+    generated homes, only at the end.
 
     ## Versions
 
     - v0: first version.
-    - v1: other texts; why a command had no effect is told; receptacles stand in another order in
-      the vector; a milestone is paid once.
-    - v2: texts are shorter, and open containers say that they are empty.
-    - v3: what is near, and follows from the rest, is not listed again; names are written in short.
+    - v1: other texts, which say why a command had no effect; receptacles have another order in the
+      vector; a milestone is paid once.
+    - v2: texts are shorter, and say which open containers are empty.
+    - v3: what is near and follows from the rest is not listed again; names are shortened.
     - v4: in generated homes, what lies in a closed receptacle can no longer be used or sliced.
     """
 
@@ -236,7 +236,7 @@ class Household(TextWorld[HouseholdConfig, HouseholdFacts, HomeState, tuple[Game
         self._know_anew()
 
     def _home(self, number: int) -> tuple[Game, str]:
-        """Return a home and its path: the game of a number, or the home of a seed."""
+        """Return a home and its path: the game with a number, or the home of a seed."""
         if self._paths:
             path = self._paths[number]
             game = files.load_game(path).game
@@ -563,5 +563,5 @@ class Household(TextWorld[HouseholdConfig, HouseholdFacts, HomeState, tuple[Game
 
 @functools.lru_cache(maxsize=512)
 def made(key: Any, seed: int) -> Home:
-    """Return the home of a seed, given the fields of a config that decide it."""
+    """Return the home of a seed, given the config's fields that determine it."""
     return generate(HouseholdConfig(**dict(key)), seed)

@@ -54,9 +54,9 @@ class Shot(NamedTuple):
 
     Attributes:
         picture: The picture.
-        truth: What is in it, by Bullet's mask.
-        told: What the describer says of it.
-        glimpsed: The names of all objects of which a pixel shows.
+        truth: What is in it, according to Bullet's mask.
+        told: What the describer says about it.
+        glimpsed: The names of all objects with at least one pixel in it.
     """
 
     picture: Picture
@@ -66,14 +66,14 @@ class Shot(NamedTuple):
 
 
 MOST_ENTRIES = 1000
-"""Most descriptions that are kept for a log that nobody writes."""
+"""The most descriptions that are kept while nobody writes a log."""
 _BLANK = Shot(np.zeros((LINES, WIDTH, 3), np.uint8), Description(), Description())
 
 
 class CameraSearch(ObjectSearch):
-    """A house of `ObjectSearch` whose agents see pictures of it.
+    """A house of `ObjectSearch` in which agents see pictures of it.
 
-    Rules, poses and range finder are those of the house. Which objects an agent sees is what the
+    Rules, poses and range finder are those of the house. An agent sees the objects that the
     describer finds in its picture; one counts as found if the mask says that it is there.
     """
 
@@ -91,7 +91,7 @@ class CameraSearch(ObjectSearch):
         super().__init__(config)
 
     def _take_names(self, config: ObjectSearchConfig) -> None:
-        """Prepare what follows from the names of objects, and a describer that knows them."""
+        """Prepare what depends on the names of objects, and a describer that knows them."""
         self._numbers = {plain(name): k for k, name in enumerate(config.object_names)}
         palette = dict(zip(self._numbers, HUES, strict=False))
         known, name = self._recalled, config.describer
@@ -100,7 +100,7 @@ class CameraSearch(ObjectSearch):
         self.shots = [_BLANK] * len(config.names(config.fixed_envelope().agents))
 
     def check_config(self, config: ObjectSearchConfig) -> None:
-        """Also check that there is such a describer."""
+        """Also check that the describer exists."""
         if self._recalled is None:
             describer(config.describer, {})
         super().check_config(config)
@@ -113,15 +113,15 @@ class CameraSearch(ObjectSearch):
         self.shots = shots
 
     def close(self) -> None:
-        """Give back the camera."""
+        """Release the camera."""
         release(self)
 
     def __getstate__(self) -> dict[str, Any]:
-        """Copy and pickle without the describer, which may not be copied."""
+        """Copy and pickle without the describer, which may not be copyable."""
         return {**super().__getstate__(), "_describe": None}
 
     def __setstate__(self, state: dict[str, Any]) -> None:
-        """Take a describer of the same name."""
+        """Restore a copy, with a new describer of the same name."""
         super().__setstate__(state)
         shots = self.shots
         self._take_names(self.config)
@@ -131,7 +131,7 @@ class CameraSearch(ObjectSearch):
 
     @property
     def kernels(self) -> Kernels:  # type: ignore[override]
-        """The kernels of the house, but for the step: pictures are taken in its middle."""
+        """The kernels of the house, except for the step, which takes pictures halfway."""
         return KERNELS._replace(step_one=self._step_one)
 
     def _step_one(self, one: Any) -> int:
@@ -146,7 +146,7 @@ class CameraSearch(ObjectSearch):
         return notable
 
     def _reset_one(self, one: NDArray[Any], what: int, seed: int = 0) -> int:
-        """Also take the first pictures of an episode, or those of a state."""
+        """Also take the first pictures of an episode, or those of a restored state."""
         fault = 0 if what == REBUILD else super()._reset_one(one, what, seed)
         if one is self.one and not fault:
             told, right = self._look()
@@ -156,11 +156,11 @@ class CameraSearch(ObjectSearch):
         return fault
 
     def _look(self) -> tuple[NDArray[np.uint16], NDArray[np.uint16]]:
-        """Take and describe the picture of everybody who takes part.
+        """Take and describe the picture of every agent that takes part.
 
         Returns:
-            For each agent the objects that it is told of, and those of them that are there; a bit
-            for each name.
+            For each agent, the objects that it is told of, and those of them that are there, with
+            one bit per name.
         """
         record, count = self.states[0], len(self.agents)
         told, right = np.zeros_like(record["seen"]), np.zeros_like(record["seen"])
@@ -177,12 +177,12 @@ class CameraSearch(ObjectSearch):
         return told, right
 
     def _eye(self, agent: int) -> Eye:
-        """Return where an agent is and looks."""
+        """Return where an agent is and where it looks."""
         record = self.states[0]
         return Eye(*(int(record[name][agent]) for name in Eye._fields))
 
     def _set_up(self, eyes: Sequence[Eye | None]) -> Camera:
-        """Put everything where it is now."""
+        """Return a camera in the house, with everything where it is now."""
         record, side = self.states[0], self.side
         cells = record["cells"].reshape(side, side)
         camera = camera_of(self, cells, len(self._numbers), len(eyes))
@@ -196,7 +196,7 @@ class CameraSearch(ObjectSearch):
         return camera
 
     def _take(self, camera: Camera, agent: int, eye: Eye) -> Shot:
-        """Take a picture and have it described; nothing is told if the describer cannot."""
+        """Take a picture and have it described; if that fails, only the caption says so."""
         picture, mask = camera.look(agent, eye, self.config.sight)
         names = list(self._numbers)
         things = {body: names[number] for body, number in camera.things.items()}
@@ -210,22 +210,22 @@ class CameraSearch(ObjectSearch):
         return Shot(picture, truth, told, glimpsed)
 
     def _note(self, agent: int, picture: Picture, told: Description) -> None:
-        """Keep the lines for logs of a describer whose descriptions cannot be made again."""
+        """Keep the log lines of a describer that cannot repeat its descriptions."""
         drain = getattr(self._describe, "log_entries", None)
         for event_type, data in drain() if drain is not None else ():
             entry = {**data, **description_value(picture, told)}
             self._entries.append((self.agents[agent], event_type, entry))
 
     def log_entries(self) -> Sequence[LogEntry]:
-        """Return and forget what a model has said of pictures."""
+        """Return, and then forget, what a model has said about pictures."""
         found = [*self._entries]
         self._entries.clear()
         return found
 
     def _show(self, told: NDArray[np.uint16]) -> None:
-        """Write vectors anew, with what agents are told of their pictures."""
+        """Write the vectors again, with what agents are told about their pictures."""
         super()._reset_one(self.one, REBUILD)
-        self.states["seen"][0] = told  # rather than what a house shows
+        self.states["seen"][0] = told  # instead of what the house shows
         form = self.form
         for agent in np.flatnonzero(self._events != NONE).tolist():
             row, described = self._obs[agent], self.shots[agent].told
@@ -251,12 +251,12 @@ class CameraSearch(ObjectSearch):
         return views.facts_of(self._obs[agent], agent, self.form, self.hints[agent], caption)
 
     def surroundings(self, facts: SearchFacts) -> Surroundings:
-        """Return facts in the words of the PiaSE documents; objects are in the picture."""
+        """Return facts in the terms of the PiaSE documents; objects are in the picture."""
         things = [Thing(t.name, "object", {"in_picture": [*t.position]}) for t in facts.objects]
         return dataclasses.replace(super().surroundings(facts), objects=tuple(things))
 
     def score(self, agent: int) -> tuple[Score, Score]:
-        """Score what an agent is told of its picture by the mask: the objects, and the caption."""
+        """Score what an agent is told of its picture against the mask: objects, and caption."""
         truth, told = self.shots[agent].truth, self.shots[agent].told
         return (
             score_objects(told.objects, truth.objects),
@@ -264,7 +264,7 @@ class CameraSearch(ObjectSearch):
         )
 
     def unknown_to(self, agent: int) -> dict[str, Any]:
-        """Do what the house does, with objects of one shape of which no picture shows a pixel."""
+        """Do what the house does, but swap objects of one shape with no pixel in any picture."""
         changed, record = super().unknown_to(agent), self.states[0]
         changed.pop("shelf", None)
         if changed.pop("place", None) is None:
@@ -282,7 +282,7 @@ class CameraSearch(ObjectSearch):
     # -- pictures -------------------------------------------------------------------------
 
     def rgb(self) -> NDArray[np.uint8]:
-        """Draw the place as a picture, and beside it what each agent sees."""
+        """Draw the place as a picture, and next to it what each agent sees."""
         house, shots = super().rgb(), [shot.picture for shot in self.shots]
         scale = max(1, house.shape[0] // (len(shots) * (LINES + 4)))
         strip = np.concatenate([np.pad(s, ((2, 2), (2, 2), (0, 0))) for s in shots])

@@ -16,7 +16,7 @@ MAX_OBJECTS: Final = 16
 MAX_SIDE: Final = 32
 MAX_LINE: Final = 64
 LEVELS: Final = 3
-"""Cells above each other in a column of a house."""
+"""The number of cells in a column of a house, one above the other."""
 
 LOW: Final = 8
 TALL: Final = 24
@@ -31,7 +31,7 @@ TABLE: Final = CellTable(
 """Bit 0 of a code says that a column is full, bit 3 that something fills its lowest cell, and bit 4
 that something fills its middle cell; see `full_to`."""
 HEIGHT: Final = np.full(256, LEVELS, np.int64)
-"""How many cells of a column are filled, by code. What lies there lies on top of them."""
+"""How many cells of a column are filled, by code. Objects lie on top of them."""
 HEIGHT[[FLOOR, LOW, TALL]] = 0, 1, 2
 
 # Actions, by index without a message: the twelve of the explorer document, then the no-op.
@@ -59,7 +59,7 @@ ACTIONS: Final = len(VERBS)
 PITCHES: Final = ("down", "level", "up")
 ROLLS: Final = ("left", "upright", "right")
 LEVEL: Final = 1
-"""The pitch, or roll, of who looks level, or holds its head upright."""
+"""The pitch of an agent that looks level, and the roll of an agent with its head upright."""
 
 # Events. The first is `stepping.NONE`.
 DONE: Final = 1
@@ -67,10 +67,10 @@ BLOCKED: Final = 2
 STOPPED: Final = 3
 ENTER: Final = 4
 ILLEGAL: Final = 5
-UNPARSABLE: Final = 6  # the four misreads stand in the order of `array_world`'s codes
+UNPARSABLE: Final = 6  # the four misreads are in the order of `array_world`'s codes
 
 WAITING: Final = 255
-"""Stands for `BLOCKED` where an agent waits for its choice."""
+"""Stands for `BLOCKED` while an agent has to wait for its choice."""
 
 OUTCOMES: Final = (
     Outcome.OK,
@@ -97,7 +97,7 @@ RESULTS: Final = (Result.LOST, Result.WON, Result.LOST)
 """The result of every fate."""
 
 NO_ROOM: Final = 1
-"""The fault of a place without room."""
+"""The fault of a place that has too little room."""
 
 NAMES: Final = (
     "keyboard",
@@ -117,4 +117,4 @@ NAMES: Final = (
     "camera",
     "ball",
 )
-"""What things are called, if the config does not say."""
+"""The default names of objects."""

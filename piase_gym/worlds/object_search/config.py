@@ -26,9 +26,9 @@ Worth = Annotated[float, Field(ge=-1000.0, le=1000.0)]
 _NAME = re.compile(r"[A-Za-z0-9_'-]+( [A-Za-z0-9_'-]+)*")
 MOST_DELAY = 1000
 MAX_DELAY = 8
-"""Most steps that a report can be on its way."""
+"""The most steps that a report can take."""
 MOCK_STEPS = 20
-"""Steps of an episode on a line, where the config does not say: those of the document."""
+"""The default number of steps of an episode on a line, as in the explorer document."""
 
 
 class Rewards(BaseModel):
@@ -126,7 +126,7 @@ class ObjectSearchConfig(MessageConfig):
 
     @property
     def delay(self) -> int | None:
-        """Steps between cue and choice, if it is a task of delayed recall."""
+        """Steps between cue and choice in a task of delayed recall, else ``None``."""
         return self.recall if isinstance(self.recall, int) else None
 
     @property
@@ -143,12 +143,12 @@ class ObjectSearchConfig(MessageConfig):
 
     @classmethod
     def meaning(cls, name: str, value: Any) -> dict[str, Any]:
-        """Also take `positions` for the width of a line."""
+        """Also accept `positions` as the width of a line."""
         return {"width": value} if name == "positions" else super().meaning(name, value)
 
     @classmethod
     def plain(cls, fields: Mapping[str, Any]) -> dict[str, Any]:
-        """Also let a line bring its width and names, and let it be a mapping from positions."""
+        """Also take width and names from a line, which may be a mapping from positions."""
         plain = super().plain(fields)
         for name, value in recall_fields(plain.get("recall")).items():
             given = plain.setdefault(name, value)
@@ -181,7 +181,7 @@ class ObjectSearchConfig(MessageConfig):
         return plain
 
     def changed(self, changes: Mapping[str, Any]) -> Self:
-        """Also leave out what follows from a recall that changes."""
+        """Also drop the fields that the old `recall` has set, if it changes."""
         if "recall" not in changes:
             return super().changed(changes)
         old = recall_fields(self.recall)
@@ -248,7 +248,7 @@ class ObjectSearchConfig(MessageConfig):
         return self.in_house if self.end_when_found is None else self.end_when_found
 
     def fixed_sizes(self) -> ObjectSearchEnvelope:
-        """Return `fixed_envelope` with its own type."""
+        """Return `fixed_envelope` as an `ObjectSearchEnvelope`."""
         return ObjectSearchEnvelope(**self.fixed_envelope().model_dump())
 
     def sizes(self) -> ObjectSearchEnvelope:
@@ -268,11 +268,11 @@ class ObjectSearchConfig(MessageConfig):
 
 
 RECALL_NAMES = ("forward sign", "backward sign", "lamp")
-"""The signs of a delayed recall, the first of which leads forward, and what they lead to."""
+"""The two signs of a delayed recall, forward and backward, and the object that they lead to."""
 
 
 def recall_fields(delay: Any) -> dict[str, Any]:
-    """Return the fields that a delayed recall sets; none without one."""
+    """Return the fields that a delayed recall sets, none if there is none."""
     if type(delay) is not int or not 0 <= delay <= MOST_DELAY:
         return {}
     return {

@@ -60,7 +60,7 @@ DIFFICULTY_PARAMETERS: Final = (
     _number("wandering"),
     _number("max_steps", harder=-1),
 )
-"""What `adjust_difficulty` can turn."""
+"""What `adjust_difficulty` can change."""
 assert MAX_LINE >= MAX_SIDE
 
 ELEMENTS: Final = (count_element("object", "is to be found", "objects"),)

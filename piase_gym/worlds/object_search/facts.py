@@ -1,21 +1,21 @@
-"""What agents of ObjectSearch may know, and the vectors that say it.
+"""What agents of ObjectSearch may know, and the vectors that encode it.
 
 Everything here is pure: a function of facts and config. `sight` writes the same vectors faster;
 this module says what they mean. The vector (uint8) has these parts:
 
-* in a house the window, row by row from the farthest, turned so that the heading is up: codes of
-  `codes.TABLE`, the viewer's own column in the middle of the nearest row;
+* in a house, the window, row by row from the farthest, turned so that the heading is up: codes of
+  `codes.TABLE`, with the viewer's own column in the middle of the nearest row;
 * with a channel, for each agent what it has reported: 1 + x, y, level, heading, pitch, roll, two
-  bytes with a bit for each name of what it sees, and in a house its window; or zeros;
-* in a house for each agent four bytes: 1 + x, y, level and heading, or zeros if it is not seen;
+  bytes with a bit for the name of each object that it sees, and in a house its window; or zeros;
+* in a house, for each agent four bytes: 1 + x, y, level and heading, or zeros if it is not seen;
 * for each name of an object two bytes, 1 + x and y of where the agent sees it (on a line 1 and 0),
   or zeros;
-* if the envelope has `found`, two bytes: a bit for each name of what the team has found;
+* if the envelope has `found`, two bytes with a bit for the name of each object the team has found;
 * own number, width, height, x, y, level, heading (0 up, 1 right, 2 down, 3 left), pitch (0 down, 1
-  level, 2 up), roll (0 left, 1 upright, 2 right), objects, then in two bytes each, the low one
-  first, steps done and steps at most; 8 bytes of hashed hint;
-* with a camera, 8 bytes of the hashed caption. Objects are then in the picture, not in the house:
-  1 + hundredths across, and hundredths down.
+  level, 2 up), roll (0 left, 1 upright, 2 right), objects, then steps done and the maximum number
+  of steps, in two bytes each, the low one first; 8 bytes of hashed hint;
+* with a camera, 8 bytes of the hashed caption. Objects then have places in the picture, not in the
+  house: 1 + hundredths across, and hundredths down.
 """
 
 from __future__ import annotations
@@ -55,7 +55,7 @@ from piase_gym.worlds.object_search.state import OTHER, POSE, vector_length
 
 
 class Spoken(Message):
-    """What was said in words; see `piase_gym.worlds.object_search.speech`."""
+    """A message in words; see `piase_gym.worlds.object_search.speech`."""
 
     __slots__ = ()
 
@@ -78,8 +78,8 @@ class SearchFacts(Facts):
         found: What the team has found, if the config shows it.
         caption: With a camera, the picture in words.
         steps: Steps done.
-        limit: Steps of an episode at most.
-        earlier: With `message_history`, what was said in words and heard before.
+        limit: The maximum number of steps of an episode.
+        earlier: With `message_history`, the messages in words that it heard before.
     """
 
     size: Place
@@ -99,7 +99,7 @@ class SearchFacts(Facts):
 
     @property
     def pose(self) -> Pose | Place:
-        """Where the agent is and, in a house, looks."""
+        """Where the agent is and, in a house, where it looks."""
         if self.heading is None:
             return self.position
         return Pose(self.position, self.heading, self.pitch or "", self.roll or "")

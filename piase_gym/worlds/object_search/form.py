@@ -1,4 +1,4 @@
-"""Where things lie in what agents perceive of ObjectSearch, and the pieces that it is made of."""
+"""Where things lie in the vectors and texts of ObjectSearch, and the parts of its facts."""
 
 from __future__ import annotations
 
@@ -18,13 +18,13 @@ from piase_gym.worlds.object_search.state import (
 )
 
 Place = tuple[int, ...]
-"""(x, y) in a house, (0, 0) being at the top left, or (x,) on a line; with a level behind it the
-cell of a house that an agent is in."""
+"""(x, y) in a house, with (0, 0) at the top left, or (x,) on a line; (x, y, level) is the cell that
+an agent in a house is in."""
 Cells = tuple[tuple[str, ...], ...]
 
 
 class Pose(NamedTuple):
-    """Where an agent of a house is and looks.
+    """Where an agent in a house is and where it looks.
 
     Attributes:
         place: (x, y, level).
@@ -40,7 +40,7 @@ class Pose(NamedTuple):
 
 
 class Found(NamedTuple):
-    """An object that an agent sees, and in a house where: (x, y)."""
+    """An object that an agent sees and, in a house, where it is: (x, y)."""
 
     name: str
     position: Place
@@ -99,7 +99,7 @@ class Form:
 
 @functools.lru_cache(maxsize=64)
 def form_of(config: ObjectSearchConfig) -> Form:
-    """Return the form of a config; of the last few configs it is the same object each time."""
+    """Return the form of a config; for the last few configs, it is the same object each time."""
     return Form(config)
 
 
@@ -107,7 +107,7 @@ def form_of(config: ObjectSearchConfig) -> Form:
 
 
 def names_of(bits: Sequence[int], form: Form) -> tuple[str, ...]:
-    """Return the names of objects whose bits are set, in two bytes, the low one first."""
+    """Return the names of the objects with bits set in two bytes, the low one first."""
     word = bits[0] + 256 * bits[1]
     return tuple(name for i, name in enumerate(form.things) if word >> i & 1)
 

@@ -1,16 +1,17 @@
-"""What can be seen from each pose: sets of columns, worked out once and for all.
+"""What can be seen from each pose: sets of columns, computed once and for all.
 
-A set is a word with a bit for each of the 7 by 7 columns of a window, row by row from the farthest,
-in which the viewer is in the middle of the nearest row and looks to the first. Columns have cells
-on three levels. What an agent sees follows from these sets and from how high its columns are:
+A set is a word with a bit for each of the 7 by 7 columns of a window, row by row from the farthest;
+the viewer is in the middle of the nearest row and looks towards the first. Columns have cells on
+three levels. What an agent sees follows from these sets and the heights of the columns. It sees a
+target if
 
-* a target is in its field of view, a pyramid that pitch and roll turn with the head (`IN_VIEW`);
-* nothing on the straight line to the target is higher than the line is there (`BLOCKING`); of each
-  row between the two, the column counts that lies nearest to the line, and of two the inner one.
+* the target is in the field of view, a pyramid that pitch and roll turn with the head (`IN_VIEW`);
+* nothing on the straight line to it is higher than the line is there (`BLOCKING`); in each row
+  between the two, the column nearest to the line counts, and of two equally near the inner one.
 
-The target in a column is the cell on top of what fills it: where an object lies. Independent of the
-head, agents know what fills a column to which the line on their own level is clear: their range
-finder goes a quarter turn, 45 degrees to each side (`AHEAD_OF`, `BETWEEN`).
+The target in a column is the cell on top of what fills it, where an object lies. Independently of
+the head, agents know what fills a column if the line to it on their own level is clear: their range
+finder covers a quarter turn, 45 degrees to each side (`AHEAD_OF`, `BETWEEN`).
 """
 
 from __future__ import annotations
@@ -33,20 +34,20 @@ ACROSS: Final = 1.05
 UPRIGHT: Final = 0.62
 """Half its height."""
 HALF: Final = 0.22
-"""Half the size of an object, in cells, where it is drawn."""
+"""Half the size of an object in pictures, in cells."""
 PITCH: Final = 60.0
 """Degrees by which looking up or down turns the head."""
 ROLL: Final = 45.0
-"""Degrees by which tilting turns it."""
+"""Degrees by which tilting turns the head."""
 
 AHEAD: Final = SIDE - 1 - np.arange(AREA) // SIDE
 """How far ahead a column of the window lies."""
 ASIDE: Final = np.arange(AREA) % SIDE - MIDDLE
-"""How far to the right it lies."""
+"""How far to the right a column of the window lies."""
 
 
 def camera_axes(pitch: int, roll: int) -> NDArray[np.float64]:
-    """Return the axes of a head, as rows: ahead, right, up, in (ahead, right, up) of its body."""
+    """Return the axes of a head (ahead, right, up) as rows, in terms of those of its body."""
     up, right = math.radians(PITCH * (pitch - 1)), math.radians(ROLL * (roll - 1))
     level = np.array([0.0, 1.0, 0.0])
     above = np.array([-math.sin(up), 0.0, math.cos(up)])
@@ -60,7 +61,7 @@ def camera_axes(pitch: int, roll: int) -> NDArray[np.float64]:
 
 
 def _in_view(ahead: int, aside: int, rise: int, axes: NDArray[np.float64]) -> bool:
-    """Tell whether a cell lies in the field of view."""
+    """Return whether a cell lies in the field of view."""
     if not (ahead or aside or rise):
         return True
     depth, right, up = axes @ (ahead, aside, rise)
@@ -70,7 +71,7 @@ def _in_view(ahead: int, aside: int, rise: int, axes: NDArray[np.float64]) -> bo
 
 
 def _line(column: int) -> list[int]:
-    """Return the columns between the viewer and another one, from the nearest."""
+    """Return the columns between the viewer and another column, the nearest first."""
     ahead, aside = int(AHEAD[column]), int(ASIDE[column])
     steps = max(ahead, abs(aside))
     found = []
@@ -82,7 +83,7 @@ def _line(column: int) -> list[int]:
 
 
 def _word(columns: list[int]) -> int:
-    """Return a set of columns."""
+    """Return a set of columns as a word."""
     return sum(1 << column for column in columns)
 
 
@@ -117,14 +118,14 @@ WEDGE: Final = np.array(_WEDGE)
 AHEAD_OF: Final = np.array(
     [_word([t for t in _WEDGE if AHEAD[t] <= sight]) for sight in range(SIDE)], np.uint64
 )
-"""They as sets, by how far one sees."""
+"""By how far an agent sees: the columns of `WEDGE` up to there, as a set."""
 EACH: Final = np.array([1 << t for t in _WEDGE], np.uint64)
-"""They one by one."""
+"""The columns of `WEDGE`, each as a set."""
 BETWEEN: Final = np.array([_word(_line(t)) for t in _WEDGE], np.uint64)
-"""The columns on the line to each of them."""
+"""The columns on the line to each column of `WEDGE`, as sets."""
 IN_VIEW: Final = _views()
-"""``[pitch, roll, eye level, target level]``: columns of which that cell is in the field of
-view."""
+"""``[pitch, roll, eye level, target level]``: columns with their cell on the target level in the
+field of view."""
 BLOCKING: Final = _blocking()
 """``[eye level, target level, height - 1, target]``, targets as in `WEDGE`: columns that hide the
-target, if they are that high."""
+target if they are that high."""

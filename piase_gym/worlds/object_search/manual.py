@@ -45,7 +45,7 @@ _LINE_EXAMPLE = ("You see nothing.", "forward")
 
 
 def _goal(config: ObjectSearchConfig) -> str:
-    """Return what agents are to achieve."""
+    """Return what agents should achieve."""
     many = config.objects > 1
     what = f"all {config.objects} objects" if many else "the object"
     if config.agents == 1:

@@ -1,4 +1,4 @@
-"""What there is to search and who searches, object by object; see `piase_gym.core.objects`."""
+"""The agents that search and the objects to find, one by one; see `piase_gym.core.objects`."""
 
 from __future__ import annotations
 
@@ -13,12 +13,12 @@ from piase_gym.worlds.object_search.observe.pictures import Scene
 
 
 def objects(record: Any, scene: Scene, names: Sequence[str]) -> dict[str, Any]:
-    """Return agents with their poses, and the objects; on a line one may lie at several places.
+    """Return agents with their poses, and objects; on a line one may lie at several positions.
 
     Args:
         record: The state.
-        scene: The same, as pictures show it.
-        names: The names of those who take part.
+        scene: The same state, as pictures show it.
+        names: The names of the agents that take part.
     """
     house = scene.config.in_house
     fields = [record[name].tolist() for name in "x y z heading pitch roll alive".split()]

@@ -1,4 +1,4 @@
-"""What scripts can ask of a search."""
+"""What scripts can ask about a search."""
 
 from __future__ import annotations
 
@@ -17,7 +17,7 @@ def _positions(world: Any, states: NDArray[Any], _of: Any) -> NDArray[Any]:
 
 
 def _cell(world: Any, place: Any) -> tuple[int, int] | None:
-    """Return a place as (x, y), or (position, 0) on a line; ``None`` if it is none."""
+    """Return a place as (x, y), or (position, 0) on a line; ``None`` if there is no such place."""
     config = world.config
     numbers = [int(part) for part in place] if isinstance(place, list | tuple) else []
     found = (numbers[0], numbers[1] if len(numbers) > 1 else 0) if numbers else None
@@ -29,7 +29,7 @@ def _cell(world: Any, place: Any) -> tuple[int, int] | None:
 def spawn(
     world: Any, states: NDArray[Any], envs: NDArray[np.int64], thing: str, place: Any
 ) -> None:
-    """Let an object lie where no other lies, from elsewhere or new; it is to be found."""
+    """Put an object, new or from elsewhere, where it can lie; it is then one of those to find."""
     bit, number = _bit(world, thing)
     x, y = _cell(world, place) or (0, 0)
     if not world.config.in_house:
@@ -46,7 +46,7 @@ def spawn(
 def remove(
     world: Any, states: NDArray[Any], envs: NDArray[np.int64], thing: str | None, place: Any
 ) -> None:
-    """Take objects away that nobody has to find any more: one, or whatever lies somewhere."""
+    """Take objects away, which nobody has to find any more: one, or all that lie at a place."""
     where = None if place is None else _cell(world, place)
     for name in world.config.object_names if thing is None else [thing]:
         bit, number = _bit(world, name)
@@ -68,7 +68,7 @@ def _bit(world: Any, thing: str) -> tuple[np.uint16, int]:
 
 
 def place_problem(config: Any, _thing: str | None, place: Any) -> str | None:
-    """Say why nothing can lie somewhere."""
+    """Say why nothing can lie at a place, or return ``None``."""
     size = (config.width, config.height) if config.in_house else (config.width,)
     numbers = place if isinstance(place, list | tuple) else ()
     inside = len(numbers) == len(size) and all(
@@ -83,7 +83,7 @@ def place_problem(config: Any, _thing: str | None, place: Any) -> str | None:
 
 
 def _bits(*names: str) -> Any:
-    """Return what counts the bits of the first field that are not in the second."""
+    """Return a function that counts the bits of the first field that are not in the second."""
 
     def count(_world: Any, states: NDArray[Any], _of: Any) -> NDArray[Any]:
         bits = states[names[0]]

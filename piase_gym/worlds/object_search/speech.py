@@ -1,7 +1,7 @@
-"""Words between explorers: ``say`` and ``tell``, in an ObjectSearch whose config has ``speech``.
+"""Words between explorers: ``say`` and ``tell``, in an ObjectSearch with ``speech`` in its config.
 
 Reports are made by the kernel, and batches have them. Words travel under the rules of reports
-(delay, loss, range, cost). A text has them after everything else, a line each.
+(delay, loss, range, cost). A text has them after everything else, one per line.
 """
 
 from __future__ import annotations
@@ -20,7 +20,7 @@ from piase_gym.worlds.object_search.state import WORDS
 
 
 class SpeaksOfObjects(Speaks):
-    """How explorers speak, beside their reports."""
+    """How explorers speak, besides their reports."""
 
     words_stream: ClassVar[int] = WORDS
     longest_message: ClassVar[int] = MAX_LINE
@@ -28,7 +28,7 @@ class SpeaksOfObjects(Speaks):
 
     @property
     def _playing(self) -> Sequence[bool]:
-        """Who is in play."""
+        """Which agents are in play."""
         return self.alive
 
     @property
@@ -46,7 +46,7 @@ class SpeaksOfObjects(Speaks):
 
     @staticmethod
     def apart(facts: SearchFacts) -> tuple[SearchFacts, Heard]:
-        """Return facts without what was said in words, and that."""
+        """Return facts without what was said in words, and those words."""
         letters = tuple(letter for letter in facts.messages if isinstance(letter, Spoken))
         reports = tuple(letter for letter in facts.messages if not isinstance(letter, Spoken))
         return replace(facts, messages=reports, earlier=()), Heard(letters, facts.earlier)
@@ -58,6 +58,6 @@ class SpeaksOfObjects(Speaks):
         return "\n".join([text, *now, *heard_lines((), heard.earlier)])
 
     def words_told(self) -> str:
-        """Return what the prompt says of speaking."""
+        """Return what the prompt says about speaking."""
         told = "You can also stay and say something in words, under the same rules as reports."
         return " ".join([told, *history_told(self.config)])

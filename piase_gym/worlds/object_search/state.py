@@ -1,4 +1,4 @@
-"""The memory of ObjectSearch: one record an environment, one table a config.
+"""ObjectSearch's records, one per environment, and its tables, one per config.
 
 `cells` holds what fills the columns of a house, and `place` where its objects lie; on a line,
 `shelf` says what lies at each position. Objects are bits of a word, in the order of `names`.
@@ -42,21 +42,21 @@ from piase_gym.worlds.object_search.geometry import AREA, SIDE
 LAYOUT, DYNAMICS, CHANNEL, WORDS = 0, 1, 2, 3
 """The random streams. Draws of `CHANNEL` are numbered by step and agents, and keep no counter."""
 SMALL_SIDE, FEW = 16, 4
-"""Houses and teams that are no larger have a smaller record."""
+"""Houses and teams up to these sizes have a smaller record."""
 POSE: Final = 8
 """Bytes of a report before its window: 1 + x (0 for silence), y, level, heading, pitch, roll, and
 the objects, the low byte first."""
 ROOM: Final = 64
 """Bytes that a report, or a window, takes in a record."""
 SCALARS: Final = 14 + HINT_CODE
-"""After the window: number, width, height, x, y, level, heading, pitch, roll, objects, then in two
-bytes each steps done and steps at most; then the hashed hint."""
+"""The last bytes before a caption: number, width, height, x, y, level, heading, pitch, roll,
+objects, then steps done and the maximum number of steps in two bytes each, then the hint's hash."""
 OTHER: Final = 4
 """Bytes of another agent in sight: 1 + x (0 for none), y, level, heading."""
 
 
 def buckets(envelope: ObjectSearchEnvelope) -> tuple[int, int, int]:
-    """Return (side, capacity, longest delay) of the record that holds an envelope."""
+    """Return (side, capacity, longest delay) of the record for an envelope."""
     small = max(envelope.width, envelope.height) <= SMALL_SIDE or not envelope.house
     few = envelope.agents <= FEW
     delay = MAX_DELAY if envelope.delay and envelope.channel else 0
@@ -65,19 +65,19 @@ def buckets(envelope: ObjectSearchEnvelope) -> tuple[int, int, int]:
 
 @functools.cache
 def layout(side: int, agents: int, delay: int) -> np.dtype[Any]:
-    """Return the record of an environment; the fields up to `inspected` are the canonical state.
+    """Return the record type of an environment; fields up to `inspected` are the canonical state.
 
-    If reports can take time, which `delay` says, so is `on_way`: the reports of the last steps.
+    If reports can take time (`delay`), it includes `on_way`, too: the reports of the last steps.
 
     `shelf` says what lies at each position of a line, `goal` what there is to find, and `found`
     what the team has found. `inspected` has a bit for each agent that has looked at a column;
-    `covered` counts columns that somebody has, `repeats` those that an agent was not the first to
-    look at, and `area` is the sum of `covered` over all steps. `told` holds the reports that are
-    heard in this step.
+    `covered` counts columns that somebody has looked at, `repeats` the first looks of agents at
+    columns that others had looked at before, and `area` is the sum of `covered` over all steps.
+    `told` holds the reports that are heard in this step.
 
     Derived: `holds`, 1 + the object in a column; `seen`, what each agent sees now, and `look`, its
-    window; `one`, `two` and `three`, the columns of its window that are filled so high; `known`,
-    which columns it has looked at under each heading, in words of those that lie side by side.
+    window; `one`, `two` and `three`, the columns of its window that are at least that high;
+    `known`, which columns it has looked at under each heading, one word per line of columns.
     """
     return record_type(
         [
@@ -114,7 +114,7 @@ CANONICAL: Final = _FIELDS[: _FIELDS.index("inspected") + 1]
 
 
 def canonical(envelope: ObjectSearchEnvelope) -> tuple[str, ...]:
-    """Return the canonical fields of the record that holds an envelope."""
+    """Return the canonical fields of the record for an envelope."""
     return (*CANONICAL, "on_way") if buckets(envelope)[2] else CANONICAL
 
 
@@ -130,8 +130,8 @@ TABLE: Final = record_type(
         *fields_of("<i4", "house together shared ends talks tells late pictures channel shown"),
         ("pieces", "<i4"),  # of furniture
         *fields_of("<i4", "recall delay reach"),  # -1 and 0 stand for none; reach is in columns
-        ("loss", "<u8"),  # of reports, in 2**32
-        ("heard", "<u4", MAX_AGENTS),  # for each sender a bit a listener
+        ("loss", "<u8"),  # share of reports that get lost, times 2**32
+        ("heard", "<u4", MAX_AGENTS),  # for each sender, one bit per listener
         ("join", "<i4", MAX_AGENTS),
         ("line", "<i4"),  # whether `shelf` is given
         ("shelf", "<u2", MAX_LINE),
@@ -203,7 +203,7 @@ def new_single(config: ObjectSearchConfig, envelope: ObjectSearchEnvelope) -> ND
 
 
 def layout_for(envelope: ObjectSearchEnvelope) -> np.dtype[Any]:
-    """Return the type of records of an envelope."""
+    """Return the record type for an envelope."""
     return layout(*buckets(envelope))
 
 

@@ -59,38 +59,38 @@ class ObjectSearch(ArrayWorld[ObjectSearchConfig, SearchFacts]):
     1 to 8 agents explore a place together, until all objects in it are found: an object is found
     when one of them sees it. What agents perceive of the place comes from a `backend`:
 
-    - `mock`, a line of positions as the explorer document has it. Agents start at position 0, and
-      see what lies at their position. `line` says what lies where, as lists of names or as a
+    - `mock`, a line of positions, as in the explorer document. Agents start at position 0, and see
+      what lies at their position. `line` says what lies where, as lists of names or as a
       mapping from positions; by default objects lie at random. An episode lasts 20 steps, whatever
       is found.
     - `house`, rooms with doorways and furniture, new in each episode. Over each column of the floor
       there are three levels; walls fill all of them, tall furniture the lower two, low furniture
-      the lowest. Agents fly: they move to all sides, rise and sink, and no two are in one cell.
+      the lowest. Agents fly: they move in four directions, rise and sink; no two share a cell.
       An object lies on the floor, or on top of the furniture of its column. Everything can be seen
-      from somewhere, as agents can rise above all furniture. The episode ends when all is found.
+      from somewhere, as agents can rise above all furniture. The episode ends when all are found.
     - `camera`, the same house in pictures that PyBullet draws (the extra ``physics``). What agents
-      see is what a `describer` finds in their pictures, and the pictures' masks are the truth that
-      it is held against: [cameras and windows](../cameras_and_windows.md).
+      see is what a `describer` finds in their pictures; the masks of the pictures are the ground
+      truth that it is compared with: [cameras and windows](../cameras_and_windows.md).
 
-    With `recall` there is one choice to make: an agent stands in the middle of three positions,
-    where a sign says whether the object lies forward or backward. The sign is gone after the first
-    step; after ``recall + 1`` steps the agent can go, once.
+    If `recall` is a number, there is one choice to make: an agent stands in the middle of three
+    positions, where a sign says whether the object lies forward or backward. The sign is gone
+    after the first step; after ``recall + 1`` steps the agent can go, once.
 
-    An agent of a house sees with a camera: a pyramid about 93 degrees wide and 64 high, up to
-    `sight` columns ahead and three to each side. To look up or down turns it by 60 degrees, to tilt
+    An agent in a house sees with a camera: a pyramid about 93 degrees wide and 64 high, up to
+    `sight` columns ahead and three to each side. Looking up or down turns it by 60 degrees, tilting
     the head by 45. An object is seen if its cell is in the pyramid and the straight line to it
-    passes over all that stands between. Independent of the camera, a range finder on the agent's
-    level tells what fills the columns ahead, up to 45 degrees to each side and as far as nothing is
-    in the way. What is in view of each pose, and what can be in the way, are sets of columns that
-    are worked out once; the state of the house is looked up in them, so they hold when objects
-    move. With `wandering` some do, every `wander_period` steps.
+    passes over everything in between. Independently of the camera, a range finder on the agent's
+    level shows what fills the columns ahead, up to 45 degrees to each side and as far as nothing is
+    in the way. The columns in view from each pose, and those that can be in the way, are sets that
+    are computed once and combined with the state of the house, so they stay valid when objects
+    move. With `wandering`, some do, every `wander_period` steps.
 
     Agents share nothing but what they `report`: their pose, the objects that they see and, in a
     house, the columns ahead, all as they were before the command. The others read it in the
     observation after the step. Reports can take `message_delay` steps, carry no farther than
-    `message_range` columns, and get lost (`message_loss`), in batches too. With `speech` agents
-    also ``say`` and ``tell`` each other anything in words, which takes the step; batches have
-    reports alone. What the team has found is in no observation, unless `show_found`.
+    `message_range` columns, and get lost (`message_loss`), also in batches. With `speech`, agents
+    can also ``say`` and ``tell`` each other anything in words, which takes the step; batches have
+    only reports. What the team has found is in no observation, unless `show_found` is set.
     `join_at` lets agents enter later, where they would have started.
 
     ## Actions
@@ -99,15 +99,15 @@ class ObjectSearch(ArrayWorld[ObjectSearchConfig, SearchFacts]):
     |---|---|---|---|
     | 0 | `forward` | move one cell ahead | to the next higher position |
     | 1 | `backward` | move one cell back | to the next lower position |
-    | 2, 3 | `move_left`, `move_right` | move aside without turning | – |
+    | 2, 3 | `move_left`, `move_right` | move sideways without turning | – |
     | 4, 5 | `move_up`, `move_down` | rise or sink by one level | – |
     | 6, 7 | `look_left`, `look_right` | turn by 90 degrees | – |
     | 8, 9 | `look_up`, `look_down` | turn the head by 60 degrees | – |
     | 10, 11 | `tilt_left`, `tilt_right` | tilt it by 45 degrees | – |
     | 12 | `stay` | nothing | nothing |
 
-    With a `channel`, index ``13 + action`` also reports (`forward and report`). To move against
-    something, or to turn the head beyond its limits, fails; the ends of a line cannot be left.
+    With a `channel`, index ``13 + action`` also reports (`forward and report`). Moving into
+    something, or turning the head beyond its limits, fails; the ends of a line cannot be left.
 
     ## Observations
 
@@ -122,14 +122,14 @@ class ObjectSearch(ArrayWorld[ObjectSearchConfig, SearchFacts]):
     | for each name of an object: 1 + x, y, or zeros if it is not seen | 2 x names |
     | with `show_found`: a bit for each name that the team has found | 2 |
     | number, width, height, x, y, level, heading, pitch, roll, objects | 10 |
-    | steps done, steps at most, 2 bytes each | 4 |
+    | steps done and maximum number of steps, 2 bytes each | 4 |
     | hashed hint | 8 |
     | with a camera: hashed caption; x and y of objects are hundredths of the picture then | 8 |
 
-    The text says the same in prose, but for what the prompt says of the place: its size, and how
-    many objects there are. A column ahead that it does not mention is dark if a wall, tall
+    The text says the same in prose, except for what the prompt says about the place: its size, and
+    how many objects there are. A column ahead that it does not mention is dark if a wall, tall
     furniture or something dark stands on the line to it, and otherwise bare floor. Headings are
-    those of a compass, as on a map.
+    compass directions, as on a map.
 
     ## Rewards
 
@@ -139,23 +139,23 @@ class ObjectSearch(ArrayWorld[ObjectSearchConfig, SearchFacts]):
 
     ## Start and end
 
-    Agents of a house start on the middle level, near each other (`start="together"`) or anywhere,
-    and look anywhere. When all is found they are terminated, and have won; after `max_steps` they
-    are truncated, and have lost, unless all was found (`end_when_found` says whether that ends the
-    episode). Milestones: `object_found`, `all_found`, `reported`.
+    Agents in a house start on the middle level, near each other (`start="together"`) or anywhere,
+    with random headings. When all objects are found, agents are terminated and have won; after
+    `max_steps` they are truncated and have lost, unless all were found (`end_when_found` says
+    whether that ends the episode). Milestones: `object_found`, `all_found`, `reported`.
 
     ## Measures
 
     `objects_found` and `coverage` are the shares of objects, and of columns, that somebody has
     seen; `mean_coverage` is the mean of the latter over all steps; `duplicate_work` is the share of
-    first looks of an agent at a column that another had looked at before; `reports_sent` is an
-    agent's own. The usefulness of messages is what explorers gain by them:
+    agents' first looks at a column that came after another agent's look at it; `reports_sent`
+    counts an agent's own reports. The usefulness of messages is what explorers gain by them:
     [Exploring with others](../exploring.md) compares scripted explorers with and without reports, a
     planner that knows the map but not the objects, and the oracle.
 
     The script explores frontiers by the next best view (Yamauchi, "A frontier-based approach for
     autonomous exploration", 1997; Burgard et al., "Coordinated multi-robot exploration", 2005). The
-    oracle sees all; for a lone agent in a small house its plans are shortest.
+    oracle sees everything; for a lone agent in a small house, its plans are shortest.
 
     ## Scenarios and curriculum
 
@@ -168,8 +168,8 @@ class ObjectSearch(ArrayWorld[ObjectSearchConfig, SearchFacts]):
     - v0: first version.
     - v1: other texts; the Camera id has 150 steps.
     - v2: texts are shorter; what an agent bumps into is named.
-    - v3: columns are told kind by kind, and what is dark follows from what stands before it;
-      headings are those of a compass; the size of the place is in the prompt.
+    - v3: columns are listed kind by kind, and what is dark follows from what stands before it;
+      headings are compass directions; the size of the place is in the prompt.
     """
 
     name: ClassVar[str] = "ObjectSearch"
@@ -226,7 +226,7 @@ class ObjectSearch(ArrayWorld[ObjectSearchConfig, SearchFacts]):
 
     @classmethod
     def _kind_by_backend(cls, config: ObjectSearchConfig) -> type[ObjectSearch]:
-        """Return the class of a config's backend, whose agents do not speak."""
+        """Return the class of a config's backend, without speech."""
         if not config.in_pictures:
             return ObjectSearch
         if importlib.util.find_spec("pybullet") is None:
@@ -236,12 +236,12 @@ class ObjectSearch(ArrayWorld[ObjectSearchConfig, SearchFacts]):
         return CameraSearch
 
     def __init__(self, config: ObjectSearchConfig) -> None:
-        """Build the world and make one place, to see that the config allows it.
+        """Build the world and generate one place, to check that the config allows it.
 
         Raises:
             GenerationError: If no place can be made from the config.
         """
-        # Records whose reports take time have a field more than others.
+        # Records for reports that take time have one more field than others.
         self.canonical = state.canonical(config.fixed_sizes())  # type: ignore[misc]
         super().__init__(config)
         self.text_length = text.longest_text(self.form)
@@ -249,12 +249,12 @@ class ObjectSearch(ArrayWorld[ObjectSearchConfig, SearchFacts]):
 
     @property
     def side(self) -> int:
-        """Columns of the record's cells, which are at least those of the envelope."""
+        """Columns of the record's cells; in a house, at least those of the envelope."""
         return int(self.tables["side"][0])
 
     @property
     def grammar(self) -> tuple[Verb, ...]:
-        """The twelve verbs of the explorer document and ``stay``; ``... and report``."""
+        """The twelve verbs of the explorer document and ``stay``, also with ``and report``."""
         return grammar_of(bool(self.envelope.channel))
 
     @property
@@ -280,7 +280,7 @@ class ObjectSearch(ArrayWorld[ObjectSearchConfig, SearchFacts]):
     # -- who enters later -----------------------------------------------------------------
 
     def enter(self, agent: int) -> None:
-        """Let an agent enter now that was still to come, where it starts."""
+        """Let an agent that has yet to enter do so now, where it starts."""
         name = self.agents[agent]
         if agent >= self.config.agents:
             raise AgentError(f"agent {name!r} has no part in this config: {self.config.agents=}")
@@ -301,7 +301,7 @@ class ObjectSearch(ArrayWorld[ObjectSearchConfig, SearchFacts]):
         return fault_sentence(fault, config)
 
     def check_config(self, config: ObjectSearchConfig) -> None:
-        """Check the envelope, that the backend and the names stay, and that there is room."""
+        """Check the envelope, that backend, names and speech stay, and that there is room."""
         for name in ("backend", "object_names", "speech"):
             mine, other = getattr(self.config, name), getattr(config, name)
             if mine != other:
@@ -316,7 +316,7 @@ class ObjectSearch(ArrayWorld[ObjectSearchConfig, SearchFacts]):
     # -- knowledge ------------------------------------------------------------------------
 
     def text_writer(self) -> Callable[[Any, int], str]:
-        """Return a writer of texts from vectors."""
+        """Return a function that writes texts from vectors."""
         return teller_of(self.config)
 
     def facts(self, agent: int) -> SearchFacts:
@@ -329,7 +329,7 @@ class ObjectSearch(ArrayWorld[ObjectSearchConfig, SearchFacts]):
         return text.text_of(facts, form_of(config))
 
     def surroundings(self, facts: SearchFacts) -> Surroundings:
-        """Return facts in the words of the PiaSE documents; a position on a line is a number."""
+        """Return facts in the terms of the PiaSE documents; a position on a line is a number."""
         house = facts.heading is not None
         turned = {"heading": facts.heading, "pitch": facts.pitch, "roll": facts.roll}
         return dataclasses.replace(
@@ -343,19 +343,19 @@ class ObjectSearch(ArrayWorld[ObjectSearchConfig, SearchFacts]):
         )
 
     def perceived(self, facts: SearchFacts) -> Mapping[str, Any]:
-        """Return the objects and agents in sight; of objects in pictures, from where they were."""
+        """Return what is in sight and where; for objects in pictures, where they were seen from."""
         own = facts.position if self.config.in_house else facts.position[0]
         there = self.config.in_house and not self.config.in_pictures
         found: dict[str, Any] = {o.name: o.position if there else own for o in facts.objects}
         return found | {other.name: other.position for other in facts.others}
 
     def position(self, agent: int) -> Any:
-        """Return column, row and level of an agent of a house, or its position on a line."""
+        """Return column, row and level of an agent in a house, or its position on a line."""
         place = [int(self.states[name][0, agent]) for name in "xyz"]
         return place if self.config.in_house else place[0]
 
     def positions(self, states: NDArray[Any]) -> NDArray[Any] | None:
-        """Return them for every agent of many environments."""
+        """Return column, row and level of all agents of many environments; ``None`` on a line."""
         if not self.config.in_house:
             return None
         slots = len(self.agents)
@@ -390,7 +390,7 @@ class ObjectSearch(ArrayWorld[ObjectSearchConfig, SearchFacts]):
         return in_the_way(verb, self._obs_rows[agent], self.form)
 
     def unknown_to(self, agent: int) -> dict[str, Any]:
-        """Let two objects that nobody has found swap names, and fill a column far from all."""
+        """Swap two objects that nobody has found, and fill a column far from all agents."""
         record = self.states[0]
         changed: dict[str, Any] = {"repeats": int(record["repeats"]) + 1}
         goal, found = int(record["goal"]), int(record["found"])
@@ -406,7 +406,7 @@ class ObjectSearch(ArrayWorld[ObjectSearchConfig, SearchFacts]):
         return changed
 
     def _furnished_far_away(self) -> list[int]:
-        """Return the cells of a house with low furniture in a bare column that is far from all."""
+        """Return the cells, with low furniture in a bare column that is far from all agents."""
         record, side = self.states[0], self.side
         cells: list[int] = record["cells"].tolist()
         taken = set(record["place"].tolist())
@@ -419,10 +419,10 @@ class ObjectSearch(ArrayWorld[ObjectSearchConfig, SearchFacts]):
         return cells
 
     def state(self) -> NDArray[np.int32]:
-        """Return t, width, height, agents, counts of columns, objects, then what is known of each.
+        """Return t, width, height, agents, counts of columns, objects, then the fields of agents.
 
-        After what is known of agents come where objects lie, what agents have reported in this
-        step, and, row by row of the envelope, what fills columns and who has looked at them.
+        After these come where objects lie, the reports that are heard in this step and, row by row
+        of the envelope, what fills columns and which agents have looked at them.
         """
         record, slots, size = self.states[0], len(self.agents), self.envelope
         names = ("t", "width", "height", "agents", "open", "covered", "repeats", "goal", "found")
@@ -457,6 +457,6 @@ class ObjectSearch(ArrayWorld[ObjectSearchConfig, SearchFacts]):
 
 
 def _swapped(word: int, one: int, two: int) -> int:
-    """Return a word in which two bits have changed places."""
+    """Return a word with two of its bits swapped."""
     first, second = word >> one & 1, word >> two & 1
     return word & ~(1 << one | 1 << two) | first << two | second << one

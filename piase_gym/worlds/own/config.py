@@ -1,4 +1,4 @@
-"""`OwnConfig`: which environment of one's own, and its settings."""
+"""`OwnConfig`: which environment of your own, and its settings."""
 
 from __future__ import annotations
 
@@ -17,21 +17,21 @@ HOOKS = ("adjust_difficulty", "introduce_element")
 
 
 class OwnConfig(WorldConfig):
-    """The config of an environment of one's own; unknown fields are settings of the environment."""
+    """The config of an environment of your own; unknown fields are settings of the environment."""
 
     world: ClassVar[str] = "OwnEnvironment"
 
-    environment: str = Field(description="the class, module:name; it must be imported already")
+    environment: str = Field(description="the class, as module:name; it must already be imported")
     max_steps: int = Field(1000, ge=1, le=2**31 - 1, description="steps until truncation")
     settings: dict[str, Any] | None = Field(
         default_factory=dict,
-        description="what the environment is made with; null if that cannot be written as JSON",
+        description="arguments of the environment; null if they cannot be written as JSON",
     )
     changes: tuple[tuple[str, dict[str, Any]], ...] = Field(
         (), description="calls of adjust_difficulty and introduce_element, in order"
     )
     timeout: float | None = Field(
-        None, gt=0, description="seconds for each call, in a process of its own; null: none"
+        None, gt=0, description="limit of each call in seconds, in a process of its own; null: none"
     )
 
     def __init__(self, **data: Any) -> None:

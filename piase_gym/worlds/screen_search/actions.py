@@ -24,7 +24,7 @@ MOVEMENTS: Final[Mapping[str, tuple[str, str]]] = {
 }
 """Movement -> the key that usually does it, and what it does."""
 TABLE: Final = (*map(Command, MOVEMENTS), Command(STAY))
-"""The commands of indices."""
+"""The command of every index."""
 
 
 _MORE: Final = {
@@ -42,7 +42,7 @@ def _also(name: str) -> tuple[str, ...]:
 
 
 def verbs(agents: tuple[str, ...]) -> tuple[Verb, ...]:
-    """Return the verbs, with those for several agents or without."""
+    """Return the verbs, including those for speaking if there are several agents."""
     found = [Verb(name, does, (), _also(name)) for name, (_, does) in MOVEMENTS.items()]
     found.append(Verb(STAY, "press nothing and look again", synonyms=("wait", "noop")))
     if len(agents) > 1:

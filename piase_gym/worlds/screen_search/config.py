@@ -1,4 +1,4 @@
-"""ScreenSearch's config: which window, which keys, who describes, and what is to be found."""
+"""ScreenSearch's config: which window, keys and describer, and what there is to find."""
 
 from __future__ import annotations
 
@@ -12,9 +12,9 @@ from piase_gym.worlds.screen_search.actions import MOVEMENTS
 
 MAX_AGENTS = 8
 MAX_MESSAGE = 200
-"""Longest message between agents in characters."""
+"""The length of the longest message between agents, in characters."""
 MOST_FOUND = 64
-"""Most different objects that are remembered as found."""
+"""The most different objects that are remembered as found."""
 Name = Annotated[str, Field(pattern=r"^[a-z0-9'-]+( [a-z0-9'-]+)*$", max_length=LONGEST_NAME)]
 Side = Annotated[int, Field(ge=1, le=100_000)]
 Corner = Annotated[int, Field(ge=-100_000, le=100_000)]
@@ -70,7 +70,7 @@ class ScreenSearchConfig(WorldConfig):
 
     @classmethod
     def meaning(cls, name: str, value: Any) -> dict[str, Any]:
-        """Read ``window`` and ``region`` as one of `windows` and `regions`."""
+        """Read ``window`` and ``region`` as the only entry of `windows` and `regions`."""
         if name in ("window", "region"):
             return {f"{name}s": (value,)}
         return super().meaning(name, value)
@@ -96,5 +96,5 @@ class ScreenSearchConfig(WorldConfig):
 
     @property
     def targets(self) -> list[tuple[str | None, tuple[int, int, int, int] | None]]:
-        """The title or the region of each window, once."""
+        """The title or the region of each window; a shared window is listed once."""
         return [(title, None) for title in self.windows] or [(None, row) for row in self.regions]

@@ -51,8 +51,8 @@ class ScreenSearchFacts(Facts):
     Attributes:
         caption: What the picture shows, in words.
         objects: What is in the picture, the largest first.
-        found: What the agent has found so far, or with `shared_memory` anybody.
-        wanted: What is still to be found, of what the config names.
+        found: What the agent has found so far or, with `shared_memory`, what anybody has found.
+        wanted: The objects that the config names and that are not yet found.
         feedback: What became of the last command, if there is more to say.
     """
 
@@ -95,7 +95,7 @@ TEXT_LENGTH: Final = (
     + 2 * MOST_FOUND * (LONGEST_NAME + 2)
     + HINT_TEXT
 )
-"""No text is longer, but for the letters."""
+"""No text is longer, apart from the letters in it."""
 LETTER_LENGTH: Final = 120 + 10 * MAX_MESSAGE
 
 
@@ -152,7 +152,7 @@ def _sighting(match: re.Match[str], lines: LineReader) -> Sighting:
 # -- vector -----------------------------------------------------------------------------------
 
 SIGHTING_CODE: Final = 5 + HINT_CODE
-"""Numbers of an object: 1, its place and size, and the code of its name."""
+"""How many numbers an object takes: 1, its place and size, and the code of its name."""
 
 
 def vector_box(agents: int) -> Box:
@@ -166,8 +166,8 @@ def vector_of(facts: ScreenSearchFacts, agents: Sequence[str]) -> NDArray[np.flo
     """Return the vector of the facts.
 
     In order: the agent's number; for each object in the picture 1, x, y, width and height as shares
-    of the picture, and 8 numbers of its hashed name; the names of what was found and of what is
-    still to be found, 8 numbers each; the letters; 8 numbers each of caption, feedback and hint.
+    of the picture, and 8 numbers of its hashed name; the names of what was found and of what has
+    yet to be found, 8 numbers each; the letters; 8 numbers each for caption, feedback and hint.
     """
     (size,) = vector_box(len(agents)).shape
     row = np.zeros(size, np.float32)
@@ -204,11 +204,11 @@ PERCEPTION_TYPES: Final = {
     "wanted": "list[string]",
     "feedback": "string | None",
 }
-"""What `surroundings_of` perceives."""
+"""The names and types of the perceptions of `surroundings_of`."""
 
 
 def surroundings_of(facts: ScreenSearchFacts) -> Surroundings:
-    """Return facts in the words of the PiaSE documents; nobody knows where it is."""
+    """Return facts in the terms of the PiaSE documents; no agent knows its position."""
     rows: list[dict[str, Any]] = [seen._asdict() for seen in facts.objects]
     things = [
         Thing(row["name"], "object", {k: v for k, v in row.items() if k != "name"}) for row in rows

@@ -49,11 +49,8 @@ class Window:
     """A window, or a region of the screen; nothing is opened before `find`.
 
     Args:
-        title: A part of its title, whatever the case; the first that fits is taken.
-        region: The part of the screen, if no title is given. Keys go where the focus is then.
-
-    Attributes:
-        area: Where it was last seen.
+        title: A part of its title, in any case; the first window that matches is taken.
+        region: The part of the screen, if no title is given. Keys then go where the focus is.
     """
 
     def __init__(self, title: str | None, region: tuple[int, int, int, int] | None) -> None:
@@ -66,7 +63,7 @@ class Window:
         return {**self.__dict__, "_handle": None}
 
     def find(self) -> None:
-        """Find the window anew.
+        """Find the window, or find it again.
 
         Raises:
             WindowError: If there is no display, or no such window.
@@ -88,7 +85,7 @@ class Window:
         return desk.grab(area)
 
     def press(self, keys: str, seconds: float) -> None:
-        """Press keys (``w``, ``shift+left``) in the window for a time.
+        """Hold keys (``w``, ``shift+left``) down in the window for some seconds.
 
         Raises:
             WindowError: If it is closed, or the user stopped it with the mouse in a corner.
@@ -114,9 +111,9 @@ class Window:
                     )
 
     def _where(self) -> Area:
-        """Return where it is on the screen now."""
+        """Return where the window is on the screen now."""
         desk = _desk()
-        if self.title is not None and self._handle is None:  # of a copy
+        if self.title is not None and self._handle is None:  # in a copy
             self._handle = desk.find(self.title)
         area: Area = self.region or desk.area(self._handle)
         screen = desk.screen
@@ -133,7 +130,7 @@ _OPEN: dict[tuple[int, str | None], _Desk] = {}
 
 
 def _desk() -> _Desk:
-    """Return the connection of this process to its display, of which one is enough for all.
+    """Return the connection of this process to its display; one is enough for all windows.
 
     Raises:
         WindowError: If there is no display.
@@ -177,7 +174,7 @@ class _Desk:
         return pixels.reshape(shot.height, shot.width, 3).copy()
 
     def press(self, keys: list[str], seconds: float) -> None:
-        """Hold keys down together for a time."""
+        """Hold keys down together for some seconds."""
         keyboard = self.keyboard
         try:
             for key in keys:
@@ -196,7 +193,7 @@ class _Desk:
     # -- windows by title -----------------------------------------------------------------
 
     def find(self, title: str) -> Any:
-        """Return the first window whose title has these words in it."""
+        """Return the first window with these words in its title."""
         rows = self._x_windows() if self.titles is not None else self._other_windows()
         for name, window in rows:
             if title.lower() in name.lower():
@@ -217,7 +214,7 @@ class _Desk:
         return found
 
     def _other_windows(self) -> list[tuple[str, Any]]:
-        """Return the windows that pygetwindow knows, which is on Windows alone."""
+        """Return the windows that pygetwindow knows, which works only on Windows."""
         try:
             rows = self.keyboard.getAllWindows()
         except Exception:
@@ -241,7 +238,7 @@ class _Desk:
             raise _lost(error) from None
 
     def front(self, window: Any) -> None:
-        """Bring a window to the front and give it the focus; a region has none."""
+        """Bring a window to the front and give it the focus; do nothing for a region."""
         if window is None:
             return
         try:
@@ -257,8 +254,8 @@ class _Desk:
 
 
 def _lost(error: Exception) -> WindowError:
-    """Say that a window is closed, or with it the whole display."""
-    # What the server answers is an XError; whatever else Xlib raises means that nobody answers.
+    """Return the error for a window that is closed, or for a display that is closed with it."""
+    # If the server answers, the error is an XError; all else that Xlib raises means no answer.
     if not _has_x() or isinstance(error, importlib.import_module("Xlib.error").XError):
         return WindowError(Reason.WINDOW_CLOSED, "the window is closed")
     _OPEN.clear()
@@ -266,7 +263,7 @@ def _lost(error: Exception) -> WindowError:
 
 
 def _no_display(error: BaseException) -> WindowError:
-    """Say that there is no display, and what may be wrong."""
+    """Return an error that says that there is no display, and what may be wrong."""
     shown, told = os.environ.get("DISPLAY"), " ".join(str(error).split())[:200]
     if _has_x():
         if shown is None:
@@ -293,7 +290,7 @@ _HALF_IMPORTED = ("pyautogui", "mouseinfo")
 
 
 def _has_x() -> bool:
-    """Tell whether windows are those of an X server."""
+    """Return whether windows are those of an X server."""
     return sys.platform not in ("win32", "darwin")
 
 
@@ -303,7 +300,7 @@ def _has_x() -> bool:
 def _x_display() -> Any:
     """Connect to the X server (Xlib comes with pyautogui)."""
     display = importlib.import_module("Xlib.display").Display()
-    display.set_error_handler(lambda *_: None)  # of a window that has gone we hear when we look
+    display.set_error_handler(lambda *_: None)  # a window that has gone is noticed when we look
     return display
 
 
@@ -316,12 +313,12 @@ def _x_title(window: Any, display: Any) -> str:
 
 
 def _x_shown(window: Any) -> bool:
-    """Tell whether a window is on the screen."""
+    """Return whether a window is on the screen."""
     return bool(window.get_attributes().map_state == 2)
 
 
 def _x_focused(window: Any, display: Any) -> bool:
-    """Tell whether keys go to a window, or to one within it."""
+    """Return whether keys go to a window, or to one within it."""
     focus = display.get_input_focus().focus
     while not isinstance(focus, int):
         if focus.id == window.id:
@@ -333,7 +330,7 @@ def _x_focused(window: Any, display: Any) -> bool:
 
 
 def _x_activate(window: Any, display: Any) -> None:
-    """Ask the window manager, if there is one, and do without it."""
+    """Activate a window: ask the window manager, if there is one, and also do it directly."""
     x, event = importlib.import_module("Xlib.X"), importlib.import_module("Xlib.protocol.event")
     kind = display.intern_atom("_NET_ACTIVE_WINDOW")
     asked = event.ClientMessage(window=window, client_type=kind, data=(32, [2, 0, 0, 0, 0]))

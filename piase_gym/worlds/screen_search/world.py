@@ -37,16 +37,16 @@ from piase_gym.worlds.screen_search.windows import Window
 
 @dataclass
 class ScreenState:
-    """What is known of an episode.
+    """What is known about an episode.
 
     Attributes:
         t: Steps so far.
-        status: For each agent ``playing``, ``absent`` or how it ended.
-        captions: For each window what it shows, in words.
-        objects: For each window what is in its picture.
+        status: For each agent, ``playing``, ``absent`` or how it ended.
+        captions: For each window, what it shows, in words.
+        objects: For each window, what is in its picture.
         found: What anybody has found, in the order of discovery.
-        own: For each agent what it has found.
-        feedback: For each agent what there is to say of its last command.
+        own: For each agent, what it has found.
+        feedback: For each agent, what there is to say about its last command.
     """
 
     t: int
@@ -71,22 +71,22 @@ class ScreenSearch(World[ScreenSearchConfig, ScreenSearchFacts]):
 
     A describer turns the picture into objects with their places, and a caption. ``colours`` finds
     patches of known colours; `piase_gym.worlds.describing.register_describer` makes others known.
-    [Cameras and windows](../cameras_and_windows.md) shows it, and says what can go wrong.
+    [Cameras and windows](../cameras_and_windows.md) has an example, and says what can go wrong.
 
-    Nothing here can be played again: the world is not deterministic, has no snapshots to go back
-    to, and takes its own time.
+    No episode can be played again: the world is not deterministic, has no snapshots to go back to,
+    and runs in real time.
 
     ## Actions
 
-    The twelve movements of the document, each a key (`keys`), and ``stay``. With several agents
-    there are ``say`` and ``tell``, as text.
+    The twelve movements of the explorer document, one key each (`keys`), and ``stay``. With several
+    agents there are also ``say`` and ``tell``, as text.
 
     ## Observations
 
     Facts: the caption, the objects in the picture with their places in hundredths of it, what the
-    agent has found (with `shared_memory`, what anybody has), what is still to be found, messages,
-    and what went wrong. See `facts.vector_of` for the vector; it is float32. `render` shows the
-    picture itself.
+    agent has found (with `shared_memory`, what anybody has), what has yet to be found, messages,
+    and what went wrong. `facts.vector_of` describes the vector, which is float32. `render` shows
+    the picture itself.
 
     ## Rewards
 
@@ -95,10 +95,10 @@ class ScreenSearch(World[ScreenSearchConfig, ScreenSearchFacts]):
     ## Start and end
 
     The window is looked for at the reset, which raises `WindowError` if there is no display
-    (`reason` ``no_display``) or no such window (``no_window``). When all `objects` were found, all
-    have won; without any, there is nothing to do but to look. A window that closes in an episode
-    (``window_closed``), and a mouse that the user moves into a corner of the screen (``stopped``),
-    truncate the part of its agents, with the `reason` in their infos.
+    (`reason` ``no_display``) or no such window (``no_window``). When all `objects` are found, all
+    agents have won; if there are no `objects`, all there is to do is look around. If a window
+    closes during an episode (``window_closed``), or the user moves the mouse into a corner of the
+    screen (``stopped``), the agents of the window are truncated, with the `reason` in their infos.
 
     ## Versions
 
@@ -160,7 +160,7 @@ class ScreenSearch(World[ScreenSearchConfig, ScreenSearchFacts]):
 
     @property
     def num_actions(self) -> int:
-        """Twelve movements, and to stay."""
+        """Twelve movements, and ``stay``."""
         return len(TABLE)
 
     @property
@@ -202,11 +202,11 @@ class ScreenSearch(World[ScreenSearchConfig, ScreenSearchFacts]):
         self._note_found([0.0] * len(self.agents), {})
 
     def __getstate__(self) -> dict[str, Any]:
-        """Copy and pickle without the describer, which may hold what cannot be."""
+        """Copy and pickle without the describer, which may not be copyable."""
         return {k: v for k, v in self.__dict__.items() if k != "_describe"}
 
     def __setstate__(self, state: dict[str, Any]) -> None:
-        """Take a describer of the same name."""
+        """Restore a copy, with a new describer of the same name."""
         self.__dict__.update(state)
         self._describe = describer(self.config.describer, {})
 
@@ -277,7 +277,7 @@ class ScreenSearch(World[ScreenSearchConfig, ScreenSearchFacts]):
             gone[number] = error
 
     def _look(self, number: int) -> None:
-        """See a window and have it described; what was told before stays if nobody can tell."""
+        """Capture a window and have it described; if that fails, the last description stays."""
         picture = self._windows[number].see()
         self.pictures[number] = picture
         height, width = picture.shape[:2]
@@ -292,12 +292,12 @@ class ScreenSearch(World[ScreenSearchConfig, ScreenSearchFacts]):
         self.state_of.objects[number] = views.sightings(described, height, width)
 
     def log_entries(self) -> Sequence[LogEntry]:
-        """Return and forget what a model has said of windows, which several agents may share."""
+        """Return, and then forget, what a model has said about windows, which agents may share."""
         drain = getattr(self._describe, "log_entries", tuple)
         return [(None, *entry) for entry in drain()]
 
     def _note_found(self, rewards: list[float], notes: dict[int, dict[str, Any]]) -> None:
-        """Note what agents see for the first time, and reward what is new for all."""
+        """Note what agents see for the first time, and reward what nobody has seen before."""
         state = self.state_of
         for agent in (agent for agent in self._order if self.alive[agent]):
             names = dict.fromkeys(seen.name for seen in state.objects[self.window_of(agent)])
@@ -316,16 +316,16 @@ class ScreenSearch(World[ScreenSearchConfig, ScreenSearchFacts]):
 
     @property
     def alive(self) -> Sequence[bool]:
-        """Who is in play."""
+        """Which agents are in play."""
         return [status == "playing" for status in self.state_of.status]
 
     def result(self, agent: int) -> Result:
-        """Return how it ended for an agent."""
+        """Return how the episode ended for an agent."""
         status = self.state_of.status[agent]
         return Result(status) if status in ("won", "lost") else Result.ENDED
 
     def wins_by_lasting(self, agent: int) -> bool:
-        """Without `objects`, there is nothing to do but to look around."""
+        """Return whether an agent only has to last: without `objects`, it can only look around."""
         return not self.config.objects
 
     def set_order(self, order: Sequence[int]) -> None:
@@ -359,14 +359,14 @@ class ScreenSearch(World[ScreenSearchConfig, ScreenSearchFacts]):
         return views.to_text(facts)
 
     def surroundings(self, facts: ScreenSearchFacts) -> Surroundings:
-        """Return facts in the words of the documents."""
+        """Return facts in the terms of the PiaSE documents."""
         return views.surroundings_of(facts)
 
     def position(self, agent: int) -> None:
-        """Nobody knows where an agent is behind a window."""
+        """Return ``None``: nobody knows where an agent is behind a window."""
 
     def twin(self, agent: int) -> Self | None:
-        """Return nothing: a window cannot be copied."""
+        """Return ``None``: a window cannot be copied."""
         return None
 
     # -- what agents can do ---------------------------------------------------------------
@@ -376,7 +376,7 @@ class ScreenSearch(World[ScreenSearchConfig, ScreenSearchFacts]):
         return list(TABLE) if self.alive[agent] else []
 
     def legal(self, agent: int, command: Command) -> bool:
-        """Tell whether a command is legal now: in play, all but to speak to oneself or nobody."""
+        """Return whether a command is legal now: in play, all but telling oneself or the absent."""
         if command.verb == "tell":
             to = self.agents.index(command.parameters["agent_id"])
             return self.alive[agent] and to != agent and self.alive[to]
@@ -398,7 +398,7 @@ class ScreenSearch(World[ScreenSearchConfig, ScreenSearchFacts]):
     # -- the state is a value -------------------------------------------------------------
 
     def state(self) -> NDArray[np.float64]:
-        """Return t, how much was found, and for each agent: in play, its finds, what it sees."""
+        """Return t, the number of finds, and for each agent: in play, its finds, objects seen."""
         state = self.state_of
         rows = [
             (float(alive), len(state.own[k]), len(state.objects[self.window_of(k)]))
@@ -407,7 +407,7 @@ class ScreenSearch(World[ScreenSearchConfig, ScreenSearchFacts]):
         return np.array([state.t, len(state.found), *np.ravel(rows)], np.float64)
 
     def get_state(self) -> dict[str, Any]:
-        """Return what is known of the episode, but not what is behind the windows."""
+        """Return what is known about the episode, but not what is behind the windows."""
         return {
             "episode": asdict(self.state_of),
             "mail": self.mailboxes.get_state(),
@@ -440,7 +440,7 @@ class ScreenSearch(World[ScreenSearchConfig, ScreenSearchFacts]):
         return "\n".join(f"{title or region}: {caption}" for (title, region), caption in rows)
 
     def rgb(self) -> NDArray[np.uint8]:
-        """Return the last picture of each window, one beside the other."""
+        """Return the last picture of each window, side by side."""
         height = max(picture.shape[0] for picture in self.pictures)
         return np.concatenate(
             [

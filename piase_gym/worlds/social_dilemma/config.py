@@ -76,9 +76,9 @@ class SocialDilemmaConfig(RecallConfig, SymbolConfig):
     later: ClassVar[tuple[str, ...]] = (*SymbolConfig.later, "coin", "recall")
 
     agents: int = Field(
-        2, ge=2, le=MAX_AGENTS, description="how many agents take part; default 2, or 4 of many"
+        2, ge=2, le=MAX_AGENTS, description="number of agents; default: 2, or 4 in games of many"
     )
-    game: Game = Field("prisoners_dilemma", description="what is played")
+    game: Game = Field("prisoners_dilemma", description="the game that is played")
     choice_names: Literal["native", "neutral", "roles"] = Field(
         "native",
         description="what choices are called in texts: as in the game's story (stag, hare), a and "
@@ -88,8 +88,8 @@ class SocialDilemmaConfig(RecallConfig, SymbolConfig):
         None,
         ge=1,
         le=MAX_ROUNDS,
-        description="rounds of a game, or their mean number if geometric; steps of a commons; "
-        "default 10, or 1000 of a commons",
+        description="rounds of a game, or their mean number if geometric; steps in a commons; "
+        "default: 10, or 1000 in a commons",
     )
     horizon: Literal["fixed", "geometric"] = Field(
         "fixed", description="whether the number of rounds is known, or each may be the last"
@@ -98,12 +98,12 @@ class SocialDilemmaConfig(RecallConfig, SymbolConfig):
         None,
         gt=0.0,
         lt=1.0,
-        description="chance of another round if geometric; default 1 - 1 / rounds",
+        description="chance of another round if geometric; default: 1 - 1 / rounds",
     )
     payoffs: Payoffs | None = Field(
         None,
-        description="for two [row][column] -> (row's, column's) or own payoff; for many [own "
-        "choice][others that cooperate]; default: the game's",
+        description="for two: [row][column] -> (row's, column's) or own payoff; for many: [own "
+        "choice][number of others that cooperate]; default: the game's",
     )
     multiplier: float = Field(
         2.0, ge=0.0, le=1000.0, description="what a contribution of 1 to the public good grows to"
@@ -115,17 +115,17 @@ class SocialDilemmaConfig(RecallConfig, SymbolConfig):
     )
     memory: int = Field(4, ge=1, le=MAX_MEMORY, description="rounds that agents can look back on")
     talk: int = Field(
-        0, ge=0, le=MAX_TALK, description="steps before each round in which only symbols count"
+        0, ge=0, le=MAX_TALK, description="steps for messages alone before each round"
     )
     coin: bool = Field(
         False,
-        description="before each round a coin is thrown that the first agent alone sees; where it "
-        "shows tails, the table takes every choice for the other one",
+        description="before each round a coin is tossed that only the first agent sees; on tails, "
+        "every choice counts as the other one",
     )
     reputation: bool = Field(False, description="show how often each of the others has cooperated")
     width: int = Field(16, ge=8, le=MAX_SIDE, description="columns of a commons")
     height: int = Field(16, ge=8, le=MAX_SIDE, description="rows of a commons")
-    window: int = Field(7, ge=3, le=MAX_WINDOW, description="side of the window seen, odd")
+    window: int = Field(7, ge=3, le=MAX_WINDOW, description="side length of the window, odd")
     frame: Literal["grid", "agent"] = Field(
         "grid",
         description="the frame of reference of commands and texts: 'grid' has north, east, south "
@@ -134,27 +134,27 @@ class SocialDilemmaConfig(RecallConfig, SymbolConfig):
     patches: int = Field(5, ge=1, le=64, description="patches of 13 apples in a harvest")
     regrowth: tuple[Share, Share, Share, Share] = Field(
         (0.0, 0.005, 0.02, 0.05),
-        description="chance a step that an apple regrows in a harvest, with 0, 1, 2 and more "
-        "apples within 2 cells",
+        description="chance per step that an apple regrows in a harvest, with 0, 1, 2, and 3 or "
+        "more apples within 2 cells",
     )
     river: int = Field(3, ge=1, le=32, description="columns of water in a cleanup, on the left")
     orchard: int = Field(4, ge=1, le=32, description="columns where apples grow, on the right")
     start_waste: Share = Field(0.5, description="share of the water that is waste at the start")
     most_waste: float = Field(
-        0.4, gt=0.0, le=1.0, description="share of waste from which on no apple grows"
+        0.4, gt=0.0, le=1.0, description="share of waste from which on no apples grow"
     )
     waste_chance: Share = Field(
-        0.5, description="chance a step that a cell of water turns to waste, below most_waste"
+        0.5, description="chance per step that a cell of water turns to waste, below most_waste"
     )
     apple_chance: Share = Field(
-        0.05, description="chance a step that an apple grows in a cleanup, over clean water"
+        0.05, description="chance per step that an apple grows in a cleanup, with clean water"
     )
     timeout: int = Field(
-        25, ge=0, le=MAX_TIMEOUT, description="steps that who is zapped is away; 0: no zapping"
+        25, ge=0, le=MAX_TIMEOUT, description="steps that a zapped agent is away; 0: no zapping"
     )
-    zap_range: int = Field(5, ge=1, le=MAX_SIDE, description="cells that a zap reaches")
-    clean_range: int = Field(5, ge=1, le=MAX_SIDE, description="cells that cleaning reaches")
-    apple: Worth = Field(1.0, description="reward of an apple")
+    zap_range: int = Field(5, ge=1, le=MAX_SIDE, description="how many cells a zap reaches")
+    clean_range: int = Field(5, ge=1, le=MAX_SIDE, description="how many cells cleaning reaches")
+    apple: Worth = Field(1.0, description="reward for an apple")
     zap_cost: Worth = Field(1.0, description="what a zap costs")
     zap_fine: Worth = Field(0.0, description="what being zapped costs")
     max_steps: int = Field(100_000, ge=1, le=2**31 - 1, description="steps until truncation")
@@ -307,7 +307,7 @@ class SocialDilemmaConfig(RecallConfig, SymbolConfig):
 
 
 def _frozen(table: Any) -> Any:
-    """Return nested lists as nested tuples; whatever else is in them stays as it is."""
+    """Return nested lists as nested tuples; everything else in them stays as it is."""
     if isinstance(table, list | tuple):
         return tuple(map(_frozen, table))
     return table

@@ -33,7 +33,7 @@ def _temptation(config: Any) -> float | None:
 
 
 def _tempt(config: Any, value: float) -> Fields:
-    """Set what the defector gets from a cooperator; all else in the table stays."""
+    """Set a defector's payoff against a cooperator; all else in the table stays."""
     (sucker, reward), (punishment, _) = config.profiles[0].tolist()
     return {"payoffs": ((reward, sucker), (reward + value, punishment))}
 

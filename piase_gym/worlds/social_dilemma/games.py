@@ -1,6 +1,6 @@
 """The matrix games, one row each: what choices mean and pay, what the page says, and the ids.
 
-Payoffs come in two forms. A *bimatrix* is how a game of two is written: ``[row][column]``
+Payoffs come in two forms. A *bimatrix* is the usual form of a game for two: ``[row][column]``
 holds what the row player and the column player get, 0 for cooperate and 1 for defect. A *profile
 table* is what kernels and facts use: ``[agent][own choice][how many others cooperate]``.
 """
@@ -40,9 +40,9 @@ class Game:
         defect: What defecting stands for, in the same form.
         names: What the two choices are called in texts.
         pays: Its payoffs in words, for the page.
-        bimatrix: Its payoffs; ``None`` for a game of many.
+        bimatrix: Its payoffs; ``None`` for a game for many.
         players: How many agents it has by default.
-        ids: For each of its ids the config, and who plays the other seats.
+        ids: For each of its ids, the config and the policy of the other seats.
     """
 
     title: str
@@ -56,7 +56,7 @@ class Game:
 
 
 def symmetric(reward: float, sucker: float, temptation: float, punishment: float) -> Bimatrix:
-    """Return the bimatrix of a symmetric game of two, from its four payoffs."""
+    """Return the bimatrix of a symmetric game for two, from its four payoffs."""
     return (
         ((reward, reward), (sucker, temptation)),
         ((temptation, sucker), (punishment, punishment)),
@@ -155,7 +155,7 @@ _COMMONS_IDS: Final[dict[str, tuple[Mapping[str, Any], str]]] = {
     "Cleanup-8p": ({"game": "cleanup", **_WIDE}, "random"),
 }
 BIMATRICES: Final = {name: row.bimatrix for name, row in GAMES_BY_NAME.items() if row.bimatrix}
-"""The games of two, with their usual payoffs."""
+"""The games for two, with their usual payoffs."""
 IDS: Final = {
     **{
         name: ({**({} if game == "prisoners_dilemma" else {"game": game}), **config}, partner)

@@ -32,33 +32,33 @@ class SocialDilemma(ArrayWorld[SocialDilemmaConfig, F]):
 
     {games}
 
-    The last two are games of many, the others of two.
+    The last two are games for many, the others for two.
 
-    `payoffs` replaces the table. For two it is ``[row][column]``, agent 0 being the row, 0
-    cooperate and 1 defect: pairs (row's, column's), or the own payoffs of a symmetric game. For
-    many it is ``[own choice][number of others that cooperate]``.
+    `payoffs` replaces the table. For two, it is ``[row][column]``, where agent 0 is the row player,
+    0 is cooperate and 1 is defect: pairs (row's, column's), or one's own payoffs in a symmetric
+    game. For many, it is ``[own choice][number of others that cooperate]``.
 
     A game is played for `rounds` rounds, which everybody knows, or, with a geometric `horizon`,
-    on and on with a chance of `continuation` after each round. With `noise` a choice turns into
-    the other one by chance, and all see what it turned into. With `symbols` agents talk: what is
-    said with a command is heard by all others before their next choice. `talk` puts steps before
-    each round in which only symbols count. With `coin`, a coin is thrown before each round that the
-    first agent alone sees; where it shows tails, the table takes every choice for the other one.
-    With `reputation` agents see how often each of the others has cooperated. All keys of talk are
-    on the page [Channels](../channels.md).
+    on and on with a chance of `continuation` after each round. With `noise`, a choice turns into
+    the other one by chance, and all see what it turned into. With `symbols`, agents talk: what is
+    said with a command is heard by all others before their next choice. `talk` adds steps for
+    messages alone before each round. With `coin`, a coin is tossed before each round that only the
+    first agent sees; on tails, the table takes every choice for the other one. With `reputation`,
+    agents see how often each of the others has cooperated. All keys of talk are on the page
+    [Channels](../channels.md).
 
     Commons: agents walk on a grid of `width` by `height` cells, (0, 0) at the top left, and eat
-    apples by stepping onto them. A step has this order: agents walk one after the other, the
-    first to claim a cell has it; then all beams fly at once; then time-outs run off; then
-    apples grow, and waste.
+    apples by stepping onto them. A step has this order: agents walk one after the other, and the
+    first to claim a cell gets it; then all beams fly at once; then time-outs run down; then
+    apples and waste grow.
 
-    In a `harvest`, apples hang in `patches` of 13. Where one was eaten another grows with a chance
+    In a `harvest`, apples hang in `patches` of 13. Where one was eaten, another grows with a chance
     that depends on how many hang within two cells (`regrowth`): a patch that is eaten bare never
-    recovers. In a `cleanup`, apples grow in the `orchard`, up to `apple_chance` a step, less the
-    more of the `river` is waste, and none from `most_waste` on; waste comes by `waste_chance`.
-    Cleaning turns the first waste ahead, within `clean_range`, to water: work for one, good for
-    all. A zap sends the first agent ahead, within `zap_range`, into time-out for `timeout` steps;
-    it sees nothing, can only stay, and comes back at a random free cell.
+    recovers. In a `cleanup`, apples grow in the `orchard` with a chance of up to `apple_chance` per
+    step, which falls as more of the `river` is waste and is 0 from `most_waste` on; waste comes by
+    `waste_chance`. Cleaning turns the first waste ahead, within `clean_range`, to water: work for
+    one, good for all. A zap sends the first agent ahead, within `zap_range`, into time-out for
+    `timeout` steps; it sees nothing, can only stay, and comes back at a random free cell.
 
     | sign | cell |
     |---|---|
@@ -87,19 +87,19 @@ class SocialDilemma(ArrayWorld[SocialDilemmaConfig, F]):
     | 6 | `clean` | only in a `cleanup`, or where the envelope has `cleaning` |
 
     With `frame="agent"` the first four are `forward`, `turn around`, `turn left`, `turn right`, and
-    texts tell what is ahead, left and right; see [Grids in words](../grids_in_words.md).
+    texts say what is ahead, left and right; see [Grids in words](../grids_in_words.md).
 
     A message comes on top: index ``actions * symbol + action``. Walking against somebody, zapping
-    nobody and cleaning nothing fail. In time-out all but `stay` is illegal.
+    nobody and cleaning nothing fail. In time-out, everything but `stay` is illegal.
 
     In a matrix game with `symbols=n`, index ``2 * symbol + choice`` also says a symbol to all
-    others (`cooperate saying 2`); symbol 0 is silence. To defect in silence is the no-op, and what
-    becomes of a command that is illegal or cannot be read.
+    others (`cooperate saying 2`); symbol 0 is silence. To defect in silence is the no-op, and the
+    action taken for a command that is illegal or cannot be read.
 
     ## Observations
 
-    The facts hold the game and its payoffs, how long it lasts, and one's own history: the last
-    `memory` rounds, how often all have cooperated, one's score. The vector is float32:
+    The facts hold the game and its payoffs, how long it lasts, and the agent's own history: the
+    last `memory` rounds, how often all have cooperated, its score. The vector is float32:
 
     | part | numbers |
     |---|---|
@@ -126,12 +126,12 @@ class SocialDilemma(ArrayWorld[SocialDilemmaConfig, F]):
     | with reputation: what each agent has eaten, cleaned, fired, 2 bytes each | 6 x agents |
     | with symbols: what each agent said | agents |
 
-    The text tells the same facts in prose, and so explains the game.
+    The text gives the same facts in prose, and so explains the game.
 
     ## Rewards
 
-    What the table says; in a commons `apple` for an apple, less `zap_cost` for a zap and `zap_fine`
-    for being zapped. With `shared_reward` every agent gets the mean.
+    What the table says; in a commons, `apple` for an apple, minus `zap_cost` for a zap and
+    `zap_fine` for being zapped. With `shared_reward`, every agent gets the mean.
 
     ## Start and end
 
@@ -142,16 +142,16 @@ class SocialDilemma(ArrayWorld[SocialDilemmaConfig, F]):
 
     ## Measures
 
-    `efficiency` lies between the worst (0) and the best total (1) of a matrix game; in a commons it
-    is the share of an upper bound of apples that was eaten. `equality` is one minus the Gini
+    `efficiency` lies between the worst (0) and the best total (1) of a matrix game; in a commons,
+    it is the number of apples eaten as a share of an upper bound. `equality` is one minus the Gini
     coefficient of what agents got above the least possible. `cooperation_rate` is an agent's own:
     how often it cooperated, or cleaned. Commons add `sustainability`, the mean time at which apples
     were eaten as a share of the game, and `peace`, the share of steps out of time-out.
 
-    `solutions` computes equilibria, best responses, the `exploitability` of strategies and what
-    comes of a `tournament`; `outcomes` the social optimum; `benchmarks/studies/dilemmas` measures
+    `solutions` computes equilibria, best responses, the `exploitability` of strategies and the
+    results of a `tournament`; `outcomes` the social optimum; `benchmarks/studies/dilemmas` measures
     how any policy is `exploited`. The oracle plays for the good of all: the optimum
-    of a matrix game, a plan by rule in a commons. The script plays for itself: the best reply to
+    of a matrix game, a rule-based plan in a commons. The script plays for itself: the best reply to
     the rounds that it remembers, and in a commons the nearest apple. Strategies for partners:
     `tit_for_tat`, `generous_tit_for_tat`, `grudger`, `pavlov`, `always_cooperate`,
     `always_defect`, `random` and `best_response:STRATEGY`; for random matching
@@ -239,12 +239,12 @@ class SocialDilemma(ArrayWorld[SocialDilemmaConfig, F]):
         return box
 
     def text_writer(self) -> Callable[[Any, int], str]:
-        """Return a function that writes an agent's text from what was kept."""
+        """Return a function that writes an agent's text from the kept data."""
         return functools.partial(self.prose.write_kept, self.form)
 
     @property
     def _message(self) -> tuple[Param, ...]:
-        """The parameters of what is said with a command, if there are symbols."""
+        """The parameters of the message said with a command, if there are symbols."""
         return message_params(self.envelope, self.agents)
 
     def _saying(self, silent: list[Command]) -> tuple[Command, ...]:

@@ -1,4 +1,4 @@
-"""SqlQuery's commands: verbs, and queries from templates for those who act by index."""
+"""SqlQuery's commands: verbs, and queries from templates for agents that act by index."""
 
 from __future__ import annotations
 
@@ -16,9 +16,9 @@ from piase_gym.worlds.sql_query.config import SqlQueryEnvelope
 from piase_gym.worlds.sql_query.levels.dataset import Column, Schema, Table
 
 LITERALS = 2
-"""So many values of the question have slots in templates."""
+"""How many values of the question have slots in templates."""
 MOST = {"tables": 6, "columns": 10, "references": 6}
-"""So many parts of a schema have slots in templates and vectors."""
+"""How many parts of a schema have slots in templates and vectors, at most."""
 
 WAIT, SUBMIT, SKIP, TABLES = (Command(name) for name in ("wait", "submit", "skip", "tables"))
 PLAIN: Final = (WAIT, SUBMIT, SKIP, TABLES)
@@ -52,7 +52,7 @@ _FENCE = re.compile(r"```\w*\s(.*?)\s*```", re.DOTALL)
 
 
 def verbs(agents: tuple[str, ...]) -> tuple[Verb, ...]:
-    """Return the verbs, with those for several agents or without."""
+    """Return the verbs, with or without those for several agents."""
     if len(agents) == 1:
         return _VERBS
     listener = Param("agent_id", choices=agents, description="name of an agent")
@@ -64,7 +64,7 @@ def verbs(agents: tuple[str, ...]) -> tuple[Verb, ...]:
 
 
 def bare(line: str) -> str:
-    """Return a line without blanks around it, and without a fence of Markdown."""
+    """Return a line without blanks around it, or the code in it if it is a Markdown block."""
     words = line.strip()
     match = _FENCE.fullmatch(words)
     return match[1] if match else words
@@ -74,13 +74,13 @@ _DESCRIBE = re.compile(r"(?:describe|desc|columns of)\s+(?:(?:the )?table\s+)?(.
 
 
 def table_described(line: str) -> str:
-    """Return the table that a line asks about, or "" if it is no such line."""
+    """Return the table that a line asks about, or "" if it asks about none."""
     match = _DESCRIBE.fullmatch(line)
     return match[1].strip(' .;"`') if match else ""
 
 
 def is_sql(line: str) -> bool:
-    """Tell whether a line begins as a statement does."""
+    """Return whether a line begins as an SQL statement does."""
     words = re.split(r"[\s(;]", line.lstrip("( \t\n"), maxsplit=1)
     return words[0].lower() in _STARTS or line.startswith(("--", "/*"))
 
@@ -94,9 +94,9 @@ _VALUE = re.compile(
 
 @functools.lru_cache(maxsize=4096)
 def literals(question: str) -> tuple[str, ...]:
-    """Return the first values that a question names, as SQL has them.
+    """Return the first values that a question names, as they are written in SQL.
 
-    What is in quotation marks comes first, then numbers, then words with a capital letter.
+    Values in quotation marks come first, then numbers, then words with a capital letter.
     """
     found: tuple[list[str], list[str], list[str]] = ([], [], [])
     for double, single, number, word in _VALUE.findall(question):
@@ -128,7 +128,7 @@ def mention(name: str, question: str) -> tuple[float, float]:
 
 
 def is_number(column: Column) -> bool:
-    """Tell whether a column is declared to have numbers."""
+    """Return whether a column is declared to hold numbers."""
     kind = column.type.upper()
     return any(part in kind for part in ("INT", "REAL", "FLOA", "DOUB", "NUM", "DEC"))
 
@@ -181,7 +181,7 @@ class Slots(NamedTuple):
 
 @functools.lru_cache(maxsize=64)
 def layout(slots: Slots) -> tuple[Mapping[str, tuple[int, tuple[int, ...]]], int]:
-    """Return where the indices of each kind of command begin, and their shape; and the count.
+    """Return the first index and the shape of each kind of command, and the number of indices.
 
     In order: `PLAIN`; for each table ``describe`` and `_COUNT`; `_ONE` by table, column and
     template; `_TWO` by table, column, other column and template; `_FILTER` by table, column, other
@@ -228,9 +228,9 @@ def choices(schema: Schema, values: tuple[str, ...], slots: Slots, tick: str) ->
 
     Args:
         schema: The tables that an agent knows of.
-        values: What the question names; see `literals`.
-        slots: How many parts have slots.
-        tick: What stands around names that are no plain words.
+        values: The values that the question names; see `literals`.
+        slots: How many parts of a schema have slots.
+        tick: The quotation mark around names that are not plain words.
     """
     parts, size = layout(slots)
     commands = dict(enumerate(PLAIN))
@@ -245,7 +245,7 @@ def choices(schema: Schema, values: tuple[str, ...], slots: Slots, tick: str) ->
 def _filled(
     schema: Schema, values: tuple[str, ...], slots: Slots, tick: str
 ) -> Iterator[tuple[str, tuple[int, ...], Command]]:
-    """Yield part, place and command of everything that the templates give."""
+    """Yield (kind, place, command) of all indices in use but those of `PLAIN`; see `layout`."""
 
     def name(word: str) -> str:
         plain = _NAME.fullmatch(word) and word.lower() not in _RESERVED
@@ -287,7 +287,7 @@ def _filled(
 
 
 def _conditions(values: tuple[str, ...], numeric: bool) -> Iterator[tuple[int, str, int, str]]:
-    """Yield the values, and ways to compare a column with them; words are only equal."""
+    """Yield values and the tests that suit them; only numbers get tests besides equality."""
     for v, value in enumerate(values):
         for s, test in enumerate(_TESTS):
             if s == 0 or (numeric and not value.startswith("'")):

@@ -1,4 +1,4 @@
-"""SqlQuery's config: questions that are generated, or a dataset that is given."""
+"""SqlQuery's config: generated questions, or a given dataset."""
 
 from __future__ import annotations
 
@@ -16,7 +16,7 @@ from piase_gym.worlds.texts.config import TextConfig, TextEnvelope, TextRewards
 
 MAX_AGENTS = 8
 MAX_MESSAGE = 400
-"""Longest message between agents in characters."""
+"""The longest message between agents, in characters."""
 Hardness = Literal["easy", "medium", "hard", "extra"]
 
 
@@ -37,7 +37,7 @@ class SqlQueryEnvelope(TextEnvelope):
 
     @classmethod
     def of_schemas(cls, agents: int, schemas: list[Schema]) -> Self:
-        """Return the sizes of the largest parts of some schemas."""
+        """Return the largest sizes that occur in some schemas."""
         tables = [table for schema in schemas for table in schema]
         links = [sum(len(table.references) for table in schema) for schema in schemas]
         return cls(
@@ -102,7 +102,7 @@ class SqlQueryConfig(TextConfig, RecallConfig):
 
     @classmethod
     def meaning(cls, name: str, value: Any) -> dict[str, Any]:
-        """Read ``difficulty`` (1 to 5) as what generated questions are like."""
+        """Read ``difficulty`` (1 to 5) as the settings of generated questions in `LEVELS`."""
         if name == "difficulty":
             if isinstance(value, bool) or value not in tuple(LEVELS):
                 known = ", ".join(map(str, LEVELS))
@@ -124,7 +124,7 @@ class SqlQueryConfig(TextConfig, RecallConfig):
         return self
 
     def sizes(self) -> SqlQueryEnvelope:
-        """Return this config's own sizes; those of a dataset are large enough for all of it."""
+        """Return this config's own sizes; with a dataset, they suffice for all its databases."""
         if self.dataset is not None:
             found = datasets.load(self.dataset)
             schemas = [database.schema for database in found.databases.values()]
@@ -139,6 +139,6 @@ class SqlQueryConfig(TextConfig, RecallConfig):
         )
 
     def question_key(self) -> tuple[tuple[str, Any], ...]:
-        """Return the fields that decide which question a seed has."""
+        """Return the fields that determine which question a seed yields."""
         names = ("hardness", "domains", "kinds", "tables", "columns", "rows", "writes")
         return tuple((name, getattr(self, name)) for name in names)

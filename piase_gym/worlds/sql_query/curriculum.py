@@ -1,4 +1,4 @@
-"""By what SqlQuery can be made harder or easier."""
+"""The parameters that make SqlQuery harder or easier."""
 
 from __future__ import annotations
 
@@ -11,12 +11,12 @@ from piase_gym.worlds.sql_query.levels.questions import LEVELS
 
 
 def _is_generated(config: Any) -> bool:
-    """Tell whether questions are generated."""
+    """Return whether questions are generated."""
     return config.dataset is None
 
 
 def _level(config: Any) -> float | None:
-    """Return the greatest difficulty whose questions and tables a config has."""
+    """Return the greatest difficulty whose hardness and tables a config includes."""
     if config.dataset is not None:
         return None
     asked, tables = set(config.hardness), config.tables
@@ -47,4 +47,4 @@ DIFFICULTY_PARAMETERS: Final = (
     _number("message_delay"),
     _number("max_steps", harder=-1),
 )
-"""What `adjust_difficulty` can turn."""
+"""What `adjust_difficulty` can change."""

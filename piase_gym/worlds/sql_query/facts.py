@@ -41,11 +41,11 @@ class SqlQueryFacts(Facts):
         database: The name of the database.
         writes: Whether the task is to change the database.
         turns: How many turns are left.
-        tables: The tables that the agent knows of, as long as it is in play; of one that it has not
-            looked into it knows no columns.
-        query: How its last query begins, or ``None``.
-        answer: What came of that.
-        feedback: What became of a command that was no query, in words.
+        tables: The tables that the agent knows of, while it is in play; those that it has not
+            looked into are without columns.
+        query: The beginning of its last query, or ``None``.
+        answer: What came of that query.
+        feedback: What became of a command that was not run as a query, in words.
         earlier: With `message_history`, what was heard before.
     """
 

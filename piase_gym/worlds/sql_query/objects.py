@@ -1,4 +1,4 @@
-"""What there is in a database and who asks it, object by object; see `piase_gym.core.objects`."""
+"""A database and the agents that query it, object by object; see `piase_gym.core.objects`."""
 
 from __future__ import annotations
 
@@ -12,7 +12,7 @@ from piase_gym.worlds.sql_query.rules.worker import Limits
 from piase_gym.worlds.sql_query.state import Setting, SqlState
 
 SECONDS = 60.0
-"""Time to count the rows of a database."""
+"""How many seconds counting the rows of a database may take."""
 
 
 def objects(
@@ -20,13 +20,13 @@ def objects(
 ) -> dict[str, Any]:
     """Return agents with their last queries, the best answer, and the tables.
 
-    Of tasks that write, tables have their numbers of ``rows``.
+    In tasks that write, tables of a local database have their number of ``rows``.
 
     Args:
         setting: The task and its database.
         state: Who has asked what.
         agents: The names of all agents.
-        local: Whether the database is here, and not at a server.
+        local: Whether the database is local, and not on a server.
     """
     found: dict[str, Any] = {}
     for k, name in enumerate(agents):
@@ -51,7 +51,7 @@ def objects(
 
 @functools.lru_cache(maxsize=64)
 def _rows(setting: Setting, journal: tuple[str, ...]) -> tuple[Any, ...]:
-    """Count the rows of each table after these statements; none if that cannot be done."""
+    """Count the rows of each table after these statements; empty if that cannot be done."""
     names = [table.name.replace('"', '""') for table in setting.database.schema]
     counts = ", ".join(f'(SELECT count(*) FROM "{name}")' for name in names)
     limits = Limits(seconds=SECONDS)

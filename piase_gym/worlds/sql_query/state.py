@@ -20,11 +20,11 @@ class Asked:
     """An agent's last query.
 
     Attributes:
-        sql: What it asked.
-        at: How many statements had changed the database before.
+        sql: The statement.
+        at: How many statements had changed the database before it.
         error: What was wrong, in words, or ``None``.
         reason: What was wrong, as one of `rules.engine.REASONS`, or ``None``.
-        changed: How many rows were changed.
+        changed: How many rows it changed.
     """
 
     sql: str
@@ -37,22 +37,22 @@ class Asked:
 @checked(config=ConfigDict(extra="forbid", strict=True))
 @dataclass(slots=True)
 class SqlState:
-    """The whole state but for letters and random streams.
+    """The whole state, except for letters and random streams.
 
-    The rows of the last results are not in it: they follow from what was asked.
+    The rows of the last results are not in it, as they follow from the queries.
 
     Attributes:
         seed: The seed of the episode.
-        number: The number of the task, or of the question that is generated.
-        t: Turns done.
-        status: Which part each agent takes.
+        number: The number of the task, or of the generated question.
+        t: How many turns have passed.
+        status: Whether each agent plays, has won or lost, or is not there.
         journal: The statements that have changed the database.
         asked: Each agent's last query.
-        told: What each agent was told of a command that was no query.
+        told: What each agent was told about a command that was not run as a query.
         best: The best score so far; ``None`` before the first query.
         tables: Whether each agent has seen the list of tables.
         described: The numbers of the tables whose columns each agent knows.
-        order: Who acts first in the next step.
+        order: The order in which agents act in the next step.
     """
 
     seed: Number
@@ -74,7 +74,7 @@ class Setting(NamedTuple):
     Attributes:
         task: The task.
         database: Its database.
-        gold: What the gold query returns; of a task that writes, what it changes.
+        gold: What the gold query returns or, in a task that writes, what it changes.
     """
 
     task: Task
@@ -87,7 +87,7 @@ class Setting(NamedTuple):
 
 
 def new_state(setting: Setting, slots: int, agents: int, seed: int, number: int) -> SqlState:
-    """Return the state at the beginning; tables are known unless they are to be discovered."""
+    """Return the state at the beginning, before any agent has asked anything."""
     return SqlState(
         seed=seed,
         number=number,
@@ -104,7 +104,7 @@ def new_state(setting: Setting, slots: int, agents: int, seed: int, number: int)
 
 
 def check_sizes(setting: Setting, state: SqlState, slots: int) -> None:
-    """Raise `ValueError` if a state is not one of this task and so many agents."""
+    """Raise `ValueError` unless a state fits this task and `slots` agents."""
     parts = (state.status, state.asked, state.told, state.tables, state.described)
     if any(len(part) != slots for part in parts) or sorted(state.order) != list(range(slots)):
         raise ValueError(f"it is not of {slots} agents")

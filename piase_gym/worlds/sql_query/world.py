@@ -74,31 +74,32 @@ class SqlQuery(TextWorld[SqlQueryConfig, SqlQueryFacts, SqlState, Setting]):
     [InterCode's tasks](../intercode.md).
 
     Every episode begins with a fresh database. It can only be read, unless the task is to change
-    it (`writes`). Each query runs in a process apart, under limits of time, memory, rows and
-    length; what exceeds them, or is not allowed (ATTACH, PRAGMA, DROP, ...), ends in an error that
-    says so. `random`, clocks and whatever else would differ from run to run are not there; the time
-    is always 2026-01-01.
+    it (`writes`). Each query runs in a separate process, under limits on time, memory, rows and
+    length; a query that exceeds them, or is not allowed (ATTACH, PRAGMA, DROP, ...), ends in an
+    error that says so. `random`, clocks and anything else that would differ from run to run are not
+    available; the time is always 2026-01-01.
 
     1 to 8 agents share one question and one database. Each has its own queries and results; they
-    can write to each other. Whoever submits answers for all.
+    can write to each other. The first to submit answers for all.
 
     `first_day_at_the_clinic` and `two_analysts` are scenarios. `ask_the_data` is a curriculum; its
-    first step is the id `SqlQuery-First`, which PPO with masks learns by index, on questions that
-    it was not trained on too:
+    first step is the id `SqlQuery-First`, which PPO with masks learns by index, also for questions
+    that it was not trained on:
 
     ```sh
     piase train piase/SqlQuery-First-v3 --algo maskable_ppo --steps 120000 --seed 1 \
         --set num_envs=64 --set num_steps=32 --set minibatch=512 --set epochs=4 --set entropy=0.02
     ```
 
-    The scripted player reads the question; it knows the wording of generated ones by heart.
+    The scripted player reads the question; it knows the wording of generated questions by heart.
 
     ## Actions
 
-    A line of text is a statement of SQL, or ``submit``, ``skip``, ``tables``, ``describe singer``,
+    A line of text is an SQL statement, or ``submit``, ``skip``, ``tables``, ``describe singer``,
     ``wait``; with several agents also ``say`` and ``tell``. An index stands for one of these, or
-    for a query from a template: a table, its columns, and the values that the question names, by
-    their places in the schema; see `actions.layout`. What has no place in this schema is masked.
+    for a query from a template, filled with tables and columns, by their places in the schema, and
+    with values that the question names; see `actions.layout`. Indices that stand for nothing in
+    this schema and question are masked.
 
     ## Observations
 
@@ -106,30 +107,30 @@ class SqlQuery(TextWorld[SqlQueryConfig, SqlQueryFacts, SqlState, Setting]):
     those that were asked for; none once the agent's part is over), how the last query begins, its
     first rows or its error, the turns left, messages. `wording="native"` is the rows alone, as
     InterCode's environment returns them. The vector is float32; see `observe.vector.vector_of` for
-    its layout. With `recall="map"` earlier queries are told, and what came of them.
+    its layout. With `recall="map"` earlier queries are shown, with what came of them.
 
     ## Rewards
 
-    The score of the answer, from -1 to 1: the rows that it shares with those of the gold query,
-    over the rows of both, times Kendall's tau of their order; see `rules.score`. By default the
-    order counts where the gold query has ``ORDER BY``; with `reward_mode="original"` always, as in
-    InterCode. Of a task that writes, the rows that were changed are compared. With
-    `answer="best"`, what counts is the best result of all turns, and it is rewarded as it gets
-    better.
+    The score of the answer, from -1 to 1: the number of rows that it shares with the rows of the
+    gold query, divided by the number in their union, times Kendall's tau of the order of the shared
+    rows; see `rules.score`. By default the order counts only if the gold query has ``ORDER BY``;
+    with `reward_mode="original"` it always counts, as in InterCode. In a task that writes, the
+    changed rows are compared. With `answer="best"`, the best result of all turns counts, and each
+    improvement is rewarded when it is made.
 
     ## Start and end
 
-    `submit` ends the episode for all, and so does, with `answer="best"`, a result that is right. A
-    score of 1 is won. An agent that skips has lost, and the others go on. Running out of
-    `max_steps` truncates, and is lost. The infos have the score of every query (`score`), the kind
+    `submit` ends the episode for all agents; with `answer="best"`, so does a correct result. A
+    score of 1 wins. An agent that skips has lost, and the others go on. Running out of `max_steps`
+    truncates the episode and loses it. The infos have the score of every query (`score`), the kind
     of error if it failed (`error`), and at the end the task and its gold query.
 
     ## Versions
 
     - v0: first version.
     - v1: other texts; five rows of a result are shown, in the vector too.
-    - v2: texts are shorter; long queries are told by how they begin, in the vector too.
-    - v3: an agent that is alone reads its name in the prompt, not in every text.
+    - v2: texts are shorter; long queries are shown by their beginnings, in the vector too.
+    - v3: a single agent reads its name in the prompt, not in every text.
     """
 
     name: ClassVar[str] = "SqlQuery"
@@ -219,13 +220,13 @@ class SqlQuery(TextWorld[SqlQueryConfig, SqlQueryFacts, SqlState, Setting]):
         return setting
 
     def level_state(self) -> Any:
-        """Return the question and its answer, too: the state only has their number."""
+        """Also return the question and its answer: the state only has the question's number."""
         task, _, gold = self.setting
         answer = [task.question, task.gold, repr(gold.rows)]
         return {**super().level_state(), "question": answer}
 
     def take_up(self, setting: Setting, state: SqlState) -> None:
-        """Go on from a state; results follow from what was asked."""
+        """Go on from a state; results are recomputed from the queries."""
         self.setting, self.state_of = setting, state
         self.limits = Limits(seconds=self.config.seconds)
         self._results = [
@@ -239,7 +240,7 @@ class SqlQuery(TextWorld[SqlQueryConfig, SqlQueryFacts, SqlState, Setting]):
         self._choices: list[Choices | None] = [None] * len(self.agents)
 
     def _run(self, sql: str, at: int) -> Result:
-        """Run a statement on the database as it was after so many changes."""
+        """Run a statement on the database as it was after the first `at` changes."""
         task, database, _ = self.setting
         if self.config.server is not None:
             return run_there(self.config.server, task.database, sql, self.limits)
@@ -247,7 +248,7 @@ class SqlQuery(TextWorld[SqlQueryConfig, SqlQueryFacts, SqlState, Setting]):
         return run(database, journal, sql, task.writes, self.limits)
 
     def _judge(self, result: Result | None) -> float:
-        """Return the score of a result; of a task that writes, that of the database as it is."""
+        """Return the score of a result or, in a task that writes, of the database as it is."""
         task, database, gold = self.setting
         if task.writes and result is not None:
             result = changes(database, tuple(self.state_of.journal), self.limits)
@@ -332,7 +333,7 @@ class SqlQuery(TextWorld[SqlQueryConfig, SqlQueryFacts, SqlState, Setting]):
         return text.surroundings_of(facts)
 
     def perceived(self, facts: SqlQueryFacts) -> Mapping[str, Any]:
-        """Return the last query with what came of it; the tables are told as long as they help."""
+        """Return the last query with what came of it; tables need not be remembered."""
         return text.outcome_of(facts)
 
     def position(self, agent: int) -> None:
@@ -374,14 +375,14 @@ class SqlQuery(TextWorld[SqlQueryConfig, SqlQueryFacts, SqlState, Setting]):
         return plan._replace(message=f"There is no such table that you know; {told}.")
 
     def line_of(self, agent: int, act: Command | int) -> str:
-        """Return the text of a command; that of a query is told with its result."""
+        """Return the text of a command; the SQL of a query is shown with its result instead."""
         found = act if isinstance(act, Command) else self.command(agent, act)
         if isinstance(found, Command) and found.verb == "query":
             return "query"
         return super().line_of(agent, act)
 
     def legal(self, agent: int, command: Command) -> bool:
-        """Tell whether a command is legal now; anything can be asked and said."""
+        """Return whether a command is legal now; any query may be run, and anything said."""
         if self.state_of.status[agent] != "playing":
             return False
         values = command.parameters
@@ -394,7 +395,7 @@ class SqlQuery(TextWorld[SqlQueryConfig, SqlQueryFacts, SqlState, Setting]):
         return True
 
     def admissible(self, agent: int) -> list[Command]:
-        """Return what can be done by index now; any other query can be asked as well."""
+        """Return the commands that have an index now; any other query can be run as well."""
         if self.state_of.status[agent] != "playing":
             return []
         return list(self.choices(agent).commands.values())
@@ -439,7 +440,7 @@ class SqlQuery(TextWorld[SqlQueryConfig, SqlQueryFacts, SqlState, Setting]):
         return found
 
     def write(self, command: Command) -> str:
-        """Return the line of a command: of a query its SQL, if that is read as one."""
+        """Return the line of a command: for a query its SQL, if that reads back as the same."""
         if command.verb != "query":
             return super().write(command)
         sql = str(command.parameters["sql"])
@@ -493,5 +494,5 @@ class SqlQuery(TextWorld[SqlQueryConfig, SqlQueryFacts, SqlState, Setting]):
 
 @functools.lru_cache(maxsize=4096)
 def made(key: Any, number: int) -> questions.Question:
-    """Return the question of a number, under the fields of a config that decide it."""
+    """Return the question of a number; `key` is that of `SqlQueryConfig.question_key`."""
     return questions.make(dict(key), number)

@@ -15,9 +15,9 @@ from piase_gym.worlds.texts.config import TextConfig, TextEnvelope, TextRewards
 
 MAX_AGENTS = 16
 MAX_MESSAGE = 200
-"""Longest message between agents in characters."""
+"""Longest message between agents, in characters."""
 MAX_FEEDBACK = 600
-"""Longest answer to a command in characters; the rest is cut off."""
+"""Longest answer to a command, in characters; the rest is cut off."""
 DEFAULT_STEPS = 200
 PHRASES = ("hello", "yes", "no", "I need help.", "Come here.", "Wait there.", "It is done.")
 """What can be said by index; text actions can say anything."""
@@ -66,21 +66,21 @@ class TextRoomConfig(TextConfig):
     story: Story | None = Field(None, description="a written story; default: quests are generated")
     rooms: int = Field(5, ge=1, le=words.MOST_ROOMS, description="rooms of a generated quest")
     depth: int = Field(
-        2, ge=0, le=words.MOST_DEPTH, description="obstacles on the way of a generated quest"
+        2, ge=0, le=words.MOST_DEPTH, description="obstacles on the way in a generated quest"
     )
     distractors: int = Field(
         3, ge=0, le=words.MOST_DISTRACTORS, description="objects that nobody needs"
     )
     theme: Literal["house", "castle", "ship"] = Field(
-        "house", description="the words of generated quests"
+        "house", description="vocabulary of generated quests"
     )
     recall: Annotated[int, Field(ge=0, le=MOST_DELAY)] | Literal["map"] | None = Field(
         None,
-        description="'map': what was seen is remembered and shown; a number: steps between cue and "
-        "choice of a task of memory, in place of a story",
+        description="'map': agents are also shown what they have seen before; a number: steps "
+        "between cue and choice in a delayed recall, in place of a story",
     )
     hearing: Literal["everywhere", "room"] = Field(
-        "everywhere", description="who hears what is said: everybody, or who is in the same room"
+        "everywhere", description="who hears what is said: everybody, or those in the same room"
     )
     rewards: Rewards = Field(default_factory=lambda: Rewards(), description="the reward table")
     envelope: TextRoomEnvelope | None = Field(None, description="largest sizes")

@@ -56,32 +56,32 @@ class TextRoom(TextWorld[TextRoomConfig, TextRoomFacts, RoomState, Plot]):
 
     ## Description
 
-    With `story`, or `scenario="lost_key"` and the like, a written adventure is played; without one
-    every episode is a new quest of `rooms` rooms, `depth` obstacles one behind the other (locked
-    and closed containers, hiding places, locked doors) and `distractors` objects that nobody
-    needs, always solvable. 1 to 16 agents act at once; within a step they are served in order, and
-    the first to take something has it.
+    With `story`, or a scenario such as `scenario="lost_key"`, a written adventure is played; else
+    every episode is a new quest, always solvable, with `rooms` rooms, `depth` obstacles one
+    behind the other (locked and closed containers, hiding places, locked doors) and `distractors`
+    objects that nobody needs. 1 to 16 agents act at once; within a step they are served in order,
+    and the first to take something gets it.
 
     Things are in a room, in each other, or in somebody's hands. A closed container hides what is
-    in it. A locked one opens when its key was used on it. Searching brings to light what is hidden
-    in a thing; so does opening a thing that is no container. Reading a thing sets the reader's flag
+    in it. A locked one opens once its key has been used on it. Searching reveals what is hidden in
+    a thing; so does opening a thing that is not a container. Reading a thing sets the reader's flag
     `has_read_<thing>`. Events of a story wait for actions, finds, flags, steps, and agents that
-    come and go, and answer with messages, flags, changes and more.
+    come and go, and respond with messages, flags, changes and more.
 
-    With `recall=d` each episode asks for memory: a lantern whose colour is drawn anew is seen once,
-    and after `d` steps of waiting the casket of its colour is to be opened, one of four. A written
-    story can be drawn anew too: the objects of a group in `shuffle` exchange their places.
+    With `recall=d`, each episode requires memory: a lantern of a random colour is seen once, and
+    after `d` steps of waiting, the casket of that colour, one of four, must be opened. A written
+    story can vary between episodes too: the objects of a group in `shuffle` exchange places.
 
     ## Actions
 
     Commands have the parameters of the PiaSE design document: `go{direction}`, `take{item_name}`,
-    `use{item_name, target_object}`, ... In text nearly any wording will do: `grab the old
+    `use{item_name, target_object}`, ... In text, nearly any wording will do: `grab the old
     document`, `n`, `unlock desk with brass key`. An index means the same command in every episode
     of a config: a fixed table of verbs and places for objects (see
     `piase_gym.worlds.text_room.actions.Table`); `take ... from`, `unlock` and free speech are legal
-    as text, and not in the table. What is in sight or in hand can be named, by its name or a part
-    of it. Anything else is illegal and answered as a word that names nothing, whether there is such
-    a thing somewhere or not. What does not work fails, and says why.
+    as text, but not in the table. What is in sight or in hand can be referred to by its name or a
+    part of it. Anything else is illegal and answered like a word that names nothing, whether or not
+    such a thing exists. A command that does not work fails, and the answer says why.
 
     ## Observations
 
@@ -104,11 +104,12 @@ class TextRoom(TextWorld[TextRoomConfig, TextRoomFacts, RoomState, Plot]):
     ## Versions
 
     - v0: first version.
-    - v1: what is out of sight cannot be named: it is answered as a word that names nothing, and is
-      illegal. Letters to one agent name it. What another has taken away in the same step fails.
-    - v2: other texts; locks, what was searched, and where walked exits lead are told, in the vector
-      too. Lidless containers take what is put into them.
-    - v3: open containers say that they are empty; the prompt tells how to walk to a known room.
+    - v1: what is out of sight cannot be named: it is answered like a word that names nothing, and
+      is illegal. Letters to one agent name it. To handle what another agent took away in the same
+      step fails.
+    - v2: other texts; both views show locks, what was searched, and where walked exits lead.
+      Containers without a lid take what is put into them.
+    - v3: empty open containers are said to be empty; the prompt says how to walk to a known room.
     """
 
     scriptable: ClassVar[bool] = False

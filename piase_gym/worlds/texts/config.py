@@ -1,4 +1,4 @@
-"""What the configs of text worlds share: messages, and what steps and slips cost."""
+"""What the configs of text worlds share: messages, and the costs of steps and errors."""
 
 from __future__ import annotations
 

@@ -18,7 +18,7 @@ _AND = re.compile(r"\s*\+\s*|\s*&\s*| (?:and|with|onto|on|into) ", re.IGNORECASE
 
 
 def _begun(*verbs: str) -> re.Pattern[str]:
-    """Return what matches a line that begins with one of some words."""
+    """Return a pattern for lines that begin with one of some verbs."""
     longest_first = "|".join(sorted(verbs, key=len, reverse=True))
     end = r"\s+(.+?)(?:\s+together)?[.!]?\s*"
     return re.compile(rf"\s*(?:{longest_first}){end}", re.IGNORECASE)
@@ -57,7 +57,7 @@ def grammar_of(envelope: WordCraftEnvelope, agents: tuple[str, ...]) -> tuple[Ve
 
 @functools.lru_cache(maxsize=64)
 def commands_of(envelope: WordCraftEnvelope, agents: tuple[str, ...]) -> tuple[Command, ...]:
-    """Return the command of every index: slots, slots given to each agent, and waiting."""
+    """Return the command of every index: each slot, each slot given to each agent, and waiting."""
     slots = range(1, envelope.slots + 1)
     picks = [Command("pick", {"slot": slot}) for slot in slots]
     gifts = [
@@ -69,7 +69,7 @@ def commands_of(envelope: WordCraftEnvelope, agents: tuple[str, ...]) -> tuple[C
 
 
 def name_read(shown: str, table: Mapping[str, int]) -> str:
-    """Return a thing as it is named in `table`, without case and article."""
+    """Return the name of a thing in `table`, ignoring case and article; "" if it is not there."""
     plain = shown.strip().lower()
     if plain in table:
         return plain
@@ -82,7 +82,7 @@ def name_read(shown: str, table: Mapping[str, int]) -> str:
 def read_names(
     line: object, here: Mapping[str, int], known: Mapping[str, int]
 ) -> Command | InvalidAction | None:
-    """Read a line that names things; ``None`` is for other lines.
+    """Read a line that names things; return ``None`` for any other line.
 
     Args:
         line: The line.

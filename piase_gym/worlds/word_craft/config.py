@@ -17,7 +17,7 @@ MOST_FEATURES: Final = 4096
 MOST_MIXES: Final = 100
 Features = Literal["index", "one_hot", "random", "embeddings"]
 EMBEDDED: Final = 384
-"""Numbers of an embedding."""
+"""The length of an embedding."""
 NAMES: Final = {
     "data_path": "recipes",
     "max_depth": "depth",
@@ -29,7 +29,7 @@ NAMES: Final = {
     "seed_of_split": "split_seed",
     "goal": "goals",
 }
-"""The original's names, and what they are called here."""
+"""The original's names of arguments, and what they are called here."""
 
 
 class WordCraftEnvelope(Envelope):
@@ -43,7 +43,7 @@ class WordCraftEnvelope(Envelope):
 
     @property
     def slots(self) -> int:
-        """How many things have room on a table."""
+        """How many things a table has room for."""
         return min(self.given + self.agents * self.made, MOST_SLOTS)
 
     @property
@@ -102,7 +102,7 @@ class WordCraftConfig(RecallConfig):
 
     @classmethod
     def meaning(cls, name: str, value: Any) -> dict[str, Any]:
-        """Also take the original's names."""
+        """Also accept the original's names."""
         if name == "recipe_book_path" and value is not None:
             raise ConfigError(
                 f"{cls.world}: recipe_book_path names a pickled object, which is not read; "
@@ -144,7 +144,7 @@ class WordCraftConfig(RecallConfig):
 
     @property
     def pool_key(self) -> PoolKey:
-        """What the tasks follow from."""
+        """The settings that determine the tasks."""
         return PoolKey(*(getattr(self, name) for name in PoolKey._fields))
 
     @property
@@ -159,7 +159,7 @@ class WordCraftConfig(RecallConfig):
 
     @property
     def usual_steps(self) -> int:
-        """Steps for all mixes, and with trade for what has to change hands before."""
+        """How many steps all mixes take and, with trade, the gifts before them."""
         return 2 * self.allowed_mixes + (self.depth + 1 if self.trade else 0)
 
     @property

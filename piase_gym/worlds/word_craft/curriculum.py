@@ -1,4 +1,4 @@
-"""By what WordCraft can be made harder or easier."""
+"""The parameters that make WordCraft harder or easier."""
 
 from __future__ import annotations
 
@@ -11,7 +11,7 @@ from piase_gym.worlds.word_craft.levels.tasks import MOST_DEPTH
 
 
 def _set_depth(config: Any, value: Any) -> dict[str, Any]:
-    """Set the depth; the least one follows where it was as large."""
+    """Set the depth; `least_depth` is lowered to it if it was larger."""
     least = config.least_depth
     return {"depth": value, "least_depth": None if least is None else min(least, value)}
 
@@ -40,4 +40,4 @@ DIFFICULTY_PARAMETERS: Final = (
     ),
     _number("max_steps", "steps until truncation", harder=-1),
 )
-"""What `adjust_difficulty` can turn."""
+"""What `adjust_difficulty` can change."""

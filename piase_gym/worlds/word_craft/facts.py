@@ -3,10 +3,10 @@
 The vector (float32) has these parts, of fixed lengths in an envelope of A agents, S slots and F
 features:
 
-* own number, agents, mixes left, steps left;
+* own number, number of agents, mixes left, steps left;
 * the features of the goal, and of the two things that were combined last (or zeros), F each;
 * the features of what each agent holds, F each;
-* the features of what lies on the table, F a slot; with trade on each agent's, in their order;
+* the features of what lies on the table, F per slot; with trade, on each agent's table in turn;
 * 8 bytes of hashed hint.
 """
 
@@ -53,11 +53,11 @@ class WordCraftFacts(Facts):
     """What one agent of a WordCraft may know.
 
     Attributes:
-        goal: What is to be made.
-        table: What lies on the table; with trade, on its own.
+        goal: The thing to make.
+        table: What lies on the table; with trade, on the agent's own.
         holding: The first thing of its pair, if it has one.
         combined: The two things that it combined last.
-        made: What these make.
+        made: What these two make.
         mixes_left: How many pairs it may still combine.
         steps_left: Steps until the episode is over.
         others: The other agents.
@@ -94,7 +94,7 @@ class Form:
         self.mixes, self.steps = config.allowed_mixes, config.max_steps
         self.capacity = capacity(envelope)
         self.last: tuple[int, list[int], str] = (0, [], "")
-        """The goal and the table that were written last, and how."""
+        """The goal and the table that were written last, and the text for them."""
         self.makes = _written(self.book, self.shown)
 
     def __reduce__(self) -> Any:
@@ -150,7 +150,7 @@ class Form:
 
 
 def _written(book: RecipeBook, shown: Sequence[str]) -> dict[tuple[int, int], str]:
-    """Return what is written of the products of each pair, in both orders."""
+    """Return the text for the products of each pair, in both orders of the pair."""
     found = {}
     for (one, other), made in book.pairs.items():
         line = ", ".join([shown[thing + 1] for thing in made])
@@ -159,13 +159,13 @@ def _written(book: RecipeBook, shown: Sequence[str]) -> dict[tuple[int, int], st
 
 
 def pair_line(one: str, other: str, made: str) -> str:
-    """Write what two things made, in which all are escaped."""
+    """Write what two things made; all names are already escaped."""
     return f"You combined: {one} + {other}; this makes: {made or NOTHING}."
 
 
 @functools.lru_cache(maxsize=64)
 def form_of(config: WordCraftConfig) -> Form:
-    """Return the form of a config; of the last few configs it is the same object each time."""
+    """Return the form of a config; for the last few configs it is the same object each time."""
     return Form(config)
 
 
@@ -202,7 +202,7 @@ def vector_of(facts: WordCraftFacts, form: Form) -> NDArray[np.float32]:
 
 
 def _features(form: Form, things: Sequence[str | None]) -> NDArray[np.float32]:
-    """Return the features of things, shape (things, features); of nothing they are zeros."""
+    """Return the features of things, shape (things, features); zeros stand for nothing."""
     book, config = form.book, form.config
     rows, places = feature_rows(book.entities, feature_key(config))
     found = np.zeros((len(things), form.envelope.features), np.float32)

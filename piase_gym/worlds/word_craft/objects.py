@@ -8,7 +8,7 @@ from typing import Any
 from piase_gym.core.objects import AGENT
 
 TABLE = "table"
-"""The place of what lies on the table that all share."""
+"""The place of things on the table that all agents share."""
 
 
 def objects(
@@ -17,8 +17,8 @@ def objects(
     """Return agents, and the things on the tables.
 
     Args:
-        tables: What lies on each agent's table; on the only one, if they share it.
-        agents: The names of those who take part.
+        tables: What lies on each agent's table, or on the one that they share.
+        agents: The names of the agents that take part.
         agents_facts: What each holds, how many mixes it has used, and whether it is in play.
     """
     found: dict[str, Any] = {

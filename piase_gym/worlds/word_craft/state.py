@@ -1,8 +1,8 @@
-"""The memory of WordCraft: one record an environment, one table a config, the arrays of a book.
+"""The memory of WordCraft: one record per environment, one table per config, the arrays of a book.
 
 Entities are counted from 1 in records and vectors; 0 stands for nothing. The arrays of a book and
-its tasks are far larger than a table, so a table tells where they lie: whoever has tables keeps
-their `Arrays`, and points copies of tables at their own (`Arrays.point`).
+its tasks are far larger than a table, so a table only holds their addresses: an object that has
+tables keeps their `Arrays`, and sets the addresses in copies of tables (`Arrays.point`).
 """
 
 from __future__ import annotations
@@ -37,10 +37,10 @@ from piase_gym.worlds.word_craft.observe.features import FeatureKey, feature_row
 LAYOUT: Final = 0
 """The only random stream."""
 ROOMS: Final = 16, 64, MOST_SLOTS
-"""For how many things records have room; less memory is faster."""
+"""How many things a record may have room for; less memory is faster."""
 
-# Events: what became of a command. The first is `stepping.NONE`; from `ILLEGAL` on they are what
-# changes nothing, in the order of `array_world`'s codes.
+# Events: what became of a command. Number 0 is `stepping.NONE`; from `ILLEGAL` on they are those
+# that change nothing, in the order of `array_world`'s codes.
 PICKED, WAITED, MADE, GAVE, NOTHING, OLD, ILLEGAL, UNPARSABLE = range(1, 9)
 
 IN_PLAY, WON, OUT_OF_TIME = range(3)
@@ -50,7 +50,7 @@ MILESTONES: Final = ("made_something", "made_what_is_needed", "made_the_goal", "
 
 
 def capacity(envelope: WordCraftEnvelope) -> tuple[int, int]:
-    """Return how many agents and things a record has room for; each size is compiled apart."""
+    """Return how many agents and things a record has room for; each size is compiled separately."""
     alone = envelope.agents == 1
     rooms = ROOMS if alone else ROOMS[1:]
     return 1 if alone else MOST_AGENTS, next(room for room in rooms if envelope.slots <= room)
@@ -82,7 +82,7 @@ CANONICAL: Final = _FIELDS[: _FIELDS.index("hint") + 1]
 
 
 NUMBERS: Final = "t agents depth made chain first second hand one other used tables".split()
-"""The fields of the record that are numbers of 32 bits."""
+"""The fields of the canonical state that are 32-bit numbers."""
 OF_AGENTS: Final = 4 + 3 * MOST_DEPTH
 """How many of these numbers come before those of each agent."""
 
@@ -94,7 +94,7 @@ def shown(envelope: WordCraftEnvelope) -> int:
 
 
 def layout_for(envelope: WordCraftEnvelope) -> np.dtype[Any]:
-    """Return the record that holds an envelope."""
+    """Return the record that has room for an envelope."""
     return layout(*capacity(envelope))
 
 
@@ -117,7 +117,7 @@ _COUNTS: Final = "slots_of_keys entities ticket_count"
 
 
 def pair_key(first: Any, second: Any) -> Any:
-    """Return the number by which a pair is looked up; the first is not the greater."""
+    """Return the number by which a pair is looked up; `first` must not be the greater one."""
     return first * 8192 + second
 
 
@@ -125,10 +125,10 @@ class Arrays:
     """What kernels know of a book, its tasks and its features.
 
     Attributes:
-        key: What tasks follow from.
-        looks: What features follow from.
+        key: The settings that determine the tasks.
+        looks: The settings that determine the features.
         pool: The tasks.
-        arrays: By the names of their addresses in a table.
+        arrays: The arrays, by the names of their addresses in a table.
     """
 
     def __init__(self, key: PoolKey, looks: FeatureKey) -> None:
@@ -150,7 +150,7 @@ class Arrays:
         }
 
     def __deepcopy__(self, _memo: Any) -> Arrays:
-        """Return itself: it never changes, and tables know where it lies."""
+        """Return itself: it never changes, and tables hold its addresses."""
         return self
 
     def __reduce__(self) -> Any:
@@ -158,7 +158,7 @@ class Arrays:
         return arrays_of, (self.key, self.looks)
 
     def point(self, table: Any) -> None:
-        """Tell a table where the arrays lie."""
+        """Set the addresses of the arrays in a table."""
         for name, array in self.arrays.items():
             table[f"at_{name}"] = array.ctypes.data
 
@@ -170,7 +170,7 @@ def arrays_of(key: PoolKey, looks: FeatureKey) -> Arrays:
 
 
 def _hashed(book: RecipeBook) -> dict[str, NDArray[Any]]:
-    """Return the products of pairs by a hash table with open addresses; 0 is an empty place."""
+    """Return the products of pairs as a hash table with open addressing; 0 is an empty place."""
     size = 4
     while size < 2 * len(book.pairs):
         size *= 2
@@ -197,7 +197,7 @@ def slot_of(key: Any, size: Any) -> Any:
 def _tickets(book: RecipeBook) -> NDArray[np.int32]:
     """Return each entity once, and once more for each pair that it is a part of.
 
-    A distractor that is drawn from these is as likely as in the original.
+    Drawn from these, each distractor is as likely as in the original.
     """
     parts = [part for pair in book.pairs for part in set(pair)]
     return np.array([*range(len(book.entities)), *parts], np.int32) + np.int32(1)
@@ -228,13 +228,13 @@ def table_layout() -> np.dtype[Any]:
 
 
 def num_actions(envelope: WordCraftEnvelope) -> int:
-    """Return how many indices there are: slots, giving what lies there to each agent, waiting."""
+    """Return how many indices there are: each slot, each slot given to each agent, waiting."""
     gifts = envelope.slots * envelope.agents if envelope.trade else 0
     return envelope.slots + 1 + gifts
 
 
 def feature_key(config: WordCraftConfig) -> FeatureKey:
-    """Return what the features of a config follow from."""
+    """Return the settings that determine the features of a config."""
     return FeatureKey(
         config.features, config.feature_size, config.shuffle_features, config.split_seed
     )

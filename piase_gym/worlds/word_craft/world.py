@@ -41,7 +41,7 @@ OUTCOMES = (
 
 
 class WordBatch(Batch):
-    """Many environments, whose tables know where the arrays of their books lie."""
+    """Many environments, whose tables hold the addresses of the arrays of their books."""
 
     arrays: Mapping[int, Arrays]
     pointed = True
@@ -66,16 +66,16 @@ class WordCraft(ArrayWorld[WordCraftConfig, WordCraftFacts]):
     ``alchemy2.json``. See [recipe books](../wordcraft.md).
 
     Tasks up to depth 3 are listed, and drawn with equal chances; deeper ones are grown from those.
-    With `train_ratio` below 1 a part is held out, and `tasks="test"` plays it: tasks whose goal
-    (`split="by_goal"`), one of whose recipes (`"by_recipe"`), or which themselves (`"by_task"`)
-    do not occur in training. The original's `"by_goal_train_terminals"` trains on all goals that
-    make nothing else, `"by_recipe_train_all_goals"` on at least one recipe with each entity, and
-    `"debug"` holds nothing out.
+    With `train_ratio` below 1 a part is held out, and `tasks="test"` plays it: tasks with a goal
+    (`split="by_goal"`) or a recipe (`"by_recipe"`) that does not occur in training, or tasks that
+    do not occur there themselves (`"by_task"`). The original's `"by_goal_train_terminals"` trains
+    on all goals that make nothing else, `"by_recipe_train_all_goals"` on at least one recipe with
+    each entity, and `"debug"` holds nothing out.
 
     Several agents share the table and the goal; with `trade` each has a table of its own, what the
     task takes is dealt out, and things can be given away.
 
-    The original's names of arguments are accepted: `data_path`, `max_depth`, `num_distractors`,
+    The names of the original's arguments are accepted: `data_path`, `max_depth`, `num_distractors`,
     `max_mix_steps`, `feature_type`, `random_feature_size`.
 
     ## Actions
@@ -85,12 +85,12 @@ class WordCraft(ArrayWorld[WordCraftConfig, WordCraftFacts]):
     | index | command | effect |
     |---|---|---|
     | 0 to S-1 | `pick 1` to `pick S`, or `pick fire` | the second is combined with the first |
-    | with trade: S + S * agent + slot | `give 2 to agent_1` | it leaves the own table |
+    | with trade: S + S * agent + slot | `give 2 to agent_1` | the thing leaves the giver's table |
     | the last | `wait` | nothing |
     | none | `combine fire and water` | both in one step; what was held is put back |
 
-    An empty slot is illegal, and so is picking when no mixes are left. A pair that makes nothing,
-    or nothing new, fails.
+    Choosing an empty slot is illegal, and so is picking when no mixes are left. A pair that makes
+    nothing, or nothing new, fails.
 
     ## Observations
 
@@ -107,34 +107,34 @@ class WordCraft(ArrayWorld[WordCraftConfig, WordCraftFacts]):
     | hashed hint | 8 |
 
     F numbers stand for a thing: with `features="index"` its number from 1, with `"one_hot"` a flag
-    among all, with `"random"` `feature_size` numbers between -1 and 1, with `"embeddings"` the
-    384 of a sentence encoder (the extra `semantic`). `shuffle_features` lets each thing have those
-    of another. Zeros stand for nothing. The text tells the same facts in prose.
+    for each thing of the book, with `"random"` `feature_size` numbers between -1 and 1, with
+    `"embeddings"` the 384 of a sentence encoder (the extra `semantic`). `shuffle_features` shuffles
+    the features among things. Zeros stand for nothing. The text states the same facts in prose.
 
     ## Rewards
 
     | what was made | reward |
     |---|---|
     | the goal | +1, for everybody |
-    | for the first time, what is needed on the way | +1; 0 without `subgoal_rewards` |
+    | something needed on the way, for the first time | +1; 0 without `subgoal_rewards` |
     | the same again | 0 |
-    | nothing, or what is not needed | -0.1 |
+    | nothing, or nothing that is needed | -0.1 |
 
     With `evaluation` only the goal is rewarded.
 
     ## Start and end
 
-    When the goal is made everybody has won, and is terminated. When nobody may combine any more
-    (`mixes` each, by default `depth`), or after `max_steps` (by default twice the mixes), all are
-    truncated, and have lost. Milestones: `made_something`, `made_what_is_needed`,
-    `made_the_goal`, `gave`.
+    When the goal is made, all agents have won and are terminated. When none may combine any more
+    (`mixes` each, by default `depth`), or after `max_steps` (by default twice the mixes, with
+    `trade` more), all are truncated and have lost. Milestones: `made_something`,
+    `made_what_is_needed`, `made_the_goal`, `gave`.
 
     ## Unlike the original
 
-    A pair that makes several things makes all of them, where the original keeps the last, so every
-    task can be done. A thing lies on the table once. Choosing an empty slot is illegal, where the
-    original takes the last thing of the book. Nothing depends on the order of hashes. `by_goal`
-    shares out what can be made, not also what cannot.
+    A pair that makes several things makes all of them, while the original keeps only the last, so
+    every task can be done. A thing lies on a table at most once. Choosing an empty slot is illegal,
+    while the original takes the last thing of the book. Nothing depends on the order of hashes.
+    `by_goal` splits only the things that can be made, not also those that cannot.
 
     ## Scenarios and curricula
 
@@ -179,7 +179,7 @@ class WordCraft(ArrayWorld[WordCraftConfig, WordCraftFacts]):
     form: facts.Form
 
     def __init__(self, config: WordCraftConfig) -> None:
-        """Read the book and start once, to see that a task can be drawn.
+        """Read the book and start once, to check that a task can be drawn.
 
         Raises:
             ConfigError: If the book cannot be read, or has no such task.
@@ -200,7 +200,7 @@ class WordCraft(ArrayWorld[WordCraftConfig, WordCraftFacts]):
         return state.new_table(config, self.envelope, arrays, number)
 
     def _point(self, tables: NDArray[Any]) -> None:
-        """Tell tables where their arrays lie in this process."""
+        """Set the addresses in tables to those of their arrays in this process."""
         for table in tables:
             self._arrays[int(table["arrays"])].point(table)
 
@@ -312,7 +312,7 @@ class WordCraft(ArrayWorld[WordCraftConfig, WordCraftFacts]):
         return Command("combine", dict(zip(("first", "second"), names, strict=True)))
 
     def legal(self, agent: int, command: Command) -> bool:
-        """Tell whether a command is legal now; pairs are not listed."""
+        """Return whether a command is legal now; pairs to combine have no index."""
         if command.verb != "combine":
             return super().legal(agent, command)
         used = int(self.states["used"][0, agent])
@@ -321,11 +321,11 @@ class WordCraft(ArrayWorld[WordCraftConfig, WordCraftFacts]):
         return able and all(str(name).lower() in here for name in command.parameters.values())
 
     def _step_decoded(self, acts: Sequence[Act]) -> StepResult:
-        """Advance by one step; commands that cannot be done are explained."""
+        """Advance by one step; commands that cannot be carried out are explained."""
         return super()._step_decoded([self._explained(k, act) for k, act in enumerate(acts)])
 
     def _explained(self, agent: int, act: Act) -> Act:
-        """Return an act, or what says why it cannot be done now."""
+        """Return an act, or an invalid action that says why it cannot be carried out now."""
         found = self.check(agent, act) if isinstance(act, Command) else act
         if not isinstance(found, Command) or self.legal(agent, found) or not self.alive[agent]:
             return act
@@ -343,7 +343,7 @@ class WordCraft(ArrayWorld[WordCraftConfig, WordCraftFacts]):
         return InvalidAction(Outcome.ILLEGAL, f"You cannot {self.write(found)}: {why}.")
 
     def _code(self, agent: int, act: Act) -> int:
-        """Translate an act into what the kernel takes, pairs too."""
+        """Translate an act into the number that the kernel takes; pairs have numbers, too."""
         if isinstance(act, InvalidAction) and act.outcome is Outcome.ILLEGAL:
             return PAIRS
         if not isinstance(act, Command) or act.verb != "combine":
@@ -366,7 +366,7 @@ class WordCraft(ArrayWorld[WordCraftConfig, WordCraftFacts]):
         return kept
 
     def vectors(self, kept: Sequence[Kept] | None = None) -> Sequence[NDArray[Any]]:
-        """Return each agent's vector, a fresh array each."""
+        """Return the vector of every agent, each in a fresh array."""
         if kept is None or kept == self.capture():
             return super().vectors()
         return [self.vector(self.form.facts(entry, agent)) for agent, entry in enumerate(kept)]
@@ -381,7 +381,7 @@ class WordCraft(ArrayWorld[WordCraftConfig, WordCraftFacts]):
         return text.text_of(facts)
 
     def text_writer(self) -> Callable[[Any, int], str]:
-        """Return a writer of texts from what was kept."""
+        """Return the function that writes texts from what `capture` returned."""
         return functools.partial(text.write_kept, self.form)
 
     def perceived(self, facts: WordCraftFacts) -> Mapping[str, Any]:
@@ -391,7 +391,7 @@ class WordCraft(ArrayWorld[WordCraftConfig, WordCraftFacts]):
         return {" and ".join(sorted(facts.combined)): ", ".join(facts.made) or "nothing"}
 
     def position(self, agent: int) -> None:
-        """Nobody is anywhere."""
+        """Return ``None``: nobody is anywhere."""
 
     def surroundings(self, facts: WordCraftFacts) -> Surroundings:
         """Return facts in the words of the documents: what lies on the table is the inventory."""
@@ -424,14 +424,14 @@ class WordCraft(ArrayWorld[WordCraftConfig, WordCraftFacts]):
         return objects(things, self.agents[:count], list(zip(hands, used, alive, strict=True)))
 
     def in_sight(self, agent: int, objects: Objects) -> Collection[str]:
-        """Return the agent, and the things on the table before it: its own, or that of all."""
+        """Return the agent, and the things on its table: its own, or the shared one."""
         mine = (self.agents[agent], TABLE)
         return {
             name for name, found in objects.items() if name == mine[0] or found.get("place") in mine
         }
 
     def state(self) -> NDArray[np.float64]:
-        """Return all numbers of the state, then who is alive, fates and marks."""
+        """Return all numbers of the state, then the agents' ``alive``, ``fate`` and ``marks``."""
         record, slots = self.states[0], len(self.agents)
         parts = [self._numbers, *(record[name][:slots] for name in ("alive", "fate", "marks"))]
         return np.concatenate(parts).astype(np.float64)

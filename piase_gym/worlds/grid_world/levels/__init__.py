@@ -5,14 +5,14 @@ are read without importing the file (`registry.literals`), so that ids are known
 is loaded only when a world is made:
 
 - ``TASKS``: its ids, without ``piase/GridWorld-``, with their configs. ``"square": n`` stands for a
-  grid of n by n cells with a border, and 4 * n * n steps.
+  grid of n by n cells with a border, and for 4 * n * n steps.
 - ``LAYOUT``: the number of its layout, if it has one; the layout is named after the file, and
   `build.lay_out` calls the function that draws it.
 - ``LEAST_INSIDE``: the smallest numbers of columns and rows of that layout, without the border.
 - ``REWARDS``: the default rewards that differ from the reference table.
 - ``AIM``: the task in words, for the prompt.
-- ``MAY_FAIL``: whether levels that cannot be solved may be drawn, so that they must be checked.
-- ``PLAIN_RULES``: whether there is nothing in it beyond walls, locked doors, keys and goals.
+- ``MAY_FAIL``: whether unsolvable levels may be drawn, so that levels must be checked.
+- ``PLAIN_RULES``: whether it contains nothing but walls, locked doors, keys and goals.
 """
 
 from __future__ import annotations
@@ -36,5 +36,5 @@ PAGES: Final = {
 
 
 def of_layout(layout: str, name: str, default: Any) -> Any:
-    """Return the value that a layout's file gives a name, or else the default."""
+    """Return the value of a name in a layout's file, or else the default."""
     return _ALL.get(layout, {}).get(name, default)

@@ -1,4 +1,4 @@
-"""Boxes: six can be pushed out of the way, or into it."""
+"""Boxes: six boxes that can be pushed out of the way, or into it."""
 
 from __future__ import annotations
 

@@ -53,7 +53,7 @@ from piase_gym.worlds.grid_world.state import NUM_STREAMS
 from piase_gym.worlds.grids.windows import cell_at, locate, paint_agent, paint_cells
 
 TRIES = 200
-"""How many levels are drawn with agents anywhere, and then again with agents together."""
+"""How many levels are drawn with agents anywhere, and then as many with agents together."""
 
 
 @inline
@@ -95,8 +95,8 @@ def rebuild(s, w):
 def generate(s, w, together):
     """Build the map, then place objects, goals and agents.
 
-    Many agents in many locked rooms hardly ever all find a key of their own. So, if `together`,
-    they start where they can walk to the same key or switch.
+    Many agents in many locked rooms hardly ever all find keys of their own. So, if `together`,
+    they start where they can all walk to the same key or switch.
     """
     s.fault = 0
     for a in range(len(s.x)):
@@ -126,7 +126,7 @@ def generate(s, w, together):
 
 @inline
 def lay_out(s, w, difficulty):
-    """Draw the walls of the layout. Returns the column of the wall with the door, or 0."""
+    """Draw the walls of the layout; return the column of the wall with the door, or 0."""
     if w.layout == OBSTACLES:
         density = w.density if difficulty < 0.0 else np.int64(50 + 350 * difficulty)
         scatter_walls(s, w, density)
@@ -153,7 +153,7 @@ def enter_freely(s, w, last):
 
 @helper
 def enter_together(s, w):
-    """Put these agents where all can walk to one key or switch, drawn at random, if any."""
+    """Put these agents where all can walk to the same key or switch, a random one, if any."""
     free = np.zeros(w.side, np.uint64)
     for y in range(w.side):
         free[y] = s.free[w.free + y]
@@ -167,7 +167,7 @@ def enter_together(s, w):
 
 @helper
 def confine(s, w, free):
-    """Leave in ``s.free`` the cells in walking reach of a random one next to a key or switch."""
+    """Keep in ``s.free`` only cells in walking reach of a random one next to a key or switch."""
     boards, region = np.zeros((REACHES, w.side), np.uint64), np.zeros(w.side, np.uint64)
     tools, scrap = np.zeros(w.side, np.uint64), np.zeros(w.side, np.uint64)
     sort(s, w, boards)
@@ -248,7 +248,7 @@ def scatter(s, w, difficulty):
 
 @inline
 def place(s, w, code, first, last):
-    """Put an object on a random free cell in a range of columns. Returns the cell."""
+    """Put an object on a random free cell in a range of columns; return the cell."""
     cell = random_free(s, w, first, last)
     if cell < 0:
         s.fault = NO_FREE_CELL

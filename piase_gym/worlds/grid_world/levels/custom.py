@@ -1,4 +1,4 @@
-"""Maps of your own, as text: one sign a cell, one line a row, in the field `map`."""
+"""Maps of your own, as text: one sign per cell, one line per row, in the field `map`."""
 
 from __future__ import annotations
 
@@ -61,7 +61,7 @@ def plan(rows: tuple[str, ...] | None) -> dict[tuple[int, int], int]:
 
 
 def starts(rows: tuple[str, ...] | None) -> tuple[tuple[int, int], ...]:
-    """Return where the map says that agents start, row by row."""
+    """Return the starts of agents on the map, row by row."""
     return tuple(
         (x, y) for y, row in enumerate(rows or ()) for x, sign in enumerate(row) if sign == START
     )

@@ -1,4 +1,4 @@
-"""Drones: four fly about and turn at random."""
+"""Drones: four drones that fly about and turn at random."""
 
 from __future__ import annotations
 

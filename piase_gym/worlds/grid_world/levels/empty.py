@@ -1,6 +1,6 @@
 """Empty: nothing but what is strewn over the grid.
 
-In `Empty` start and goal are in opposite corners, in `Empty-Random` anywhere.
+In `Empty`, start and goal are in opposite corners, in `Empty-Random` anywhere.
 """
 
 from __future__ import annotations

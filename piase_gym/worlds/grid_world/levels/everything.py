@@ -1,4 +1,4 @@
-"""Everything at once, behind walls that hide what lies behind.
+"""Everything at once, with walls that hide what is behind them.
 
 There are rooms with all kinds of doors, boxes, hazards, fruit, drones, hunger and talk.
 """

@@ -1,6 +1,6 @@
-"""Foraging: food instead of goals, some of it too heavy for one.
+"""Foraging: food instead of goals, some of it too heavy for one agent.
 
-In `Foraging-Coop` all of it is.
+In `Foraging-Coop`, all of it is.
 """
 
 from __future__ import annotations

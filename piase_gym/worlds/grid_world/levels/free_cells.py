@@ -47,7 +47,7 @@ def span(first, last):
 
 @inline
 def fill(seeds, free):
-    """Return all cells of a row that lie in one run of free cells with a seed (which are free)."""
+    """Return all cells of a row that are in one run of free cells with a (free) seed cell."""
     right = ((seeds + free) ^ free) | seeds
     span, run = free & (free >> ONE), ONE
     left = seeds | (free & (seeds >> ONE))
@@ -82,7 +82,7 @@ def pick(s, w, number, first, last):
 
 @inline
 def random_free(s, w, first, last):
-    """Draw a free floor cell in columns `first` to `last`. Returns y * side + x, or -1."""
+    """Draw a free floor cell in columns `first` to `last`; return y * side + x, or -1."""
     return _random_free(s, w, np.int64(first), np.int64(last))
 
 

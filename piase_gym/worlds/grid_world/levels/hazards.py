@@ -1,4 +1,4 @@
-"""Hazards: six lie about, and the first to step onto one is out."""
+"""Hazards: six lie about, and stepping onto one ends the episode."""
 
 from __future__ import annotations
 

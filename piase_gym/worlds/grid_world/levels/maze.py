@@ -1,4 +1,4 @@
-"""Maze: ways carved by a random walk that backtracks; easier levels have more walls opened."""
+"""Maze: paths carved by a random walk that backtracks; easier levels have more walls opened."""
 
 # Kernels are typed by numba, not by annotations.
 # mypy: disable-error-code="no-untyped-def"
@@ -65,7 +65,7 @@ def closed_room(s, w, cx, cy, columns, rows):
 
 @helper
 def loosen(s, w, columns, rows, difficulty):
-    """Open walls between rooms of a maze, so that there is more than one way."""
+    """Open walls between rooms of a maze, so that there is more than one path."""
     for _ in range(np.int64((1.0 - difficulty) * columns * rows / 2)):
         cx, cy = draw(s, columns), draw(s, rows)
         h = 1 + draw(s, 2)  # right or down

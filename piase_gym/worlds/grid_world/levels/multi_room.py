@@ -1,6 +1,6 @@
 """Rooms, joined by openings, doors, locked doors or gates, as `doors` says.
 
-Locked doors bring one key and gates one switch, at random places.
+Locked doors come with one key and gates with one switch, at random places.
 """
 
 # Kernels are typed by numba, not by annotations.
@@ -48,7 +48,7 @@ TASKS = {
 OPENINGS, CLOSED_DOORS = DOORS.index("open"), DOORS.index("closed")
 LOCKED_DOORS, GATES = DOORS.index("locked"), DOORS.index("gates")
 MAX_ROOMS = 16
-SPLITS = 12  # tries to split a room
+SPLITS = 12  # attempts to split a room
 CLOSED_OR_LIKE = np.zeros(256, np.bool_)
 CLOSED_OR_LIKE[np.array([FLOOR, CLOSED, OPEN, LOCKED, GATE])] = True
 
@@ -57,8 +57,8 @@ CLOSED_OR_LIKE[np.array([FLOOR, CLOSED, OPEN, LOCKED, GATE])] = True
 def multi_room(s, w, difficulty):
     """Split the grid into rooms again and again; every wall gets one door.
 
-    Locked doors bring one key and gates bring one switch, at random places; levels in which an
-    agent cannot get at them are drawn again.
+    Locked doors come with one key and gates with one switch, at random places; levels in which
+    an agent cannot get to them are drawn again.
     """
     rooms = w.rooms if difficulty < 0.0 else 2 + np.int64((w.rooms - 2) * difficulty + 0.5)
     x0, y0 = np.zeros(MAX_ROOMS, np.int64), np.zeros(MAX_ROOMS, np.int64)

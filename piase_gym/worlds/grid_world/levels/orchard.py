@@ -1,4 +1,4 @@
-"""Orchard: no goal; four agents live on the fruit of twelve bushes until the time is over."""
+"""Orchard: no goal; four agents live on the fruit of twelve bushes until time is up."""
 
 from __future__ import annotations
 

@@ -45,14 +45,14 @@ _DOWN, _UP = np.int64(1), np.int64(-1)
 def solvable(s, w):
     """Return whether every agent can do its task, as if it were alone.
 
-    That is to reach a goal; to get at every piece of food; or, in tag, to get at every other agent.
+    The task is to reach a goal, every piece of food or, in tag, every other agent.
     """
     boards = np.zeros((REACHES, w.side), np.uint64)
     reached, free = np.zeros(w.side, np.uint64), np.zeros(w.side, np.uint64)
     first = np.zeros(w.side, np.uint64)
     sort(s, w, boards)
     for a in range(w.agents):
-        # An agent in both areas of the last one (`first`, `reached`) can reach the same.
+        # An agent in both areas of the previous one (`first`, `reached`) can reach the same cells.
         alike = a > 0 and (s.carry[a] == KEY) == (s.carry[a - 1] == KEY)
         if alike and holds(s, first, a) and holds(s, reached, a):
             continue
@@ -83,7 +83,7 @@ def holds(s, board, a):
 
 @helper
 def sort(s, w, boards):
-    """Set the bits of all cells in the boards of their kinds."""
+    """Set the bit of every cell in the board of its kind."""
     for y in range(w.height):
         passable = np.uint64(0)
         for x in range(w.width):
@@ -157,8 +157,8 @@ def flood(s, w, a, boards, free, first, reached):
         a: The agent.
         boards: The boards that `sort` has filled.
         free: Scratch space.
-        first: What the agent reaches with what it has at the start is written here.
-        reached: What the agent reaches in the end is written here.
+        first: Output: what the agent reaches with what it has at the start.
+        reached: Output: what the agent reaches in the end.
     """
     means = HAS_KEY if s.carry[a] == KEY else 0
     x, y = np.int64(s.x[a]), np.int64(s.y[a])
@@ -172,7 +172,7 @@ def flood(s, w, a, boards, free, first, reached):
 
 @helper
 def spread(w, x, y, means, boards, free, reached):
-    """Find what can be reached from a cell with some means. Returns the means that are found."""
+    """Find what can be reached from a cell with some means; return the means that are found."""
     for row in range(w.height):
         free[row] = boards[PASSABLE, row]
         if means & HAS_KEY:
@@ -194,7 +194,7 @@ def spread(w, x, y, means, boards, free, reached):
 
 @helper
 def sweep(w, free, reached, step):
-    """Let each row grow from its neighbours, in one direction. Returns whether any has grown."""
+    """Let each row grow from its neighbours, in one direction; return whether any has grown."""
     grown = False
     for i in range(w.height):
         y = i if step > 0 else w.height - 1 - i

@@ -1,4 +1,4 @@
-"""Tag: taggers chase runners, who win by lasting. The harder, the more walls stand about."""
+"""Tag: taggers chase runners, who win by lasting. Harder levels have more walls."""
 
 from __future__ import annotations
 

@@ -17,7 +17,7 @@ FILE: Final = "game.tw-pddl"
 MOST_BYTES = 20_000_000
 """The largest file that is read."""
 MOST_KEPT: Final = 512
-"""How many games are kept once loaded."""
+"""How many loaded games are kept."""
 SPLITS: Final = ("train", "valid_train", "valid_seen", "valid_unseen")
 _TASK = re.compile(r"Your task is to: (.*?)\"\s*\}", re.DOTALL)
 _PUT = re.compile(r"template\s*::\s*\"put \{o\} in/on \{r\}\"")
@@ -32,10 +32,10 @@ class GameFile(NamedTuple):
 
 
 def load_game(path: str) -> GameFile:
-    """Load a game; one that was loaded before and has not changed is returned again.
+    """Load a game; one that was loaded before and has not changed is taken from the cache.
 
     Raises:
-        ConfigError: If the file cannot be read or is no game.
+        ConfigError: If the file cannot be read or is not a game.
     """
     try:
         stat = Path(path).stat()
@@ -114,7 +114,7 @@ def paths_of(path: str, split: str) -> tuple[str, ...]:
         split: The split to take, if the folder has splits.
 
     Raises:
-        ConfigError: If there is none.
+        ConfigError: If there are no such games.
     """
     place = Path(os.path.expandvars(path)).expanduser()
     if "$" in str(place):

@@ -42,7 +42,7 @@ class Task(NamedTuple):
 
     @property
     def held_out(self) -> bool:
-        """Whether it is among the combinations of ``valid_unseen``."""
+        """Whether it is one of the combinations kept for ``valid_unseen``."""
         key = f"{self.task} {self.target} {self.place}".encode()
         return functools.reduce(lambda code, byte: mix64(code ^ byte), key, 0) % HELD_OUT == 0
 
@@ -77,7 +77,7 @@ def generate(config: HouseholdConfig, seed: int) -> Home:
 
 
 def _path(config: HouseholdConfig, task: Task, seed: int) -> str:
-    """Return the path that the game would have among ALFWorld's."""
+    """Return the path that the game would have among ALFWorld's files."""
     names = (task.target, "None", task.place, str(1 + ROOMS.index(task.room) * 100))
     kind = f"{TASKS[task.task]}-{'-'.join(names)}"
     return f"{config.split}/{kind}/trial_T{seed:020d}/game.tw-pddl"

@@ -59,7 +59,7 @@ class Problem(NamedTuple):
 
     Attributes:
         types: The type of each object, in the order of the file.
-        facts: For each predicate, what it holds of.
+        facts: For each predicate, the arguments of which it holds.
         goal: The goal.
     """
 
@@ -140,7 +140,7 @@ def variables(words: Any) -> dict[str, str]:
 
 
 def _facts(init: Sequence[Any], types: Mapping[str, str]) -> dict[str, list[tuple[str, ...]]]:
-    """Check and sort the facts of the beginning; numbers, such as distances, are left out."""
+    """Check the initial facts and sort them by predicate; leave out numbers, such as distances."""
     facts: dict[str, list[tuple[str, ...]]] = {name: [] for name in PREDICATES}
     for entry in init:
         if not isinstance(entry, list) or not entry:

@@ -19,7 +19,7 @@ RoomName = Literal["kitchen", "bedroom", "bathroom", "livingroom"]
 
 
 class Kind(NamedTuple):
-    """A kind of receptacle: whether it opens, and how many of it stand in each kind of room."""
+    """A kind of receptacle: whether it opens, and how many there are in each kind of room."""
 
     opens: bool
     kitchen: int = 0
@@ -77,7 +77,7 @@ class Object(NamedTuple):
 
     Attributes:
         places: Where it is found, and may be put.
-        can: Letters of what can be done with it: ``p`` picked up, ``c`` cleaned, ``h`` heated,
+        can: Letters for what can be done with it: ``p`` picked up, ``c`` cleaned, ``h`` heated,
             ``k`` cooled, ``s`` sliced, ``t`` switched on, ``x`` cuts, ``u`` has room in it.
     """
 
@@ -172,7 +172,7 @@ ROOM_OBJECTS: Final[Mapping[RoomName, frozenset[str]]] = {
         "Pen Pencil Pillow Plate RemoteControl Statue TissueBox Vase Watch WateringCan".split()
     ),
 }
-"""Which objects one finds in which kind of room."""
+"""Which objects are found in which kind of room."""
 
 OBJECT_WORDS: Final = {name.lower(): k for k, name in enumerate(OBJECTS, 1)}
 RECEPTACLE_WORDS: Final = {name.lower(): k for k, name in enumerate(RECEPTACLES, 1)}

@@ -1,8 +1,9 @@
-"""How a place is made and where everybody starts. Compiled; every draw is from the layout stream.
+"""How a place is made and where agents start. Compiled; all draws are from the layout stream.
 
-A house is cut in two by a wall with a doorway, and its parts again, until no room is longer than
-`room`; no wall ends at a doorway. Then furniture is put up, objects are laid down on it or on the
-floor, and agents come in. Agents can rise above all furniture, so everything can be seen.
+A house is cut in two by a wall with a doorway, and so are its parts, until no room that can be cut
+is longer than `room`; no wall ends at a doorway. Then furniture is put up, objects are laid down on
+it or on the floor, and agents come in. They can rise above all furniture, so everything can be
+seen.
 """
 
 # Kernels are typed by numba, not by annotations.
@@ -28,7 +29,7 @@ from piase_gym.worlds.object_search.rules.look import is_free, lay, look
 from piase_gym.worlds.object_search.state import LAYOUT
 
 STACK = 64
-"""Parts of a house that wait to be cut, at most."""
+"""The most parts of a house that can wait to be cut."""
 TRIES = 64
 
 
@@ -62,7 +63,7 @@ def begin(s, w, seed):
 
 @helper
 def forget(s):
-    """Set all that is known of agents and objects to nothing."""
+    """Reset all fields about agents and objects."""
     for a in range(len(s.x)):
         s.x[a], s.y[a], s.z[a], s.heading[a], s.pitch[a], s.roll[a] = 0, 0, 0, 0, LEVEL, LEVEL
         s.alive[a], s.fate[a], s.marks[a], s.order[a], s.reports[a], s.seen[a] = 0, 0, 0, a, 0, 0
@@ -87,7 +88,7 @@ def forget(s):
 def choose(s, w):
     """Draw which objects there are."""
     left, goal = w.objects, 0
-    for thing in range(w.names):  # each of those that are left is as likely
+    for thing in range(w.names):  # all that are left are equally likely
         if integer(s, LAYOUT, w.names - thing) < left:
             goal |= 1 << thing
             left -= 1
@@ -96,7 +97,7 @@ def choose(s, w):
 
 @helper
 def lay_out_line(s, w):
-    """Lay objects down on a line, at its end of which all agents start."""
+    """Lay objects down on a line; agents start at its lower end, if there is no `recall`."""
     s.open = w.width
     if w.recall >= 0:
         lay_out_recall(s, w)
@@ -116,7 +117,7 @@ def lay_out_line(s, w):
 
 @helper
 def lay_out_recall(s, w):
-    """Put up one of two signs where the agent starts, and lay the last object where it leads."""
+    """Put one of two signs where the agent starts, and lay the last object where it leads."""
     sign, goal = integer(s, LAYOUT, 2), 1 << (w.names - 1)
     s.goal, s.x[0] = goal, 1
     s.shelf[1], s.shelf[2 - 2 * sign] = 1 << sign, goal
@@ -169,11 +170,11 @@ def cut(s, w, left, top, right, bottom, across):
     Args:
         s: The record.
         w: The table.
-        left: The part, inside of its walls; `top`, `right` and `bottom` likewise.
+        left: An edge of the part, inside its walls; `top`, `right` and `bottom` are the others.
         across: Whether the wall stands in a column, rather than in a row.
 
     Returns:
-        Where it stands, or -1 if every place for it is at a doorway.
+        Where it stands, or -1 if there is no room for it, or every place is at a doorway.
     """
     first, last = (left, right) if across else (top, bottom)
     low, high = (top, bottom) if across else (left, right)
@@ -196,14 +197,14 @@ def cut(s, w, left, top, right, bottom, across):
 
 @inline
 def is_doorway(s, w, cell):
-    """Tell whether a cell of the floor lies between two walls."""
+    """Return whether a cell of the floor lies between two walls."""
     beside = s.cells[cell - 1] == WALL and s.cells[cell + 1] == WALL
     return beside or (s.cells[cell - w.side] == WALL and s.cells[cell + w.side] == WALL)
 
 
 @helper
 def furnish(s, w):
-    """Put up furniture: low or tall, one or two cells deep and up to three wide."""
+    """Put up furniture: low or tall, each piece one cell or up to four in a line."""
     for _ in range(w.pieces):
         x, y = 1 + integer(s, LAYOUT, w.width - 2), 1 + integer(s, LAYOUT, w.height - 2)
         shape = integer(s, LAYOUT, 8)
@@ -218,7 +219,7 @@ def furnish(s, w):
 
 @helper
 def lay_down(s, w):
-    """Lay every object into a random column that is not full, each into one of its own."""
+    """Lay every object into a random column that is not full, one per column."""
     for y in range(w.height):
         for x in range(w.width):
             s.open += HEIGHT[s.cells[y * w.side + x]] < LEVELS
@@ -246,7 +247,7 @@ def draw_cell(s, w):
 
 @helper
 def settle(s, w):
-    """Let agents start on the middle level, near the first one or anywhere, and look somewhere."""
+    """Let agents start on the middle level, near the first or anywhere, with random headings."""
     for a in range(w.agents):
         for i in range(TRIES * (2 * MAX_OBJECTS)):
             cell, near = draw_cell(s, w), 1 + i // TRIES
@@ -264,7 +265,7 @@ def settle(s, w):
 
 @helper
 def rebuild(s, w):
-    """Make all that is derived from the state: maps, what lies in columns, and what is seen."""
+    """Derive everything that follows from the state: maps, what lies in columns, what is seen."""
     if w.house:
         paint_cells(s, w)
         for i in range(0, len(s.holds), 8):

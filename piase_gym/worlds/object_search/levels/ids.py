@@ -1,4 +1,4 @@
-"""The ids of ObjectSearch, beside the plain one. Plain data."""
+"""The ids of ObjectSearch, besides the plain one. Plain data."""
 
 from __future__ import annotations
 
@@ -13,4 +13,4 @@ TASKS: Final[dict[str, dict[str, Any]]] = {
     **{f"Recall-{delay}": {"recall": delay} for delay in (1, 4, 16, 64)},
     "Camera": {"backend": "camera", "agents": 2, "max_steps": 150},
 }
-"""The fields of the config of each."""
+"""The config fields of each id, by the end of its name."""

@@ -1,7 +1,7 @@
 """A house as Bullet's camera sees it from an agent's pose: a picture, and what each pixel shows.
 
 The camera has the field of view of the rules (`geometry.ACROSS`, `geometry.UPRIGHT`, the turns of
-the head) and ends where sight ends. A scene has one body for each stretch of a wall or piece of
+the head), which ends where sight ends. A scene has one body for each stretch of a wall or piece of
 furniture, and one for each object; TinyRenderer draws it, without shadows, on the processor.
 """
 
@@ -24,9 +24,9 @@ from piase_gym.worlds.object_search.geometry import ACROSS, HALF, UPRIGHT, camer
 
 WIDTH: Final = 128
 LINES: Final = round(WIDTH * UPRIGHT / ACROSS)
-"""Pixels of a picture."""
+"""The height of a picture in pixels; `WIDTH` is its width."""
 LEAST: Final = 6
-"""The fewest pixels of an object that is seen."""
+"""The fewest pixels with which an object counts as seen."""
 NEAR: Final = 0.05
 SHAPES: Final = ("sphere", "box", "cylinder")
 """The shapes of objects, in turn."""
@@ -40,9 +40,9 @@ AGENT: Final = (0.15, 0.15, 0.17)
 
 
 def _hues(count: int) -> tuple[tuple[float, float, float], ...]:
-    """Return colours that are as far from each other as they can be, when brightness is left out.
+    """Return colours that are as far from each other as possible, apart from brightness.
 
-    Shares of red, green and blue add up to one: a triangle, along whose rim these lie.
+    Shares of red, green and blue add up to one and so form a triangle; these lie along its rim.
     """
     corners, each = np.eye(3), math.ceil(count / 3)
     found = []
@@ -59,7 +59,7 @@ HUES: Final = _hues(MAX_OBJECTS)
 
 
 class Eye(NamedTuple):
-    """Where an agent is and looks, in numbers: column, row, level, heading, pitch, roll."""
+    """Where an agent is and how it looks, in numbers: column, row, level, heading, pitch, roll."""
 
     x: int
     y: int
@@ -73,7 +73,7 @@ class Camera(BulletClient):
     """A client with the scene of one house.
 
     Attributes:
-        things: Bullet's number of each object -> its number.
+        things: Bullet's number for each object -> the object's own number.
     """
 
     def __init__(self) -> None:
@@ -108,7 +108,7 @@ class Camera(BulletClient):
         colour: tuple[float, float, float],
         place: Sequence[float] = (0.0, 0.0, -50.0),
     ) -> int:
-        """Put up one body; return Bullet's number of it."""
+        """Put up one body; return Bullet's number for it."""
         shapes = {
             "box": {"shapeType": p.GEOM_BOX, "halfExtents": half},
             "sphere": {"shapeType": p.GEOM_SPHERE, "radius": half[0]},
@@ -124,7 +124,7 @@ class Camera(BulletClient):
         return number
 
     def put(self, things: Mapping[int, tuple[int, int, int]], agents: Sequence[Eye | None]) -> None:
-        """Put objects, by number, on (x, y, level), and agents where they are; others away."""
+        """Move objects, by number, to (x, y, level), agents to their places, and others away."""
         for body, number in self.things.items():
             if (place := things.get(number)) is None:
                 self._move(body, (0.0, 0.0, -50.0))
@@ -140,12 +140,12 @@ class Camera(BulletClient):
         )
 
     def look(self, agent: int, eye: Eye, sight: int) -> tuple[Picture, NDArray[np.int32]]:
-        """Return what an agent sees, and Bullet's number of the body in each pixel.
+        """Return what an agent sees, and Bullet's number for the body in each pixel.
 
         Args:
-            agent: Whose own body is not in the way.
-            eye: Where it is and looks.
-            sight: How many cells far it sees.
+            agent: The agent, which does not see its own body.
+            eye: Where it is and where it looks.
+            sight: How far it sees, in cells.
         """
         self._move(self._agents[agent], (0.0, 0.0, -50.0))
         turned = (eye.heading + 1) % 4
@@ -181,17 +181,17 @@ class Camera(BulletClient):
 
 
 MOST_CAMERAS: Final = 4
-"""So many clients serve all worlds of a process: to build another house costs a few pictures."""
+"""The most clients, for all worlds of a process: building another house costs a few pictures."""
 _POOL: dict[tuple[bytes, int, int], Camera] = {}
 _USERS: weakref.WeakSet[Any] = weakref.WeakSet()
 
 
 def camera_of(user: Any, cells: NDArray[np.uint8], objects: int, agents: int) -> Camera:
-    """Return a camera in a house, for a world that uses it until its next question.
+    """Return a camera in a house, for a world that uses it until its next call.
 
     Args:
         user: The world; see `release`.
-        cells: What fills the columns of the house, and so on: see `Camera.build`.
+        cells: What fills the columns of the house, row by row.
         objects: How many names of objects there are.
         agents: How many agents.
 
@@ -204,13 +204,13 @@ def camera_of(user: Any, cells: NDArray[np.uint8], objects: int, agents: int) ->
         oldest = next(iter(_POOL)) if len(_POOL) >= MOST_CAMERAS else None
         camera = Camera() if oldest is None else _POOL.pop(oldest)
         camera.build(cells, objects, agents)
-    _POOL[key] = camera  # the last used is the last
+    _POOL[key] = camera  # the most recently used is the last
     _USERS.add(user)
     return camera
 
 
 def release(user: Any) -> None:
-    """Say that a world needs no camera any more; without any, the clients are closed."""
+    """Note that a world needs no camera any more; once none does, the clients are closed."""
     _USERS.discard(user)
     if not _USERS:
         for camera in _POOL.values():

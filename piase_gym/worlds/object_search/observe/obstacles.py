@@ -1,4 +1,4 @@
-"""What was in the way of an agent of ObjectSearch, in words: of what it perceives, by name."""
+"""What was in the way of an agent of ObjectSearch, in words: by name if the agent perceives it."""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ from piase_gym.worlds.object_search.form import Form
 from piase_gym.worlds.object_search.geometry import OWN, SIDE
 
 _SEEN = {"forward": 0, "move_up": 1, "move_down": -1}
-"""Moves to what an agent perceives, with the levels that they rise."""
+"""Moves into cells that an agent perceives, with the levels that they rise."""
 
 
 def in_the_way(verb: str, vector: NDArray[np.uint8], form: Form) -> str:
@@ -23,7 +23,7 @@ def in_the_way(verb: str, vector: NDArray[np.uint8], form: Form) -> str:
     Args:
         verb: What it tried.
         vector: Its vector afterwards.
-        form: Where things lie in it.
+        form: Where things lie in the vector.
     """
     if not form.house:
         return "The line ends here."
@@ -35,13 +35,13 @@ def in_the_way(verb: str, vector: NDArray[np.uint8], form: Form) -> str:
 
 @functools.lru_cache(maxsize=256)
 def _thing(form: Form, verb: str, z: int, code: int) -> str | None:
-    """Say what of the house an agent on a level bumped into, or `None` if it was another agent.
+    """Say which part of the house an agent bumped into, or return `None` if it was an agent.
 
     Args:
-        form: What columns are called.
+        form: The names of columns.
         verb: What it tried.
         z: Its level.
-        code: What fills the column that it wanted to be in.
+        code: What fills the column that it wanted to enter.
     """
     if verb == "move_up" and z == LEVELS - 1:
         return "There is no level above this one."
@@ -56,7 +56,7 @@ def _thing(form: Form, verb: str, z: int, code: int) -> str | None:
 
 
 def _agent(verb: str, vector: NDArray[np.uint8], form: Form) -> str:
-    """Say which agent is in the cell that one wanted to be in, if it is still there."""
+    """Say which agent is in the cell that another wanted to enter, if it is still there."""
     x, y, z, heading = vector[form.start + 3 : form.start + 7].tolist()
     dx, dy = AHEAD[HEADINGS[heading]] if verb == "forward" else (0, 0)
     place = x + dx, y + dy, z + _SEEN[verb]

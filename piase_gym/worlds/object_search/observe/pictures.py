@@ -64,7 +64,7 @@ class Lying:
 
 @dataclass(frozen=True, eq=False)
 class Scene:
-    """Everything that a picture shows, apart from the state it was read from.
+    """Everything that a picture shows, independent of the state it was read from.
 
     Attributes:
         cells: What fills the columns, shape (height, width).
@@ -72,7 +72,7 @@ class Scene:
         agents: The agents in play, by number.
         objects: The objects, in their order.
         step: How many steps the episode has lasted.
-        config: What is played.
+        config: The config that is played.
     """
 
     cells: NDArray[np.uint8]
@@ -84,7 +84,7 @@ class Scene:
 
 
 def scene(record: Any, side: int, config: ObjectSearchConfig, names: Sequence[str]) -> Scene:
-    """Read a scene out of the record of an environment; later steps do not change it."""
+    """Read a scene from the record of an environment; later steps do not change it."""
     width, height = int(record["width"]), int(record["height"])
     if config.in_house:
         cells = record["cells"].reshape(side, side)[:height, :width].copy()
@@ -112,7 +112,7 @@ def scene(record: Any, side: int, config: ObjectSearchConfig, names: Sequence[st
 def _places(
     record: Any, thing: int, side: int, config: ObjectSearchConfig
 ) -> list[tuple[int, int]]:
-    """Return where an object lies; on a line that may be several positions."""
+    """Return where an object lies; on a line, it may lie at several positions."""
     if config.in_house:
         cell = int(record["place"][thing])
         return [(cell % side, cell // side)]
@@ -123,7 +123,7 @@ def _places(
 
 
 def ansi(scene: Scene) -> str:
-    """Draw a scene with letters: the map, a legend, and a line for each agent and object."""
+    """Draw a scene with letters: the map, a legend, and a line for each agent."""
     grid = [[f"{TABLE.signs[code]} " for code in row] for row in scene.cells.tolist()]
     for thing in scene.objects:
         grid[thing.y][thing.x] = "* " if thing.found else "? "
@@ -138,7 +138,7 @@ def ansi(scene: Scene) -> str:
 
 
 def _line(agent: Explorer, config: ObjectSearchConfig) -> str:
-    """Say in a few words how an agent is."""
+    """Describe an agent in a few words."""
     sign = f"{ARROWS[agent.heading]}{agent.number} {agent.name}"
     if not config.in_house:
         return f"{sign} at position {agent.x}; {agent.reports} reports"
@@ -152,7 +152,7 @@ def _line(agent: Explorer, config: ObjectSearchConfig) -> str:
 
 
 def rgb(scene: Scene, tile: int | None = None) -> NDArray[np.uint8]:
-    """Draw a scene with pixels; columns that nobody has looked at lie in the dark.
+    """Draw a scene with pixels; columns that nobody has looked at are dark.
 
     Args:
         scene: What to draw.
@@ -209,7 +209,7 @@ PAINTERS: Final[dict[int, Callable[[Brush], None]]] = {
 
 @functools.lru_cache(maxsize=64)
 def column_tile(code: int, tile: int) -> NDArray[np.uint8]:
-    """Return the picture of a column, shape (tile, tile, 3); read-only, because it is kept."""
+    """Return the picture of a column, shape (tile, tile, 3); read-only, because it is cached."""
     return cell_tile(PAINTERS[code], tile)
 
 

@@ -1,7 +1,7 @@
-"""Texts of ObjectSearch straight from vectors, of pieces that are written once.
+"""Texts of ObjectSearch straight from vectors, put together from pieces that are written once.
 
-What `text.text_of` writes of the facts of a vector is written here of its bytes, with the same
-words. Most pieces look like others before, so each is remembered by the bytes that it stands for.
+What `text.text_of` writes from the facts of a vector is written here from its bytes, in the same
+words. Most pieces are like earlier ones, so each is cached by the bytes that it stands for.
 """
 
 from __future__ import annotations
@@ -28,18 +28,18 @@ from piase_gym.worlds.object_search.observe.text import head_text, other_text, s
 from piase_gym.worlds.object_search.state import OTHER, POSE
 
 MOST: Final = 16_384
-"""So many pieces of a kind are remembered."""
+"""The most pieces of one kind that are cached."""
 MOST_REPORTS: Final = 64
-"""So many reports of an agent, which are read by all who hear them and hardly ever come back."""
+"""The most cached reports of one agent: all listeners read them, but they hardly ever recur."""
 _LESS: Final = [bytes((max(0, number - 1),)) for number in range(256)]
-"""For each byte that of one less, as reports have 1 + x."""
+"""For each byte, the byte that is one less, as reports have 1 + x."""
 
 
 class Pieces(dict[bytes, str]):
     """Pieces of text by the bytes that they stand for, written when they are first asked for."""
 
     def __init__(self, write: Callable[[bytes], str], most: int = MOST) -> None:
-        """Remember nothing yet."""
+        """Start without any pieces."""
         super().__init__()
         self._write, self._most = write, most
 
@@ -69,11 +69,11 @@ class VectorTeller:
         self._reports = [Pieces(functools.partial(self._report, n), MOST_REPORTS) for n in numbers]
 
     def __reduce__(self) -> Any:
-        """Copy and pickle without what is remembered."""
+        """Copy and pickle without the cached pieces."""
         return teller_of, (self.form.config,)
 
     def __call__(self, kept: Any, agent: int) -> str:
-        """Write the text of the moment in which the vector was kept."""
+        """Write the text of the moment at which the vector was kept."""
         form = self.form
         if isinstance(kept, tuple) or not form.by_pieces:
             given = kept if isinstance(kept, tuple) else (kept,)
@@ -89,12 +89,12 @@ class VectorTeller:
         return f"{self._heads[agent][counts]}{here}{seen}"
 
     def _head(self, number: int, data: bytes) -> str:
-        """Write who an agent is and how far the episode is."""
+        """Write who an agent is and how far the episode has come."""
         steps, limit = data[0] + 256 * data[1], data[2] + 256 * data[3]
         return head_text(self.form.names[number], steps, limit)
 
     def _here(self, spot: bytes, turned: bytes, window: bytes) -> str:
-        """Write where somebody is and looks in a house, and what is ahead."""
+        """Write where an agent in a house is and where it looks, and what is ahead."""
         stance = self._stances[turned + window[OWN : OWN + 1]]
         return f"{self._spots[spot]}, {stance}{self._windows[window]}"
 
@@ -133,11 +133,11 @@ class VectorTeller:
         return f"\n{form.names[number]} says: {report_text(here, self._names[told[6:8]], form)}"
 
     def _name(self, bits: bytes) -> str:
-        """Write which objects are told of."""
+        """Write which objects a report names."""
         return list_names(names_of(bits, self.form))
 
 
 @functools.lru_cache(maxsize=64)
 def teller_of(config: ObjectSearchConfig) -> VectorTeller:
-    """Return the writer of a config's texts; of the last few it is the same object each time."""
+    """Return the writer of a config's texts; for the last few, it is the same object each time."""
     return VectorTeller(form_of(config))

@@ -1,4 +1,4 @@
-"""The words of reports, and of what is ahead of an agent of a house. Pure functions."""
+"""The words for reports, and for what is ahead of an agent in a house. Pure functions."""
 
 from __future__ import annotations
 
@@ -40,19 +40,19 @@ _HEADING: Final = dict(zip(COMPASS, HEADINGS, strict=True))
 
 
 def pose_text(pose: Pose, below: str, form: Form) -> str:
-    """Write where somebody is and looks, without a verb; `below` is what its column holds."""
+    """Write where an agent is and looks, without a verb; `below` is what its column holds."""
     stance = stance_text(below, pose.heading, pose.pitch, pose.roll, form)
     return f"{spot_text(pose.place)}, {stance}"
 
 
 def spot_text(cell: Place | bytes) -> str:
-    """Write which cell of a house it is."""
+    """Write the place of a cell of a house."""
     x, y, z = cell
     return f"column {x}, row {y}, level {z}"
 
 
 def stance_text(below: str, heading: str, pitch: str, roll: str, form: Form) -> str:
-    """Write what a pose says beside the place, but for floor below and a level, upright head."""
+    """Write a pose without its place; floor below and a level, upright head are left out."""
     over = "" if below == "floor" else f"over {form.nouns.noun(below)}, "
     head = "" if pitch == PITCHES[LEVEL] else f", head {pitch}"
     tilted = "" if roll == ROLLS[LEVEL] else f", tilted {roll}"
@@ -60,7 +60,7 @@ def stance_text(below: str, heading: str, pitch: str, roll: str, form: Form) -> 
 
 
 def facing(heading: str) -> str:
-    """Write where somebody looks, as on a map."""
+    """Write where an agent looks, as a compass direction."""
     return f"facing {_FACING[heading]}"
 
 
@@ -79,8 +79,8 @@ def read_pose(words: Sequence[str | None], line: str, form: Form) -> tuple[Pose,
 
     Args:
         words: The groups of `POSE`.
-        line: The line that they are from.
-        form: Whose texts these are.
+        line: The line that contains them.
+        form: The form of the config.
 
     Raises:
         TextParseError: If there is no such pose.
@@ -102,7 +102,7 @@ def cells_text(cells: Cells, form: Form) -> str:
 
 
 def read_cells(lines: Sequence[str], below: str, form: Form) -> Cells:
-    """Read what `cells_text` wrote of a window whose own column holds `below`.
+    """Read what `cells_text` wrote about a window; `below` is what the agent's column holds.
 
     Raises:
         TextParseError: If it is not written so.

@@ -1,10 +1,9 @@
 """The columns ahead of an agent, in words, and the way back. Pure functions.
 
-Columns are told kind by kind, the nearest first, by rows and the places in them: ``Walls 1 to 2
-ahead, 1 right; 4 ahead, all across.`` What has no place in its row is straight ahead; ``all
-across`` is as wide as one sees there. A column that is not mentioned is dark if a wall, tall
-furniture or something dark stands on the line to it, else bare floor. So most of what is dark is
-never told.
+Columns are listed kind by kind, the nearest first, by rows and the places in them: ``Walls 1 to 2
+ahead, 1 right; 4 ahead, all across.`` Rows without a place mean straight ahead; ``all across`` is
+as wide as the view there. A column that is not mentioned is dark if a wall, tall furniture or
+something dark stands on the line to it, else bare floor. So most dark columns are never mentioned.
 """
 
 from __future__ import annotations
@@ -43,18 +42,18 @@ TITLES: Final = {
 STRAIGHT: Final = "straight ahead"
 ACROSS: Final = "all across"
 _HIDING: Final = bytes(48 + (high >= HEIGHT[TALL]) for high in HEIGHT.tolist())
-"""Whether a column is taken to hide what is behind it, by its code, as the digit 0 or 1. The level
-of the agent has no part in it, so that a text with another level tells of the same columns."""
+"""By code: whether a column is taken to hide what is behind it, as the digit 0 or 1. The level of
+the agent has no part in it, so that a text with another level mentions the same columns."""
 _LINES: Final = [(int(t), int(line)) for t, line in zip(WEDGE, BETWEEN, strict=True)]
 """The columns ahead, each with the columns between, the farthest first."""
 
 
 def expected(cells: bytes, sight: int) -> bytes:
-    """Return what columns are taken for that are not mentioned: floor, or unseen.
+    """Return what columns are taken for if they are not mentioned: floor, or unseen.
 
     Args:
         cells: The codes of a window, row by row from the farthest.
-        sight: How many columns far its agent sees.
+        sight: How far its agent sees, in columns.
     """
     hiding = int(cells.translate(_HIDING)[::-1], 2)
     found, near = bytearray([UNSEEN]) * AREA, int(AHEAD_OF[sight])
@@ -76,7 +75,7 @@ def window_text(cells: bytes, sight: int) -> str:
 
 @functools.lru_cache(maxsize=8192)
 def _places(row: bytes, taken: bytes, wide: int) -> list[tuple[int, str]]:
-    """Return the runs of equal columns of a row that are not what they are taken for."""
+    """Return the runs of equal columns in a row that differ from what they are taken for."""
     runs = groupby(range(SIDE), key=lambda k: None if row[k] == taken[k] else row[k])
     found = [(code, [*columns]) for code, columns in runs if code is not None]
     return [(code, _place(columns[0], columns[-1], wide)) for code, columns in found]
@@ -106,14 +105,14 @@ def _items_text(found: Sequence[tuple[int, str]]) -> str:
 
 
 def _listed(places: list[str]) -> str:
-    """Join places; of two that are alike on both sides the distance is said once."""
+    """Join places; if two differ only in their side, their distance is written once."""
     first, last = places[0], places[-1]
     alike = len(places) == 2 and last == first.replace(" left", " right")
     return f"{first} and right" if alike else " and ".join(places)
 
 
 def _spans(found: Sequence[tuple[int, str]]) -> Iterator[tuple[int, int, str]]:
-    """Yield each place with the first and the last of the rows in a sequence that have it."""
+    """Yield the first and the last of each run of rows with the same place, and the place."""
     for ahead, place in found:
         if (ahead - 1, place) not in found:
             last = ahead
@@ -137,7 +136,7 @@ _COLUMNS: Final = {
     for a in range(MIDDLE - wide, MIDDLE + wide + 1)
     for b in range(a, MIDDLE + wide + 1)
 }
-"""What each place means, in rows that are so wide."""
+"""A place, and how far its row reaches to each side -> the columns that it stands for."""
 _PLACES: Final = "columns in view are '2 ahead, 1 to 2 left'"
 _CODES: Final = {title: code for code, title in TITLES.items()}
 
@@ -148,7 +147,7 @@ def read_window(lines: Sequence[str], below: int, form: Form) -> bytes:
     Args:
         lines: The lines.
         below: The code of the agent's own column.
-        form: Whose texts these are.
+        form: The form of the config.
 
     Raises:
         TextParseError: If they are not what is written of any window.
@@ -170,7 +169,7 @@ def read_window(lines: Sequence[str], below: int, form: Form) -> bytes:
 
 
 def _read_line(line: str, form: Form) -> Iterator[tuple[int, int]]:
-    """Yield the columns that a line tells of, with their codes."""
+    """Yield the columns that a line mentions, with their codes."""
     match = ROW.fullmatch(line)
     if match is None:
         raise TextParseError(f"{form.world}: cannot read {line[:80]!r}")

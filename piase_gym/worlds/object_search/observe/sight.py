@@ -25,7 +25,7 @@ U8, U16, U24, U32, U40, U48, U56 = (np.uint64(8 * i) for i in range(1, 8))
 def sight(s, w, a, obs, p):
     """Write the vector of agent `a` to ``obs[p:p + w.length]``.
 
-    Words that run beyond their part are written over by the next; the last one ends exactly.
+    Words that run beyond their part are overwritten by the next part; the last word ends exactly.
     """
     if w.house:
         for i in range(0, AREA, 8):
@@ -119,7 +119,7 @@ def enter_one(one, a):
 
 @kernel
 def judge_one(one):
-    """End a step of a batch of one whose agents see in pictures; see `judge`."""
+    """End a step of a batch of one in which agents see in pictures; see `judge`."""
     x = one[0]
     flags = x.terminated[:], x.truncated[:]
     return judge(x.state, x.table, np.int64(0), x.rewards[:], *flags, x.events[:])

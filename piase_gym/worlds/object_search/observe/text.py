@@ -48,7 +48,7 @@ from piase_gym.worlds.texts.lines import LineReader
 def text_of(facts: SearchFacts, form: Form) -> str:
     """Write the facts as prose, each of them once.
 
-    What the prompt says of the place is not told again: its size, and how many objects there are.
+    What the prompt says about the place is left out: its size, and how many objects there are.
     """
     pose = facts.pose
     if isinstance(pose, Pose):
@@ -67,7 +67,7 @@ def text_of(facts: SearchFacts, form: Form) -> str:
 
 
 def head_text(name: str, steps: int, limit: int) -> str:
-    """Write who an agent is and how far the episode is; where it is follows."""
+    """Write who an agent is and how far the episode has come; the agent's place follows."""
     return f"You are {name}, step {steps} of {limit}, at "
 
 
@@ -78,7 +78,7 @@ def words_line(letter: Message) -> str:
 
 
 def seen_text(objects: tuple[Found, ...], in_picture: bool) -> str:
-    """Write what is in sight, in a house or a picture with where it is."""
+    """Write what is in sight and, in a house or a picture, where it is."""
     if not objects:
         return NOTHING
     if not objects[0].position:
@@ -104,7 +104,7 @@ _OTHER = re.compile(r"(\S+) is at column (\d+), row (\d+), level (\d+), facing (
 _SAYS = re.compile(r"(\S+) says: (.*)")
 _WORDS = re.compile(r"(\S+) (?:says to all|tells (\S+)): (.*)")
 _MOST = 65_535
-"""The largest number of two bytes."""
+"""The largest number that fits into two bytes."""
 
 
 def parse(text: str, config: ObjectSearchConfig) -> SearchFacts:

@@ -1,1 +1,1 @@
-"""Players of ObjectSearch by rule."""
+"""Rule-based players of ObjectSearch."""

@@ -1,7 +1,7 @@
 """A coverage planner: it knows the map of the house, but not where the objects lie.
 
-It plans for the whole team, with what all have looked at in view: every agent gets the next best
-view, and what one is on the way to look at is worth little to the others.
+It plans for the whole team, given what any agent has looked at: every agent gets the next best
+view, and what one agent is on the way to look at is worth little to the others.
 """
 
 from __future__ import annotations
@@ -20,7 +20,7 @@ RESERVED: Final = 0.1
 
 
 class CoveragePlanner:
-    """Plays all agents of a house; of the objects it reads nothing.
+    """Plays all agents of a house; it reads nothing about the objects.
 
     Args:
         world: The world to read.

@@ -1,8 +1,8 @@
 """ObjectSearch's oracle: it sees where everything lies.
 
-A lone agent gets a shortest plan, where the house is small and the objects are few; elsewhere each
-object is given to the agent that will have the least to do when it has seen it, and every agent
-goes to the nearest of its own.
+A lone agent gets a shortest plan if the house is small and the objects are few. Otherwise the
+objects are shared out, each to the agent with the least to do in all once it has seen it, and every
+agent goes to the nearest of its own.
 """
 
 from __future__ import annotations
@@ -20,7 +20,7 @@ from piase_gym.worlds.object_search.world import ObjectSearch
 LARGEST: Final = 4_000_000
 """The most states, of the agent and of what it has seen, that are searched for a shortest plan."""
 HASTE: Final = 1e-6
-"""The patience of who knows where to go; see `next_look`."""
+"""The patience of an agent that knows where to go; see `next_look`."""
 
 
 class SearchOracle:
@@ -89,7 +89,7 @@ class SearchOracle:
         return atlas, [at // side * config.width + at % side for at in places]
 
     def _pose(self, agent: int, *names: str) -> tuple[int, ...]:
-        """Return x, y, level, heading, pitch and what else is asked for."""
+        """Return x, y, level, heading, pitch and the other fields that are asked for."""
         record = self.world.states[0]
         return tuple(int(record[n][agent]) for n in ("x", "y", "z", "heading", "pitch", *names))
 
@@ -103,7 +103,7 @@ class SearchOracle:
         return taken
 
     def _shortest(self, agent: int) -> list[int] | None:
-        """Return a shortest plan of a lone agent, but for pictures: what they show is no rule."""
+        """Return a shortest plan of a lone agent; none for pictures, as they follow no rule."""
         atlas, things = self._map()
         if not things:
             return []
@@ -116,7 +116,7 @@ class SearchOracle:
         return None if count < 0 else [int(action) for action in plan[:count]]
 
     def _share_out(self, alive: list[int], actions: list[int]) -> list[int]:
-        """Share out the objects, and send everybody to the nearest of its own."""
+        """Share out the objects, and send every agent to the nearest of its own."""
         atlas, things = self._map()
         if not things:
             return actions
@@ -147,7 +147,7 @@ class SearchOracle:
     ) -> None:
         """Mark the cells from which an agent has looked in vain since something was found.
 
-        An object at the edge of a picture, or half behind something, may not show where it could.
+        An object at the edge of a picture, or half hidden, may not show although it could.
         """
         since = int(self.world.states[0]["seed"]), things
         if self._vain[0] != since:
@@ -172,7 +172,7 @@ class SearchOracle:
         ]
 
     def _along_the_line(self, agent: int) -> int | None:
-        """Return the least steps on a line; not known where an object lies at several positions."""
+        """Return the fewest steps on a line; ``None`` if an object lies at several positions."""
         left, x = self._left(), int(self.world.states[0]["x"][agent])
         if any(len(places) > 1 for places in left):
             return None

@@ -1,11 +1,11 @@
-"""ObjectSearch's explorers by rule, who know only their facts: frontier exploration.
+"""ObjectSearch's rule-based explorers, which know only their facts: frontier exploration.
 
-An explorer draws a map of what it sees, and goes where, for the steps that it takes, most columns
-come into sight that it has not looked at, known or not: the next best view (Yamauchi 1997, with the
-utility of Burgard et al. 2005). With a channel explorers report what is new, and where they are.
-They draw what others report into their maps, and leave to an other what is nearer to it than to
-themselves. Where nothing is left they begin again, as objects may have moved. On a line they walk
-to its end and back.
+An explorer draws a map of what it sees, and goes where, relative to the steps that it takes, the
+most columns come into sight that it has not looked at, known or not: the next best view (Yamauchi
+1997, with the utility of Burgard et al. 2005). With a channel, explorers report what is new, and
+where they are. They draw what others report into their maps, and leave to another agent what is
+nearer to it than to themselves. When nothing is left, they start again, as objects may have moved.
+On a line they walk to its end and back.
 """
 
 from __future__ import annotations
@@ -43,27 +43,27 @@ PATIENCE: Final = 1.0
 LEFT_TO_OTHERS: Final = 0.4
 """What a column is worth to an explorer when another one is nearer to it."""
 FAITH: Final = 1.2
-"""How much more the columns are worth that an agent is on the way to already."""
+"""By which factor columns are worth more if an agent is already on the way to look at them."""
 CAUTION: Final = 2
-"""Steps for which a cell counts as taken into which an agent could not move, and one more for each
-agent of a lower number, so that those who meet do not both wait."""
+"""For how many steps a cell counts as taken if an agent could not move into it; one more for each
+agent with a lower number, so that two agents that meet do not both wait."""
 SILENCE: Final = 2
-"""An explorer reports when it has seen something new, and else after so many steps, so that the
-others know where it is."""
+"""An explorer reports when it has seen something new, and otherwise after this number of steps, so
+that the others know where it is."""
 FORWARD, BACKWARD = VERBS.index("forward"), VERBS.index("backward")
 read = functools.lru_cache(maxsize=1024)(read_report)
 
 
 class Atlas:
-    """The map of a house that somebody draws.
+    """The map of a house that a player draws.
 
     Args:
         size: Columns and rows.
-        sight: How many columns far agents see.
+        sight: How far agents see, in columns.
         strict: Whether they see pictures, which show less; see `survey.shows`.
 
     Attributes:
-        heights: Of columns; -1 where it is not known.
+        heights: The height of each column; -1 where it is not known.
         left: Which columns nobody has looked at, as far as is known.
         blind: Which cells not to look from, shape (rows, columns, levels).
     """
@@ -90,18 +90,18 @@ class Atlas:
                             self.left[py, px] = False
         if pose.roll != "upright":
             return 0
-        known = np.where(self.heights < 0, LEVELS, self.heights)  # behind the unknown may be a wall
+        known = np.where(self.heights < 0, LEVELS, self.heights)  # what is unknown may be a wall
         return self.look(known, numbers(pose))
 
     def look(self, heights: NDArray[np.int64], pose: tuple[int, ...]) -> int:
-        """Tick off what is seen from a pose. Returns how much of it was left."""
+        """Tick off the columns seen from a pose. Returns how many of them were left."""
         seen = self.seen(heights, pose)
         new = int(np.count_nonzero(self.left.ravel()[seen]))
         self.left.ravel()[seen] = False
         return new
 
     def seen(self, heights: NDArray[np.int64], pose: tuple[int, ...]) -> NDArray[np.int64]:
-        """Return the columns that are seen from a pose, until it is asked again."""
+        """Return the columns that are seen from a pose; valid until the next call."""
         return self._seen[: seen_from(heights, pose, self.sight, self.strict, self._seen)]
 
 
@@ -151,7 +151,7 @@ class SearchScript:
     """Plays one agent of ObjectSearch from its facts.
 
     Args:
-        world: The world to ask for facts; of its config only what the prompt tells is read.
+        world: The world to ask for facts; of its config, only what the prompt says is read.
         talks: Whether it reports and draws what others report; by default if there is a channel.
     """
 
@@ -174,7 +174,7 @@ class SearchScript:
         return self._search(facts, pose, agent) if isinstance(pose, Pose) else self._walk(facts)
 
     def _walk(self, facts: SearchFacts) -> int:
-        """Go along the line; where there is a choice, as the sign said."""
+        """Walk along the line; if there is a choice to make, go where the sign said."""
         recall = self.world.config.delay
         if recall is not None:
             if facts.steps == 0:
@@ -187,7 +187,7 @@ class SearchScript:
         return self._way + ACTIONS * (self.talks and bool(facts.objects))
 
     def _search(self, facts: SearchFacts, pose: Pose, agent: int) -> int:
-        """Go where most is new, and report what is."""
+        """Go where the most is new, and report what is new."""
         if self._atlas is None:
             config = self.world.config
             self._atlas = Atlas(facts.size, config.sight, config.in_pictures)

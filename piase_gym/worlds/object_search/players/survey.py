@@ -1,7 +1,7 @@
 """Where to look next: searches over the poses of a house, on a map. Compiled.
 
 A map has the height of every column (0 to 3, -1 where it is not known) and a weight, which says how
-much it is worth to see. Agents move, turn and look up and down over columns that are known.
+much seeing it is worth. Agents move, turn and look up and down over columns that are known.
 """
 
 # Kernels are typed by numba, not by annotations.
@@ -39,14 +39,14 @@ from piase_gym.worlds.object_search.rules.step import (
 _1 = np.uint64(1)
 PITCHED = 3
 ACTIONS = LOOK_UP + 2
-"""Actions that plans are made of: all but to tilt the head and to stay."""
+"""The number of actions for plans without tilting: all but tilting the head and staying."""
 
 
 @helper
 def shows(heights, x, y, z, heading, pitch, t, tx, ty):
-    """Tell whether a picture shows the middle of an object that lies in a column.
+    """Return whether a picture shows the middle of an object that lies in a column.
 
-    That is more than to see its cell: the object is smaller, and it is not seen past corners.
+    That is more than seeing its cell: the object is smaller, and it is not seen past corners.
     """
     ahead, aside = AHEAD[t], ASIDE[t]
     rise = max(0, heights[ty, tx]) + HALF - z - 0.5
@@ -67,9 +67,9 @@ def shows(heights, x, y, z, heading, pitch, t, tx, ty):
 
 @helper
 def view(heights, x, y, z, heading, pitch, roll, sight, strict, seen):
-    """Write the columns that one sees from a pose to `seen`, as rows times columns plus columns.
+    """Write the columns that are seen from a pose to `seen`, each as row * columns + column.
 
-    If `strict`, only those of which `shows` holds.
+    If `strict`, only those for which `shows` is true.
 
     Returns:
         How many there are.
@@ -123,22 +123,22 @@ def follow(heights, taken, x, y, z, heading, pitch, action):
 
 @kernel
 def next_look(heights, weights, taken, blind, pose, sight, strict, pitched, patience, target):
-    """Return the first action on the way to where it is best to look, and what that is worth.
+    """Return the first action on the way to the best place to look, and what that is worth.
 
-    That is where the weight of the columns that are seen, over the number of steps there and
-    `patience`, is greatest.
+    The best place has the greatest weight of the columns seen from it, divided by the steps to it
+    plus `patience`.
 
     Args:
         heights: The map, int64, shape (rows, columns).
-        weights: What columns are worth, float64, likewise.
+        weights: What columns are worth, float64, of the same shape.
         taken: Which cells others are in, shape (rows, columns, levels).
-        blind: From which cells there is nothing to be seen, likewise.
+        blind: Which cells not to look from, of the shape of `taken`.
         pose: x, y, level, heading and pitch.
-        sight: How many columns far one sees.
+        sight: How far one sees, in columns.
         strict: See `view`.
         pitched: Whether to look up and down, too.
-        patience: In steps; the greater it is, the less matters how far the way is.
-        target: Takes the columns that will be seen there (see `view`), -1 behind them.
+        patience: In steps; the greater it is, the less it matters how far the place is.
+        target: The columns that will be seen there are written here (see `view`), then -1.
     """
     high, wide = heights.shape
     states = high * wide * LEVELS * 4 * PITCHED
@@ -196,15 +196,15 @@ def next_look(heights, weights, taken, blind, pose, sight, strict, pitched, pati
 
 @kernel
 def steps_to_see(heights, taken, pose, sight, strict, out):
-    """Write how many steps it takes to see each column, at least -1, without tilting the head.
+    """Write the fewest steps to see each column without tilting the head, -1 if it cannot be seen.
 
     Args:
         heights: The map, see `next_look`.
         taken: Which cells others are in.
         pose: x, y, level, heading and pitch.
-        sight: How many columns far one sees.
+        sight: How far one sees, in columns.
         strict: See `view`.
-        out: Takes the steps, shape (rows, columns).
+        out: The steps are written here, shape (rows, columns).
     """
     high, wide = heights.shape
     states = high * wide * LEVELS * 4 * PITCHED
@@ -239,18 +239,18 @@ def steps_to_see(heights, taken, pose, sight, strict, out):
 
 @kernel
 def shortest(heights, things, taken, pose, sight, plan):
-    """Write a shortest sequence of actions after which a lone agent has seen all that it wants to.
+    """Write a shortest sequence of actions after which a lone agent has seen given columns.
 
     Args:
         heights: The map, see `next_look`.
-        things: The columns to see, as rows times columns plus columns.
+        things: The columns to see, each as row * columns + column.
         taken: Which cells cannot be entered.
         pose: x, y, level, heading, pitch and roll.
-        sight: How many columns far it sees.
-        plan: Takes the actions, -1 behind them.
+        sight: How far it sees, in columns.
+        plan: The actions are written here, then -1.
 
     Returns:
-        How many there are, or -1 if it cannot be done.
+        How many actions there are, or -1 if it cannot be done.
     """
     high, wide = heights.shape
     everything, poses = 1 << len(things), high * wide * LEVELS * 4 * PITCHED * PITCHED

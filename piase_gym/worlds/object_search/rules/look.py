@@ -1,7 +1,7 @@
 """What agents see from where they are, and who has looked at what. Compiled.
 
-See `piase_gym.worlds.object_search.geometry` for the sets of columns. What is seen is worked out
-once a step, after everybody has moved; vectors and reports are copied from it.
+See `piase_gym.worlds.object_search.geometry` for the sets of columns. What is seen is computed
+once per step, after everybody has moved; vectors and reports are copied from it.
 """
 
 # Kernels are typed by numba, not by annotations.
@@ -35,7 +35,7 @@ _0, _1, _3, _4, _5, _32, _56, _58 = (np.uint64(n) for n in (0, 1, 3, 4, 5, 32, 5
 BYTES = np.uint64(0x01010101010101)
 """The lowest bits of the seven bytes of a row."""
 GATHER = np.uint64(0x0102040810204080)
-"""Multiplied by a word whose bytes are 0 or 1, it moves them to the upper byte, a bit each."""
+"""Multiplied by a word of bytes that are 0 or 1, it moves them to the upper byte, one bit each."""
 SCATTER = np.uint64(0x0002040810204081)
 """Multiplied by seven bits, it moves them to the lowest bits of seven bytes, among others."""
 FULL, ROW, CODES = np.uint64(255), np.uint64(127), np.uint64(0x1F1F1F1F1F1F1F)
@@ -43,7 +43,7 @@ THING: Final = 32
 """Added in maps to the code of a column in which an object lies."""
 NUM_TARGETS = len(WEDGE)
 SEQUENCE = np.uint64(0x03F79D71B4CB0A89)
-"""De Bruijn's: each six bits in it differ, so that they tell by how much it was shifted."""
+"""De Bruijn's: any six bits in a row differ from all others, so they show how far it is shifted."""
 PLACES = np.array(
     [next(i for i in range(64) if (int(SEQUENCE) << i & 2**64 - 1) >> 58 == k) for k in range(64)]
 )
@@ -77,7 +77,7 @@ def bits_of(word, place):
 
 @inline
 def clear_lines(eye, level, one, two, three):
-    """Return the columns to whose cells on a level the line from an eye is clear."""
+    """Return the columns with a clear line from an eye to their cells on a level."""
     found, start = _0, (eye * LEVELS + level) * LEVELS * NUM_TARGETS
     for i in range(NUM_TARGETS):
         hidden = load(HIDES, start + i) & one | load(HIDES, start + NUM_TARGETS + i) & two
@@ -116,7 +116,7 @@ def look_around(s, w, a):
 
 @helper
 def visible(pitch, roll, eye, one, two, three):
-    """Return the columns of a window that one sees, given those filled 1, 2 and 3 cells high."""
+    """Return the columns of a window that are seen, given those at least 1, 2 and 3 cells high."""
     bare = IN_VIEW[pitch, roll, eye, 0] & ~one
     low = IN_VIEW[pitch, roll, eye, 1] & one & ~two
     tall = IN_VIEW[pitch, roll, eye, 2] & two & ~three
@@ -134,7 +134,7 @@ def lowest(word):
 
 @inline
 def cell_in_window(s, w, a, heading, row, column):
-    """Return the place in `cells` of a column of the window of agent `a`."""
+    """Return the index in `cells` of a column of the window of agent `a`."""
     ahead, aside, right = SIDE - 1 - row, column - MIDDLE, (heading + 1) & 3
     x = np.int64(s.x[a]) + ahead * DX[heading] + aside * DX[right]
     return (s.y[a] + ahead * DY[heading] + aside * DY[right]) * np.int64(w.side) + x
@@ -174,7 +174,7 @@ def names_in(s, w, a, heading, things):
 
 @helper
 def sees(s, w, a, b):
-    """Tell whether agent `a` sees agent `b`."""
+    """Return whether agent `a` sees agent `b`."""
     heading = np.int64(s.heading[a])
     dx, dy = np.int64(s.x[b]) - s.x[a], np.int64(s.y[b]) - s.y[a]
     ahead, aside = dx * DX[heading] + dy * DY[heading], dy * DX[heading] - dx * DY[heading]
@@ -190,7 +190,7 @@ def sees(s, w, a, b):
 
 @inline
 def hears(s, w, a, b):
-    """Tell whether agent `a` gets what agent `b` has reported."""
+    """Return whether agent `a` gets what agent `b` has reported."""
     if b == a or b >= w.agents or not s.told[ROOM * b] or not np.int64(w.heard[b]) >> a & 1:
         return False
     far = max(abs(np.int64(s.x[a]) - s.x[b]), abs(np.int64(s.y[a]) - s.y[b]))
@@ -213,7 +213,7 @@ def lay(s, w, cell, thing):
 
 @inline
 def is_free(s, w, x, y, z):
-    """Tell whether an agent can be in a cell of a house."""
+    """Return whether an agent can be in a cell of a house."""
     if x < 0 or y < 0 or x >= w.width or y >= w.height or z < 0 or z >= LEVELS:
         return False
     taken = z < HEIGHT[load(s.cells, y * w.side + x)]

@@ -79,7 +79,7 @@ def report(s, w, a):
 
 @inline
 def on_way(s, w, a):
-    """Return where in `on_way` a report of agent `a` lies that is sent or arrives now."""
+    """Return where `on_way` keeps the report of agent `a` that arrives, or is sent, now."""
     return ROOM * (np.int64(s.t) % w.delay * len(s.x) + a)
 
 
@@ -97,7 +97,7 @@ def write_report(s, w, a, told, q):
 
 @helper
 def clear_reports(s, w):
-    """Let the reports arrive whose time has come; those of the step before are over."""
+    """Drop the reports of the step before, and let those arrive that are due."""
     for a in range(w.agents):
         s.told[ROOM * a] = 0
         if w.delay:
@@ -110,9 +110,9 @@ def clear_reports(s, w):
 
 @inline
 def walk_line(s, w, a, index):
-    """Let agent `a` go along the line, whose ends it cannot leave. Returns the event.
+    """Let agent `a` go along the line, which it cannot leave at the ends. Returns the event.
 
-    Of the other actions nothing follows on a line, and of none before it is time to choose.
+    Other actions change nothing on a line, and none changes anything before it is time to choose.
     """
     if index >= 2:
         return DONE
@@ -144,7 +144,7 @@ def move_head(s, w, a, index):
     return DONE
 
 
-# -- what happens of itself ---------------------------------------------------------------
+# -- what happens on its own --------------------------------------------------------------
 
 
 @helper
@@ -194,7 +194,7 @@ def come(s, w, a):
 
 @helper
 def let_in(s, w, o, events):
-    """Let agents in whose step has come and for whom there is room. Returns how many entered."""
+    """Let in the agents that are due, if there is room for them. Returns how many entered."""
     entered, left = 0, 0
     for a in range(w.agents):
         left += np.int64(s.alive[a])
@@ -267,14 +267,14 @@ def tick(s, w, o, acts, rewards, terminated, truncated, events):
             look(s, w, a)
             if not w.pictures:
                 notable |= discover(s, w, o, a, rewards)
-    if w.pictures:  # what is seen is known when they are taken, and `judge` goes on
+    if w.pictures:  # what is seen is known once they are taken; then `judge` goes on
         return notable
     return close(s, w, o, rewards, terminated, truncated, events) | notable
 
 
 @helper
 def judge(s, w, o, rewards, terminated, truncated, events):
-    """End a step of agents that see in pictures, which are taken; returns what `tick` does."""
+    """End a step of agents that see in pictures, once these are taken. Returns what `tick` does."""
     notable = 0
     for i in range(w.agents):
         a = np.int64(s.order[i])
@@ -285,7 +285,7 @@ def judge(s, w, o, rewards, terminated, truncated, events):
 
 @hot
 def close(s, w, o, rewards, terminated, truncated, events):
-    """End a step: count what is covered, share rewards, write who has ended."""
+    """End a step: count what is covered, share rewards, write which agents have ended."""
     s.area += s.covered
     if w.shared:
         share(s, w, o, rewards, events)
@@ -294,7 +294,7 @@ def close(s, w, o, rewards, terminated, truncated, events):
 
 @helper
 def share(s, w, o, rewards, events):
-    """Give everybody who took part the mean reward."""
+    """Give the mean reward to every agent that took part."""
     total, count = 0.0, 0
     for a in range(w.agents):
         total += rewards[o + a]
@@ -305,7 +305,7 @@ def share(s, w, o, rewards, events):
 
 @helper
 def finish(s, w, o, terminated, truncated, events):
-    """Write who has ended. Returns not 0 if that is notable."""
+    """Write which agents have ended. Returns not 0 if an agent did, or reached a milestone."""
     notable, complete = 0, s.found == s.goal
     if complete:
         for a in range(w.agents):

@@ -19,7 +19,7 @@ from piase_gym.worlds.social_dilemma.commons.rules import appear_at, foul, rando
 from piase_gym.worlds.social_dilemma.commons.state import LAYOUT, REACH
 
 TRIES = 100
-"""Draws of a place for a patch that keeps clear of the others; after that patches may touch."""
+"""Attempts to place a patch clear of the others; after that, patches may touch."""
 _1 = np.uint64(1)
 
 
@@ -53,7 +53,7 @@ def begin(s, w, seed):
 
 @helper
 def forget(s, w):
-    """Clear all that is known of agents, and the count of waste."""
+    """Clear the fields of all agents, and the count of waste."""
     s.waste = 0
     for a in range(len(s.x)):
         s.x[a], s.y[a], s.heading[a], s.alive[a], s.fate[a] = 0, 0, 0, 0, 0

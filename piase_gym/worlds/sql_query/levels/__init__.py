@@ -1,1 +1,1 @@
-"""Databases and questions: of our own, or loaded from files."""
+"""Databases and questions, generated or loaded from files."""

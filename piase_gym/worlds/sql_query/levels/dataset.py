@@ -14,7 +14,7 @@ from typing import Any, NamedTuple
 from piase_gym.errors import ConfigError
 
 MOST_BYTES = 200_000_000
-"""The largest database that is read."""
+"""The largest database that is read, in bytes."""
 HARDNESS = ("easy", "medium", "hard", "extra")
 """How hard a question is, as Spider and InterCode count it."""
 
@@ -26,10 +26,10 @@ class Task:
     Attributes:
         task_id: Its name within its dataset.
         question: The question in words.
-        gold: The query whose rows are the answer; of a task that writes, the statement to run.
+        gold: The query whose rows are the answer or, in a task that writes, the statement to run.
         database: The name of its database.
         hardness: One of `HARDNESS`.
-        writes: Whether the database may be changed, and is what is judged.
+        writes: Whether the database may be changed, in which case its changes are judged.
     """
 
     task_id: str
@@ -74,9 +74,9 @@ class Database:
     Attributes:
         name: Its name within its dataset.
         image: The image.
-        dialect: The SQL that is asked of it, as sqlglot calls it; what is not ``"sqlite"`` is
-            translated where that is installed.
-        translated: Statements of that dialect whose translations are known.
+        dialect: The SQL dialect of its queries, as sqlglot calls it; queries in a dialect other
+            than ``"sqlite"`` are translated if sqlglot is installed.
+        translated: The known translations of statements of that dialect.
     """
 
     name: str
@@ -90,7 +90,7 @@ class Database:
 
     @functools.cached_property
     def stamp(self) -> str:
-        """Sixteen hexadecimal digits that stand for the content."""
+        """A hash of the content, in sixteen hexadecimal digits."""
         return hashlib.blake2b(self.image, digest_size=8).hexdigest()
 
     @functools.cached_property
@@ -116,7 +116,7 @@ def read_schema(image: bytes) -> Schema:
     """Return the schema of a database image.
 
     Raises:
-        sqlite3.DatabaseError: If it is none.
+        sqlite3.DatabaseError: If the image is not a database.
     """
     connection = sqlite3.connect(":memory:")
     try:
@@ -131,7 +131,7 @@ def read_schema(image: bytes) -> Schema:
 
 
 def _read_table(connection: sqlite3.Connection, name: str, names: list[str]) -> Table:
-    """Read one table; a reference that names no column means the primary key."""
+    """Read one table; a reference that names no column refers to the primary key."""
     info = connection.execute("SELECT name, type, pk FROM pragma_table_info(?)", (name,))
     columns = tuple(Column(str(n), str(kind), pk > 0) for n, kind, pk in info)
     proper = {other.lower(): other for other in names}
@@ -152,12 +152,12 @@ def from_file(path: str | pathlib.Path, name: str | None = None) -> Database:
     """Read a SQLite file.
 
     Args:
-        path: The file, which is read as a whole and never changed. One with a write-ahead log
-            must hold all that is in it.
-        name: What to call the database; by default as the file.
+        path: The file, which is read as a whole and never changed. If it has a write-ahead log,
+            nothing must be left in that.
+        name: What to call the database; by default as the file, without its suffix.
 
     Raises:
-        ConfigError: If it cannot be read, or is no sound database.
+        ConfigError: If it is too large, cannot be read, or is not an intact database.
     """
     place = pathlib.Path(path)
     try:

@@ -1,4 +1,4 @@
-"""Datasets that are given: loaded once, and looked into often."""
+"""Datasets from folders, which are loaded once and used often."""
 
 from __future__ import annotations
 
@@ -10,14 +10,14 @@ from piase_gym.worlds.sql_query.levels.dataset import Dataset, from_file
 
 LONGEST_NAME = 64
 SUFFIXES = (".sqlite", ".db")
-"""How the names of SQLite files end, which a folder can have in place of a dump."""
+"""The suffixes of SQLite files, which a folder can have in place of a dump."""
 
 
 def load(folder: str) -> Dataset:
     """Return the dataset of a folder; files that have changed are read again.
 
     Raises:
-        ConfigError: If there is none, or it cannot be read.
+        ConfigError: If there is no such folder, or the dataset cannot be read.
     """
     place = pathlib.Path(folder).expanduser()
     if not place.is_dir():
@@ -44,5 +44,5 @@ def _load(folder: str, _files: tuple[tuple[str, int], ...]) -> Dataset:
 
 @functools.lru_cache(maxsize=64)
 def chosen(dataset: Dataset, hardness: tuple[str, ...]) -> tuple[int, ...]:
-    """Return the numbers of the tasks of some hardness."""
+    """Return the numbers of the tasks with one of these degrees of hardness."""
     return tuple(k for k, task in enumerate(dataset.tasks) if task.hardness in hardness)

@@ -17,7 +17,7 @@ DomainName = Literal["library", "clinic", "railway", "farm", "cinema", "league"]
 MOST_TABLES = 3
 MOST_COLUMNS = 7
 VARIANTS = 8
-"""So many databases there are of one domain and size."""
+"""How many databases there are of each domain and size."""
 
 
 class Field(NamedTuple):
@@ -27,8 +27,8 @@ class Field(NamedTuple):
         name: Its name.
         one: What it is called in a question.
         many: The plural of that.
-        values: What can be in it: ``None`` for names that are made up, words, or the least and
-            the greatest number.
+        values: What can be in it: ``None`` for made-up names, or words, or the least and the
+            greatest number.
     """
 
     name: str
@@ -38,7 +38,7 @@ class Field(NamedTuple):
 
     @property
     def numeric(self) -> bool:
-        """Whether it has numbers."""
+        """Whether it holds numbers."""
         return self.values is not None and not isinstance(self.values[0], str)
 
     @property
@@ -56,8 +56,8 @@ class Entity(NamedTuple):
         table: Its name; its key is ``id``.
         one: What a row is called.
         many: The plural of that.
-        fields: Its columns but for key and reference; the first one names a row.
-        made: From what names are made up: first words and second words.
+        fields: Its columns, except for key and reference; the first one names a row.
+        made: The first words and the second words that names are made up from.
         share: How many rows it has, as a share of the largest table's.
     """
 
@@ -75,7 +75,7 @@ class Entity(NamedTuple):
 
 
 def _read() -> Mapping[str, tuple[Entity, ...]]:
-    """Read all domains from the file beside this one."""
+    """Read all domains from the file next to this one."""
     data = json.loads(files(__package__).joinpath("domains.json").read_text("utf-8"))
     names = {kind: tuple(map(tuple, map(str.split, pair))) for kind, pair in data["names"].items()}
     return {
@@ -96,7 +96,7 @@ DOMAINS: Final = _read()
 
 
 class Made(NamedTuple):
-    """A generated database, with what its parts are called.
+    """A generated database, with the words for its parts.
 
     Attributes:
         database: The database.
@@ -116,7 +116,7 @@ def build(domain: str, variant: int, tables: int, columns: int, rows: int) -> Ma
         variant: Which one, from 0.
         tables: How many tables it has.
         columns: How many columns a table has at most, key and reference included.
-        rows: How many rows the largest of its three tables would have.
+        rows: The number of rows of the domain's largest table, even if that is left out.
     """
     stream = Stream(variant, StreamId.LAYOUT)
     entities = DOMAINS[domain][:tables]
@@ -144,7 +144,7 @@ def build(domain: str, variant: int, tables: int, columns: int, rows: int) -> Ma
 
 
 def _some(fields: tuple[Field, ...], most: int, stream: Stream) -> tuple[Field, ...]:
-    """Return what names a row and some of the other fields, in any order, with a number."""
+    """Return the field that names a row, and some others in random order, one of them numeric."""
     others = list(fields[1:])
     stream.shuffle(others)
     kept = others[: most - 1]
@@ -154,7 +154,7 @@ def _some(fields: tuple[Field, ...], most: int, stream: Stream) -> tuple[Field, 
 
 
 def _declaration(entity: Entity, parent: Entity | None) -> str:
-    """Return the statement that makes a table."""
+    """Return the statement that creates a table."""
     parts = ["id INTEGER PRIMARY KEY"]
     if parent is not None:
         parts.append(f"{parent.reference} INTEGER REFERENCES {parent.table}(id)")
@@ -163,7 +163,7 @@ def _declaration(entity: Entity, parent: Entity | None) -> str:
 
 
 def _column(field: Field, entity: Entity, count: int, stream: Stream) -> list[object]:
-    """Return the values of a column: names differ from each other, numbers where they can."""
+    """Return the values of a column; names are distinct, and so are integers of a wide range."""
     values = field.values
     if values is None:
         ones, twos = entity.made
@@ -179,7 +179,7 @@ def _column(field: Field, entity: Entity, count: int, stream: Stream) -> list[ob
         return [round(low + (high - low) * stream.uniform(), 2) for _ in range(count)]
     span = int(high - low) + 1
     numbers = [int(low) + stream.integer(span) for _ in range(count)]
-    if span > 4 * count:  # a number that comes twice is moved
+    if span > 4 * count:  # a number that occurs twice is moved
         seen: set[int] = set()
         for k, number in enumerate(numbers):
             while number in seen:

@@ -2,7 +2,7 @@
 
 The dump is read by sqlglot, statement by statement: tables with their columns, keys and rows;
 users, locks and indices are left out. Names of tables are in lower case, as on InterCode's server
-(``lower_case_table_names=1``), and types keep MySQL's names, which SQLite takes for its own kinds.
+(``lower_case_table_names=1``), and types keep MySQL's names, which SQLite maps to its own types.
 """
 
 from __future__ import annotations
@@ -30,24 +30,24 @@ from piase_gym.worlds.sql_query.rules.hardness import hardness
 
 DIALECT: Final = "mysql"
 SOURCES: Final = (Path(__file__), Path(dialect.__file__))
-"""What decides what a dump becomes."""
+"""The source files that determine what a dump is converted to."""
 MOST_BYTES: Final = 200_000_000
-"""The largest file that is read."""
+"""The largest file that is read, in bytes."""
 _TEXTS: Final = ("char", "varchar", "text", "tinytext", "mediumtext", "longtext")
 
 
 def load(path: str | Path, dump: str | Path | None = None) -> Dataset:
     """Load the tasks and databases of a folder with one JSON and one SQL file of InterCode.
 
-    What was read before is kept in the cache folder, under a stamp of the dump's content; and in
-    memory while the files stay as they are.
+    A dump that was read before is kept in the cache folder, under a hash of its content, and in
+    memory as long as the files do not change.
 
     Args:
         path: The folder, or the JSON of tasks.
-        dump: The dump of their databases; by default the one that lies beside them.
+        dump: The dump of their databases; by default the one next to them.
 
     Raises:
-        ConfigError: If a file is missing, cannot be read, or is not what InterCode has.
+        ConfigError: If a file is missing, cannot be read, or is not as InterCode's files are.
         MissingExtraError: If the dump was never read before, and sqlglot is not installed.
     """
     place = Path(path).expanduser()
@@ -64,7 +64,7 @@ def load(path: str | Path, dump: str | Path | None = None) -> Dataset:
 
 
 def of_databases(folder: Path, databases: Iterable[Database]) -> Dataset:
-    """Load the tasks of a folder, for databases that are there already.
+    """Load the tasks of a folder, for databases that are already loaded.
 
     Raises:
         ConfigError: If the tasks cannot be read, or are about other databases.
@@ -74,7 +74,7 @@ def of_databases(folder: Path, databases: Iterable[Database]) -> Dataset:
 
 
 def _records(path: Path) -> Any:
-    """Return what a JSON file has."""
+    """Return the content of a JSON file."""
     try:
         return json.loads(path.read_text("utf-8"))
     except (OSError, UnicodeDecodeError) as error:
@@ -84,7 +84,7 @@ def _records(path: Path) -> Any:
 
 
 def _find(folder: Path, suffix: str) -> Path:
-    """Return the one file of a folder that ends so; of several, the one of Spider's tasks."""
+    """Return the one file of a folder with a suffix; of several, the one of Spider's tasks."""
     if not folder.is_dir():
         raise ConfigError(f"SqlQuery: there is no folder {str(folder)!r:.200}")
     found = sorted(file for file in folder.glob(f"*{suffix}") if file.is_file())
@@ -115,7 +115,7 @@ def _load(tasks: Path, dump: Path, _changed: tuple[tuple[int, int], ...]) -> Dat
 def _with_translations(
     databases: Mapping[str, Database], tasks: Sequence[Task]
 ) -> dict[str, Database]:
-    """Return the databases with what their gold queries are in SQLite's SQL, kept with them."""
+    """Return the databases with the translations of their gold queries, which are cached."""
     asked: dict[str, list[str]] = {name: [] for name in databases}
     for task in tasks:
         asked[task.database].append(task.gold)
@@ -135,7 +135,7 @@ def _with_translations(
 
 
 def _translations(database: Database, golds: Sequence[str]) -> Iterator[tuple[str, str]]:
-    """Yield gold queries with their translations; what has none is left to fail when it is run."""
+    """Yield gold queries with their translations; one that has none will fail when it is run."""
     for gold in golds:
         with suppress(TranslationError):
             yield tidied(gold), translate(tidied(gold), database)
@@ -168,8 +168,8 @@ def read_dump(text: str, name: str = "the dump") -> dict[str, bytes]:
     """Return the databases of a MySQL dump as SQLite images, from the cache if they are there.
 
     Raises:
-        ConfigError: If it is no dump, or has no table.
-        MissingExtraError: If it must be read, and sqlglot is not installed.
+        ConfigError: If the text is not a dump, or has no table.
+        MissingExtraError: If it is not in the cache, and sqlglot is not installed.
     """
 
     def made() -> dict[str, bytes]:
@@ -195,7 +195,7 @@ def _cached(content: str, make: Callable[[], dict[str, bytes]]) -> dict[str, byt
     folder = base()
     kept = None if folder is None else folder / "datasets" / f"{stamp.hexdigest()}.zip"
     if kept is not None:
-        # What a damaged file raises can be anything.
+        # A damaged file can raise anything.
         with suppress(Exception), zipfile.ZipFile(kept) as archive:
             return {entry: archive.read(entry) for entry in archive.namelist()}
     made = make()
@@ -232,7 +232,7 @@ def _images(text: str) -> dict[str, bytes]:
 
 
 def _statements(text: str) -> Iterator[Any]:
-    """Yield the statements of a dump that use a database, make a table or fill one."""
+    """Yield the statements of a dump that use a database, create a table or fill one."""
     mysql = reader("reading a MySQL dump").Dialect.get_or_raise(DIALECT)
     chunk: list[Any] = []
     for token in [*mysql.tokenize(text), None]:
@@ -246,7 +246,7 @@ def _statements(text: str) -> Iterator[Any]:
 
 
 def _create(connection: sqlite3.Connection, statement: Any) -> None:
-    """Make the table of a ``CREATE TABLE``."""
+    """Create the table of a ``CREATE TABLE``."""
     parts, keys = [], []
     for part in statement.this.expressions:
         kind = type(part).__name__
@@ -265,7 +265,7 @@ def _create(connection: sqlite3.Connection, statement: Any) -> None:
 
 
 def _column(part: Any) -> str:
-    """Return the declaration of a column; SQLite counts a key on that is an ``integer``."""
+    """Return the declaration of a column; in SQLite, an automatic key must be ``integer``."""
     kinds = {type(constraint.kind).__name__: constraint.kind for constraint in part.constraints}
     counts = "AutoIncrementColumnConstraint" in kinds
     kind = part.kind.sql(DIALECT).lower().replace(", ", ",")

@@ -1,7 +1,7 @@
 """Questions about generated databases, each with the query that answers it.
 
-A question is made for a database by one of the kinds below. It is kept only if its answer, when the
-query is run, is one: rows that are there, an order without ties, a winner without equals.
+A question about a database is made by one of the kinds below. It is kept only if its query, when
+run, gives a proper answer: there are rows, an order has no ties, and a winner has no equal.
 """
 
 from __future__ import annotations
@@ -54,16 +54,16 @@ LEVELS: Final[Mapping[int, Mapping[str, Any]]] = {
 }
 """What ``difficulty`` 1 to 5 stands for."""
 TRIES = 60
-"""So many questions are thrown away before another database is tried."""
+"""How many drafts are tried, over six databases, before giving up."""
 
 
 class Draft(NamedTuple):
-    """A question before its answer was looked at.
+    """A question whose answer has not been checked yet.
 
     Attributes:
         question: The question in words.
         gold: The query.
-        unique: A query that must return no row twice, so that the answer is the only one, or "".
+        unique: A query that must return no row twice if the answer is to be unique, or "".
     """
 
     question: str
@@ -94,7 +94,7 @@ class Draw:
         return (tables[k + 1], tables[k]) if len(tables) > 1 else None
 
     def field(self, entity: Entity, numeric: bool | None = None, but: str = "") -> Field | None:
-        """Return a column of a table, but for one."""
+        """Return a column of a table other than `but`."""
         fits = [
             f for f in entity.fields if numeric in (None, f.numeric) and but not in (f.name, "*")
         ]
@@ -102,13 +102,13 @@ class Draw:
         return found
 
     def group(self, entity: Entity, but: str = "") -> Field | None:
-        """Return a column of words that come more than once."""
+        """Return a column whose values are words that can occur more than once."""
         fits = [f for f in entity.fields if f.values and not f.numeric and f.name != but]
         found: Field | None = self.among(fits) if fits else None
         return found
 
     def value(self, entity: Entity, field: Field) -> Any:
-        """Return a value that is there."""
+        """Return a value that occurs in a column."""
         rows = self.rows(f"SELECT DISTINCT {field.name} FROM {entity.table} ORDER BY 1")
         if field.numeric:  # neither the least nor the greatest, if there are others
             rows = rows[1:-1] or rows
@@ -119,7 +119,7 @@ class Draw:
         return self._engine.execute(sql).rows
 
     def condition(self, entity: Entity, table: str = "", but: str = "") -> tuple[str, str] | None:
-        """Return a condition on a column but one, in words and in SQL."""
+        """Return a condition on a column other than `but`, in words and in SQL."""
         field = self.field(entity, but=but)
         if field is None:
             return None
@@ -149,7 +149,7 @@ _TOPS = (("highest", "DESC"), ("greatest", "DESC"), ("lowest", "ASC"), ("smalles
 
 
 def quoted(value: object) -> str:
-    """Return a value as SQL has it."""
+    """Return a value as it is written in SQL."""
     text = str(value).replace("'", "''")
     return f"'{text}'" if isinstance(value, str) else text
 
@@ -263,7 +263,7 @@ def _two_conditions(draw: Draw) -> Draft | None:
 
 
 def join(child: Entity, parent: Entity) -> str:
-    """Return what joins a table, as T1, to the one that it refers to, as T2."""
+    """Return the join of a table, as T1, with the one that it refers to, as T2."""
     return f"{child.table} AS T1 JOIN {parent.table} AS T2 ON T1.{parent.reference} = T2.id"
 
 
@@ -426,9 +426,9 @@ def _add(draw: Draw) -> Draft | None:
 
 
 class Kind(NamedTuple):
-    """A kind of questions: what makes them, and how hard they are.
+    """A kind of question: the function that makes it, and its hardness.
 
-    A test holds their hardness to `rules.hardness`; what writes is called easy.
+    A test compares the hardness with `rules.hardness`; kinds that write count as easy.
     """
 
     make: Callable[[Draw], Draft | None]
@@ -478,7 +478,7 @@ def make(key: Mapping[str, Any], number: int) -> Question:
         number: Which question.
 
     Raises:
-        GenerationError: If no question can be made, such as a join of one table.
+        GenerationError: If no question can be made, such as a join in a database of one table.
     """
     stream = Stream(number, StreamId.DYNAMICS)
     writes = stream.uniform() < key["writes"]
@@ -525,7 +525,7 @@ OF_TWO = ("joined", "without", "joined_top", "joined_groups", "both")
 
 
 def _sound(draft: Draft, database: Database, writes: bool) -> bool:
-    """Run a query, and tell whether its answer is one and the only one."""
+    """Run the query of a draft, and return whether its answer is proper and unique."""
     engine = LocalEngine(database, writes)
     if draft.unique:
         rows = engine.execute(draft.unique).rows

@@ -17,7 +17,7 @@ from piase_gym.worlds.sql_query.rules.engine import Result
 from piase_gym.worlds.sql_query.state import Setting, SqlState
 
 WIDTH, LINE, MARGIN, BOX = 860, 18, 16, 195
-"""Pixels: the picture's width, a line of text, what is around everything, a table's width."""
+"""In pixels: the picture's width, a line's height, the margin, a table's width."""
 MOST_TABLES, MOST_COLUMNS, MOST_ROWS = 8, 7, 6
 
 
@@ -58,7 +58,7 @@ def ansi(
 def rgb(
     setting: Setting, state: SqlState, results: Sequence[Result | None], agents: Sequence[str]
 ) -> NDArray[np.uint8]:
-    """Draw the tables as boxes, and below them what was asked and what came of it."""
+    """Draw the tables as boxes, and below them the last queries with their results."""
     from PIL import Image, ImageDraw
 
     task, database, _ = setting

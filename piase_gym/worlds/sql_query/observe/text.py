@@ -20,23 +20,23 @@ from piase_gym.worlds.texts.lines import LineReader
 from piase_gym.worlds.texts.wording import counted
 
 ROWS, COLUMNS, CELL, QUESTION, QUERY, ERROR = 5, 8, 40, 1000, 60, 200
-"""So many rows and columns of a result are shown, and so many characters of a value, a question, a
-query (which the agent has written itself) and an error."""
+"""How many rows and columns of a result are shown, and how many characters of a value, a question,
+a query (which the agent has written itself) and an error."""
 
 
 NATIVE_ROWS = 100
-"""So many rows InterCode's environment shows."""
+"""How many rows InterCode's environment shows."""
 BLANK = "\\u{20}"
-"""A blank in the name of a column."""
+"""How a blank in the name of a column is written."""
 
 
 def cut(text: str, most: int) -> str:
-    """Return a text that is at most so long."""
+    """Return a text, cut to at most `most` characters."""
     return text if len(text) <= most else text[: most - 3] + "..."
 
 
 def cell(value: object) -> str:
-    """Return a value as it is shown; a number with four digits after its point."""
+    """Return a value as it is shown; floats are rounded to four decimals."""
     if isinstance(value, float):
         value = round(value, 4)
     return "NULL" if value is None else cut(str(value), CELL)
@@ -63,7 +63,7 @@ def text_of(facts: SqlQueryFacts, alone: bool = False) -> str:
 
     Args:
         facts: The facts.
-        alone: Whether there is one agent only, whose name is in the prompt and not in its texts.
+        alone: Whether there is only one agent; its name is then in the prompt, not in its texts.
     """
     lines = [] if facts.feedback is None else [f"Told: {one_line(facts.feedback)}"]
     if facts.query is not None:
@@ -79,7 +79,7 @@ def text_of(facts: SqlQueryFacts, alone: bool = False) -> str:
 
 
 def _name(name: str, marks: str = ",;:|()") -> str:
-    """Write a name; what has a meaning in a line is escaped."""
+    """Write a name; characters that have a meaning in a line are escaped."""
     return re.sub(f"[{marks}]", lambda match: f"\\u{{{ord(match[0]):x}}}", one_line(name))
 
 
@@ -100,8 +100,8 @@ def table_line(table: Table) -> str:
 def _column(column: Column, links: dict[str, Reference]) -> str:
     """Write a column: ``club int (key; = club.id)``, or in short ``id`` and ``club_id (=)``.
 
-    One without a type has text, but for these: ``id`` alone is a key, ``club_id (=)`` is
-    ``club_id int (= club.id)``.
+    A column without a type holds text, with two exceptions: ``id`` alone is the key, and
+    ``club_id (=)`` stands for ``club_id int (= club.id)``.
     """
     link = links.get(column.name)
     if column == ID and not link:
@@ -124,7 +124,7 @@ def _column(column: Column, links: dict[str, Reference]) -> str:
 ID = Column("id", "INTEGER", True)
 """The column that is written by its name alone."""
 _SHORT = {"TEXT": "", "INTEGER": "int", "REAL": "real"}
-"""How the most frequent types are written; another type that is called so stands in quotes."""
+"""How the most frequent types are written; another type with such a name is put in quotes."""
 _LONG = {shown: kind for kind, shown in _SHORT.items()}
 _DOTTED = ",;:|()."
 
@@ -144,7 +144,7 @@ def _answer_lines(answer: Answer) -> Iterator[str]:
 
 
 def outcome_of(facts: SqlQueryFacts) -> dict[str, str]:
-    """Return in short what came of the last query, by how it begins."""
+    """Return, in short, what came of the last query, under the beginning of the query."""
     answer = facts.answer
     if facts.query is None or answer is None:
         return {}
@@ -279,7 +279,7 @@ PERCEPTION_TYPES = {
     "result": "object | None",
     "feedback": "string | None",
 }
-"""What `surroundings_of` perceives."""
+"""The types of the perceptions that `surroundings_of` returns."""
 
 
 def surroundings_of(facts: SqlQueryFacts) -> Surroundings:

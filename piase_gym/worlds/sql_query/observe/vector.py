@@ -43,7 +43,7 @@ INTENTS = (
     "add|insert",
     "list|show|what are|names",
 )
-"""What questions ask for: words of one meaning."""
+"""What questions ask for: each is a group of words of similar meaning."""
 _INTENTS = tuple(re.compile(rf"\b(?:{words})\b", re.IGNORECASE) for words in INTENTS)
 QUESTION_CODE = 32
 ROWS_CODE = 16
@@ -82,7 +82,8 @@ def vector_of(
     early, and 1 if no other column of the table is mentioned more; 8 numbers of the last query; its
     answer (1; one-hot over `engine.REASONS`; logarithms of rows, columns and changed rows; the
     first value as a number, squashed; 8 numbers of the columns or the error, 16 of the rows); the
-    letters; 8 of feedback and 8 of hint. Tables and columns without a slot are in the byte alone.
+    letters; 8 of feedback and 8 of hint. Tables and columns without a slot are part of the schema's
+    byte only.
     """
     slots = Slots.of(envelope)
     row = np.zeros(vector_size(envelope), np.float32)
@@ -107,7 +108,7 @@ def vector_of(
 
 @functools.lru_cache(maxsize=4096)
 def question_code(question: str) -> NDArray[np.float32]:
-    """Return the numbers of a question."""
+    """Return the numbers that represent a question."""
     row = np.zeros(HEAD - 7, np.float32)
     row[: len(INTENTS)] = [pattern.search(question) is not None for pattern in _INTENTS]
     start = len(INTENTS)
@@ -121,7 +122,7 @@ def question_code(question: str) -> NDArray[np.float32]:
 
 @functools.lru_cache(maxsize=4096)
 def schema_code(tables: tuple[Table, ...], question: str, slots: Slots) -> NDArray[np.float32]:
-    """Return the numbers of the tables, under a question."""
+    """Return the numbers that represent the tables, given a question."""
     names = [f"{t.name}.{c.name} {c.type} {c.key}" for t in tables for c in t.columns]
     links = [f"{t.name}.{k.column} {k.table}.{k.other}" for t in tables for k in t.references]
     whole = " ".join([*(table.name for table in tables), *names, *links])
@@ -146,7 +147,7 @@ def schema_code(tables: tuple[Table, ...], question: str, slots: Slots) -> NDArr
 
 @functools.lru_cache(maxsize=4096)
 def answer_code(answer: Answer) -> NDArray[np.float32]:
-    """Return the numbers of an answer."""
+    """Return the numbers that represent an answer."""
     row = np.zeros(ANSWER_CODE, np.float32)
     row[0] = 1
     if answer.reason is not None:
@@ -162,7 +163,7 @@ def answer_code(answer: Answer) -> NDArray[np.float32]:
 
 
 def _squashed(value: str) -> float:
-    """Return a number from 0 to 2 that stands for a value; 0 for what is no number."""
+    """Return a number from 0 to 2 that stands for a value; 0 if the value is not a number."""
     try:
         number = float(value)
     except ValueError:

@@ -1,4 +1,4 @@
-"""SqlQuery's oracle: it knows the gold query, asks it and submits."""
+"""SqlQuery's oracle: it knows the gold query, runs it and submits."""
 
 from __future__ import annotations
 
@@ -10,7 +10,7 @@ from piase_gym.worlds.sql_query.world import SqlQuery
 class SqlQueryOracle:
     """Plays SqlQuery with the answer in view.
 
-    Of several agents, the first one in play does it; the others wait.
+    Of several agents, the first one in play acts; the others wait.
 
     Args:
         world: The world to read; it is never changed.

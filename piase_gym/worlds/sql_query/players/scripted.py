@@ -1,7 +1,7 @@
 """A solver that reads the question and the schema, and writes a query as people would.
 
-It knows the usual ways to ask for numbers, lists, groups and winners. What it does not understand
-it answers with the column that the question names first.
+It knows the usual ways to ask for numbers, lists, groups and winners. To a question that it does
+not understand, it answers with the column that the question names first.
 """
 
 from __future__ import annotations
@@ -43,14 +43,14 @@ class Link(NamedTuple):
 
     @property
     def joined(self) -> str:
-        """The two tables as T1 and T2."""
+        """The join of the two tables, as T1 and T2."""
         child, parent, key = self
         on = f"T1.{key.column} = T2.{key.other}"
         return f"{child.name} AS T1 JOIN {parent.name} AS T2 ON {on}"
 
 
 class Reading:
-    """A question under a schema.
+    """A question together with a schema.
 
     Args:
         question: The question.
@@ -71,7 +71,7 @@ class Reading:
         return max(self.tables, key=merit)
 
     def column(self, words: str, table: Table, numeric: bool | None = None) -> Column:
-        """Return the column of a table that some words name: the first of those named best."""
+        """Return the column of a table that some words name: the first of the best matches."""
         fits = [c for c in table.columns if numeric in (None, is_number(c))] or list(table.columns)
         best = max(fits, key=lambda column: mention(column.name, words))
         if mention(best.name, words)[0]:
@@ -79,7 +79,7 @@ class Reading:
         return next((c for c in fits if not c.key and not _is_link(c, table)), fits[0])
 
     def link(self, one: str, other: str) -> Link | None:
-        """Return how the tables that some words name belong together."""
+        """Return how the tables that two phrases name are linked, or ``None`` if they are not."""
         tables = self.table(one), self.table(other)
         for child, parent in (tables, tables[::-1]):
             for key in child.references:
@@ -88,7 +88,7 @@ class Reading:
         return None
 
     def conditions(self, words: str, table: Table, prefix: str = "") -> str:
-        """Return the conditions that some words put, or ""."""
+        """Return the ``WHERE`` clause that some words express, or ""."""
         found = ""
         for joint, name, sign, value in _WHOSE.findall(words):
             column = self.column(name, table)
@@ -110,7 +110,7 @@ def _is_link(column: Column, table: Table) -> bool:
 
 
 def _way(words: str) -> str:
-    """Return the direction in which the first is the one that is asked for."""
+    """Return the sort order that puts the row that is asked for first."""
     return "ASC" if re.search(rf"\b(?:{_LOW})\b", words) else "DESC"
 
 
@@ -300,10 +300,10 @@ def solve(question: str, tables: Sequence[Table]) -> str:
 
 
 class SqlQuerySolver:
-    """Plays SqlQuery by its facts alone.
+    """Plays SqlQuery from an agent's facts alone.
 
     Args:
-        world: The world; of it only the facts of the agent are read.
+        world: The world; only the facts of the agent are read from it.
     """
 
     def __init__(self, world: SqlQuery) -> None:
@@ -321,7 +321,7 @@ class SqlQuerySolver:
         return Command("query", {"sql": sql})
 
     def _unseen(self, facts: SqlQueryFacts) -> Command | None:
-        """Return what shows a part of the schema that is not known yet."""
+        """Return a command that shows an unknown part of the schema, or ``None``."""
         if not facts.tables:
             return actions.TABLES
         hidden = [table for table in facts.tables if not table.columns]

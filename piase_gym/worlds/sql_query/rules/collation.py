@@ -1,4 +1,4 @@
-"""How MySQL compares text (without case, accents and spaces at the end), and some of its functions.
+"""How MySQL compares text (ignoring case, accents and trailing spaces), and some of its functions.
 
 This file imports nothing but the standard library: the worker process loads it by its path.
 """
@@ -17,14 +17,14 @@ COLLATION: Final = "utf8mb4_general_ci"
 
 
 def register(connection: sqlite3.Connection) -> None:
-    """Give a connection the collation of the tables of a dump, and functions."""
+    """Register the collation of the tables of a dump, and the functions, on a connection."""
     connection.create_collation(COLLATION, compare)
     for name, (arguments, function) in _FUNCTIONS.items():
         connection.create_function(name, arguments, function, deterministic=True)
 
 
 def compare(first: str, second: str) -> int:
-    """Return -1, 0 or 1: which of two texts comes first."""
+    """Return -1, 0 or 1: whether the first text comes before, with or after the second."""
     if first == second:
         return 0
     left, right = key(first), key(second)
@@ -33,7 +33,7 @@ def compare(first: str, second: str) -> int:
 
 @functools.lru_cache(maxsize=16384)
 def key(text: str) -> str:
-    """Return what a text is compared by."""
+    """Return the key by which a text is compared."""
     text = text.rstrip(" ")
     if not text.isascii():
         parts = unicodedata.normalize("NFD", text)
@@ -42,7 +42,7 @@ def key(text: str) -> str:
 
 
 def _part(first: int, last: int) -> Callable[[Any], int | None]:
-    """Return what takes a part of a date, which is written as ISO 8601 has it."""
+    """Return a function that takes a part of a date in ISO 8601 format."""
 
     def part(value: Any) -> int | None:
         date = str(value)
@@ -52,14 +52,14 @@ def _part(first: int, last: int) -> Callable[[Any], int | None]:
 
 
 def _matches(pattern: Any, value: Any) -> bool | None:
-    """Tell whether a text has what a regular expression describes."""
+    """Return whether a regular expression matches anywhere in a text."""
     if pattern is None or value is None:
         return None
     return re.search(str(pattern)[:100], str(value)[:1000], re.IGNORECASE) is not None
 
 
 def _part_before(value: Any, mark: Any, count: Any) -> str | None:
-    """Return what of a text is before so many marks, or after so many, counted from its end."""
+    """Return the text before mark number `count` or, if negative, after that mark from the end."""
     if value is None or mark is None or count is None:
         return None
     parts = str(value).split(str(mark)) if str(mark) else []

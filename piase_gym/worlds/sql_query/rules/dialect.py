@@ -1,16 +1,16 @@
-"""MySQL's SQL as SQLite's: what InterCode's agents write, for the databases that its dump became.
+"""MySQL's SQL, which InterCode's agents write, as SQLite's, for the databases made from its dump.
 
-sqlglot translates. Added here is what depends on the schema or has no counterpart:
+sqlglot does the translation. This module adds what depends on the schema or has no counterpart:
 
 - ``SHOW TABLES``, ``SHOW COLUMNS``, ``DESCRIBE``, ``USE`` and ``information_schema``;
-- text that is compared with a number is a number, as in MySQL;
-- ties of grouped rows are in the order of their groups;
+- text that is compared with a number is read as a number, as in MySQL;
+- tied rows of a grouped query are in the order of their groups;
 - the database has its own name, and the time stands still;
-- what is missing is told in MySQL's words (`told_as_mysql`);
+- errors about missing names are in MySQL's words (`told_as_mysql`);
 - names are quoted with backticks, which SQLite never takes for strings.
 
-What MySQL refuses and SQLite does not mostly runs: columns that are not grouped, names that are
-reserved, an alias in ``WHERE``. Refused as there is ``LIMIT`` in the query of an ``IN``.
+Most of what MySQL refuses and SQLite does not is run: columns that are not grouped, names that are
+reserved, an alias in ``WHERE``. ``LIMIT`` in the query of an ``IN`` is refused, as in MySQL.
 """
 
 from __future__ import annotations
@@ -49,15 +49,15 @@ _CATALOGUE: Final = {
  WHERE m.type = 'table'""",
     "schemata": "SELECT 'def' AS CATALOG_NAME, {0} COLLATE {1} AS SCHEMA_NAME",
 }
-"""What ``information_schema`` has, of one database."""
+"""The tables of ``information_schema``, for one database."""
 
 
 class TranslationError(PiaseError, ValueError):
-    """A statement that is no SQL of its dialect, or that has no counterpart."""
+    """A statement that is not valid in its dialect, or that has no counterpart."""
 
 
 def reader(what: str) -> Any:
-    """Return sqlglot, which then logs its warnings only where somebody has asked for logs.
+    """Return sqlglot, set to log its warnings only if logging has been set up.
 
     Raises:
         MissingExtraError: If it is not installed; `what` needs it.
@@ -71,7 +71,7 @@ def reader(what: str) -> Any:
 
 @functools.lru_cache(maxsize=8192)
 def translate(sql: str, database: Database) -> str:
-    """Return one statement of a database's dialect in SQLite's.
+    """Return one statement, in the dialect of a database, in SQLite's.
 
     Raises:
         TranslationError: If it cannot be read, or is several statements.
@@ -107,7 +107,7 @@ _CLAUSES: Final = {
 
 
 def _syntax_error(sql: str, error: Exception) -> str:
-    """Return what MySQL says of a statement that cannot be read."""
+    """Return MySQL's message about a statement that cannot be read."""
     where = (getattr(error, "errors", None) or [{}])[0]
     near, line = (
         f"{where.get('highlight') or ''}{where.get('end_context') or ''}",
@@ -119,7 +119,7 @@ def _syntax_error(sql: str, error: Exception) -> str:
 
 
 def _told_near(near: str, line: int) -> str:
-    """Return what MySQL says of what stands where nothing like it can be."""
+    """Return MySQL's message about a syntax error near some text."""
     return (
         "You have an error in your SQL syntax; check the manual that corresponds to your MySQL "
         f"server version for the right syntax to use near '{near:.80}' at line {line}"
@@ -127,12 +127,12 @@ def _told_near(near: str, line: int) -> str:
 
 
 def told_as_mysql(error: str, sql: str, database: Database) -> str:
-    """Return an error of SQLite's, of a name that is missing, as MySQL tells it.
+    """Return an error of SQLite, such as about a missing name, in MySQL's words.
 
     Args:
-        error: What SQLite says.
+        error: SQLite's message.
         sql: The statement, in MySQL's SQL.
-        database: Of the statement.
+        database: The database of the statement.
     """
     if match := _UNEXPECTED.fullmatch(error):
         place = max(sql.lower().find(match[1].strip("`").lower()), 0)
@@ -160,7 +160,7 @@ def told_as_mysql(error: str, sql: str, database: Database) -> str:
 
 
 def tidied(sql: str) -> str:
-    """Return a statement without spaces and semicolons at its end."""
+    """Return a statement without trailing spaces and semicolons."""
     return sql.rstrip(" \t\r\n;")
 
 
@@ -202,13 +202,13 @@ def _require_database(name: str, database: Database) -> None:
 
 
 def _text(value: str) -> str:
-    """Return a constant of SQL."""
+    """Return a text as a string literal of SQL."""
     return "'" + value.replace("'", "''") + "'"
 
 
 @functools.lru_cache(maxsize=64)
 def _types(database: Database) -> dict[str, dict[str, str]]:
-    """Return the kind of each column of each table, names in lower case."""
+    """Return the type of each column of each table, without its size; names are lower case."""
     return {
         table.name.lower(): {
             column.name.lower(): column.type.lower().partition("(")[0] for column in table.columns
@@ -218,7 +218,7 @@ def _types(database: Database) -> dict[str, dict[str, str]]:
 
 
 def _adapt(statement: Any, database: Database) -> None:
-    """Change what sqlglot leaves as it is in MySQL."""
+    """Change the parts of a statement that sqlglot leaves as they are in MySQL."""
     exp: Any = importlib.import_module("sqlglot.expressions")
     tables = list(statement.find_all(exp.Table))
     for table in tables:
@@ -246,7 +246,7 @@ def _adapt(statement: Any, database: Database) -> None:
             asked.replace(exp.Literal.string(NOW))
     for union in statement.find_all(exp.SetOperation):
         for side in (union.this, union.expression):
-            if isinstance(side, exp.Subquery):  # SQLite has no brackets there
+            if isinstance(side, exp.Subquery):  # SQLite allows no brackets there
                 plain = side.this.args.get("limit") is None and side.this.args.get("order") is None
                 inside = side.this
                 side.replace(inside if plain else exp.select("*").from_(side.copy()))

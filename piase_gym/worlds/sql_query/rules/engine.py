@@ -1,10 +1,10 @@
 """The engine that runs the agents' queries: one value in, one value out.
 
-SQL of agents is run by `worker.py` in a process of our own, under every limit that SQLite has; see
-`Limits`. So nothing that belongs to a whole process, such as the size of SQLite's heap, is set in
-the caller's, and what cannot be interrupted ends with the worker. One worker serves every episode
-of a process. It keeps nothing that is needed: a database is its image and the statements that
-changed it.
+The agents' SQL is run by `worker.py` in a separate process, under every limit that SQLite has; see
+`Limits`. So nothing that affects a whole process, such as the size of SQLite's heap, is set in the
+caller's process, and a call that cannot be interrupted ends with the worker. One worker serves
+every episode of a process. It keeps nothing that cannot be rebuilt: a database is its image and the
+statements that changed it.
 """
 
 from __future__ import annotations
@@ -34,22 +34,22 @@ from piase_gym.worlds.sql_query.rules.dialect import (
 from piase_gym.worlds.sql_query.rules.worker import LENGTH, Limits, send
 
 Value = str | int | float | bytes | None
-"""A value of a database."""
+"""A value in a database."""
 HEAP = 64_000_000
-"""Bytes that SQLite may have in the worker, databases included."""
+"""How many bytes SQLite may use in the worker, databases included."""
 ROOM = 16_000_000
-"""Bytes of it that are for databases."""
+"""How many of these bytes are for databases."""
 START = 20.0
-"""Seconds that a worker has to start and to read a database."""
+"""How many seconds a worker may take to start, or to read a database."""
 _KEPT = ("LD_LIBRARY_PATH", "DYLD_LIBRARY_PATH", "SYSTEMROOT")
-"""What of the caller's environment Python may need to start."""
+"""The variables of the caller's environment that Python may need to start."""
 
 
 class Result(NamedTuple):
     """What came of a query.
 
     Attributes:
-        rows: The rows; those of a query that failed are none.
+        rows: The rows; empty if the query failed.
         columns: The names of their columns.
         error: What was wrong, in words, or ``None``.
         reason: What was wrong, as one of `REASONS`, or ``None``.
@@ -66,7 +66,7 @@ class Result(NamedTuple):
 
 
 REASONS = (
-    "syntax",  # not SQL, or names what is not there
+    "syntax",  # not SQL, or names something that does not exist
     "denied",  # ATTACH, PRAGMA, DROP, a write to what is read only, ...
     "several",  # several statements at once
     "timeout",  # too much work, or too much time
@@ -87,13 +87,13 @@ _COLUMNS = "SELECT name AS field, type, pk > 0 AS key FROM pragma_table_info('{}
 
 
 class Engine(Protocol):
-    """What runs queries on one database."""
+    """Runs queries on one database."""
 
     def execute(self, sql: str) -> Result:
-        """Run one statement; what goes wrong is in the result, never raised."""
+        """Run one statement; errors are in the result, never raised."""
 
     def close(self) -> None:
-        """Give back what it holds."""
+        """Release what the engine holds."""
 
 
 class LocalEngine:
@@ -101,7 +101,7 @@ class LocalEngine:
 
     Args:
         database: The database, which is never changed.
-        writes: Whether rows may be changed, for this engine alone.
+        writes: Whether rows may be changed; only this engine sees the changes.
         limits: What one query may use.
 
     Attributes:
@@ -142,7 +142,7 @@ def own_sql(sql: str, database: Database) -> str:
 
 
 def schema_asked(sql: str) -> str | None:
-    """Return "" if a statement asks for the tables, a name if for that table, else ``None``."""
+    """Return the table that a statement asks about, "" for the list of all, or ``None``."""
     words = sql[:200].strip(" \t\r\n;").split(maxsplit=3)
     match [word.lower() for word in words]:
         case ["show", "tables"]:
@@ -155,9 +155,9 @@ def schema_asked(sql: str) -> str | None:
 def run(
     database: Database, journal: tuple[str, ...], sql: str, writes: bool, limits: Limits
 ) -> Result:
-    """Run one statement on a database as some statements have left it.
+    """Run one statement on a database as earlier statements have left it.
 
-    What only reads is remembered: the same statement returns the same.
+    If it may not change rows, its result is cached: the same statement returns the same.
 
     Args:
         database: The database, which is never changed.
@@ -192,7 +192,7 @@ def _run(
 
 
 def _unsendable(sql: str, limits: Limits) -> Result | None:
-    """Refuse what need not be tried."""
+    """Return the error of a statement that need not be tried, or ``None``."""
     if "\0" in sql:
         return Result(error="the statement has a NUL character", reason="syntax")
     if len(sql) > limits.sql:
@@ -211,7 +211,7 @@ _FIRST = re.compile(r"(?>\s|;|--[^\n]*(?>\n|$)|/\*(?>.*?\*/))*+([a-z]+)", re.I |
 
 @functools.lru_cache(maxsize=1)
 def _worker(_process: int) -> Worker:
-    """Return the worker of a process; a forked one has its own."""
+    """Return the worker of a process; a forked process has its own."""
     return Worker()
 
 
@@ -219,7 +219,7 @@ class Memory:
     """Remembers results, up to some size.
 
     Attributes:
-        size: How many values and characters it remembers, about.
+        size: The approximate size of the results that it remembers.
     """
 
     most, largest = 8_000_000, 40_000
@@ -264,7 +264,7 @@ def stop() -> None:
 
 
 class Worker:
-    """The caller's end of the process that runs SQL; it is started when first needed."""
+    """The caller's end of the process that runs SQL, which is started when first needed."""
 
     def __init__(self) -> None:
         self._lock, self._owner = threading.Lock(), os.getpid()
@@ -287,14 +287,14 @@ class Worker:
                 self._end()
                 self._room = 2 * len(database.image)
             answer = self._ask((*request, None), limits.seconds)
-            if answer is None:  # it has no such database open
+            if answer is None:  # the worker does not have the database open
                 answer = self._ask((*request, database.image), START)
             if answer is None:
                 answer = self._ask((*request, None), limits.seconds)
             return answer if answer is not None else _gone("memory")
 
     def _ask(self, request: tuple[Any, ...], seconds: float) -> tuple[Any, ...] | None:
-        """Send a request and wait for the answer; a worker that is late is ended."""
+        """Send a request and wait for the answer; a worker that takes too long is ended."""
         process = self._process or self._start()
         assert process.stdin is not None
         try:
@@ -309,7 +309,7 @@ class Worker:
             return _gone("memory")
 
     def _receive(self, process: subprocess.Popen[bytes], seconds: float) -> Any:
-        """Read an answer; the worker stops of itself after half of the seconds, if it can."""
+        """Read an answer; the worker itself stops a query after half of the seconds, if it can."""
         assert process.stdout is not None
         pipe, data, start = process.stdout.fileno(), bytearray(), time.monotonic()
         length, wait = LENGTH.size, 0.6 * seconds
@@ -367,7 +367,7 @@ class Worker:
 
 
 def _cpu_seconds(process: int) -> float:
-    """Return how long the processor has worked for a process; where nobody tells, the time."""
+    """Return the CPU seconds that a process has used or, if unknown, the monotonic time."""
     try:
         fields = pathlib.Path(f"/proc/{process}/stat").read_text().rpartition(")")[2].split()
         return (int(fields[11]) + int(fields[12])) / os.sysconf("SC_CLK_TCK")

@@ -1,13 +1,13 @@
 """How hard a query is, counted as Spider and InterCode count it.
 
-Three things of the outermost query are counted, and what they are decides:
+Three counts over the outermost query decide:
 
 - clauses: where, group, order, limit; each join; each ``or`` and ``like`` of a condition;
 - nested queries: those in conditions, and a union, intersection or difference;
 - more than one: aggregations, columns, conditions, groupings.
 
-Two quirks are kept, for the files have them: ``not`` counts as an aggregation, and so does each
-``and`` or ``or`` of ``having``, whose aggregations themselves do not. What is right of a union
+Two quirks are kept, because the files have them: ``not`` counts as an aggregation, and so does each
+``and`` or ``or`` in ``having``, while aggregations in ``having`` do not. Whatever follows a union
 counts as one nested query, with all its clauses.
 
 Source: Yu et al., 2018, "Spider: A Large-Scale Human-Labeled Dataset for Complex and Cross-Domain
@@ -57,7 +57,7 @@ def hardness(sql: str) -> Hardness:
 
 
 def _level(clauses: int, nested: int, several: int) -> Hardness:
-    """Return the level of the three counts."""
+    """Return the hardness for the three counts."""
     if nested:
         return "hard" if nested == 1 and clauses <= 1 and not several else "extra"
     if clauses <= 1:

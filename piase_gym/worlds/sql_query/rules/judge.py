@@ -15,7 +15,7 @@ GOLD_LIMITS = Limits(seconds=20.0, work=2_000_000, rows=100_000, size=64_000_000
 
 
 def run_there(server: str, database: str, sql: str, limits: Limits) -> Result:
-    """Run one statement, which may only read, on a server; its URL may have ``{database}``."""
+    """Run one statement, which may only read, on a server whose URL may have ``{database}``."""
     return _server(server.replace("{database}", database), limits).execute(sql)
 
 
@@ -46,7 +46,7 @@ def gold_of(task: Task, database: Database, server: str | None) -> Result:
     Args:
         task: The task.
         database: Its database.
-        server: The URL of a server that has it, or ``None``.
+        server: The URL of a server that has the database, or ``None``.
     """
     if server is not None:
         return run_there(server, task.database, task.gold, GOLD_LIMITS)
@@ -56,7 +56,7 @@ def gold_of(task: Task, database: Database, server: str | None) -> Result:
 
 
 def judge(answer: Result | None, gold: Result, task: Task, mode: Mode) -> float:
-    """Return the score of an answer; one that failed, or was never given, is worth nothing."""
+    """Return the score of an answer; a failed or missing answer is worth 0."""
     failed = answer is None or answer.reason is not None
     rows = None if failed or answer is None else answer.rows
     if task.writes:

@@ -1,11 +1,11 @@
 """What an answer is worth: the reward of InterCode's SQL environment, and ours.
 
 A result is a multiset of rows, written as strings, so ``(1,)`` and ``(1.0,)`` differ. Its score is
-the intersection of answer and gold over their union (both are empty: 1). Where they share rows, the
+the intersection of answer and gold over their union (1 if both are empty). If they share rows, the
 order counts too: Kendall's tau-b between the shared rows as the answer and as the gold has them
 (compared by position, ranked as strings) multiplies the score, which is then rounded to two
-digits; where tau is not a number (one row, or all the same) the score stays as it is. So the
-shared rows backwards are worth -1.
+digits; if tau is not a number (one row, or all the same) the score stays as it is. So two different
+rows in reverse order are worth -1.
 
 Source: Yang et al., 2023, "InterCode: Standardizing and Benchmarking Interactive Coding with
 Execution Feedback", and its published environment.
@@ -24,7 +24,7 @@ from piase_gym.errors import ConfigError, suggest
 from piase_gym.worlds.sql_query.rules.tokens import is_ordered
 
 Mode = Literal["original", "order_aware"]
-"""Whether the order of rows always counts, or only if the gold asks for one."""
+"""Whether the order of rows always counts, or only if the gold query asks for one."""
 MODES: Final[tuple[Mode, ...]] = get_args(Mode)
 
 Rows = Iterable[object]
@@ -43,8 +43,8 @@ def score(
         agent_rows: The rows of the answer. An error (a string) or None, which is what a statement
             without a result leaves, is worth 0.
         gold_rows: The rows of the gold. An error or None counts as no rows, as in InterCode.
-        mode: ``original`` is InterCode's formula. ``order_aware`` leaves the order of rows out
-            where the gold has no ``ORDER BY`` of its own.
+        mode: ``original`` is InterCode's formula. ``order_aware`` ignores the order of rows if the
+            gold query has no outer ``ORDER BY``.
         gold_sql: The gold query, which only ``order_aware`` reads; without it no order counts.
 
     Raises:
@@ -64,7 +64,7 @@ def score(
     if mode == "order_aware" and not (gold_sql and is_ordered(gold_sql)):
         return overlap
     tau = kendall_tau(_kept(agent, shared), _kept(gold, shared))
-    # NumPy's rounding, as InterCode has it: 0.015 becomes 0.02, and in Python 0.01.
+    # NumPy's rounding, as in InterCode: 0.015 becomes 0.02; in Python it becomes 0.01.
     return overlap if math.isnan(tau) else float(np.round(tau * overlap, 2))
 
 
@@ -87,7 +87,7 @@ def _kept(rows: list[str], shared: Counter[str]) -> list[str]:
 def kendall_tau(first: Sequence[str], second: Sequence[str]) -> float:
     """Return Kendall's tau-b of two sequences of equal length, ranked as strings.
 
-    It is not a number for fewer than two pairs, or where a sequence has one value only.
+    It is not a number for fewer than two values, or if all values of a sequence are equal.
     """
     x, y = _ranks(first), _ranks(second)
     size = len(x)
@@ -102,19 +102,19 @@ def kendall_tau(first: Sequence[str], second: Sequence[str]) -> float:
 
 
 def _ranks(values: Sequence[str]) -> np.ndarray[tuple[int], np.dtype[np.int64]]:
-    """Return the rank of each value; equal values have one rank."""
+    """Return the rank of each value; equal values have the same rank."""
     order = {value: rank for rank, value in enumerate(sorted(set(values)))}
     return np.array([order[value] for value in values], np.int64)
 
 
 def _ties(ranks: np.ndarray[tuple[int], np.dtype[np.int64]]) -> int:
-    """Return how many pairs have one rank."""
+    """Return how many pairs share a rank."""
     counts = np.unique(ranks, return_counts=True)[1]
     return int((counts * (counts - 1) // 2).sum())
 
 
 def _inversions(ranks: np.ndarray[tuple[int], np.dtype[np.int64]]) -> int:
-    """Return how many pairs stand in falling order: bit by bit, the first that differs decides."""
+    """Return how many pairs are in descending order: the highest bit that differs decides."""
     found = 0
     for bit in reversed(range(int(ranks.max()).bit_length())):
         group, ones = ranks >> (bit + 1), (ranks >> bit) & 1

@@ -1,12 +1,12 @@
-"""The engine on a database server: PostgreSQL, MySQL, MariaDB, whatever SQLAlchemy has a URL for.
+"""The engine on a database server: PostgreSQL, MySQL, MariaDB and others; see `DIALECTS`.
 
-Each statement has a transaction that is rolled back; in a task that writes, all of them have one
-together, which is rolled back at the end. Only what sqlglot reads as one query (or, in a task that
-writes, as one change of rows) is sent, and none of the functions that reach out of a database.
-Tasks that only read are read-only for the server too; time is limited by the server.
+Each statement runs in a transaction that is rolled back; in a task that writes, all statements
+share one, which is rolled back at the end. A statement is only sent if sqlglot reads it as one
+query (or, in a task that writes, as one change of rows) that calls no function that reaches out of
+the database. Tasks that only read are read-only for the server too; the server limits the time.
 
-The server's own rights are the last guard: connect as a user that may read what the questions are
-about, and nothing else. Memory is the server's to limit.
+The user's rights on the server are the last guard: connect as a user that may read what the
+questions are about, and nothing else. Memory is the server's to limit.
 """
 
 from __future__ import annotations
@@ -31,7 +31,7 @@ DIALECTS: Final = {
     "mssql": "tsql",
     "oracle": "oracle",
 }
-"""What sqlglot calls the dialects of SQLAlchemy."""
+"""The dialects of SQLAlchemy that are supported, and sqlglot's names for them."""
 _WAITING: Final = ("psycopg", "psycopg2", "pymysql", "mysqldb")
 """Drivers that can be told how long to wait for a connection."""
 _QUERIES: Final = (
@@ -64,11 +64,11 @@ class ServerEngine:
 
     Args:
         url: SQLAlchemy's URL, such as ``postgresql+psycopg://user:password@host/database``.
-        writes: Whether rows may be changed, for this engine alone.
-        limits: What one query may use; of `work` a server knows nothing.
+        writes: Whether rows may be changed; only this engine sees the changes.
+        limits: What one query may use; `work` means nothing to a server.
 
     Raises:
-        ConfigError: If the URL is none, or of a database that SQLAlchemy does not know.
+        ConfigError: If the URL is not valid, or its dialect is not in `DIALECTS`.
         MissingExtraError: If SQLAlchemy, sqlglot or the driver is not installed.
     """
 
@@ -83,7 +83,7 @@ class ServerEngine:
         return DIALECTS[self._engine.dialect.name]
 
     def execute(self, sql: str) -> Result:
-        """Run one statement; what goes wrong is in the result, never raised."""
+        """Run one statement; errors are in the result, never raised."""
         fault = self._fault(sql)
         if fault is not None:
             return fault
@@ -104,7 +104,7 @@ class ServerEngine:
         return found
 
     def _fault(self, sql: str) -> Result | None:
-        """Refuse what need not be sent."""
+        """Return the error of a statement that need not be sent, or ``None``."""
         if len(sql) > self.limits.sql:
             told = f"the statement has {len(sql)} characters; at most {self.limits.sql} are run"
             return Result(error=told, reason="too_long")
@@ -130,10 +130,10 @@ class ServerEngine:
         dialect, milliseconds = self._engine.dialect, max(1, int(self.limits.seconds * 1000))
         mode = "READ WRITE" if self.writes else "READ ONLY"
         before, begun = [], []
-        connection = self._engine.connect()  # what server it is, is known only then
+        connection = self._engine.connect()  # only this shows which server it is
         if dialect.name == "postgresql":
             begun = [f"SET TRANSACTION {mode}", f"SET LOCAL statement_timeout = {milliseconds}"]
-            begun.append("SET LOCAL jit = off")  # what it does cannot be interrupted
+            begun.append("SET LOCAL jit = off")  # its work cannot be interrupted
         elif dialect.name in ("mysql", "mariadb"):
             limit = f"max_execution_time = {milliseconds}"
             if getattr(dialect, "is_mariadb", False):
@@ -151,12 +151,12 @@ class ServerEngine:
         return connection
 
     def _run(self, connection: Any, sql: str) -> Result:
-        """Run a statement that may be run."""
+        """Run a statement that has been checked."""
         options = {"stream_results": not self.writes, "no_parameters": True}
         done = connection.exec_driver_sql(sql, execution_options=options)
         if not done.returns_rows:
             return Result(changed=max(0, done.rowcount))
-        columns = tuple(str(key) for key in done.keys())  # noqa: SIM118 (iterating over it gives rows)
+        columns = tuple(str(key) for key in done.keys())  # noqa: SIM118 (iterating it gives rows)
         rows: list[tuple[object, ...]] = []
         size, end = 0, time.monotonic() + self.limits.seconds
         for row in done:
@@ -195,7 +195,7 @@ class ServerEngine:
         return tuple(tables)
 
     def close(self) -> None:
-        """Take back what was written, and give back the connection."""
+        """Roll back what was written, and return the connection to the pool."""
         connection, self._connection = self._connection, None
         if connection is not None:
             _give_back(connection)
@@ -203,7 +203,7 @@ class ServerEngine:
 
 @functools.lru_cache(maxsize=32)
 def _open(url: str) -> Any:
-    """Return SQLAlchemy's engine of a URL; there is one for each in a process."""
+    """Return SQLAlchemy's engine for a URL; a process has one for each URL."""
     sqlalchemy = need("sqlalchemy", "a database server", "sql")
     reader("a database server")
     try:
@@ -223,7 +223,7 @@ def _open(url: str) -> Any:
 
 
 def _give_back(connection: Any) -> None:
-    """Take back what was written, and give a connection back to the pool."""
+    """Roll back what was written, and return a connection to the pool."""
     errors = need("sqlalchemy.exc", "a database server", "sql")
     try:
         connection.rollback()
@@ -233,7 +233,7 @@ def _give_back(connection: Any) -> None:
 
 
 def _denied(statement: Any, writes: bool) -> str:
-    """Return what of a parsed statement is not allowed, or an empty string."""
+    """Return the part of a parsed statement that is not allowed, or an empty string."""
     kind = type(statement).__name__
     if kind not in (*_QUERIES, *(_WRITES if writes else ())):
         return statement.key.upper() if kind != "Command" else f"{statement.this!s:.20}"
@@ -250,7 +250,7 @@ def _denied(statement: Any, writes: bool) -> str:
 
 
 def _plain(value: object) -> object:
-    """Return a value as SQLite has it, so that one result is the same on all engines."""
+    """Return a value as SQLite has it, so that a result is the same on all engines."""
     if value is None or isinstance(value, str | bytes):
         return value
     if isinstance(value, bool | int):
@@ -266,13 +266,13 @@ def _plain(value: object) -> object:
 
 
 def _told(error: BaseException) -> str:
-    """Return what a driver says, in one line, without the statement."""
+    """Return a driver's error message, on one line and without the statement."""
     told = str(getattr(error, "orig", None) or error)
     return " ".join(told.partition("\nLINE ")[0].split())[:300]
 
 
 def _reason(error: BaseException) -> str:
-    """Return the kind of what a driver says."""
+    """Return the reason for a driver's error, as one of `rules.engine.REASONS`."""
     told = f"{type(error).__name__} {type(getattr(error, 'orig', None)).__name__} {_told(error)}"
     found = (kind for kind, words in _REASONS if re.search(words, told, re.IGNORECASE))
     return next(found, "syntax")

@@ -21,9 +21,9 @@ class Turn(NamedTuple):
         config: The config.
         setting: The task.
         state: The state, which changes.
-        results: What came of each agent's last query, which changes.
+        results: What came of each agent's last query; the list changes.
         run: Runs a statement on the database as it is now.
-        judge: The score of a result, on the database as it is now.
+        judge: Returns the score of a result, on the database as it is now.
         speak: Sends what an agent says.
     """
 
@@ -100,7 +100,7 @@ def advance(turn: Turn, plans: Sequence[DecodedAction]) -> StepResult:
 
 
 def worth_of(config: SqlQueryConfig, state: SqlState, final: float | None) -> float:
-    """Return what an episode was worth: the answer's score, or the best one where that counts."""
+    """Return what an episode was worth: the answer's score, or the best score if that counts."""
     if config.answer == "best":
         return max(final or 0.0, state.best or 0.0)
     return final or 0.0

@@ -21,7 +21,7 @@ def tokens(sql: str) -> list[str]:
     """Return the words and signs of a statement, words in lower case.
 
     Quoted strings and names stay as they are; spaces, comments, and brackets and semicolons around
-    the whole are left out.
+    the whole statement are left out.
     """
     found = []
     for match in _TOKEN.finditer(sql):
@@ -36,7 +36,7 @@ def tokens(sql: str) -> list[str]:
 
 
 def closing(words: Sequence[str], start: int) -> int:
-    """Return where the bracket that opens at `start` closes: the end, if it does not."""
+    """Return where the bracket that opens at `start` closes; the end if it does not."""
     depth = 0
     for place in range(start, len(words)):
         depth += (words[place] == "(") - (words[place] == ")")
@@ -46,7 +46,7 @@ def closing(words: Sequence[str], start: int) -> int:
 
 
 def outside(words: Sequence[str]) -> Iterator[str]:
-    """Yield the words that are in no brackets."""
+    """Yield the words that are outside all brackets."""
     depth = 0
     for word in words:
         depth += (word == "(") - (word == ")")
@@ -55,5 +55,5 @@ def outside(words: Sequence[str]) -> Iterator[str]:
 
 
 def is_ordered(sql: str) -> bool:
-    """Tell whether a query asks for an order of its rows: whether it has an outer ``ORDER BY``."""
+    """Return whether a query asks for an order of its rows, by an outer ``ORDER BY``."""
     return "order" in outside(tokens(sql))

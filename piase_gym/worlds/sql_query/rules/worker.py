@@ -1,20 +1,20 @@
-"""The process in which SQL of agents is run. It imports nothing but the standard library.
+"""The process that runs the agents' SQL. It imports nothing but the standard library.
 
-It reads requests from its input and writes answers to its output, each a length and a value as
-`marshal` writes it; with an answer it tells how long the processor has worked for it so far.
+It reads requests from its input and writes answers to its output, each as a length and a value in
+the format of `marshal`; an answer includes the CPU time that this process has used so far.
 Databases come as images; those of tasks that only read are opened once and shared, since nothing
 can change them. A database that is written to is an image and the statements that were run on it,
-so that what the caller keeps is a value; those used last stay open.
+so the caller can keep it as a value; the most recently used ones stay open.
 
 Nothing here is needed twice for safety, but everything is there:
 
 * the authorizer lets through what is listed here, and nothing else: reading tables of this
-  database, functions whose value follows from their arguments, and, where a task writes, changing
+  database, functions whose value follows from their arguments, and, in a task that writes, changing
   rows;
 * SQLite's own limits bound values, statements and their parts;
-* the progress handler counts work, which is the same on every machine, and looks at the clock;
+* the progress handler counts work, which is the same on every machine, and checks the CPU time;
 * SQLite's heap is bounded for this process as a whole;
-* what none of these can stop is one call that takes too long: the caller then ends this process.
+* none of these can stop a single call that takes too long: the caller then ends this process.
 """
 
 from __future__ import annotations
@@ -33,19 +33,19 @@ from typing import IO, Any, NamedTuple
 
 LENGTH = struct.Struct("<I")
 WORK = 1000
-"""So many instructions of SQLite's machine pass between two looks at work and clock."""
+"""How many instructions of SQLite's virtual machine pass between two checks of work and time."""
 NOW = "2026-01-01 00:00:00"
-"""What the time is in every database."""
+"""The current time in every database."""
 OPEN_WRITES = 16
-"""So many databases that were written to stay open."""
+"""How many databases that were written to stay open."""
 
 
 class Limits(NamedTuple):
     """What a query may use.
 
     Attributes:
-        seconds: Time of the processor; waiting for a busy one, at most four times as much.
-        work: Instructions of SQLite's machine, in thousands.
+        seconds: CPU time; with waiting for a busy processor, at most four times as much.
+        work: Instructions of SQLite's virtual machine, in thousands.
         rows: Rows of the result.
         size: Characters or bytes of the result, about.
         value: Bytes of one value.
@@ -72,11 +72,11 @@ row_number rank dense_rank percent_rank cume_dist ntile lag lead first_value las
 FUNCTIONS = frozenset((*_SCALAR.split(), *_AGGREGATE.split()))
 """Functions of SQLite that may be used: those whose value follows from their arguments."""
 SCHEMA = frozenset(("sqlite_master", "sqlite_schema", "json_each", "json_tree"))
-"""What may be read beside the tables of the database."""
+"""What may be read besides the tables of the database."""
 PRAGMAS = frozenset(
     ("table_info", "table_xinfo", "table_list", "foreign_key_list", "index_list", "index_info")
 )
-"""What ``pragma_…`` tables may be read: those that describe the schema."""
+"""The ``pragma_…`` tables that may be read: those that describe the schema."""
 _BOUNDS = {
     sqlite3.SQLITE_LIMIT_COLUMN: 256,
     sqlite3.SQLITE_LIMIT_EXPR_DEPTH: 200,
@@ -97,9 +97,9 @@ _CLOCKS = ("date", "time", "datetime", "julianday", "strftime", "unixepoch")
 
 
 class Watch:
-    """Counts the work of one query, and the time that the processor has spent on it.
+    """Counts the work of one query, and the CPU time that it takes.
 
-    A machine that has other things to do makes no query fail.
+    No query fails because the machine is busy with other things.
     """
 
     def __init__(self) -> None:
@@ -112,7 +112,7 @@ class Watch:
         self.end = time.process_time() + share * limits.seconds
 
     def __call__(self) -> bool:
-        """Tell whether the query is to be stopped."""
+        """Return whether to stop the query."""
         self.left -= 1
         late = self.left < 0 or (self.left % 16 == 0 and time.process_time() > self.end)
         self.stopped = self.stopped or late
@@ -125,13 +125,13 @@ class Database:
     Args:
         image: Its image.
         writes: Whether rows may be changed.
-        watch: What stops a query.
+        watch: The watch that stops a query.
         setup: Registers collations and functions on a connection, and returns the functions.
 
     Attributes:
         connection: Its connection.
-        size: The bytes of its image.
-        denied: What of the present statement is not allowed.
+        size: The size of its image in bytes.
+        denied: The part of the present statement that is not allowed.
     """
 
     def __init__(
@@ -145,7 +145,7 @@ class Database:
         con = self.connection = sqlite3.connect(
             ":memory:",
             isolation_level=None,
-            cached_statements=0,  # a statement that is used again goes on counting its work
+            cached_statements=0,  # a cached statement would go on counting its work
         )
         con.deserialize(image)
         mine = setup(con)
@@ -155,7 +155,7 @@ class Database:
         for pragma in ("trusted_schema=0", "temp_store=2", "cell_size_check=1"):
             con.execute(f"PRAGMA {pragma}").fetchall()
         for table in (*(f"pragma_{name}('')" for name in sorted(PRAGMAS)), *_EACH):
-            with contextlib.suppress(sqlite3.Error):  # the first use makes the table, if there is
+            with contextlib.suppress(sqlite3.Error):  # the first use creates the table
                 con.execute(f"SELECT * FROM {table}").fetchall()
         self._bound(con, writes)
         names = con.execute("SELECT name FROM sqlite_master WHERE type IN ('table', 'view')")
@@ -167,7 +167,7 @@ class Database:
             if action == sqlite3.SQLITE_READ:
                 table = str(one).lower()
                 known = table in tables or table.removeprefix("pragma_") in PRAGMAS
-                fine = known or not two  # of names that are none in the database, rows are counted
+                fine = known or not two  # a name not of the database may have its rows counted
             elif action == sqlite3.SQLITE_FUNCTION:
                 fine = str(two).lower() in functions
             elif action == sqlite3.SQLITE_PRAGMA:
@@ -194,7 +194,7 @@ class Database:
             con.execute("PRAGMA query_only=1").fetchall()
 
     def run(self, sql: str, limits: Limits, share: float = 0.5) -> tuple[Any, ...]:
-        """Run one statement; returns rows, columns, error, reason and how many rows changed."""
+        """Run one statement; return rows, columns, error, reason and how many rows changed."""
         con = self.connection
         con.setlimit(sqlite3.SQLITE_LIMIT_LENGTH, limits.value)
         con.setlimit(sqlite3.SQLITE_LIMIT_SQL_LENGTH, min(limits.sql, limits.value))
@@ -214,7 +214,7 @@ class Database:
             return (), (), "the query is too deep", "too_long", 0
 
     def close(self) -> None:
-        """Give back its memory."""
+        """Release its memory."""
         self.connection.close()
         self._clock.close()
 
@@ -274,7 +274,7 @@ def _what(action: int, one: Any, two: Any) -> str:
 
 
 def _clock(inner: sqlite3.Connection, name: str) -> Callable[..., Any]:
-    """Return a function of SQLite's for which the time is always `NOW`."""
+    """Return a time function of SQLite's for which the time is always `NOW`."""
     ahead = name == "strftime"
 
     def call(*args: Any) -> Any:
@@ -292,8 +292,8 @@ class Server:
     """Answers requests, one at a time.
 
     Args:
-        room: So many bytes of images are open at most, but for one.
-        heap: SQLite's heap of this process in bytes.
+        room: How many bytes of images may be open; a single image may be larger.
+        heap: The limit of SQLite's heap in this process, in bytes.
     """
 
     def __init__(self, room: int, heap: int) -> None:
@@ -305,9 +305,9 @@ class Server:
         limit.close()
 
     def answer(self, request: tuple[Any, ...]) -> Any:
-        """Answer a request, or open the database if its image is given.
+        """Answer a request or, if its image is given, only open the database.
 
-        The answer ``None`` asks for the image, without which the query cannot be run.
+        The answer ``None`` asks for the image, or, once it is given, for the request again.
         """
         stamp, journal, sql, writes, limits, image = request
         bounds = Limits(*limits)
@@ -320,7 +320,7 @@ class Server:
         found = database.run(sql, bounds)
         if writes and (found[3] or found[4]):
             self.open.pop((stamp, *journal))
-            if found[3]:  # a part may have been done: the next one begins from the image
+            if found[3]:  # it may have run in part: the next one begins from the image
                 database.close()
             else:
                 self.open[(stamp, *journal, sql)] = database
@@ -329,7 +329,7 @@ class Server:
     def _find(
         self, stamp: str, journal: tuple[str, ...], writes: bool, limits: Limits, image: Any
     ) -> Database | None:
-        """Return the database that a request is about."""
+        """Return the database that a request is about, or ``None`` if its image is needed."""
         key = (stamp, *journal) if writes else (stamp, None)
         database = self.open.get(key)
         if database is None:
@@ -344,7 +344,7 @@ class Server:
         return database
 
     def _make_room(self, size: int) -> None:
-        """Close what was not used for longest."""
+        """Close the least recently used databases."""
         while self.open and (
             size + sum(d.size for d in self.open.values()) > self.room
             or sum(key[1:] != (None,) for key in self.open) >= OPEN_WRITES
@@ -354,7 +354,7 @@ class Server:
 
 
 def _own_setup() -> Callable[[sqlite3.Connection], frozenset[str]]:
-    """Return what registers the collations of `collation.py`, which lies beside this file."""
+    """Return a function that registers what is in `collation.py`, next to this file."""
     spec = importlib.util.spec_from_file_location(
         "collation", pathlib.Path(__file__).with_name("collation.py")
     )

@@ -1,8 +1,8 @@
 """Quests: stories made at random, solvable by construction.
 
 A quest is built in the order in which it can be solved. It begins with what is reachable, and each
-obstacle puts the next thing that is needed (a key, or in the end the goal) behind a lock, a lid, a
-hiding place or a door. If the obstacle itself needs a key, that key is reachable already.
+obstacle puts the next thing that is needed (a key, or finally the goal) behind a lock, a lid, a
+hiding place or a door. If the obstacle itself needs a key, that key is already reachable.
 """
 
 from __future__ import annotations
@@ -21,7 +21,7 @@ P = TypeVar("P", bound=Part)
 Lock = Literal["locked", "closed", "hidden"]
 STEPS = {"north": (0, -1), "east": (1, 0), "south": (0, 1), "west": (-1, 0)}
 EXTRA_WAYS = 0.2
-"""The probability of an extra way between two neighbouring rooms of one region."""
+"""The probability of an extra passage between two neighbouring rooms of one region."""
 
 
 @dataclass
@@ -236,7 +236,7 @@ def _write(
     )
 
 
-# Quests share the parts that they have in common: parts of stories never change.
+# Quests share common parts, as parts of stories never change.
 
 
 @functools.lru_cache(maxsize=4096)
@@ -264,7 +264,7 @@ def _won_with(item: str) -> ItemInInventory:
 
 
 def _exits(ways: dict[str, tuple[str, str | None]]) -> dict[Any, Exit]:
-    """Return the exits of a room in the form that stories have."""
+    """Return the exits of a room in the form used by stories."""
     return {direction: _exit(other, door) for direction, (other, door) in ways.items()}
 
 

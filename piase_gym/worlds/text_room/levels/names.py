@@ -69,8 +69,8 @@ def thing_of(story: Story, name: str) -> Thing:
 def takeable(story: Story) -> dict[str, bool]:
     """Return for every object whether it can be taken.
 
-    An object that is hidden, or carried at the start, or given to an agent by an event can be
-    taken unless the story says otherwise.
+    An object that is hidden, carried at the start or given to an agent by an event can be taken
+    unless the story says otherwise.
     """
     given = {name: thing_of(story, name).can_be_taken for name in all_objects(story)}
     sure = {name: can for name, can in given.items() if can is not None}
@@ -107,5 +107,5 @@ def flags(story: Story) -> set[str]:
 
 
 def spawned(story: Story) -> set[str]:
-    """Return every object that a response lets appear."""
+    """Return every object that a response makes appear."""
     return {r.object for r, _ in responses(story) if isinstance(r, SpawnObject)}

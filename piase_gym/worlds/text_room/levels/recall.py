@@ -16,10 +16,10 @@ TIME_TO_CHOOSE: Final = 5
 def recall_story(delay: int, agents: int = 1) -> Story:
     """Return the story of the lantern and the casket.
 
-    An agent sees a lantern, whose colour is drawn in each episode. With the first step it is led
-    away, waits for `delay` steps in a room without anything to see, and is led into a hall with
-    caskets of all colours. Opening the casket of the lantern's colour wins, any other loses. In the
-    hall nothing shows the colour, so no agent without a memory does better than one in four.
+    An agent sees a lantern of a colour that is drawn in each episode. After the first step it is
+    led away, waits for `delay` steps in a room with nothing to see, and is led into a hall with
+    caskets of all colours. Opening the casket of the lantern's colour wins, any other one loses. In
+    the hall nothing shows the colour, so no agent without memory does better than one in four.
 
     Args:
         delay: Steps between the last sight of the lantern and the first of the caskets.

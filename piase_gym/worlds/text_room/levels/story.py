@@ -26,7 +26,7 @@ from piase_gym.worlds.text_room.levels.story_rules import (
 
 
 class Exit(Part):
-    """A way out of a room; a bare name of a room will do."""
+    """A way out of a room; the name of a room alone will do."""
 
     SHORT: ClassVar[dict[str, str]] = {"type": "string"}
 
@@ -42,7 +42,7 @@ class Exit(Part):
 class Room(Part):
     """A room."""
 
-    description: Prose = Field("", description="what an agent sees, as the seed words it")
+    description: Prose = Field("", description="what an agent sees, such as 'a dim study.'")
     exits: dict[Direction, Exit] = Field(default_factory=dict, description="direction -> room")
     objects: tuple[Name, ...] = Field((), description="what stands or lies here at the start")
 
@@ -54,20 +54,23 @@ class Thing(Part):
 
     description: Annotated[str, Field(max_length=500)] = Field("", description="how it looks")
     can_be_taken: bool | None = Field(
-        None, description="default: no, except for hidden items and initial inventories"
+        None, description="whether agents can take it; default: if hidden or carried at the start"
     )
-    is_container: bool | None = Field(None, description="default: yes if it contains something")
+    is_container: bool | None = Field(
+        None, description="whether it holds things; default: if it contains something"
+    )
     has_lid: bool = Field(True, description="whether a container can be closed; else it is open")
     is_open: bool = Field(False, description="whether a container or door is open")
     locked: bool = Field(False, description="whether it must be unlocked before it opens")
     key_required: Name | None = Field(None, description="the item that unlocks it")
     contains: tuple[Name, ...] = Field((), description="what is in it")
     hidden_item: tuple[Name, ...] = Field(
-        (), description="what searching (or, if it does not open, opening) it reveals"
+        (),
+        description="what is revealed by searching it, or by opening it if it is not a container",
     )
     read_text: Prose | None = Field(None, description="what there is to read")
     searchable: bool | None = Field(None, description="False: searching it fails")
-    interactions: tuple[Interaction, ...] = Field((), description="rules of its own")
+    interactions: tuple[Interaction, ...] = Field((), description="rules of the object's own")
     custom_properties: dict[str, Any] = Field(
         default_factory=dict, description="further values, which are kept"
     )
@@ -100,7 +103,7 @@ class Thing(Part):
 
 
 class Stat(Part):
-    """A number of an agent's body, such as its energy; a bare number is its start."""
+    """A number that belongs to an agent, such as its energy; a bare number sets `start`."""
 
     SHORT: ClassVar[dict[str, str]] = {"type": "number"}
 
@@ -121,7 +124,7 @@ class AgentSetup(Part):
     start_room: Name = Field(description="where it starts")
     initial_inventory: tuple[Name, ...] = Field((), description="what it carries at the start")
     initial_flags: tuple[Name, ...] = Field((), description="flags that are set at the start")
-    stats: dict[Name, Stat] = Field(default_factory=dict, description="numbers of its body")
+    stats: dict[Name, Stat] = Field(default_factory=dict, description="numbers such as its energy")
     goal: Prose | None = Field(None, description="its task in words, for prompts")
     join_at: int = Field(0, ge=0, description="the step at which it enters")
     initial_agent_config: dict[str, Any] = Field(
@@ -139,14 +142,18 @@ class Story(Part):
     rooms: dict[Name, Room] = Field(min_length=1, description="name -> room")
     object_details: dict[Name, Thing] = Field(default_factory=dict, description="name -> object")
     shuffle: tuple[tuple[Name, ...], ...] = Field(
-        (), description="objects in rooms that exchange their places by chance in each episode"
+        (), description="groups of objects in rooms that exchange places at random in each episode"
     )
     agent_setup: tuple[AgentSetup, ...] = Field(min_length=1, description="one agent or a list")
-    win_conditions: tuple[Condition, ...] = Field(min_length=1, description="when it is won")
+    win_conditions: tuple[Condition, ...] = Field(
+        min_length=1, description="conditions for winning"
+    )
     win_logic: Literal["any", "all"] = Field("any", description="whether one of them is enough")
-    lose_conditions: tuple[LoseCondition, ...] = Field((), description="when it is lost (any)")
+    lose_conditions: tuple[LoseCondition, ...] = Field(
+        (), description="conditions for losing (any)"
+    )
     ends: Literal["together", "each"] = Field(
-        "together", description="whether a win or loss is everybody's or each agent's own"
+        "together", description="whether a win or loss counts for everybody or for each agent alone"
     )
     events: tuple[Event, ...] = Field((), description="triggers and responses")
 

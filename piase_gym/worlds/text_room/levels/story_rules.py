@@ -46,13 +46,13 @@ Name = Annotated[
 ]
 """The name of a room, thing, flag, ...; it starts with a letter, in any alphabet."""
 Prose = Annotated[str, Field(max_length=2000)]
-Who = Annotated[AgentId | None, Field(description="who; default anybody")]
-Whose = Annotated[AgentId | None, Field(description="whose; default anybody's")]
+Who = Annotated[AgentId | None, Field(description="who; default: anybody")]
+Whose = Annotated[AgentId | None, Field(description="whose; default: anybody's")]
 Agents = AgentId | Literal["all"] | None
 
 
 class Part(Lenient):
-    """Common settings of the parts of a story. One entry of a list in `LISTED` may stand alone."""
+    """Common settings of the parts of a story. A list in `LISTED` may be given as one entry."""
 
     @field_validator("description", "read_text", "content", mode="before", check_fields=False)
     @classmethod
@@ -103,17 +103,18 @@ class ObjectState(Part):
 
 
 class AgentState(Part):
-    """A sentence about an agent's numbers holds, such as ``energy <= 0``."""
+    """An expression about an agent's state is true, such as ``energy <= 0``."""
 
     type: Literal["agent_state_condition"]
     condition: str = Field(
-        max_length=500, description="rule-engine syntax over stats, room, inventory, flags, steps"
+        max_length=500,
+        description="rule-engine expression over stats, room, inventory, flags and steps",
     )
     agent_id: Whose = None
 
 
 class MaxSteps(Part):
-    """So many steps were taken; this truncates the episode, and it is lost."""
+    """A number of steps have been taken; the episode is then truncated, and lost."""
 
     type: Literal["max_steps_reached"]
     steps: int = Field(ge=1, le=2**31 - 1, description="how many steps")
@@ -129,15 +130,15 @@ class Message(Part):
 
     type: Literal["message_to_agent"]
     content: Prose = Field(min_length=1, description="what is said")
-    agent_id: Agents = Field(None, description="whom to tell; default whoever caused the event")
+    agent_id: Agents = Field(None, description="whom to tell; default: whoever caused the event")
 
 
 class LogMilestone(Part):
-    """Note a milestone, once an agent."""
+    """Note a milestone, once per agent."""
 
     type: Literal["log_milestone"]
     milestone_name: Name = Field(description="its name")
-    agent_id: AgentId | None = Field(None, description="whose; default whoever caused the event")
+    agent_id: AgentId | None = Field(None, description="whose; default: whoever caused the event")
 
 
 class SetFlag(Part):
@@ -145,8 +146,8 @@ class SetFlag(Part):
 
     type: Literal["set_flag"]
     flag_name: Name = Field(description="its name")
-    value: bool = Field(True, description="set or clear")
-    agent_id: Agents = Field(None, description="whose; default whoever caused the event")
+    value: bool = Field(True, description="True to set it, False to clear it")
+    agent_id: Agents = Field(None, description="whose; default: whoever caused the event")
 
 
 class ChangeState(Part):
@@ -157,7 +158,7 @@ class ChangeState(Part):
     room: Name | None = Field(None, description="or the room to change")
     is_open: bool | None = Field(None, description="open or close it")
     locked: bool | None = Field(None, description="lock or unlock it")
-    description: Prose | None = Field(None, description="how it looks from now on")
+    description: Prose | None = Field(None, description="its description from now on")
 
     @model_validator(mode="after")
     def _check(self) -> Self:
@@ -169,11 +170,11 @@ class ChangeState(Part):
 
 
 class SpawnObject(Part):
-    """Let an object appear: in a room, in another object, or in an agent's hands."""
+    """Make an object appear: in a room, in another object, or in an agent's hands."""
 
     type: Literal["spawn_object"]
-    object: Name = Field(description="an object of object_details that is nowhere yet")
-    room: Name | None = Field(None, description="the room; default that of the agent")
+    object: Name = Field(description="an object in object_details that is nowhere yet")
+    room: Name | None = Field(None, description="the room; default: the agent's")
     container: Name | None = Field(None, description="or the object to put it into")
     agent_id: AgentId | None = Field(None, description="or the agent to give it to")
 
@@ -185,18 +186,18 @@ class SpawnObject(Part):
 
 
 class RemoveObject(Part):
-    """Let an object, and what is in it, vanish."""
+    """Make an object vanish, together with what is in it."""
 
     type: Literal["remove_object"]
     object: Name = Field(description="the object")
 
 
 class MoveAgent(Part):
-    """Carry an agent to a room."""
+    """Move an agent to a room."""
 
     type: Literal["move_agent"]
-    room: Name = Field(description="where to")
-    agent_id: AgentId | None = Field(None, description="whom; default whoever caused the event")
+    room: Name = Field(description="the room that it is moved to")
+    agent_id: AgentId | None = Field(None, description="whom; default: whoever caused the event")
 
 
 class ChangeStat(Part):
@@ -205,7 +206,7 @@ class ChangeStat(Part):
     type: Literal["change_stat"]
     stat: Name = Field(description="a name from the agent's stats")
     amount: float = Field(description="what to add")
-    agent_id: AgentId | None = Field(None, description="whose; default whoever caused the event")
+    agent_id: AgentId | None = Field(None, description="whose; default: whoever caused the event")
 
 
 class AddMetric(Part):
@@ -220,8 +221,8 @@ class GiveReward(Part):
     """Reward or punish an agent."""
 
     type: Literal["reward"]
-    amount: float = Field(description="what it is worth")
-    agent_id: Agents = Field(None, description="whom; default whoever caused the event")
+    amount: float = Field(description="size of the reward")
+    agent_id: Agents = Field(None, description="whom; default: whoever caused the event")
 
 
 class End(Part):
@@ -256,7 +257,7 @@ class ActionTaken(Part):
     target: Name | None = Field(None, description="what it was done to")
     item_name: Name | None = Field(None, description="what it was done with")
     agent_id: Who = None
-    count: int = Field(1, ge=1, description="how often, counted for each agent")
+    count: int = Field(1, ge=1, description="how many times, counted per agent")
     outcome: Literal["ok", "failed", "any"] = Field("ok", description="which attempts count")
 
 
@@ -265,7 +266,7 @@ class ItemFound(Part):
 
     type: Literal["item_found"]
     item_name: Name = Field(description="the item")
-    agent_id: AgentId | None = Field(None, description="by whom; default by anybody")
+    agent_id: AgentId | None = Field(None, description="by whom; default: anybody")
 
 
 class FlagSet(Part):
@@ -277,14 +278,14 @@ class FlagSet(Part):
 
 
 class StepReached(Part):
-    """So many steps were taken."""
+    """A number of steps have been taken."""
 
     type: Literal["step_reached"]
     step: int = Field(ge=1, description="how many steps")
 
 
 class AgentEnters(Part):
-    """An agent has come into a room."""
+    """An agent has entered a room."""
 
     type: Literal["agent_enters"]
     room: Name = Field(description="the room")
@@ -292,12 +293,12 @@ class AgentEnters(Part):
 
 
 class AgentLeaves(Part):
-    """An agent has left a room, and `last` asks that nobody in play is left there."""
+    """An agent has left a room; with `last`, nobody in play may remain there."""
 
     type: Literal["agent_leaves"]
     room: Name = Field(description="the room")
     agent_id: Who = None
-    last: bool = Field(False, description="only when nobody in play remains there")
+    last: bool = Field(False, description="whether it counts only if nobody in play remains there")
 
 
 Trigger = Annotated[
@@ -311,15 +312,17 @@ class Event(Part):
 
     LISTED: ClassVar[tuple[str, ...]] = ("response",)
 
-    name: Name | None = Field(None, description="for logs; default the kind of its trigger")
+    name: Name | None = Field(
+        None, description="its name in logs; default: the kind of its trigger"
+    )
     trigger: Trigger = Field(description="what sets it off")
-    conditions: tuple[Condition, ...] = Field((), description="what must hold besides")
+    conditions: tuple[Condition, ...] = Field((), description="what else must hold")
     response: tuple[Response, ...] = Field(description="one response or a list of them")
-    repeat: bool = Field(False, description="False: once an episode; True: each time")
+    repeat: bool = Field(False, description="False: once per episode; True: each time")
 
 
 class Interaction(Part):
-    """What comes of doing something to an object that has no rule of its own.
+    """What happens when an agent does something to an object: a rule of the object's own.
 
     It replaces the usual effect of the verb when its conditions hold.
     """
@@ -332,6 +335,6 @@ class Interaction(Part):
     item_name: Name | None = Field(None, description="for `use X on <this>`: the X")
     conditions: tuple[Condition, ...] = Field((), description="what must hold; see `otherwise`")
     content: Prose = Field("Something happens.", description="what the agent is told")
-    otherwise: Prose | None = Field(None, description="what it is told while they do not hold")
+    otherwise: Prose | None = Field(None, description="what the agent is told if they do not hold")
     response: tuple[Response, ...] = Field((), description="what happens")
     consumes: bool = Field(False, description="whether the item is used up")

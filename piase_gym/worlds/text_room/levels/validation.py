@@ -1,7 +1,7 @@
 """What is wrong with a story that has the right form.
 
-Each problem says where it is, what is wrong and what is allowed. Errors keep a story from being
-played; warnings are shown by ``piase scenario lint``.
+Each problem says where it is, what is wrong and what is allowed. Errors prevent a story from
+being played; warnings are shown by ``piase scenario lint``.
 """
 
 from __future__ import annotations
@@ -34,7 +34,7 @@ STATE_WORDS = ("room", "inventory", "flags", "steps")
 
 
 CARRIED = "carried"
-"""The place of an object that some agent carries, whichever it is."""
+"""The place of an object that some agent carries, no matter which."""
 
 
 class Problem(NamedTuple):
@@ -221,7 +221,7 @@ class StoryValidator:
                 yield Problem((*path, "object"), f"{message}; spawn one that is placed nowhere")
 
     def _sentence(self, part: data.AgentState, path: Path) -> Iterator[Problem]:
-        """Check a sentence about an agent's state."""
+        """Check an expression about an agent's state."""
         where: Path = (*path, "condition")
         wrong = problem_of(part.condition)
         if wrong is not None:
@@ -275,7 +275,7 @@ class StoryValidator:
                 yield Problem(("lose_conditions", k), told)
 
     def _endless(self) -> Iterator[Problem]:
-        """Check that events without conditions do not set each other off for ever."""
+        """Check that events without conditions do not set each other off forever."""
         rows = [(event, path) for event, path in names.events(self.story)]
         asks = [
             {event.trigger.flag_name}

@@ -1,4 +1,4 @@
-"""The words of generated quests. A config fixes which of them occur."""
+"""The words of generated quests. The config determines which of them occur."""
 
 from __future__ import annotations
 
@@ -13,7 +13,7 @@ MOST_ROOMS = 16
 MOST_DEPTH = 8
 MOST_DISTRACTORS = 16
 LONGEST_ROOM = 400
-"""The maximum length of a room's description, with its name and ways."""
+"""The maximum length of a room's description, with its name and exits."""
 LONGEST_OBJECT = 160
 """The maximum length of a line about an object."""
 
@@ -25,7 +25,7 @@ class Theme(NamedTuple):
         rooms: Rooms, and how they look.
         chests: Fixtures that open, and hide or hold something.
         doors: Doors.
-        treasures: Items that may be the goal, or distract.
+        treasures: Items that may be the goal, or distractors.
     """
 
     rooms: dict[str, str]
@@ -59,7 +59,7 @@ class QuestNames(NamedTuple):
     Attributes:
         rooms: Rooms.
         treasures: Items, one of which is the goal.
-        keys: One for each obstacle; those that are not needed distract.
+        keys: One for each obstacle; those that are not needed are distractors.
         chests: Fixtures that hold or hide something.
         doors: Doors between rooms.
     """

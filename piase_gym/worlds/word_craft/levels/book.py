@@ -2,7 +2,7 @@
 
 A book is a list of entities and, for each, the pairs that make it. Files have the schema of the
 original WordCraft, ``{"entities": {name: {"id": n, "recipes": [[a, b], ...]}}}``; the book that
-ships with the package is `own.txt` beside this module, a line an entity.
+ships with the package is `own.txt` next to this module, one line per entity.
 """
 
 from __future__ import annotations
@@ -33,12 +33,12 @@ Pair = tuple[int, int]
 
 @dataclass(frozen=True, eq=False)
 class RecipeBook:
-    """What can be made of what; entities are numbers here, places in `entities`.
+    """What can be made of what; entities are numbers here, their indices in `entities`.
 
     Attributes:
         entities: Their names.
         ids: Their ids in the file.
-        recipes: (product, first, second), ordered by product; the two are in order.
+        recipes: (product, first, second), ordered by product; first is at most second.
         left_out: How many recipes of the file were left out because they need what they make.
     """
 
@@ -67,7 +67,7 @@ class RecipeBook:
 
     @functools.cached_property
     def recipes_of(self) -> Sequence[Sequence[int]]:
-        """The numbers of the recipes of each entity."""
+        """The numbers of the recipes that make each entity."""
         found: list[list[int]] = [[] for _ in self.entities]
         for number, (product, *_) in enumerate(self.recipes):
             found[product].append(number)
@@ -75,18 +75,18 @@ class RecipeBook:
 
     @property
     def roots(self) -> tuple[int, ...]:
-        """What nothing makes."""
+        """The entities that nothing makes."""
         return tuple(k for k, recipes in enumerate(self.recipes_of) if not recipes)
 
     @property
     def terminals(self) -> tuple[int, ...]:
-        """What makes nothing."""
+        """The entities that make nothing."""
         used = {entity for _, *pair in self.recipes for entity in pair}
         return tuple(k for k in range(len(self.entities)) if k not in used)
 
     @functools.cached_property
     def tiers(self) -> tuple[int | None, ...]:
-        """After how many rounds of combining all with all each is there; ``None`` for never."""
+        """How many rounds of combining all with all it takes to make each; ``None`` for never."""
         tiers: list[int | None] = [None] * len(self.entities)
         for root in self.roots:
             tiers[root] = 0
@@ -101,7 +101,7 @@ class RecipeBook:
         return tuple(tiers)
 
     def limited(self, count: int | None) -> RecipeBook:
-        """Return the book of the first so many entities, and of the recipes among them."""
+        """Return the book of the first `count` entities, with the recipes among them."""
         if count is None or count >= len(self.entities):
             return self
         kept = tuple(row for row in self.recipes if max(row) < count)
@@ -126,11 +126,11 @@ def read_book(path: str | None = None, *, lenient: bool = False) -> RecipeBook:
         path: A JSON file in the original's schema.
         lenient: Whether things may be made of each other in a circle, as in the original: its
             loader leaves out recipes that need what they make, and no task goes in a circle. The
-            file that was published with it is always read so.
+            file that was published with the original is always read this way.
 
     Raises:
-        ConfigError: If the file cannot be read, is no such book, names what it does not have, or
-            has circles.
+        ConfigError: If the file cannot be read, is not such a book, names things that it does not
+            have, or has circles.
     """
     place = OWN if path is None else Path(path)
     try:
@@ -146,7 +146,7 @@ def _why(error: Exception) -> str:
 
 @functools.lru_cache(maxsize=16)
 def _read(place: Path, _changed: int, size: int, lenient: bool) -> RecipeBook:
-    """Read a file; of one that has not changed it is the same book each time."""
+    """Read a file; as long as it does not change, the book is the same object each time."""
     if size > MOST_BYTES:
         raise ConfigError(f"recipe book {place}: {size} bytes; at most {MOST_BYTES} are read")
     try:
@@ -165,7 +165,7 @@ def _read(place: Path, _changed: int, size: int, lenient: bool) -> RecipeBook:
 
 
 def _no_twins(items: list[tuple[str, Any]]) -> dict[str, Any]:
-    """Return an object of JSON, none of whose keys is there twice."""
+    """Return an object of JSON; refuse one that has a key twice."""
     found = dict(items)
     if len(found) < len(items):
         twin = next(key for k, (key, _) in enumerate(items) if key in dict(items[:k]))
@@ -177,7 +177,7 @@ def own_entries(text: str) -> dict[str, Any]:
     """Read the shipped book's own form into the original's entries.
 
     A line is ``name = a + b ; c + d``; ``a/b + c/d`` stands for all four pairs, and a line without
-    ``=`` lists what nothing makes.
+    ``=`` lists entities that nothing makes.
     """
     entries: dict[str, Any] = {}
     for line in text.splitlines():
@@ -267,7 +267,7 @@ def _check_names(names: Sequence[str]) -> None:
 
 
 def _ids(entries: Mapping[str, Any]) -> tuple[int, ...]:
-    """Return the ids, by default places from 1; they are integers and differ."""
+    """Return the ids, by default places from 1; they are distinct integers."""
     ids = [entry.get("id", number) for number, entry in enumerate(entries.values(), 1)]
     for name, number in zip(entries, ids, strict=True):
         if type(number) is not int:
@@ -285,7 +285,7 @@ def _digest(entries: Mapping[str, Any]) -> str:
 
 
 def find_circle(book: RecipeBook) -> tuple[int, ...]:
-    """Return things each of which is made of the next, and the last of the first; or nothing."""
+    """Return a circle of things, each made of the next and the last of the first; or nothing."""
     parts = [sorted({e for r in rows for e in book.recipes[r][1:]}) for rows in book.recipes_of]
     left = set(range(len(parts)))
     while done := {k for k in left if not left.intersection(parts[k])}:

@@ -33,7 +33,7 @@ Split = Literal[
 ]
 Side = Literal["train", "test", "all"]
 ANY, RECIPES_IN_TRAIN, A_RECIPE_IN_TEST, DRAWN_TRAIN, DRAWN_TEST = range(5)
-"""What deeper tasks have to fulfil beside what holds for the listed task they grow from."""
+"""The conditions on deeper tasks, besides those on the listed task that they grow from."""
 
 Ints = NDArray[np.int32]
 Flags = NDArray[np.bool_]
@@ -44,7 +44,7 @@ class Links(NamedTuple):
 
     Attributes:
         rows: (product, first, second) of each recipe.
-        start: Where the recipes of each entity begin, and after the last where they end.
+        start: Where the recipes of each entity begin, and, as the last number, where all end.
         pair: The number of each recipe's pair; recipes of one pair share it.
     """
 
@@ -77,7 +77,7 @@ def index_of(book: RecipeBook, depth: int) -> Ints:
 
 
 def _opened(links: Links, entities: Ints) -> tuple[NDArray[np.int64], Ints]:
-    """Return each place of `entities` with each recipe of what stands there."""
+    """Return each place of `entities` with each recipe of the entity there, as two arrays."""
     counts = links.start[entities + 1] - links.start[entities]
     place = np.repeat(np.arange(len(entities)), counts)
     ends = np.cumsum(counts)
@@ -86,9 +86,9 @@ def _opened(links: Links, entities: Ints) -> tuple[NDArray[np.int64], Ints]:
 
 
 def _chained(links: Links, tasks: Ints, last: int) -> Ints:
-    """Return the tasks whose next recipe makes a part of recipe number `last` of these tasks.
+    """Return these tasks, each with a further recipe, which makes a part of recipe number `last`.
 
-    Of the third recipe of a task, these are the ones that no other recipe needs.
+    The product of a third recipe is then needed by the second recipe alone.
     """
     found = []
     for side in (1, 2):
@@ -121,7 +121,7 @@ def _with_both(links: Links) -> Ints:
     needs_one, needs_two = links.rows[first, 1:], links.rows[second, 1:]
     circle = (needs_one == goal[:, None]).any(1) | (needs_two == goal[:, None]).any(1)
     circle |= (needs_one == two[:, None]).any(1) & (needs_two == one[:, None]).any(1)
-    # What needs the other stands before it, so that a recipe's parts are made after it.
+    # The one that needs the other comes first, so that a recipe comes before those of its parts.
     swap = (needs_two == one[:, None]).any(1)
     rows = np.column_stack([top, np.where(swap, second, first), np.where(swap, first, second)])
     found: Ints = rows[~circle].astype(np.int32)
@@ -134,10 +134,10 @@ def task_counts(book: RecipeBook, depth: int = INDEXED) -> dict[int, int]:
 
 
 def orders_of(book: RecipeBook, tasks: Ints) -> NDArray[np.int64]:
-    """Return in how many orders the original's search comes upon each task, which it counts all.
+    """Return in how many orders the original's search finds each task; it counts every order.
 
-    It opens the goal, then what it has found needed: two parts of the goal in either order, unless
-    one is needed for the other.
+    The search expands the goal, then what it has found to be needed: two parts of the goal in
+    either order, unless one is needed for the other.
     """
     orders = np.ones(len(tasks), np.int64)
     if len(tasks) and tasks.shape[1] == 3:
@@ -153,7 +153,7 @@ def orders_of(book: RecipeBook, tasks: Ints) -> NDArray[np.int64]:
 
 
 class PoolKey(NamedTuple):
-    """All that the tasks of a config follow from; the fields are those of the config."""
+    """All settings that determine the tasks of a config; the fields are those of the config."""
 
     recipes: str | None = None
     lenient: bool = False
@@ -172,16 +172,16 @@ class PoolKey(NamedTuple):
 
 
 class Pool(NamedTuple):
-    """The tasks that are drawn from.
+    """The tasks to draw from.
 
     Attributes:
         tasks: Rows of recipe numbers, -1 after the last, by depth; of the last depth, those of this
             side come first.
-        starts: Where the tasks of depth 1, 2 and 3 begin, and the last end.
-        counts: How many tasks of depth 1, 2 and 3 are drawn.
-        rule: What deeper tasks have to fulfil.
-        key: From which the marks of deeper tasks follow.
-        threshold: Tasks whose mark is below it are of the training side of ``by_task``.
+        starts: Where the tasks of depth 1, 2 and 3 begin, and where the last end.
+        counts: How many tasks of depth 1, 2 and 3 can be drawn.
+        rule: The condition on deeper tasks.
+        key: The key from which the marks of deeper tasks follow.
+        threshold: Deeper tasks with a mark below it are on the training side of ``by_task``.
         held_out: Whether each recipe is held out for testing.
     """
 
@@ -199,7 +199,7 @@ def pool_of(key: PoolKey) -> Pool:
     """Return the tasks of one side of a split.
 
     Raises:
-        ConfigError: If there is none, or nothing is held out.
+        ConfigError: If there are none, or the side is ``"test"`` and nothing is held out.
     """
     book = key.book
     wanted = _numbers(book, key.goals)
@@ -245,7 +245,7 @@ def _numbers(book: RecipeBook, goals: Sequence[str] | None) -> list[int] | None:
 
 
 def _side(key: PoolKey, tasks: Ints, train_goal: Flags, held: Flags) -> Flags:
-    """Return which tasks are of the side that a config draws from."""
+    """Return which tasks are on the side that a config draws from."""
     if key.tasks == "all" or key.split == "debug":
         return np.ones(len(tasks), bool)
     if key.split.startswith("by_goal"):
@@ -259,7 +259,7 @@ def _side(key: PoolKey, tasks: Ints, train_goal: Flags, held: Flags) -> Flags:
 
 
 def _rule(key: PoolKey) -> int:
-    """Return what tasks have to fulfil that are deeper than the index."""
+    """Return the condition on tasks that are deeper than the index."""
     if key.tasks == "all" or key.split == "debug" or key.split.startswith("by_goal"):
         return ANY
     if key.split.startswith("by_recipe"):
@@ -287,7 +287,7 @@ def _train_goals(key: PoolKey, book: RecipeBook) -> Flags:
 
 
 def _held_recipes(key: PoolKey, book: RecipeBook) -> Flags:
-    """Return which recipes are held out; those of one pair are so together."""
+    """Return which recipes are held out; those of one pair are held out together."""
     pairs = list(book.pairs)
     held = np.zeros(len(pairs), bool)
     if key.split.startswith("by_recipe"):
@@ -299,7 +299,7 @@ def _held_recipes(key: PoolKey, book: RecipeBook) -> Flags:
 
 
 def _release(book: RecipeBook, pairs: Sequence[Any], order: Sequence[int], held: Flags) -> None:
-    """Take back pairs that are held out, until every entity occurs in one that is not."""
+    """Release pairs that are held out, until every entity occurs in one that is not."""
 
     def occurring(number: int) -> set[int]:
         return {*pairs[number], *book.pairs[pairs[number]]}
@@ -316,7 +316,7 @@ def _mark_key(key: PoolKey) -> int:
 
 
 def marks_of(tasks: Ints, key: int) -> NDArray[np.uint64]:
-    """Return 64 bits for each task, whatever the order of its recipes; kernels do the same."""
+    """Return 64 bits for each task, whatever the order of its recipes, as kernels do."""
     with np.errstate(over="ignore"):
         each = (tasks.astype(np.uint64) + np.uint64(1)) * np.uint64(GOLDEN) + np.uint64(key)
         return mix64_array(mix64_array(each).sum(axis=1, dtype=np.uint64))

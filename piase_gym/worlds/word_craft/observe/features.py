@@ -1,7 +1,7 @@
-"""What stands for a thing in vectors: its number, one of many flags, random numbers, or a meaning.
+"""The features of a thing in vectors: its number, a one-hot flag, random numbers, or an embedding.
 
-Embeddings are those of a small sentence encoder (the extra ``semantic``); things of like meaning
-have like embeddings, so what was learned of some holds of others.
+Embeddings are those of a small sentence encoder (the extra ``semantic``); things of similar meaning
+have similar embeddings, so what was learned about some holds for others.
 """
 
 from __future__ import annotations
@@ -17,7 +17,7 @@ from piase_gym.errors import need
 
 
 class FeatureKey(NamedTuple):
-    """All that features follow from, beside the names of things."""
+    """All settings that determine features, besides the names of things."""
 
     kind: str = "index"
     size: int = 1
@@ -29,10 +29,10 @@ class FeatureKey(NamedTuple):
 def feature_rows(
     names: tuple[str, ...], key: FeatureKey
 ) -> tuple[NDArray[np.float32], NDArray[np.int32]]:
-    """Return rows of features, and which row is each thing's.
+    """Return rows of features, and the row of each thing.
 
-    There are no rows for numbers and flags: a thing's place from 1 is its number, and its flag is
-    the one of this place.
+    There are no rows for numbers and flags: the number of a thing is its place, from 1, and its
+    flag is the one at this place.
     """
     places = list(range(len(names)))
     if key.shuffle:
@@ -49,7 +49,7 @@ def feature_rows(
 
 @functools.lru_cache(maxsize=4)
 def _embedded(names: tuple[str, ...]) -> NDArray[np.float32]:
-    """Return the embedding of each name, of length 1.
+    """Return the embedding of each name, normalized to length 1.
 
     Raises:
         MissingExtraError: If there is no encoder.

@@ -13,7 +13,7 @@ from piase_gym.core.text_encoding import escape
 from piase_gym.worlds.drawing import COLOURS, GOLD, GRID, INK, PAPER, WHITE, font, mix
 
 CARD, HIGH, GAP = 130, 30, 10
-"""Pixels: the width and height of a card, and what is between two."""
+"""In pixels: the width and height of a card, and the gap between two."""
 ACROSS, MOST_ROWS = 4, 10
 """Cards in a row of a table, and rows that are shown of it."""
 DONE = "#009e73"
@@ -25,12 +25,12 @@ class Scene:
 
     Attributes:
         recipes: (product, first, second) of the task, the goal's first.
-        made: What of it has been made.
+        made: The things of the task that have been made.
         tables: What lies on each table.
         hands: What each agent holds.
-        left: How many pairs each agent may combine.
+        left: How many pairs each agent may still combine.
         agents: Their names.
-        slots: How many things have room on a table; so pictures of an episode are of one size.
+        slots: How many things a table has room for, so that all pictures have the same size.
     """
 
     recipes: Sequence[tuple[str, ...]]
@@ -43,7 +43,7 @@ class Scene:
 
     @property
     def goal(self) -> str:
-        """What is to be made."""
+        """The thing to make."""
         return self.recipes[0][0]
 
     def branches(self) -> list[tuple[int, str, bool]]:
@@ -75,7 +75,7 @@ def ansi(scene: Scene) -> str:
 
 
 def rgb(scene: Scene) -> NDArray[np.uint8]:
-    """Draw the tables on the left and the tree on the right: green is there, grey is to be made."""
+    """Draw the tables on the left and the tree on the right: green is there, grey is missing."""
     from PIL import Image, ImageDraw
 
     step, rows = HIGH + GAP, scene.branches()
@@ -114,7 +114,7 @@ def rgb(scene: Scene) -> NDArray[np.uint8]:
 
 
 def _tree(pen: Any, rows: Sequence[tuple[int, str, bool]], left: int, head: int) -> None:
-    """Draw the tree, each thing below and right of what it is for."""
+    """Draw the tree, each thing below and to the right of what it is a part of."""
     step = HIGH + GAP
     line = mix(INK, PAPER, 0.5)
     last: dict[int, int] = {}

@@ -51,9 +51,9 @@ def table_line(table: Table) -> str:
 
 
 def write_kept(form: Form, kept: Kept, agent: int) -> str:
-    """Write what `text_of` writes of the facts of what `WordCraft.capture` kept.
+    """Write what `text_of` would write, from what `WordCraft.capture` kept.
 
-    What is most often asked for, one agent without a hint, is written without making facts.
+    The most frequent case, one agent without a hint, is written without making facts.
     """
     numbers, hint = kept
     if hint is not None or not form.alone:
@@ -63,7 +63,7 @@ def write_kept(form: Form, kept: Kept, agent: int) -> str:
     shown = form.shown
     if table != last_table or goal != last_goal:
         line = ""
-        for k, thing in enumerate(table, 1):  # cheaper than to join a list
+        for k, thing in enumerate(table, 1):  # cheaper than joining a list
             if thing:
                 line = f"{line}, {k} {shown[thing]}" if line else f"{k} {shown[thing]}"
         text = f"You are {form.agents[0]}. Make this: {shown[goal]}.\nOn the table: {line}.\n"
@@ -78,12 +78,12 @@ def write_kept(form: Form, kept: Kept, agent: int) -> str:
 
 @functools.lru_cache(maxsize=4096)
 def left_line(mixes: int, steps: int) -> str:
-    """Write what is left."""
+    """Write how many mixes and steps are left."""
     return f"Mixes left: {mixes}. Steps left: {steps}."
 
 
 def longest_text(envelope: WordCraftEnvelope) -> int:
-    """Return how long a text can be."""
+    """Return an upper bound on the length of a text."""
     name = MOST_LETTERS * 10 + 4
     things = 4 + envelope.slots + (envelope.agents - 1) * (1 + envelope.slots)
     return 200 + (things + 16) * (name + 8) + 120 * envelope.agents + HINT_TEXT

@@ -1,1 +1,1 @@
-"""Who plays WordCraft."""
+"""Players of WordCraft."""

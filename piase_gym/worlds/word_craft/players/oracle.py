@@ -10,7 +10,7 @@ from piase_gym.worlds.word_craft.world import WordCraft
 class WordCraftOracle:
     """Plays WordCraft with the whole state in view, in as many mixes as the task is deep.
 
-    Of several agents one does all; with trade the others give it what it takes.
+    Of several agents, one combines everything; with trade, the others give it what that takes.
 
     Args:
         world: The world to read; it is never changed.
@@ -63,7 +63,7 @@ class WordCraftOracle:
         return str(self.world.form.names[thing])
 
     def _pairs(self) -> list[tuple[int, int]]:
-        """Return the pairs of the task whose product is not there yet, what others need first."""
+        """Return the pairs of the task whose products are not made yet, parts before wholes."""
         state = self.world.states[0]
         depth = int(state["depth"])
         rows = [state[name][:depth].tolist() for name in ("chain", "first", "second")]

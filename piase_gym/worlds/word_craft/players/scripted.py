@@ -34,7 +34,7 @@ class WordCraftScript:
         return self._pick(facts)
 
     def _pick(self, facts: WordCraftFacts) -> int:
-        """Pick one of a pair that was not tried; what came last to the table goes first."""
+        """Pick a thing of a pair that was not tried; things in later slots go first."""
         slots = [k for k, thing in reversed(list(enumerate(facts.table))) if thing]
         pairs = [
             pair

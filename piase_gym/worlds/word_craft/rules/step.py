@@ -1,7 +1,7 @@
 """The rules of WordCraft, and what agents see of them. Compiled.
 
 An agent picks things from a table; the second one that it picks is combined with the first. What
-the pair makes comes to lie on the table, and nothing is used up.
+the pair makes is put on the table, and nothing is used up.
 """
 
 # Kernels are typed by numba, not by annotations.
@@ -49,7 +49,7 @@ WASTE_REWARD: Final = -0.1
 """The reward of a pair that makes nothing, or nothing that is needed."""
 
 MISREADS: Final = 4
-"""Kinds of commands that cannot be read; codes of `ABSENT` less than these are of pairs."""
+"""How many kinds of unreadable commands there are; their codes are the next below `ABSENT`."""
 PAIRS: Final = ABSENT - 1 - MISREADS
 """``PAIRS`` is a pair that is not on the table; ``PAIRS - 1 - (i * width + j)`` one that is."""
 NO_TASK: Final = 1
@@ -90,7 +90,7 @@ def begin(s, w, seed):
 
 @helper
 def draw_task(s, w):
-    """Draw a task of depth ``s.depth``. Returns whether it fulfils all that is asked."""
+    """Draw a task of depth ``s.depth``; return whether it meets all conditions."""
     for k in range(len(s.chain)):
         s.chain[k], s.first[k], s.second[k] = 0, 0, 0
     known = min(np.int64(s.depth), INDEXED)
@@ -145,7 +145,7 @@ def grown(s, w, k):
     """Draw a recipe for one of the things that a task of k recipes needs and does not make.
 
     Returns:
-        Its number, or -1 if the one drawn goes in a circle, or nothing can be made.
+        Its number, or -1 if the recipe drawn closes a circle, or nothing can be made.
     """
     start = array_at(w.at_start, w.entities + 1, np.int32)
     thing, seen = 0, 0
@@ -170,7 +170,7 @@ def grown(s, w, k):
 
 @helper
 def lay_out(s, w):
-    """Lay on the tables what the task needs and distractors, shuffled."""
+    """Put what the task needs on the tables, with distractors, shuffled."""
     count = 0
     for k in range(s.depth):
         for part in (s.first[k], s.second[k]):
@@ -190,7 +190,7 @@ def lay_out(s, w):
         s.tables[i], s.tables[j] = s.tables[j], s.tables[i]
     if w.trade:
         room = len(s.tables) // len(s.hand)
-        for i in range(1, count):  # place i comes to an agent and a place that are not before it
+        for i in range(1, count):  # thing i goes to a place from which no thing is still to move
             thing = s.tables[i]
             s.tables[i] = 0
             s.tables[(i % w.agents) * room + i // w.agents] = thing
@@ -216,7 +216,7 @@ def table_of(s, w, a):
 
 @inline
 def add(s, w, first, thing):
-    """Put a thing on a table; it lies there once. Returns whether it is new."""
+    """Put a thing on a table, where it lies at most once; return whether it is new."""
     free = -1
     for i in range(w.width):
         there = s.tables[first + i]
@@ -231,7 +231,7 @@ def add(s, w, first, thing):
 
 @helper
 def combine(s, w, a, one, other):
-    """Combine two things. Returns the event, the reward, and the marks that it earns."""
+    """Combine two things; return the event, the reward, and the marks that it earns."""
     s.hand[a], s.one[a], s.other[a] = 0, one, other
     s.used[a] += 1
     waste = 0.0 if w.evaluation else WASTE_REWARD
@@ -264,10 +264,10 @@ def combine(s, w, a, one, other):
 
 @helper
 def decode(s, w, a, index):
-    """Find out what a command is about, by the state before anybody acts.
+    """Find out what a command is about, from the state before any agent acts.
 
-    ``s.plan`` becomes the event that it is to have: `PICKED`, `MADE` and `GAVE` are carried out
-    on ``s.aim`` and ``s.also``, the others are final.
+    ``s.plan`` becomes the planned event: `PICKED`, `MADE` and `GAVE` are then carried out on
+    ``s.aim`` and ``s.also``; the others are final.
     """
     width, table = np.int64(w.width), table_of(s, w, a)
     s.plan[a], s.aim[a], s.also[a] = ILLEGAL, 0, 0
@@ -293,7 +293,7 @@ def decode(s, w, a, index):
 
 @helper
 def act(s, w, a):
-    """Carry out the command of an agent. Returns the event, the reward, and marks."""
+    """Carry out the command of an agent; return the event, the reward, and marks."""
     plan, thing = np.int64(s.plan[a]), s.aim[a]
     if plan == PICKED:
         if s.hand[a] != 0:
@@ -308,7 +308,7 @@ def act(s, w, a):
 
 @helper
 def give(s, w, a, other, thing):
-    """Let an agent give a thing to another. Returns the event, the reward, and marks."""
+    """Let an agent give a thing to another; return the event, the reward, and marks."""
     table = table_of(s, w, a)
     s.tables[table + place_of(s, table, w.width, thing)] = 0
     if s.hand[a] == thing:
@@ -319,7 +319,7 @@ def give(s, w, a, other, thing):
 
 @inline
 def can_give(s, w, a, other, thing):
-    """Tell whether an agent can give a thing to another."""
+    """Return whether an agent can give a thing to another."""
     return w.trade and thing != 0 and other != a and other < w.agents and s.alive[other] != 0
 
 
@@ -328,7 +328,7 @@ def tick(s, w, o, acts, rewards, terminated, truncated, events):
     """Advance one environment by a step; outputs start at row `o`.
 
     Returns:
-        Not 0 if an agent ended or reached a milestone for the first time.
+        Nonzero if an agent ended or reached a milestone for the first time.
     """
     notable, total, n = 0, 0.0, np.int64(w.agents)
     for a in range(n):
@@ -372,7 +372,7 @@ def tick(s, w, o, acts, rewards, terminated, truncated, events):
 
 @inline
 def show_thing(w, obs, q, thing):
-    """Write the features of a thing from ``obs[q]`` on; nothing is all zeros."""
+    """Write the features of a thing from ``obs[q]`` on; zeros stand for nothing."""
     size = np.int64(w.features)
     if w.one_hot == 0:
         store(obs, q, 0.0 if thing == 0 else place_number(w, thing))
@@ -394,7 +394,7 @@ def show_thing(w, obs, q, thing):
 
 @inline
 def place_number(w, thing):
-    """Return the number from 1 by which a thing stands in vectors."""
+    """Return the number, from 1, that stands for a thing in vectors."""
     return array_at(w.at_places, thing, np.int32)[np.uint64(thing - 1)] + 1
 
 
@@ -417,7 +417,7 @@ def sight(s, w, a, obs, p):
 
 @inline
 def show_numbers(s, w, a, obs, q):
-    """Write things as their numbers, which are those of the state. Returns where they end."""
+    """Write things as their numbers, which are those of the state; return where they end."""
     store(obs, q, s.chain[0])
     store(obs, q + 1, s.one[a])
     store(obs, q + 2, s.other[a])
@@ -435,7 +435,7 @@ def show_numbers(s, w, a, obs, q):
 
 @helper
 def show_features(s, w, a, obs, q):
-    """Write the features of all that the agent sees. Returns where they end."""
+    """Write the features of all that the agent sees; return where they end."""
     size = np.int64(w.features)
     for thing in (s.chain[0], s.one[a], s.other[a]):
         show_thing(w, obs, q, thing)
