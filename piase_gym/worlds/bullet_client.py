@@ -47,10 +47,10 @@ _LIVE: set[int] = set()
 
 
 class BulletClient:
-    """A client of its own, from its creation to `close`.
+    """One Bullet client, connected from its creation until `close`.
 
     Attributes:
-        client: Bullet's number of the client.
+        client: Bullet's number for the client.
     """
 
     def __init__(self) -> None:
@@ -61,7 +61,7 @@ class BulletClient:
         """
         most = _most_clients()
         if live_clients() >= most:
-            gc.collect()  # environments that nobody closed
+            gc.collect()  # closes the clients of environments that nobody closed
         self.client: int = p.connect(p.DIRECT) if live_clients() < most else -1
         if self.client < 0:
             raise CapacityError(

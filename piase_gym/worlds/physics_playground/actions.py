@@ -1,4 +1,4 @@
-"""What can be said to PhysicsPlayground: its verbs, its primitives, and what they drive."""
+"""The commands of PhysicsPlayground: its verbs, its primitives, and the drives they stand for."""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ from piase_gym.worlds.channel.symbols import message_params, said_with
 from piase_gym.worlds.physics_playground.config import PhysicsEnvelope
 
 WALK: Final = 0.6
-"""How much of the full drive `forward` and `back` use; `push` uses all of it."""
+"""The share of the full drive that `forward` and `back` use; `push` uses all of it."""
 TURNS = ("left", "right")
 HANDS = ("grip", "release")
 UNIT = {"minimum": -1.0, "maximum": 1.0}
@@ -78,14 +78,14 @@ SAY = Verb("say", "say something to all others", (Param("message", "text"),))
 
 
 def tell_verb(agents: tuple[str, ...]) -> Verb:
-    """Return the verb that says something to one of some agents."""
+    """Return the verb that says something to one of `agents`."""
     words = Param("message", "text")
     return Verb("tell", "say something to one agent", (Param("agent_id", choices=agents), words))
 
 
 @functools.lru_cache(maxsize=64)
 def grammar_of(envelope: PhysicsEnvelope, agents: tuple[str, ...]) -> tuple[Verb, ...]:
-    """Return the verbs, each with the parameters of what is said with it, and those that speak."""
+    """Return the verbs with parameters for symbols, then `say` and `tell` if there is room."""
     said = message_params(envelope, agents)
     verbs = tuple(replace(verb, params=(*verb.params, *said)) for verb in GRAMMAR)
     return (*verbs, SAY, tell_verb(agents)) if envelope.messages else verbs
@@ -95,7 +95,7 @@ def grammar_of(envelope: PhysicsEnvelope, agents: tuple[str, ...]) -> tuple[Verb
 def table_of(
     indices: str, envelope: ChannelEnvelope, agents: tuple[str, ...]
 ) -> tuple[Command, ...]:
-    """Return what the indices stand for: the primitives, then the same with each message."""
+    """Return the commands of the indices: the primitives, then the same ones with each message."""
     return said_with(TABLES[indices], envelope, agents)
 
 
@@ -121,7 +121,7 @@ PRIMITIVES = (
     Command("grip"),
     Command("release"),
 )
-"""What the indices stand for, step by step."""
+"""The commands of the indices with ``indices="steps"``."""
 STRIDES = (
     Command("wait", {"seconds": 0.5}),
     Command("forward", {"metres": 0.5}),
@@ -131,7 +131,7 @@ STRIDES = (
     Command("push", {"metres": 0.5}),
     *PRIMITIVES[6:],
 )
-"""What they stand for with ``indices="strides"``."""
+"""The commands of the indices with ``indices="strides"``."""
 TABLES = {"steps": PRIMITIVES, "strides": STRIDES}
 GRIPS, RELEASES = 6, 7
 NOOP, GRIP, RELEASE = PRIMITIVES[0], PRIMITIVES[GRIPS], PRIMITIVES[RELEASES]
@@ -141,12 +141,12 @@ _SPINS = {"left": 1.0, "right": -1.0}
 
 
 class Drive(NamedTuple):
-    """What an agent's body is to do in one step.
+    """What an agent's body should do in one step.
 
     Attributes:
-        ahead: Wanted speed ahead, from -1 to 1 of the top speed.
-        turn: Wanted spin to the left, from -1 to 1 of the top spin.
-        hand: What the gripper does: ``grip``, ``release``, or nothing.
+        ahead: Wanted speed ahead as a share of the top speed, from -1 to 1.
+        turn: Wanted spin to the left as a share of the top spin, from -1 to 1.
+        hand: What the gripper does: ``grip``, ``release``, or nothing (an empty string).
     """
 
     ahead: float = 0.0
@@ -171,7 +171,7 @@ def without_units(line: str) -> str:
 
 
 def place_of(what: str) -> tuple[float, float] | None:
-    """Read a place that is named by its x and y."""
+    """Read a place given as x and y; return ``None`` if the text is not a place."""
     try:
         x, y = map(float, what.split())
     except ValueError:
@@ -180,7 +180,7 @@ def place_of(what: str) -> tuple[float, float] | None:
 
 
 def drive_of(command: Command) -> Drive:
-    """Return what a command drives; whoever speaks brakes."""
+    """Return the drive of a command; an agent that speaks brakes."""
     verb, values = command
     if verb == "drive":
         return Drive(float(values["ahead"]), float(values["turn"]), str(values.get("hand", "")))
@@ -192,7 +192,7 @@ def drive_of(command: Command) -> Drive:
 
 
 def drive_command(ahead: float, turn: float, hand: float) -> Command:
-    """Return the command of a point of the action box; `hand` beyond a half means something."""
+    """Return the command for a point of the action box; `hand` counts if its size exceeds 0.5."""
     values: dict[str, float | str] = {"ahead": ahead, "turn": turn}
     if abs(hand) > 0.5:
         values["hand"] = HANDS[hand < 0.0]

@@ -32,8 +32,8 @@ from piase_gym.worlds.physics_playground.levels.tasks import TASKS
 from piase_gym.worlds.physics_playground.levels.tasks import Task as TaskRow
 
 HERTZ = 128
-"""Bullet's substeps a second. A power of two makes every sum of substeps exact in binary, which
-Bullet's clock needs to do the same number of them in every step."""
+"""Bullet's substeps per second. A power of two makes every sum of substeps exact in binary, which
+Bullet's clock needs in order to do the same number of them in every step."""
 MAX_AGENTS = 8
 AGENT_RADIUS = 0.25
 """Radius of the circle on the floor that any agent needs."""
@@ -140,17 +140,17 @@ class PhysicsPlaygroundConfig(RecallConfig, SymbolConfig):
 
     @classmethod
     def meaning(cls, name: str, value: Any) -> dict[str, Any]:
-        """Also take the names that two keys of the channel had first."""
+        """Also accept the original names of two keys of the channel."""
         return {{"messages": "speech", "delay": "message_delay"}.get(name, name): value}
 
     def reaches(self, one: Any, other: Any) -> bool:
-        """Tell whether two places are within `message_range`, as the crow flies."""
+        """Return whether two places are within `message_range`, as the crow flies."""
         return self.message_range is None or math.dist(one, other) <= self.message_range
 
     @model_validator(mode="before")
     @classmethod
     def _fill(cls, fields: Any) -> Any:
-        """Fill in how many agents the task needs, if nothing is said about it."""
+        """Fill in how many agents the task needs, if the fields do not give a number."""
         task = fields.get("task") if isinstance(fields, Mapping) else None
         if isinstance(task, str) and task in TASKS and "agents" not in fields:
             return {**fields, "agents": TASKS[task].agents}
@@ -172,7 +172,7 @@ class PhysicsPlaygroundConfig(RecallConfig, SymbolConfig):
         return self
 
     def _check_kinds(self) -> None:
-        """Check that there is what the task is about."""
+        """Check that the objects that the task is about exist."""
         kinds = [thing.kind for thing in self.things]
         for kind, count in self.needs.items():
             if kinds.count(kind) < count:
@@ -185,17 +185,17 @@ class PhysicsPlaygroundConfig(RecallConfig, SymbolConfig):
 
     @property
     def needs(self) -> dict[Kind, int]:
-        """How many objects of which kind the task is about."""
+        """How many objects of a kind the task needs; empty if it is not about one kind."""
         kind = self.row.about
         return {} if kind is None else {kind: self.tower if self.task == "stack" else 1}
 
     @property
     def row(self) -> TaskRow:
-        """What is known of the task."""
+        """The row of the task in the table of tasks."""
         return TASKS[self.task]
 
     def _check_places(self) -> None:
-        """Check that what has a place is on the floor, and in nobody else's place."""
+        """Check that everything with a given place is on the floor and in a place of its own."""
         circles = self.circles()
         for name, (x, y), radius in circles:
             if abs(x) + radius > self.size[0] / 2.0 or abs(y) + radius > self.size[1] / 2.0:
@@ -222,11 +222,11 @@ class PhysicsPlaygroundConfig(RecallConfig, SymbolConfig):
             raise ValueError(f"goal_pos {self.goal_pos} is not on the floor")
 
     def _on_floor(self, place: Point) -> bool:
-        """Tell whether a place is on the floor."""
+        """Return whether a place is on the floor."""
         return all(abs(v) <= side / 2.0 for v, side in zip(place, self.size, strict=True))
 
     def circles(self) -> list[tuple[str, Point, float]]:
-        """Return name, place and radius of everything that was given a place."""
+        """Return name, place and radius of all agents and objects that were given a place."""
         found = [(f"start_pos.{i}", place, AGENT_RADIUS) for i, place in enumerate(self.start_pos)]
         return found + [
             (f"objects.{i}", thing.position, thing.reach)
@@ -236,7 +236,7 @@ class PhysicsPlaygroundConfig(RecallConfig, SymbolConfig):
 
     @property
     def fixtures(self) -> tuple[Wall | Ramp, ...]:
-        """What stands within the floor and never moves."""
+        """The walls and ramps within the floor, which never move."""
         return (*self.walls, *self.ramps)
 
     @property
@@ -250,7 +250,7 @@ class PhysicsPlaygroundConfig(RecallConfig, SymbolConfig):
 
     @property
     def thing_names(self) -> tuple[str, ...]:
-        """What the objects are called: each has a colour of its own."""
+        """The names of the objects; each has a colour of its own."""
         named = zip(COLOURS, self.things, strict=False)
         return tuple(f"{colour} {thing.kind}" for colour, thing in named)
 
@@ -261,14 +261,14 @@ class PhysicsPlaygroundConfig(RecallConfig, SymbolConfig):
 
     @property
     def raised(self) -> float:
-        """How high what is gripped is held above where it stood."""
+        """How many metres above where it stood a gripped object is held."""
         if self.lift is not None:
             return self.lift
         return 0.08 + 0.24 * (self.tower - 1) if self.task == "stack" else 0.03
 
     @property
     def seconds(self) -> float:
-        """The length of a step."""
+        """The length of a step in seconds."""
         return self.substeps / HERTZ
 
     def sizes(self) -> PhysicsEnvelope:

@@ -22,7 +22,7 @@ MOST_SPREAD: Final = 4.0
 
 
 def _spread(config: Any) -> float:
-    """Return how much masses and the rest differ from episode to episode: 0 is not at all."""
+    """Return how much masses and the other factors differ between episodes: 0 is not at all."""
     ranges = config.randomise
     factors = (ranges.mass, ranges.friction, ranges.restitution, ranges.gravity)
     return float(max(max(part.high, 1.0 / part.low) for part in factors)) - 1.0
@@ -35,7 +35,7 @@ def _set_spread(_config: Any, spread: float) -> Fields:
 
 
 def _thing(kind: str) -> Any:
-    """Return what adds objects of a kind."""
+    """Return a function that adds objects of a kind."""
 
     def add(config: Any, said: Mapping[str, Any]) -> Fields:
         options = {key: said[key] for key in ("position", "radius", "mass") if key in said}
@@ -46,7 +46,7 @@ def _thing(kind: str) -> Any:
 
 
 def _fixture(field: str) -> Any:
-    """Return what adds a wall or a ramp."""
+    """Return a function that adds a wall or a ramp."""
 
     def add(config: Any, said: Mapping[str, Any]) -> Fields:
         return {field: [*(part.model_dump() for part in getattr(config, field)), dict(said)]}
@@ -85,7 +85,7 @@ DIFFICULTY_PARAMETERS: Final = (
     _number("gravity"),
     _number("max_steps", harder=-1),
 )
-"""What `adjust_difficulty` can turn."""
+"""What `adjust_difficulty` can change."""
 
 _THING: Final = ("count", "position", "radius", "mass")
 ELEMENTS: Final = (
@@ -113,4 +113,4 @@ ELEMENTS: Final = (
 PER_AGENT_FIELDS: Final = {
     "start_pos": per_agent_list("start_pos", is_place, lambda config: config.start_pos)
 }
-"""Fields of which each agent may have its own part."""
+"""Fields in which each agent may have a part of its own."""

@@ -1,13 +1,13 @@
 """PhysicsPlayground's views: facts, rows of whole numbers, vectors, prose, and the ways back.
 
 Every number that an agent is told is a whole number of centimetres, centimetres a second or
-degrees. A *row* is all facts of one agent as whole numbers; `Layout` says where what lies. Facts,
-row, vector and text are functions of each other, so both views state the same fact exactly.
+degrees. A *row* is all facts of one agent as whole numbers; `Layout` says which fact lies where.
+Facts, row, vector and text are functions of each other, so both views state the same fact exactly.
 
 The vector (float32) is, in the order of the row: lengths in metres and speeds in metres a second
 (hundredths of the row's numbers), codes and flags as they are, and for every bearing its sine and
-cosine, from a table of 360 degrees. At its end are the hashed words of the messages heard, one
-code a sender, and of the hint.
+cosine, from a table of 360 degrees. At its end are the hashed words heard from each sender, the
+symbols heard, the hashed words of the hint, and the codes of words heard before.
 """
 
 from __future__ import annotations
@@ -38,10 +38,10 @@ from piase_gym.worlds.physics_playground.observe.vector import (
 )
 
 LONGEST = 200
-"""Longest message in characters."""
+"""The largest number of characters in a message."""
 PLACES = ("free", "held", "in the zone", "held in the zone")
 LIMIT = 30000
-"""No whole number of a row is larger."""
+"""No number in a row is larger."""
 
 
 @dataclass(frozen=True)
@@ -49,12 +49,12 @@ class Sighting:
     """Something in egocentric polar form.
 
     Attributes:
-        name: Such as ``red box`` or ``agent_1``.
+        name: A name such as ``red box`` or ``agent_1``.
         distance: Centimetres on the floor, from centre to centre.
         bearing: Degrees to the left of the heading, from -179 to 180.
-        height: Centimetres of its centre above the floor.
-        drift: Centimetres a second by which the distance grows.
-        place: One of `PLACES`; of an agent always ``free``.
+        height: Height of its centre above the floor, in centimetres.
+        drift: How fast the distance grows, in centimetres a second.
+        place: One of `PLACES`; for an agent always ``free``.
     """
 
     name: str
@@ -78,12 +78,12 @@ class PhysicsFacts(Facts):
         touching: What it touches, apart from the floor: ``wall``, ``ramp``, objects, agents.
         goal: Distance in centimetres and bearing in degrees of its target, or of the zone's
             middle; ``None`` if the task has neither.
-        placed: How many objects are in the zone or in the tower, and how many are to be.
+        placed: How many objects are in the zone or in the tower, and how many have to be.
         objects: The nearest objects, nearest first.
-        others: The other agents in play, in their order.
-        lidar: How far it is from the agent's centre to the next thing in each direction,
-            centimetres, from ahead around by the left; what is out of range reads as the range.
-        earlier: With `message_history`, what was heard before.
+        others: The other agents in play that are in sight, in their order.
+        lidar: Centimetres from the agent's centre to the next thing in each direction,
+            counterclockwise from ahead; what is out of range reads as the range.
+        earlier: With `message_history`, the messages heard before.
     """
 
     position: tuple[int, int, int]
@@ -101,12 +101,12 @@ class PhysicsFacts(Facts):
 
 
 OWN = 14
-"""Whole numbers before the lists: x, y, z, heading, ahead, left, turning, held object + 1, its
-kind, goal flag, goal distance, goal bearing, placed, to be placed."""
+"""How many numbers come before the lists: x, y, z, heading, ahead, left, turning, held object + 1,
+its kind, goal flag, goal distance, goal bearing, placed, to be placed."""
 SEEN = 7
-"""Numbers an object: its number + 1, kind, distance, bearing, height, drift, place."""
+"""How many numbers an object takes: its own + 1, kind, distance, bearing, height, drift, place."""
 MET = 5
-"""Numbers another agent: present (2: the viewer itself), distance, bearing, height, drift."""
+"""How many numbers an agent takes: present (2: the viewer), distance, bearing, height, drift."""
 _OWN_TYPES = (
     *([LENGTH] * 3),
     ANGLE,
@@ -121,12 +121,12 @@ _MET_TYPES = (CODE, LENGTH, ANGLE, LENGTH, LENGTH)
 
 
 class Layout:
-    """Where what lies in the rows, vectors and texts of one config (with its envelope).
+    """The layout of the rows, vectors and texts of one config (with its envelope).
 
     Attributes:
         width: Numbers in a row.
         length: Numbers in a vector.
-        objects: Where objects begin; then come agents, lidar, and what is touched.
+        objects: The column at which objects begin; then come agents, lidar, and what is touched.
     """
 
     def __init__(self, config: PhysicsPlaygroundConfig) -> None:
@@ -250,7 +250,7 @@ def _object_codes(name: str) -> tuple[int, int]:
 
 
 def touch_place(name: str, form: Layout) -> tuple[int, int]:
-    """Return where in a row stands that something is touched, and the number that says so."""
+    """Return the column of a row that says that something is touched, and the number there."""
     if name in ("wall", "ramp"):
         return form.touch + ("wall", "ramp").index(name), 1
     if name in form.names:
@@ -317,7 +317,7 @@ def fields_of(
 
 
 def _touching(row: Sequence[int], form: Layout) -> tuple[str, ...]:
-    """Read what is touched."""
+    """Read from a row what is touched."""
     first = form.touch + 2
     last = first + form.sizes.objects
     plain = [name for name, flag in zip(("wall", "ramp"), row[form.touch :], strict=False) if flag]

@@ -10,7 +10,7 @@ Quaternion = tuple[float, float, float, float]
 
 
 def rotate(q: Sequence[float], v: Sequence[float]) -> Triple:
-    """Turn a vector."""
+    """Rotate a vector by a quaternion."""
     x, y, z, w = q
     a, b, c = v
     tx, ty, tz = 2.0 * (y * c - z * b), 2.0 * (z * a - x * c), 2.0 * (x * b - y * a)
@@ -22,7 +22,7 @@ def rotate(q: Sequence[float], v: Sequence[float]) -> Triple:
 
 
 def inverse(q: Sequence[float]) -> Quaternion:
-    """Return the rotation back."""
+    """Return the inverse rotation."""
     return -q[0], -q[1], -q[2], q[3]
 
 

@@ -66,7 +66,7 @@ def manual(config: PhysicsPlaygroundConfig) -> Manual:
 
 
 def _things(config: PhysicsPlaygroundConfig) -> str:
-    """Tell what kinds of things there are, and how large."""
+    """Say which kinds of things there are, and how large they are."""
     wide = {
         f"{article(thing.kind)} {thing.kind} is "
         + ("1 m long and 0.4 m wide" if thing.kind == "crate" else f"{2.0 * thing.radius:g} m wide")
@@ -82,7 +82,7 @@ def _things(config: PhysicsPlaygroundConfig) -> str:
 
 
 def _strides(config: PhysicsPlaygroundConfig) -> str:
-    """Tell how long commands last."""
+    """Say how long commands last."""
     coast = round(coasting(config), 1)
     several = (
         " When the command of one agent ends, all are asked again; who then repeats its own "
@@ -100,7 +100,7 @@ def _strides(config: PhysicsPlaygroundConfig) -> str:
 
 
 def coasting(config: PhysicsPlaygroundConfig) -> float:
-    """Return how many metres a body goes on from full speed while it brakes, about."""
+    """Return about how many metres a body coasts when it brakes from full speed."""
     share = min(0.5 / config.seconds, 8.0)
     speed = TOP_SPEED[config.body]
     rolling = THRUST["sphere"] / TOP_SPEED["sphere"] / MASSES["sphere"]
@@ -122,7 +122,7 @@ def _example(config: PhysicsPlaygroundConfig) -> tuple[str, str]:
 
 
 def goal(config: PhysicsPlaygroundConfig, agent: int) -> str:
-    """Return what an agent is to achieve."""
+    """Return the goal of an agent, in words."""
     if config.task != "keep_away":
         together = "together, " if config.agents > 1 else ""
         return config.row.goal.format(config=config, together=together)
@@ -133,7 +133,7 @@ def goal(config: PhysicsPlaygroundConfig, agent: int) -> str:
 
 
 def _sides(config: PhysicsPlaygroundConfig) -> str:
-    """Tell who keeps and who chases."""
+    """Say which agents are keepers and which are chasers."""
     sides: dict[str, list[str]] = {"keeper": [], "chaser": []}
     for agent, name in enumerate(config.names(config.agents)):
         sides[role(agent)].append(name)
@@ -162,7 +162,7 @@ _WAYS = {
 
 
 def _rewards(config: PhysicsPlaygroundConfig) -> str:
-    """Tell the rewards in numbers."""
+    """Say what the rewards are, in numbers."""
     table = config.rewards
     told = [
         f"{table.done:+g} when the task is done",

@@ -26,13 +26,13 @@ COMPASS: Final = {
 AIMS: Final = ("goal", "zone")
 FAR: Final = 1000.0
 CLOSE: Final = 0.06
-"""Metres from its surface at which an agent that goes to a thing stops; it can be gripped there."""
+"""How many metres from the surface of a thing `go to` stops; the thing can be gripped there."""
 
 
 def target_of(
     what: str, agent: int, play: PlayState, reading: Reading, config: PhysicsPlaygroundConfig
 ) -> tuple[Point, float]:
-    """Return where what a command names is, and how near an agent has to come."""
+    """Return the place of what a command names, and how near an agent has to come to it."""
     place, near, first = place_of(what), hull(config.body) + CLOSE, len(play.objects)
     x, y, _ = reading.raw[first + agent][0]
     if place is not None:
@@ -78,7 +78,7 @@ def proper_name(
 
 
 def unknown(what: str, facts: PhysicsFacts, config: PhysicsPlaygroundConfig) -> InvalidAction:
-    """Say that an agent perceives nothing of a name, and what it can name."""
+    """Say that an agent perceives nothing of that name, and what it can name."""
     names = ["the zone" if config.row.zone else "the goal"] * (facts.goal is not None)
     names += [seen.name for seen in (*facts.objects, *facts.others)]
     return InvalidAction(
@@ -89,7 +89,7 @@ def unknown(what: str, facts: PhysicsFacts, config: PhysicsPlaygroundConfig) -> 
 
 
 def in_the_way(facts: PhysicsFacts, agents: Sequence[str]) -> str:
-    """Name what an agent touches, if anything."""
+    """Say what is in the way of an agent or of the thing it holds, if anything."""
     names = [f"{'the ' if name not in agents else ''}{name}" for name in facts.touching]
     if not names:
         held = facts.holding

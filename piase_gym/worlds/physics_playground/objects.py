@@ -11,13 +11,13 @@ from piase_gym.worlds.physics_playground.observe.readings import Reading
 from piase_gym.worlds.physics_playground.state import PlayState
 
 DIGITS: Final = 2
-"""Places are told in centimetres: what rests on the floor trembles by less."""
+"""Places are rounded to centimetres: things at rest on the floor tremble by less."""
 
 
 def objects(play: PlayState, reading: Reading, agents: Sequence[str]) -> dict[str, Any]:
-    """Return agents and what can be moved, with the place [x, y, z] of each.
+    """Return agents and movable objects, with the place [x, y, z] of each.
 
-    What an agent grips is in its hand: its place is the agent.
+    An object that an agent grips is in its hand: the object's place is the agent's name.
     """
     poses = [raw[:2] for raw in reading.raw]
     holders = {hold.object: agents[k] for k, hold in enumerate(play.holds) if hold is not None}
@@ -39,7 +39,7 @@ def objects(play: PlayState, reading: Reading, agents: Sequence[str]) -> dict[st
 
 
 def _place(position: Sequence[float]) -> list[float]:
-    """Return a place in metres, without a sign of zero."""
+    """Return a place in metres, rounded and without negative zeros."""
     return [round(value, DIGITS) + 0.0 for value in position]
 
 

@@ -1,4 +1,4 @@
-"""What scripts can ask of the playground, and bring to a place."""
+"""What scripts can read from the playground, and how they bring objects and take them away."""
 
 from __future__ import annotations
 
@@ -21,12 +21,12 @@ NOTHING: Final = "nothing"
 
 
 def _padded(world: Any, values: list[Any], filling: Any) -> list[Any]:
-    """Return values of the agents that take part, with something for the rest."""
+    """Return values of the agents that take part, followed by `filling` for the rest."""
     return values + [filling] * (len(world.agents) - len(values))
 
 
 def spot(world: Any, of: Any) -> tuple[float, float]:
-    """Return where an agent, an object or a place is; what is not there is nowhere (NaN)."""
+    """Return the x and y of an agent, an object or a place; NaN for what is not there."""
     if not isinstance(of, str):
         return float(of[0]), float(of[1])
     raw = world.reading.raw
@@ -58,7 +58,7 @@ def _distance(world: Any, _states: Any, of: Any) -> NDArray[Any]:
 
 
 def _target(world: Any, _states: Any, _of: Any) -> NDArray[Any]:
-    """Return each agent's own target, or the middle of the zone of all."""
+    """Return each agent's own target, or the middle of the zone that all share."""
     count, play = len(world.play.agents), world.play
     found = [tuple(place) for place in play.targets or [play.zone or (math.nan, math.nan)] * count]
     return np.array([_padded(world, found, (math.nan, math.nan))])
@@ -104,7 +104,7 @@ def _togo(world: Any, _states: Any, _of: Any) -> NDArray[Any]:
 
 
 def _anything(_config: Any) -> None:
-    """Names of objects follow from the episode."""
+    """Return ``None``: the names of objects follow from the episode."""
 
 
 OBSERVABLES: Final = named(
@@ -152,18 +152,18 @@ OBSERVABLES: Final = named(
         shared=True,
     ),
 )
-"""What conditions can be about."""
+"""The observables that conditions can be about."""
 
 
 def spawn(world: PhysicsPlayground, thing: str, place: Point) -> None:
-    """Let an object that is not there stand at a place, if there is room for it."""
+    """Put an object that is away at a place, if there is room for it."""
     number = world.config.thing_names.index(thing)
     if number in world.play.away and _has_room(world, number, place):
         world.arena.bring(number, place)
 
 
 def _has_room(world: PhysicsPlayground, number: int, place: Point) -> bool:
-    """Tell whether an object would touch nothing at a place."""
+    """Return whether an object would touch nothing at a place."""
     things, play, raw = world.config.things, world.play, world.reading.raw
     circles = [(raw[i][0], things[i].reach) for i in play.there]
     circles += [(raw[len(play.objects) + i][0], AGENT_RADIUS) for i in range(len(play.agents))]
@@ -172,7 +172,7 @@ def _has_room(world: PhysicsPlayground, number: int, place: Point) -> bool:
 
 
 def remove(world: PhysicsPlayground, thing: str | None, place: Point | None) -> None:
-    """Let objects vanish: one, or what stands at a place."""
+    """Take away objects: one of them, or those that stand at a place."""
     names, things = world.config.thing_names, world.config.things
     for number in world.play.there:
         x, y, _ = world.reading.raw[number][0]
@@ -184,7 +184,7 @@ def remove(world: PhysicsPlayground, thing: str | None, place: Point | None) -> 
 def place_problem(
     config: PhysicsPlaygroundConfig, thing: str | None, place: str | Sequence[float]
 ) -> str | None:
-    """Say why an object cannot stand at a place of the floor."""
+    """Say why an object cannot stand at a place, or return ``None`` if it can."""
     if isinstance(place, str) or len(place) != 2:
         return f"a place is (x, y) in metres, not {place!r}"
     number = config.thing_names.index(thing) if thing in config.thing_names else None

@@ -1,7 +1,7 @@
-"""The arena: one episode's bodies in Bullet, what is read of them, and the grips between them.
+"""The arena: one episode's bodies in Bullet, the readings of them, and the grips between them.
 
-It knows nothing of rewards or views: `rules.tasks` measures, `rules.rewards` judges,
-`observe.sensors` tells.
+It knows nothing of rewards or views: `rules.tasks` measures, `rules.rewards` judges, and
+`observe.sensors` writes what agents perceive.
 """
 
 from __future__ import annotations
@@ -47,13 +47,13 @@ from piase_gym.worlds.physics_playground.state import PlayState
 
 
 class Arena:
-    """Bodies that move.
+    """The bodies of an episode and their motion.
 
     Attributes:
-        state: The episode's state; grips are changed here.
+        state: The episode's state; the arena changes the grips in it.
         config: The episode's config.
         sim: The Bullet client; the arena is built in it.
-        scene: What kernels read and write, shape (1,); see `rules.record`.
+        scene: The record that kernels read and write, shape (1,); see `rules.record`.
         reading: Where everything is now.
     """
 
@@ -81,12 +81,12 @@ class Arena:
         self._note_holds()
 
     def rebuild(self, data: bytes, joined: Sequence[int]) -> None:
-        """Let Bullet be as it was when it saved `data`, and these agents held something."""
+        """Restore Bullet as it was when it saved `data`, and the grips of agents in `joined`."""
         self.sim.build(self.state, self.config.size, self.config.substeps)
         self.sim.load(data, self.state.holds, joined)
 
     def _find_columns(self) -> dict[int, int]:
-        """Return in which column of `touch` each of Bullet's numbers is noted."""
+        """Return the column of `touch` for each of Bullet's numbers of bodies."""
         sim = self.sim
         columns = dict.fromkeys((*sim.edges, *sim.statics), AT_WALL)
         columns |= {sim.floor: ON_FLOOR, **dict.fromkeys(sim.ramps, ON_RAMP)}
@@ -96,12 +96,12 @@ class Arena:
     # -- what is now ----------------------------------------------------------------------
 
     def look(self) -> None:
-        """Read what Bullet tells of now."""
+        """Read the present state from Bullet, and measure it."""
         self.reading = self.sim.read()
         self._measure(self.reading)
 
     def _measure(self, reading: Reading) -> bool:
-        """Let the rules look at a reading; return whether its numbers can be."""
+        """Let the rules measure a reading; return whether its numbers are possible."""
         self._pack_table(self._memory, _TABLE, *reading.flat)
         self._feel()
         return bool(tasks.measure(self.scene))
@@ -117,11 +117,11 @@ class Arena:
                     felt[start + columns[point[POINT_OTHER]]] = 1
                     if point[POINT_NORMAL][2] > 0.5:
                         felt[start + GROUNDED] = 1
-        for number in self.state.away:  # Bullet forgets contacts in the next step only
+        for number in self.state.away:  # Bullet drops contacts only in the next step
             self.touches[:, AT_OBJECT + number] = 0
 
     def scan(self, playing: Sequence[bool]) -> None:
-        """Put into the scene what only views need: lidar, who is in play, and what is placed."""
+        """Write what only views need into the scene: lidar, agents in play, and what is placed."""
         starts, ends = self._rays
         if starts:
             for agent in range(self.count):
@@ -144,7 +144,7 @@ class Arena:
 
     @property
     def inside(self) -> list[bool]:
-        """Which objects have their centre in the zone."""
+        """Whether each object has its centre in the zone."""
         return [bool(there) for there in self._one["inside"][: self.first]]
 
     @property
@@ -169,7 +169,7 @@ class Arena:
         """Drive every agent through one step.
 
         Returns:
-            False if Bullet's numbers have become nonsense; then `reading` is still the last.
+            False if Bullet's numbers have become nonsense; then `reading` is that of the last step.
         """
         self._pack_drives(self._memory, _DRIVES, *[v for each in drives for v in each[:2]])
         drive(self.scene)
@@ -195,7 +195,7 @@ class Arena:
     # -- what comes and goes --------------------------------------------------------------
 
     def take_away(self, number: int) -> None:
-        """Let an object be no longer there; who holds it lets go."""
+        """Take an object away; an agent that holds it lets go."""
         for agent, hold in enumerate(self.state.holds):
             if hold is not None and hold.object == number:
                 self.release(agent)
@@ -204,14 +204,14 @@ class Arena:
         self._see_again()
 
     def bring(self, number: int, place: Point) -> None:
-        """Let an object that was not there stand on the floor at a place."""
+        """Put an object that was away on the floor at a place."""
         body = self.state.objects[number]
         self.state.away = [other for other in self.state.away if other != number]
         self.sim.put(number, [*place, body.half[2]], body.yaw)
         self._see_again()
 
     def _see_again(self) -> None:
-        """Look anew, after other objects are there."""
+        """Look again after an object came or went."""
         note_objects(self._one, self.state, tasks.wanted(self.state, self.config))
         self.look()
 
@@ -223,7 +223,7 @@ class Arena:
         return None if found < 0 else found
 
     def use_hand(self, agent: int, hand: str) -> bool:
-        """Grip, release, or do nothing. Returns whether what was wanted could be done."""
+        """Grip, release, or do nothing; return whether that could be done."""
         if hand == "release":
             held = self.state.holds[agent] is not None
             if held:
@@ -250,7 +250,7 @@ class Arena:
         grasp_again(self.scene)
 
     def _note_holds(self) -> None:
-        """Tell the scene who holds what."""
+        """Write into the scene which agent holds what."""
         for agent, hold in enumerate(self.state.holds):
             self._one["held"][agent] = -1 if hold is None else hold.object
             self._one["towed"][agent] = hold is not None and hold.towed

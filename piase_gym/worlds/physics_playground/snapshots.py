@@ -1,4 +1,4 @@
-"""Reading and writing the value that a PhysicsPlayground's state is."""
+"""Reading and writing the state of a PhysicsPlayground as a value."""
 
 from __future__ import annotations
 
@@ -25,16 +25,16 @@ from piase_gym.worlds.physics_playground.rules.strides import Stride, read_strid
 from piase_gym.worlds.physics_playground.state import STATUSES, PlayState, read_state
 
 HEAVIEST: Final = 1000.0
-"""More kilograms than any config and factor give."""
+"""More kilograms than a config and a factor give."""
 ROUGHEST: Final = 20.0
 """The greatest friction that a config and a factor give."""
 STRONGEST: Final = 300.0
-"""Likewise gravity."""
+"""The greatest gravity that a config and a factor give."""
 
 
 @dataclass(frozen=True)
 class Saved:
-    """A state that was read and found whole."""
+    """A state that was read and found valid."""
 
     play: PlayState
     bullet: bytes
@@ -45,7 +45,7 @@ class Saved:
 
 
 def pack(data: bytes, joined: Sequence[int]) -> dict[str, Any]:
-    """Write Bullet's file as text, with a checksum; and who holds, if not in order of agents."""
+    """Write Bullet's file as text, a checksum, and the order of joints if not that of agents."""
     packed = base64.b64encode(zlib.compress(data, 1)).decode("ascii")
     written: dict[str, Any] = {"file": packed, "sum": digest_bytes(data)}
     return written if list(joined) == sorted(joined) else {**written, "joints": list(joined)}
@@ -133,7 +133,7 @@ def _check_bodies(play: PlayState, config: PhysicsPlaygroundConfig) -> None:
 
 
 def _check_numbers(play: PlayState) -> None:
-    """Raise `ValueError` if a number of our own fields cannot be, or is one too many."""
+    """Raise `ValueError` if our own fields have impossible numbers, or too many or too few."""
     if not 0.0 <= play.gravity <= STRONGEST or not 0 <= play.t < 2**31:
         raise ValueError(f"gravity is {play.gravity} in step {play.t}")
     for place in (*play.targets, *([play.zone] if play.zone else [])):
@@ -162,16 +162,16 @@ def compare(reading: Reading, poses: Sequence[Any]) -> None:
 
 
 def state_length(sizes: PhysicsEnvelope) -> int:
-    """Return how many numbers `state_vector` gives."""
+    """Return how many numbers `state_vector` returns."""
     return 13 * (sizes.agents + sizes.objects) + 5 * sizes.agents + 5
 
 
 def state_vector(play: PlayState, reading: Reading, sizes: PhysicsEnvelope) -> NDArray[np.float64]:
-    """Return everything that is a number.
+    """Return all numbers of the state.
 
-    For each slot of objects and agents position, quaternion, velocity and spin (zeros of what is
-    not there); for each agent status, what it holds + 1, target x and y, metres to go; then zone x
-    and y, placed, gravity and step.
+    For each slot of objects and agents: position, quaternion, velocity and spin (zeros for what is
+    not there); for each agent: status, number of the held object + 1, target x and y, metres to go;
+    then zone x and y, placed, gravity and step.
     """
     count = len(play.objects)
     bodies = np.zeros((sizes.objects + sizes.agents, 13))

@@ -27,7 +27,7 @@ class EndReason(StrEnum):
     TASK_DONE = "task_done"
     OUTPLAYED = "outplayed"  # keep_away: the others won
     TIME_OUT = "time_out"
-    EXPLODED = "simulation_exploded"  # numbers that are no places and speeds any more
+    EXPLODED = "simulation_exploded"  # the numbers are no longer places and speeds
 
 
 @dataclass(config=STRICT)
@@ -35,12 +35,12 @@ class Body:
     """One body of the scene, as it is built.
 
     Attributes:
-        name: Such as ``red box``.
+        name: A name such as ``red box``.
         shape: What it is; an agent is a rover or a sphere.
-        half: Half extents in metres; of a ball the radius three times.
-        mass: Kilograms; 0 never moves.
-        friction: Coulomb coefficient on the floor, whose own is 1.
-        restitution: How much it bounces from the floor, from 0 to 1.
+        half: Half extents in metres; for a ball, the radius repeated three times.
+        mass: Kilograms; a body of mass 0 never moves.
+        friction: Coulomb coefficient on the floor; that of the floor is 1.
+        restitution: How much it bounces off the floor, from 0 to 1.
         position: Its centre at the start.
         yaw: Its heading at the start, radians from east to north.
     """
@@ -61,7 +61,7 @@ class Hold:
 
     Attributes:
         object: Number of the object.
-        towed: Whether it is dragged by a rod; else it is held in front.
+        towed: Whether it is dragged by a rod; otherwise it is held in front.
         parent: The joint in the agent's frame.
         child: The joint in the object's frame when it was gripped.
         turn: Quaternion of the joint in the object's frame.
@@ -78,22 +78,22 @@ class Hold:
 
 @dataclass(config=STRICT)
 class PlayState:
-    """Everything but what Bullet holds; lists have an entry an agent or an object.
+    """Everything except what Bullet holds; lists have one entry per agent or object.
 
     Attributes:
         t: Steps done.
-        order: In which order agents act, where it matters.
-        status: Who is in play.
+        order: The order in which agents act, where it matters.
+        status: Whether each agent is in play, or how it has ended.
         statics: Walls and ramps, in the order in which they are built.
-        objects: What can be moved.
-        agents: The agents' bodies; there are as many as take part.
+        objects: The objects that can be moved.
+        agents: The bodies of the agents that take part.
         gravity: m/s2, after randomisation.
-        targets: Where each agent is to go in task reach, else empty.
+        targets: The target of each agent in task reach, otherwise empty.
         zone: Middle of the zone, or an empty list.
         holds: What each agent grips.
         togo: How far each agent's task was from its end in the last step, in metres.
         placed: How many objects were in the zone or in the tower.
-        milestones: What was announced already.
+        milestones: The milestones that were already announced.
         reason: Why the episode ended, or an empty string.
         away: Numbers of the objects that are not there, in order.
     """
@@ -120,7 +120,7 @@ class PlayState:
         return [number for number in range(len(self.objects)) if number not in self.away]
 
     def value(self) -> dict[str, Any]:
-        """Return it as JSON; of what is away nothing is said where everything is there."""
+        """Return the state as JSON; ``away`` is left out if nothing is away."""
         found = asdict(self)
         return found if self.away else {k: v for k, v in found.items() if k != "away"}
 
@@ -129,7 +129,7 @@ _STATE = TypeAdapter(PlayState)
 
 
 def read_state(value: Mapping[str, Any]) -> PlayState:
-    """Read what `PlayState.value` made of a state.
+    """Read what `PlayState.value` has written.
 
     Raises:
         ValueError: If it is damaged.

@@ -52,9 +52,9 @@ from piase_gym.worlds.physics_playground.simulation import Arena
 from piase_gym.worlds.physics_playground.state import PlayState
 
 STUCK = 5
-"""Who drives and comes ahead by fewer centimetres a second is held up by what it touches."""
+"""An agent that drives but advances by fewer centimetres a second is held up by what it touches."""
 MOST_LINES = 1024
-"""So many lines of commands are kept."""
+"""The largest number of lines of commands that are kept."""
 _AT_REST = actions.Drive(), False
 RESULTS = {"won": Result.WON, "lost": Result.LOST, "ended": Result.ENDED}
 
@@ -72,9 +72,9 @@ class PhysicsPlayground(World[PhysicsPlaygroundConfig, PhysicsFacts]):
 
     {tasks}
 
-    In `keep_away` keepers win if they hold out for `hold_steps`. The crate of `carry` resists with
+    In `keep_away`, keepers win if they hold out for `hold_steps`. The crate of `carry` resists with
     1.45 times the thrust of one agent. `randomise` draws mass, friction and bounce of every
-    object, and the gravity, anew for each episode. Needs the extra `physics`.
+    object, and the gravity, for each episode. Needs the extra `physics`.
 
     ## Actions
 
@@ -84,79 +84,82 @@ class PhysicsPlayground(World[PhysicsPlaygroundConfig, PhysicsFacts]):
     | 1 | `forward` | drive ahead at walking pace, 0.6 of full speed |
     | 2 | `back` | the same backwards |
     | 3 | `turn left` | turn on the spot |
-    | 4 | `turn right` | likewise |
+    | 4 | `turn right` | the same to the right |
     | 5 | `push` | drive ahead at full speed |
     | 6 | `grip` | grip the nearest thing ahead; masked if there is none |
     | 7 | `release` | let go; masked with empty hands |
 
-    With `actions="continuous"` a Box of 3 from -1 to 1: speed ahead, spin to the left, and the
-    gripper (above 0.5 grip, below -0.5 release). Its command is `drive <ahead> <turn> [hand]`,
-    which text agents can use too; a `drive` with nothing to grip or release has the outcome
-    `failed`. Full speed is 1.2 m/s for a rover and 1.5 m/s for a sphere, full spin 3 rad/s. What
-    is light is held in front and raised by `lift`; what weighs more than half an agent's thrust is
-    dragged by a rod. A grip that is torn by more than 0.3 m slips. With `speech=True` there are
-    `say <message>`, for all others, and `tell <agent> <message>`; with `symbols=n` index
-    ``8 * message + primitive`` says symbols too (`forward saying 2`), and so does every command in
-    text, once; see [Channels](../channels.md).
+    With `actions="continuous"`, an action is a point of a Box of 3 from -1 to 1: speed ahead, spin
+    to the left, and the gripper (above 0.5 grip, below -0.5 release). Its command is
+    `drive <ahead> <turn> [hand]`, which text agents can use too; a `drive` with nothing to grip or
+    release has the outcome `failed`. Full speed is 1.2 m/s for a rover and 1.5 m/s for a sphere,
+    full spin 3 rad/s. Light objects are held in front and raised by `lift`; those that weigh more
+    than half an agent's thrust are dragged by a rod. A grip that is pulled apart by more than 0.3 m
+    slips. With `speech=True` there are `say <message>`, for all others, and
+    `tell <agent> <message>`; with `symbols=n`, index ``8 * message + primitive`` says symbols too
+    (`forward saying 2`), and so can every command in text, which says them once; see
+    [Channels](../channels.md).
 
     Strides: in text (or as data) commands can have an amount, or name what they are about:
     `forward 1.0`, `back 0.5`, `push 0.8` (metres), `turn left 45` (degrees), `wait 2` (seconds),
     `face red box`, `go to zone`, `go to 1.2 -0.5`. They last until they are done and the body is
     at rest, until it is blocked (outcome `failed`), or for `stride` steps; `go to` stops where a
     thing can be gripped, and goes around nothing. Things are called `red box`, `red`, `box_1`
-    (the first box), or `box` if there is one; agents by their names; then `goal` or `zone`, a
-    place as x and y, and for `face` also `east` and the like. With ``indices="strides"`` indices
-    1 to 5 are strides of 0.5 m and 30 degrees, and 0 waits half a second; the Box stays as it is.
+    (the first box), or `box` if there is only one; agents go by their names; other targets are
+    `goal` or `zone`, a place as x and y, and for `face` also `east` and the like. With
+    ``indices="strides"``, indices 1 to 5 are strides of 0.5 m and 30 degrees, and 0 waits half a
+    second; the Box stays as it is.
 
-    In an environment a stride is one call of `step`: rewards and milestones add up, and logs,
-    watchers and partners see every single step. With several agents of the caller, all are asked
-    again as soon as the command of one of them ends; who repeats its command goes on with it, any
-    other command replaces it. Partners, and who plays in a `Simulation` or in `piase bench`, are
-    asked when their own command has ended. What is under way is part of the state: snapshots and
-    logs go on with it bit for bit.
+    In an environment, a stride is one call of `step`: rewards and milestones add up, and logs,
+    watchers and partners see every single step. If the caller plays several agents, all of them
+    are asked again as soon as the command of one ends; an agent that repeats its command continues
+    it, and any other command replaces it. Partners, and agents in a `Simulation` or in
+    `piase bench`, are asked when their own command has ended. Commands under way are part of the
+    state: snapshots and logs continue them bit for bit.
 
     ## Observations
 
-    Own place, heading, speed and spin; what one holds and touches; distance and bearing of the
-    target or the zone; how many things are placed; the `nearest` objects in egocentric polar form
-    (distance, bearing, height, how fast the distance grows, and whether it is held or in the
-    zone); the other agents likewise; `rays` lidar ranges from ahead around by the left. Every
-    number is a whole number of centimetres, centimetres a second or degrees, so that vector and
-    text state the same. The vector is float32: metres, metres a second, codes, then the sine and
-    cosine of every bearing, then hashed words of messages and hint; see `facts.Layout`.
+    Own place, heading, speed and spin; what the agent holds and touches; distance and bearing of
+    the target or the zone; how many things are placed; the `nearest` objects in egocentric polar
+    form (distance, bearing, height, how fast the distance grows, and whether it is held or in the
+    zone); the other agents in the same form; `rays` lidar ranges, counterclockwise from ahead.
+    Every number is a whole number of centimetres, centimetres a second or degrees, so that vector
+    and text state the same facts. The vector is float32: metres, metres a second, codes, then the
+    sine and cosine of every bearing, then hashed words of messages and hint; see `facts.Layout`.
 
     Pictures (`camera="overhead"` or `"egocentric"`, 512 pixels wide by default) are drawn only
     when they are asked for, because one costs more than many steps.
 
     ## Rewards
 
-    +10 when the task is done, +1 for every metre that it has come nearer to its end, +2 for every
-    further thing in its place and -2 for one fewer, -0.01 every step, -0.1 for an illegal command.
-    In `keep_away` +0.02 a step for keepers and -0.02 for chasers, and -10 for those who lose. All
-    are fields of `rewards`. With `shared_reward` every agent gets the mean.
+    +10 when the task is done, +1 for every metre that the task comes nearer to its end, +2 for
+    every additional thing in its place and -2 for every one fewer, -0.01 every step, -0.1 for an
+    illegal command. In `keep_away`, keepers get +0.02 a step and chasers -0.02, and agents that
+    lose get -10. All are fields of `rewards`. With `shared_reward`, every agent gets the mean.
 
     ## Start and end
 
     Agents, objects, target and zone are placed at random unless the config says where. An agent
-    is terminated with the task (`info["reason"]` is `task_done`, or `outplayed` in `keep_away`),
-    and truncated after `max_steps` (`time_out`). If Bullet's numbers become nonsense the episode
-    is truncated with `simulation_exploded` and the result `ended`; the next reset starts afresh.
+    is terminated when its task ends (`info["reason"]` is `task_done`, or `outplayed` in
+    `keep_away`), and truncated after `max_steps` (`time_out`). If Bullet's numbers become nonsense,
+    the episode is truncated with `simulation_exploded` and the result `ended`; the next reset
+    starts afresh.
     Milestones: `gripped`, `placed`, `done`.
 
     ## State
 
-    A snapshot holds Bullet's own file and our fields; it goes on bit for bit in another process,
-    with contacts and with grips in whatever order they were made. States, digests and golden
-    rollouts hold for one platform and version of pybullet.
+    A snapshot holds Bullet's own file and our fields; an episode continues from it bit for bit in
+    another process, with contacts and with grips in whatever order they were made. States, digests
+    and golden rollouts hold for one platform and version of pybullet.
 
     A snapshot, or a log with snapshots in it, may come from anybody: Bullet never reads its
     bytes. Every number is taken out, checked and written into a file that Bullet has saved here
     of the same scene; what does not fit is refused with `SnapshotError`, and nothing is changed.
-    A pickle is another matter, as always in Python: take up only your own.
+    A pickle is another matter, as always in Python: load only your own.
 
-    Each environment has a Bullet client and its memory, from its first episode until it is
-    closed. At most 100 may be live in a process; the environment variable
-    `PIASE_BULLET_CLIENTS` sets another number, and one more raises `CapacityError`.
+    Each environment holds a Bullet client, with its memory, from its first episode until it is
+    closed. At most 100 clients may be live in a process; the environment variable
+    `PIASE_BULLET_CLIENTS` sets another number, and opening one more raises `CapacityError`.
 
     The laws of mechanics hold within what Bullet's steps of 1/128 s allow: colliding things keep
     their momentum, and part up to 0.04 m/s faster than their bounce says; towers creep by 1 mm a
@@ -164,21 +167,21 @@ class PhysicsPlayground(World[PhysicsPlaygroundConfig, PhysicsFacts]):
 
     ## Players, scenarios and curriculum
 
-    The oracle is a controller with the whole state in view, the script one that knows only its
-    facts; both do every task. `ramp_run` and `heavy_crate` are scenarios (`piase run NAME`). The
-    curriculum `hands_on` has five steps from driving to a place to building a tower
+    The oracle is a controller with the whole state in view, and the script is one that knows only
+    its facts; both do every task. `ramp_run` and `heavy_crate` are scenarios (`piase run NAME`).
+    The curriculum `hands_on` has five steps from driving to a place to building a tower
     (`piase curriculum run hands_on`).
 
-    Scripts can take away every object of the config (`remove_object`, by name or place), and put
-    those that are away somewhere (`spawn_object`); `absent: true` lets an object be away at the
-    start. Where an object would touch another one, an agent or a wall, nothing appears. What is
-    away is in no view and in no task, and nobody is paid for its coming and going.
+    Scripts can take away any object of the config (`remove_object`, by name or place), and
+    put objects that are away somewhere (`spawn_object`); `absent: true` lets an object be away at
+    the start. Where an object would touch another one, an agent or a wall, nothing appears. Objects
+    that are away are in no view and in no task, and no agent is rewarded when they come or go.
 
     ## Versions
 
     - v0: first version.
     - v1: other texts; commands may last for several steps.
-    - v2: one step and one degree are written as one.
+    - v2: texts use the singular for one step and one degree.
     """
 
     name: ClassVar[str] = "PhysicsPlayground"
@@ -206,16 +209,16 @@ class PhysicsPlayground(World[PhysicsPlaygroundConfig, PhysicsFacts]):
         self.text_length = views.text_length(self.config)
         self.mailboxes: Mailbox = self._new_mail()
         self.strides: list[Stride | None] = [None] * len(self.agents)
-        """The command of each agent that lasts for several steps, under way or just ended."""
+        """For each agent, the command for several steps that is under way or just ended, if any."""
         self._sim: Simulation | None = None
         self._channel = Stream(0, StreamId.CHANNEL)
         self._lines: dict[int, tuple[Command | int, str]] = {}
-        """The lines of commands by their `id`; a command that is kept here keeps its own."""
+        """The lines of commands by `id`; a command that is kept here keeps its `id`."""
         self.play: PlayState
         self.arena: Arena
 
     def _new_mail(self) -> Mailbox:
-        """Open empty mailboxes."""
+        """Return empty mailboxes."""
         config = self.config
         rules = ChannelRules(
             config.message_delay,
@@ -226,7 +229,7 @@ class PhysicsPlayground(World[PhysicsPlaygroundConfig, PhysicsFacts]):
         return Mailbox(self.agents, rules, self._hears)
 
     def _hears(self, sender: str, recipient: str) -> bool:
-        """Tell whether an agent is in play, may hear another, and is near enough."""
+        """Return whether the recipient is in play, may hear the sender, and is near enough."""
         one, other = self.agents.index(sender), self.agents.index(recipient)
         if not self.alive[other] or not self.config.hears(one, other):
             return False
@@ -234,7 +237,7 @@ class PhysicsPlayground(World[PhysicsPlaygroundConfig, PhysicsFacts]):
         return self.config.reaches(here, there)
 
     def _letters(self, agent: int) -> tuple[Message, ...]:
-        """Return what an agent is told now; of symbols only the last of each sender."""
+        """Return the messages an agent hears now; without speech, only the last of each sender."""
         letters = self.mailboxes.delivered[self.agents[agent]]
         if self.config.speech or not letters:
             return tuple(letters)
@@ -242,14 +245,14 @@ class PhysicsPlayground(World[PhysicsPlaygroundConfig, PhysicsFacts]):
         return tuple(last[name] for name in self.agents if name in last)
 
     def _earlier(self, agent: int) -> tuple[Earlier, ...]:
-        """Return what an agent is shown of what it has heard before."""
+        """Return the earlier messages that an agent is shown."""
         return heard_before(self.mailboxes, self.agents[agent])
 
     # -- spaces and vocabulary ------------------------------------------------------------
 
     @property
     def grammar(self) -> tuple[Verb, ...]:
-        """The primitives, ``drive``, and ``say`` if the envelope has room for messages."""
+        """All verbs, with ``say`` and ``tell`` if the envelope has room for messages."""
         return self._verbs
 
     @functools.cached_property
@@ -258,17 +261,17 @@ class PhysicsPlayground(World[PhysicsPlaygroundConfig, PhysicsFacts]):
 
     @functools.cached_property
     def _tables(self) -> Mapping[str, tuple[Command, ...]]:
-        """What the indices can stand for."""
+        """The commands of the indices, for each value of `indices`."""
         return {name: actions.table_of(name, self.envelope, self.agents) for name in actions.TABLES}
 
     @property
     def num_actions(self) -> int:
-        """How many primitives there are, with every message."""
+        """How many indices there are: the primitives with every message."""
         return len(self._table)
 
     @property
     def _table(self) -> tuple[Command, ...]:
-        """What the indices stand for."""
+        """The commands of the indices."""
         return self._tables[self.config.indices]
 
     @property
@@ -301,7 +304,7 @@ class PhysicsPlayground(World[PhysicsPlaygroundConfig, PhysicsFacts]):
 
     @property
     def sim(self) -> Simulation:
-        """The Bullet client; it is there from the first episode on."""
+        """The Bullet client; it exists from the first episode on."""
         if self._sim is None:
             self._sim = Simulation()
         return self._sim
@@ -321,7 +324,7 @@ class PhysicsPlayground(World[PhysicsPlaygroundConfig, PhysicsFacts]):
     def _start(
         self, play: PlayState, prepare: Callable[[Simulation], None] = lambda _sim: None
     ) -> None:
-        """Build the scene of a state, prepare it, look for the first time, and take it up."""
+        """Build and prepare the scene of a state, look at it, and make it the present one."""
         form = views.layout_of(self.config)
         arena = Arena(play, self.config, self.sim)
         referee = Referee(play, self.config, arena)
@@ -335,13 +338,13 @@ class PhysicsPlayground(World[PhysicsPlaygroundConfig, PhysicsFacts]):
         self._forget()
 
     def _forget(self) -> None:
-        """Drop what was worked out from an earlier state."""
+        """Drop what was computed from an earlier state."""
         self._drove: dict[int, tuple[actions.Drive, bool]] = {}
         self._seen: tuple[NDArray[np.int64], NDArray[np.int8]] | None = None
         self._saved: bytes | None = None
 
     def advance(self, plans: Sequence[DecodedAction]) -> StepResult:
-        """Let everybody drive, grip and speak, run Bullet for one step, and see what came of it."""
+        """Let all agents drive, grip and speak, run Bullet for one step, and judge the outcome."""
         step = Step([*self.alive], [Outcome.OK] * len(self.agents))
         self._spoke: list[int] = []
         drives = self._drives(plans, step)
@@ -371,14 +374,14 @@ class PhysicsPlayground(World[PhysicsPlaygroundConfig, PhysicsFacts]):
         return tick
 
     def _drives(self, plans: Sequence[DecodedAction], step: Step) -> list[actions.Drive]:
-        """Return what each body is to do, after grips and words were seen to."""
+        """Carry out grips and speech, and return the drive of each body."""
         drives = [actions.Drive()] * len(self.play.agents)
         for agent in self.play.order:
             plan, before = plans[agent], self.strides[agent]
             stride = self._stride_of(agent, plan)
             goes_on = stride is not None and stride is before
             if isinstance(plan, Command) and plan.parameters and not goes_on:
-                self._speak(agent, plan)  # who goes on with a stride has said it already
+                self._speak(agent, plan)  # an agent that continues a stride has said it already
             if isinstance(plan, InvalidAction):
                 step.outcomes[agent] = plan.outcome
             elif stride is not None:
@@ -404,12 +407,12 @@ class PhysicsPlayground(World[PhysicsPlaygroundConfig, PhysicsFacts]):
     # -- commands that last ---------------------------------------------------------------
 
     def _under_way(self) -> list[tuple[int, Stride]]:
-        """Return who has a stride under way."""
+        """Return the agents that have a stride under way, with their strides."""
         found = enumerate(self.strides)
         return [(i, stride) for i, stride in found if stride is not None and not stride.end]
 
     def under_way(self, agent: int) -> Command | None:
-        """Return the stride with which an agent goes on."""
+        """Return the command of the stride that an agent continues, if any."""
         stride = self.strides[agent]
         playing = self.play.status[agent] == "playing"
         return stride.command if playing and stride is not None and not stride.end else None
@@ -425,14 +428,14 @@ class PhysicsPlayground(World[PhysicsPlaygroundConfig, PhysicsFacts]):
         return stride
 
     def _target(self, agent: int, stride: Stride) -> tuple[Point, float] | None:
-        """Return where a stride goes, and how near it has to come; nothing if it names nothing."""
+        """Return where a stride goes and how near it has to come; ``None`` if it names nothing."""
         what = stride.parameters.get("what")
         if what is None:
             return None
         return naming.target_of(str(what), agent, self.play, self.reading, self.config)
 
     def check(self, agent: int, command: Command) -> Command | InvalidAction:
-        """Check a command, and call what it names by its proper name."""
+        """Check a command, and replace what it names by the proper name."""
         found = super().check(agent, command)
         if not isinstance(found, Command) or "what" not in found.parameters or not self._begun:
             return found
@@ -461,7 +464,7 @@ class PhysicsPlayground(World[PhysicsPlaygroundConfig, PhysicsFacts]):
         return line.removesuffix(".0") if lasts(command) else line
 
     def line_of(self, agent: int, act: Command | int) -> str:
-        """Return the line of a command for people: with two decimals at most."""
+        """Return the line of a command for people, with at most two decimals."""
         kept = self._lines.get(id(act))
         if kept is None:
             if len(self._lines) >= MOST_LINES:
@@ -471,12 +474,12 @@ class PhysicsPlayground(World[PhysicsPlaygroundConfig, PhysicsFacts]):
         return kept[1]
 
     def describe_step(self, acts: Sequence[Act], tick: StepResult) -> list[LastStep | None]:
-        """Tell of a stride as a whole: its rewards and milestones add up."""
+        """Describe a stride as a whole: its rewards and milestones add up."""
         told = zip(super().describe_step(acts, tick), self.strides, strict=True)
         return [last and stride.added_up(last) if stride else last for last, stride in told]
 
     def _explode(self, step: Step) -> StepResult:
-        """End an episode whose numbers have become nonsense; things stay where they last were."""
+        """End an episode after its numbers became nonsense; things stay where they last were."""
         last = self.reading
         self.play.holds = [None] * len(self.play.holds)
         self.close()
@@ -485,7 +488,7 @@ class PhysicsPlayground(World[PhysicsPlaygroundConfig, PhysicsFacts]):
 
     @property
     def alive(self) -> Sequence[bool]:
-        """Who is in play."""
+        """Whether each agent is in play."""
         return [status == "playing" for status in self.play.status]
 
     def result(self, agent: int) -> Result:
@@ -493,7 +496,7 @@ class PhysicsPlayground(World[PhysicsPlaygroundConfig, PhysicsFacts]):
         return RESULTS.get(self.play.status[agent], Result.LOST)
 
     def finish(self, states: Any, who: NDArray[np.bool_], result: Result) -> None:
-        """End the episode of some agents."""
+        """End the episode for some agents."""
         for agent in np.flatnonzero(who[0]).tolist():
             self.play.status[agent] = "won" if result is Result.WON else "lost"
         self._seen = None
@@ -504,17 +507,17 @@ class PhysicsPlayground(World[PhysicsPlaygroundConfig, PhysicsFacts]):
         return config.thing_names
 
     def spawn(self, states: Any, envs: NDArray[np.int64], thing: str, place: Any) -> None:
-        """Let an object that is away stand somewhere, if there is room for it."""
+        """Put an object that is away at a place, if there is room for it."""
         scripting.spawn(self, thing, place)
         self._look_again()
 
     def remove(self, states: Any, envs: NDArray[np.int64], thing: str | None, place: Any) -> None:
-        """Let an object vanish, or what stands at a place."""
+        """Take away an object, or what stands at a place."""
         scripting.remove(self, thing, place)
         self._look_again()
 
     def change_settings(self, fields: Mapping[str, Any]) -> None:
-        """Take up changed fields of the config: the scene goes on under them from where it is."""
+        """Apply changed fields of the config; the scene continues under them from where it is."""
         super().change_settings(fields)
         if fields and self._begun:
             drove = self._drove
@@ -523,7 +526,7 @@ class PhysicsPlayground(World[PhysicsPlaygroundConfig, PhysicsFacts]):
             self._look_again()
 
     def _look_again(self) -> None:
-        """Take up that other objects are there: nobody is paid for it, or goes to what is away."""
+        """Look again after objects came or went; nobody is rewarded, or goes to what is away."""
         names = [self.config.thing_names[number] for number in self.play.away]
         for _, stride in self._under_way():
             if stride.parameters.get("what") in names:
@@ -531,7 +534,7 @@ class PhysicsPlayground(World[PhysicsPlaygroundConfig, PhysicsFacts]):
         self.refresh()
 
     def refresh(self) -> None:
-        """Take up that other things are in their place now: nobody is paid for it."""
+        """Note which things are in their place now, so that no agent is rewarded for the change."""
         self.referee.begin()
         self._seen = self._saved = None
 
@@ -553,14 +556,14 @@ class PhysicsPlayground(World[PhysicsPlaygroundConfig, PhysicsFacts]):
         return self._look()[0]
 
     def _look(self) -> tuple[NDArray[np.int64], NDArray[np.int8]]:
-        """Return rows and masks of now."""
+        """Return the present rows and masks."""
         if self._seen is None:
             self.arena.scan(self.alive)
             self._seen = self._senses.look(total(self.play, self.config))
         return self._seen
 
     def capture(self) -> Sequence[Kept]:
-        """Return rows, messages and hints of now."""
+        """Return the present rows, messages and hints."""
         table, everyone = self.rows, range(len(self.agents))
         return [Kept(table, i, self._letters(i), self.hints[i], self._earlier(i)) for i in everyone]
 
@@ -602,18 +605,18 @@ class PhysicsPlayground(World[PhysicsPlaygroundConfig, PhysicsFacts]):
         }
 
     def objects(self) -> Objects:
-        """Return agents and what can be moved, in centimetres."""
+        """Return agents and movable objects, with places rounded to centimetres."""
         return objects(self.play, self.reading, self.agents)
 
     # -- what agents can do ---------------------------------------------------------------
 
     def admissible(self, agent: int) -> list[Command]:
-        """Return the primitives that are legal; `drive` and `say` are always."""
+        """Return the legal primitives; `drive` and, with speech, `say` are always legal."""
         bits = self.masks()[agent].tolist()
         return [command for command, bit in zip(self._table, bits, strict=True) if bit]
 
     def legal(self, agent: int, command: Command) -> bool:
-        """Tell whether there is something to grip, to release, or a way to speak."""
+        """Return whether there is something to grip or to release, or a way to speak."""
         values = command.parameters
         name, spoken = self.agents[agent], command.verb in SPOKEN
         if not spoken and why_unsayable(command, name, self.config) is not None:
@@ -625,7 +628,7 @@ class PhysicsPlayground(World[PhysicsPlaygroundConfig, PhysicsFacts]):
         return not spoken or self.config.speech
 
     def _can_tell(self, agent: int, other: str) -> bool:
-        """Tell whether there is somebody else of that name in play."""
+        """Return whether another agent of that name is in play."""
         return other != self.agents[agent] and self.alive[self.agents.index(other)]
 
     def why_failed(self, agent: int) -> str | None:
@@ -648,11 +651,11 @@ class PhysicsPlayground(World[PhysicsPlaygroundConfig, PhysicsFacts]):
         return " ".join(filter(None, said)) or None
 
     def command(self, agent: int, index: int) -> Command | InvalidAction:
-        """Return a primitive."""
+        """Return the primitive of an index."""
         return self._table[index]
 
     def masks(self) -> Sequence[NDArray[np.int8]]:
-        """Return which primitives are legal."""
+        """Return the masks of all agents: which primitives are legal."""
         base, sizes = self._look()[1], self.envelope
         if not sizes.symbols:
             return list(base.copy())
@@ -660,18 +663,18 @@ class PhysicsPlayground(World[PhysicsPlaygroundConfig, PhysicsFacts]):
         return list((may[:, :, None] * base[:, None, :]).reshape(len(base), -1).astype(np.int8))
 
     def command_from_box(self, agent: int, action: NDArray[Any]) -> Command:
-        """Return the `drive` of a point of the box."""
+        """Return the `drive` command for a point of the box."""
         ahead, turn, hand = (float(value) for value in action)
         return actions.drive_command(ahead, turn, hand)
 
     # -- the state is a value -------------------------------------------------------------
 
     def state(self) -> NDArray[np.float64]:
-        """Return everything that is a number; see `snapshots.state_vector`."""
+        """Return all numbers of the state; see `snapshots.state_vector`."""
         return snapshots.state_vector(self.play, self.reading, self.envelope)
 
     def get_state(self) -> dict[str, Any]:
-        """Return Bullet's file, our fields, mail and dice."""
+        """Return Bullet's file, our fields, mail and the random stream."""
         return {
             **self.digest_state(),
             "strides": [stride and asdict(stride) for stride in self.strides],
@@ -689,7 +692,7 @@ class PhysicsPlayground(World[PhysicsPlaygroundConfig, PhysicsFacts]):
     def digest_state(self) -> Any:
         """Return poses, speeds and our fields: what `digest` hashes.
 
-        It holds for one platform and version of pybullet.
+        It is valid for one platform and version of pybullet.
         """
         going = [stride and asdict(stride) for stride in self.strides]
         return {
@@ -701,13 +704,13 @@ class PhysicsPlayground(World[PhysicsPlaygroundConfig, PhysicsFacts]):
         }
 
     def level_state(self) -> Any:
-        """Return what was drawn; poses follow from it, and hold for one platform only."""
+        """Return what was drawn; poses, which hold for one platform only, follow from it."""
         return self.play.value()
 
     def set_state(self, state: Mapping[str, Any]) -> None:
-        """Take up what `get_state` returned: rebuild, restore Bullet's file, join grips again.
+        """Restore what `get_state` returned: rebuild, load Bullet's file, and join grips again.
 
-        A state may come from anywhere: what is damaged or does not fit is refused, and then
+        A state may come from anywhere: one that is damaged or does not fit is refused, and then
         nothing is changed.
 
         Raises:
@@ -733,7 +736,7 @@ class PhysicsPlayground(World[PhysicsPlaygroundConfig, PhysicsFacts]):
         self.strides = saved.strides
 
     def twin(self, agent: int) -> Self | None:
-        """Return a copy in which the others have other targets, of which nobody else is told."""
+        """Return a copy in which the others have other targets, which only they are told."""
         found = super().twin(agent)
         if found is not None and self.play.targets and not self.config.shared_reward:
             state = found.get_state()
@@ -755,11 +758,11 @@ class PhysicsPlayground(World[PhysicsPlaygroundConfig, PhysicsFacts]):
 
     @property
     def _begun(self) -> bool:
-        """Whether there is an episode whose state can be asked for."""
+        """Whether an episode has begun, so that its state can be asked for."""
         return self._sim is not None and hasattr(self, "arena")
 
     def __setstate__(self, state: dict[str, Any]) -> None:
-        """Come back with a client of one's own."""
+        """Restore a copy, with a Bullet client of its own."""
         self.__init__(state["config"])  # type: ignore[misc]
         self.hints = list(state["hints"])
         if self.script is not None:
@@ -785,8 +788,8 @@ class PhysicsPlayground(World[PhysicsPlaygroundConfig, PhysicsFacts]):
 
         Args:
             camera: ``overhead`` or ``egocentric``; by default the config's.
-            agent: Whose eyes an egocentric camera has.
-            side: Pixels; by default the config's.
+            agent: The agent that an egocentric camera belongs to.
+            side: The side in pixels; by default the config's.
 
         Returns:
             Shape (side, side, 3).

@@ -1,1 +1,1 @@
-"""Scenes of Bullet, and its files."""
+"""Scenes in Bullet, and Bullet's files."""

@@ -1,4 +1,4 @@
-"""One Bullet client, how a scene is built in it, and what of Bullet this world needs as it runs.
+"""One Bullet client: how a scene is built in it, and the calls that this world makes as it runs.
 
 All bodies are multibodies without links, built in one order after `resetSimulation`. The solver
 does all of its iterations (no residual threshold): with a threshold Bullet stops earlier or later
@@ -29,7 +29,7 @@ THICK = 0.5
 def ground(size: tuple[float, float]) -> list[Body]:
     """Return the floor and a wall on each side of it."""
     half_x, half_y = size[0] / 2.0, size[1] / 2.0
-    # A thick box: on a plane Bullet keeps too few contacts of a box that moves, and it sinks.
+    # A thick box: on a plane Bullet keeps too few contacts of a moving box, and the box sinks.
     half = [half_x + 2 * THICK, half_y + 2 * THICK, THICK]
     found = [Body("floor", "wall", half, 0.0, 1.0, 1.0, [0.0, 0.0, -THICK], 0.0)]
     for side in (1, -1):
@@ -42,7 +42,7 @@ def ground(size: tuple[float, float]) -> list[Body]:
 
 
 def _body(client: int, body: Body) -> int:
-    """Build one body. Returns Bullet's number of it."""
+    """Build one body; return Bullet's number for it."""
     number: int = p.createMultiBody(
         body.mass,
         _shape(client, body),
@@ -66,7 +66,7 @@ def _body(client: int, body: Body) -> int:
 
 
 def _shape(client: int, body: Body) -> int:
-    """Build a shape."""
+    """Build the shape of a body; return Bullet's number for it."""
     half = body.half
     shapes: dict[str, dict[str, Any]] = {
         "ball": {"shapeType": p.GEOM_SPHERE, "radius": half[0]},
@@ -79,35 +79,35 @@ def _shape(client: int, body: Body) -> int:
 
 
 def wedge(half: Sequence[float]) -> list[list[float]]:
-    """Return the corners of a ramp that rises along x from the floor, around its centre."""
+    """Return the corners of a ramp that rises along x from the floor, relative to its centre."""
     x, y, z = half
     low = [[side, edge, -z] for side in (-x, x) for edge in (-y, y)]
     return [*low, [x, -y, z], [x, y, z]]
 
 
 DEPTH = -30.0
-"""Metres under the floor at which objects are that are not there; they fall a little in a step."""
+"""The height in metres of objects that are away, below the floor; they fall a little in a step."""
 GRIP_FORCE = 80.0
-"""Newtons that a gripper holds with."""
+"""The force with which a gripper holds, in newtons."""
 SLOW_GRIP = 8
-"""Steps in which what is gripped comes to its place in front of the agent."""
+"""How many steps a gripped object takes to reach its place in front of the agent."""
 TOUCH = 0.005
-"""Contact points that are nearer than this touch; Bullet keeps those that soon will."""
+"""Bodies with a smaller gap at a contact point touch; Bullet also keeps points that soon will."""
 POINT_OTHER, POINT_NORMAL, POINT_GAP = 2, 7, 8
 Rays = list[list[float]]
 
 
 class Simulation(BulletClient):
-    """A client of its own, from its making to `close`, with a scene.
+    """One Bullet client with a scene, connected from its creation until `close`.
 
     Attributes:
-        floor: Bullet's number of the floor.
-        edges: Those of the walls around it.
-        statics: Those of the walls and ramps within the floor.
-        ramps: Those of the ramps among them.
-        objects: Those of the objects.
-        agents: Those of the agents.
-        bodies: Objects, then agents: what is read.
+        floor: Bullet's number for the floor.
+        edges: Bullet's numbers for the walls around it.
+        statics: Bullet's numbers for the walls and ramps within the floor.
+        ramps: The numbers of the ramps among them.
+        objects: Bullet's numbers for the objects.
+        agents: Bullet's numbers for the agents.
+        bodies: The numbers of objects, then agents: the bodies that are read.
         joined: The agents that hold something, in the order in which Bullet solves their joints.
     """
 
@@ -118,7 +118,7 @@ class Simulation(BulletClient):
         self.joined: list[int] = []
 
     def build(self, state: PlayState, size: tuple[float, float], substeps: int) -> None:
-        """Build the scene anew, everything at its start."""
+        """Build the scene from scratch, with everything at its start."""
         client = self.client
         p.resetSimulation(physicsClientId=client)
         p.setPhysicsEngineParameter(
@@ -160,11 +160,11 @@ class Simulation(BulletClient):
         p.applyExternalTorque(body, -1, torque, p.WORLD_FRAME, client)
 
     def contacts(self, agent: int) -> Sequence[tuple[Any, ...]]:
-        """Return an agent's contact points, as Bullet tells them.
+        """Return an agent's contact points, as Bullet reports them.
 
-        In each is at `POINT_OTHER` the number of the other body, at `POINT_NORMAL` the direction
-        in which it pushes the agent, and at `POINT_GAP` how far apart they are; points with a gap
-        under `TOUCH` touch.
+        Each has the number of the other body at `POINT_OTHER`, the direction in which that body
+        pushes the agent at `POINT_NORMAL`, and how far apart the two are at `POINT_GAP`; with a
+        gap under `TOUCH`, they touch.
         """
         points: Sequence[tuple[Any, ...]] = p.getContactPoints(
             bodyA=self.agents[agent], physicsClientId=self.client
@@ -187,7 +187,7 @@ class Simulation(BulletClient):
     def join(self, agent: int, hold: Hold) -> None:
         """Join an object to an agent.
 
-        The two still collide: Bullet's filter of pairs does not survive a restored file.
+        The two still collide: Bullet's filter of pairs is lost when a file is restored.
         """
         client = self.client
         joint = p.createConstraint(
@@ -209,7 +209,7 @@ class Simulation(BulletClient):
         self.draw_in(agent, hold)
 
     def draw_in(self, agent: int, hold: Hold) -> None:
-        """Let the joint be where it is so many steps after the grip; a rod keeps its length."""
+        """Set the joint to its place `hold.since` steps after the grip; a rod keeps its length."""
         if hold.towed:
             return
         left = 1.0 - min(hold.since, SLOW_GRIP) / SLOW_GRIP
@@ -222,13 +222,13 @@ class Simulation(BulletClient):
         )
 
     def part(self, agent: int) -> None:
-        """Let go of what an agent holds; in Bullet's list the last joint takes the place of its."""
+        """Let go of what an agent holds; in Bullet's list, the last joint takes the freed place."""
         p.removeConstraint(self._joints.pop(agent), physicsClientId=self.client)
         place, last = self.joined.index(agent), self.joined.pop()
         if last != agent:
             self.joined[place] = last
 
-    # -- what is not there ----------------------------------------------------------------
+    # -- objects that are away ------------------------------------------------------------
 
     def put(self, number: int, position: Sequence[float], yaw: float = 0.0) -> None:
         """Put an object somewhere, at rest."""
@@ -250,15 +250,15 @@ class Simulation(BulletClient):
             return path.read_bytes()
 
     def load(self, data: bytes, holds: Sequence[Hold | None], joined: Sequence[int]) -> None:
-        """Take up what `save` returned, after `build` of the same scene.
+        """Restore what `save` returned, after `build` of the same scene.
 
         Args:
             data: The bytes, which may come from anywhere; see `save_file`.
             holds: What each agent holds.
-            joined: Those that hold something, in the order of their joints.
+            joined: The agents that hold something, in the order of their joints.
 
         Raises:
-            SnapshotError: If they are not of this scene.
+            SnapshotError: If the bytes are not of this scene.
         """
         try:
             checked = rebuilt(data, self.save(), len(self.bodies))

@@ -1,8 +1,8 @@
 """Bullet's file format, as far as snapshots need it: poses, speeds and contact points.
 
-Bullet's own reader trusts every length, count and pointer in a file. So it never reads bytes that
-came from outside: `rebuilt` takes the numbers out of them, checks each, and writes them into a
-file that Bullet has just saved of the same scene here.
+Bullet's own reader trusts every length, count and pointer in a file, so Bullet never reads bytes
+that came from outside: `rebuilt` takes the numbers out of them, checks each number, and writes them
+into a file that Bullet has just saved of the same scene here.
 """
 
 from __future__ import annotations
@@ -15,16 +15,16 @@ from collections.abc import Mapping
 from typing import Any, Final, NamedTuple
 
 LARGEST: Final = 1 << 23
-"""No file of a scene is larger, in bytes; the largest that configs allow has under half."""
+"""No file of a scene has more bytes; the largest that configs allow has under half as many."""
 _HEADER: Final = b"BULLETd-v326"  # doubles, eight-byte pointers, little-endian, Bullet 3.26
 _CHUNK: Final = struct.Struct("<4siQii")  # code, length, pointer, type, count
 _BODY, _COLLIDER, _CONTACT = b"MBDY", b"MBLC", b"CONT"
-_MOTION: Final = struct.Struct("<16d")  # place, quaternion, velocity and spin, in fours
+_MOTION: Final = struct.Struct("<16d")  # place, quaternion, velocity and spin, four numbers each
 _BODY_SIZE, _COLLIDER_SIZE = 200, 520
-_CONTACT_TYPE: Final = 37  # that of btPersistentManifoldDoubleData among Bullet's types
+_CONTACT_TYPE: Final = 37  # the number of btPersistentManifoldDoubleData among Bullet's types
 _POINTS: Final = struct.Struct("<140d20i36d4i5i4x2di4x2Q")
-"""Up to four contact points of two colliders: coordinates, whose parts, forces and their kind,
-ages, how many, two thresholds, and pointers to the colliders."""
+"""Up to four contact points of two colliders: coordinates, part numbers, flags, forces, ages, the
+number of points, two thresholds, and pointers to the colliders."""
 _FLAGS, _COUNT, _THRESHOLDS = slice(156, 160), 200, 205
 _ANY_FLAGS, _MOST_POINTS, _MANIFOLD = 31, 4, 1025
 _BIGGEST: Final = 1e30
@@ -44,7 +44,7 @@ def inflate(text: str) -> bytes:
     """Return the bytes of a packed file.
 
     Raises:
-        ValueError: If it is damaged, or larger than any scene's.
+        ValueError: If it is damaged, or larger than the file of any scene.
     """
     if len(text) > LARGEST:
         raise ValueError(f"Bullet's file is larger than {LARGEST} bytes")
@@ -61,7 +61,7 @@ def inflate(text: str) -> bytes:
 
 
 def rebuilt(data: bytes, own: bytes, movable: int) -> bytes:
-    """Return a file for Bullet with motions and contacts of another one.
+    """Return a file for Bullet with the motions and contacts of another one.
 
     Args:
         data: Bytes from anywhere.
@@ -69,7 +69,7 @@ def rebuilt(data: bytes, own: bytes, movable: int) -> bytes:
         movable: How many bodies move; they come last.
 
     Raises:
-        ValueError: If `data` is no file of this scene, or holds numbers that cannot be.
+        ValueError: If `data` is not a file of this scene, or holds impossible numbers.
     """
     foreign, frame = _chunks(data), _chunks(own)
     bodies, targets = _of(foreign, _BODY, _BODY_SIZE), _of(frame, _BODY, _BODY_SIZE)
@@ -91,15 +91,15 @@ def rebuilt(data: bytes, own: bytes, movable: int) -> bytes:
         for chunk in frame
         if chunk.code != _CONTACT
     ]
-    # What is left at the end describes the types; contacts come just before.
+    # The last chunk describes the types; contacts come just before it.
     return b"".join((_HEADER, *written[:-1], *contacts, written[-1]))
 
 
 def _chunks(data: bytes) -> list[_Chunk]:
-    """Take a file apart.
+    """Split a file into its chunks.
 
     Raises:
-        ValueError: If it is no file of this version of Bullet, or its lengths do not add up.
+        ValueError: If it is not a file of this version of Bullet, or its lengths do not add up.
     """
     if not data.startswith(_HEADER):
         raise ValueError(f"Bullet's file does not begin with {_HEADER.decode()}")
@@ -117,10 +117,10 @@ def _chunks(data: bytes) -> list[_Chunk]:
 
 
 def _of(chunks: list[_Chunk], code: bytes, size: int) -> list[_Chunk]:
-    """Return the parts of a kind.
+    """Return the chunks of a kind.
 
     Raises:
-        ValueError: If one has another size than that kind has.
+        ValueError: If one has another size than its kind has.
     """
     found = [chunk for chunk in chunks if chunk.code == code]
     for chunk in found:
@@ -139,10 +139,10 @@ def _contact(data: bytes, colliders: Mapping[int, int]) -> bytes:
 
     Args:
         data: The points, with pointers to colliders of their own file.
-        colliders: Those of the other file that take their places.
+        colliders: For each of those pointers, the collider of the other file.
 
     Raises:
-        ValueError: If there are more points than fit, or something else touches.
+        ValueError: If there are more points than fit, or a flag or a collider is unknown.
     """
     *numbers, one, other = _finite(_POINTS.unpack(data))
     if not 0 <= numbers[_COUNT] <= _MOST_POINTS:
@@ -151,15 +151,15 @@ def _contact(data: bytes, colliders: Mapping[int, int]) -> bytes:
         raise ValueError("Bullet's file has a contact of an unknown kind")
     if one not in colliders or other not in colliders:
         raise ValueError("Bullet's file has a contact of something that is not there")
-    numbers[_COUNT + 1 : _THRESHOLDS] = 0, 0, 0, _MANIFOLD  # where Bullet kept them: not asked for
+    numbers[_COUNT + 1 : _THRESHOLDS] = 0, 0, 0, _MANIFOLD  # where Bullet kept them: not needed
     return _POINTS.pack(*numbers, colliders[one], colliders[other])
 
 
 def _finite(values: tuple[Any, ...]) -> tuple[Any, ...]:
-    """Return numbers, if all of them can be.
+    """Return numbers, if all of them are possible.
 
     Raises:
-        ValueError: If one cannot.
+        ValueError: If one is not.
     """
     for value in values:
         if isinstance(value, float) and not abs(value) <= _BIGGEST:

@@ -1,1 +1,1 @@
-"""What a PhysicsPlayground is furnished with, and where it is at the start."""
+"""What there can be in a PhysicsPlayground, and where it is at the start."""

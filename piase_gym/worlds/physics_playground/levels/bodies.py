@@ -1,4 +1,4 @@
-"""What agents are like, in metres, kilograms and newtons."""
+"""The bodies of agents, in metres, kilograms and newtons."""
 
 from __future__ import annotations
 
@@ -10,7 +10,7 @@ ROVER = (0.18, 0.13, 0.07)
 SPHERE = 0.15
 MASSES = {"rover": 2.0, "sphere": 1.5}
 THRUST = {"rover": 20.0, "sphere": 12.0}
-"""Most newtons that an agent drives with."""
+"""The largest force with which an agent drives, in newtons."""
 TOP_SPEED = {"rover": 1.2, "sphere": 1.5}
 """m/s."""
 TOP_SPIN = 3.0
@@ -18,9 +18,9 @@ TOP_SPIN = 3.0
 HULL = math.hypot(ROVER[0], ROVER[1]) + 0.005
 """Where lidar rays start, in metres from the centre: just outside any agent."""
 REACH = 0.16
-"""How far in front of an agent's hull the surface of what it grips may be."""
+"""How far in front of an agent's hull the surface of an object that it grips may be."""
 GRIP_ANGLE = math.radians(50.0)
-"""How far to the side of an agent's heading that may be."""
+"""How far to the side of an agent's heading the object may be, in radians."""
 
 
 def hull(body: str) -> float:

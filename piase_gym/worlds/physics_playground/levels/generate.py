@@ -1,4 +1,4 @@
-"""Where everything is at the start of an episode, and what it is like; a function of the dice."""
+"""Where everything is at the start of an episode, and what it is like; a function of the seed."""
 
 from __future__ import annotations
 
@@ -22,7 +22,7 @@ from piase_gym.worlds.physics_playground.levels.items import (
 from piase_gym.worlds.physics_playground.state import Body, PlayState, Shape
 
 TOO_HEAVY = 1.45
-"""The crate resists with so many times the thrust of one agent."""
+"""The crate resists with this many times the thrust of one agent."""
 TRIES = 2000
 CLEAR = 0.1
 """Metres between what is placed at random and everything else."""
@@ -41,7 +41,7 @@ def new_state(config: PhysicsPlaygroundConfig, slots: int, seed: int) -> PlaySta
     if config.row.zone:
         zone = list(config.goal_pos or plan.inside(config.zone + 0.1))
         plan.taken.append(((zone[0], zone[1]), config.zone))
-    later = Stream(seed, StreamId.DYNAMICS)  # so that what comes later changes nothing of the rest
+    later = Stream(seed, StreamId.DYNAMICS)  # so that absent objects do not change the rest
     objects = [
         _object(
             config, later if thing.absent else dice, i, thing, plan.object_place(thing), gravity
@@ -82,7 +82,7 @@ class _Plan:
 
     Attributes:
         taken: Circles that are taken, as middle and radius.
-        targets: Targets that were given out.
+        targets: Targets that were given to agents.
     """
 
     config: PhysicsPlaygroundConfig
@@ -91,11 +91,11 @@ class _Plan:
     targets: list[Point] = field(default_factory=list)
 
     def __post_init__(self) -> None:
-        """Keep the places that the config gives away."""
+        """Reserve the places that the config assigns."""
         self.taken += [(place, radius) for _, place, radius in self.config.circles()]
 
     def inside(self, margin: float) -> Point:
-        """Return a place at least so far from the edges of the floor."""
+        """Return a random place at least `margin` from the edges of the floor."""
         x, y = (max(0.0, side / 2.0 - margin) for side in self.config.size)
         return x * (2.0 * self.dice.uniform() - 1.0), y * (2.0 * self.dice.uniform() - 1.0)
 
@@ -115,13 +115,13 @@ class _Plan:
         )
 
     def _fits(self, place: Point, radius: float) -> bool:
-        """Tell whether a circle is free of everything."""
+        """Return whether a circle is clear of everything."""
         near = any(math.dist(place, other) < radius + r + CLEAR for other, r in self.taken)
         parts = self.config.fixtures
         return not near and all(gap(place, part) > radius + CLEAR for part in parts)
 
     def object_place(self, thing: Thing) -> Point:
-        """Return where an object is put; with room to get behind it."""
+        """Return where an object is put, with room to get behind it."""
         if thing.position is not None:
             return thing.position
         if thing.absent:
@@ -141,7 +141,7 @@ class _Plan:
         return place
 
     def target(self, start: Sequence[float]) -> Point:
-        """Return where an agent is to go: not where it is, and apart from other targets."""
+        """Return the target of an agent, away from where it is and apart from other targets."""
         if self.config.goal_pos is not None:
             return self.config.goal_pos
         for _ in range(TRIES):
@@ -182,7 +182,7 @@ def _object(
 
 
 def _agent(config: PhysicsPlaygroundConfig, dice: Stream, number: int, place: Point) -> Body:
-    """Make an agent; its wheels or shell are moved by forces, so its skid is smooth."""
+    """Make an agent; forces stand in for its wheels or shell, so it slides without friction."""
     half = list(ROVER) if config.body == "rover" else [SPHERE] * 3
     yaw = math.pi * (2.0 * dice.uniform() - 1.0)
     mass = MASSES[config.body]
@@ -191,7 +191,7 @@ def _agent(config: PhysicsPlaygroundConfig, dice: Stream, number: int, place: Po
 
 
 def plain_bodies(config: PhysicsPlaygroundConfig) -> list[Body]:
-    """Return the objects and agents of any episode of a config; what is drawn is an example."""
+    """Return the objects and agents of a config; what is drawn for each episode is an example."""
     dice, middle = Stream(0), (0.0, 0.0)
     things = enumerate(config.things)
     objects = [_object(config, dice, i, thing, middle, config.gravity) for i, thing in things]

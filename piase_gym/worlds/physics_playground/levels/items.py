@@ -1,4 +1,4 @@
-"""What a PhysicsPlayground is furnished with, and what is drawn anew for every episode."""
+"""What there can be in a PhysicsPlayground, and what is drawn for every episode."""
 
 from __future__ import annotations
 
@@ -13,7 +13,7 @@ COLOURS = (
     *("pink", "brown", "grey", "cyan", "olive", "navy", "teal", "maroon"),
 )
 MAX_OBJECTS = len(COLOURS)
-"""Every object has a colour of its own, so that its name is its alone."""
+"""Every object has a colour of its own, so that its name is unique."""
 KINDS = ("box", "ball", "cylinder", "crate")
 CRATE = (0.5, 0.2, 0.15)
 """Half extents of the crate of task carry."""
@@ -31,8 +31,8 @@ class Part(BaseModel):
 class Thing(Part):
     """An object that can be moved.
 
-    Boxes are cubes, cylinders stand and are as high as wide; a crate is long, and so heavy that
-    one agent cannot move it.
+    Boxes are cubes; cylinders stand upright and are as high as they are wide; a crate is long, and
+    so heavy that one agent cannot move it.
     """
 
     kind: Kind = Field("box", description="its shape")
@@ -45,7 +45,7 @@ class Thing(Part):
 
     @property
     def reach(self) -> float:
-        """Radius of the circle on the floor that it needs."""
+        """Radius of the circle on the floor that the object needs."""
         if self.kind == "crate":
             return math.hypot(CRATE[0], CRATE[1])
         return self.radius * (math.sqrt(2.0) if self.kind == "box" else 1.0)
@@ -81,7 +81,7 @@ class Ramp(Part):
 
 
 class Spread(Part):
-    """Domain randomisation: the range of a factor that is drawn anew for every episode."""
+    """Domain randomisation: the range of a factor that is drawn for every episode."""
 
     low: float = Field(1.0, gt=0.0, le=10.0, description="least factor")
     high: float = Field(1.0, gt=0.0, le=10.0, description="greatest factor")

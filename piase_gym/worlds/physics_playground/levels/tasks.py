@@ -1,6 +1,6 @@
-"""The tasks of PhysicsPlayground, a row each: what is there, what agents are told, and the ids.
+"""The tasks of PhysicsPlayground, one row each: what is there, what agents are told, and the ids.
 
-A further task is a row here, its name in `config.Task`, and in `rules.tasks` how far it is from its
+A new task needs a row here, its name in `config.Task`, and in `rules.tasks` how far it is from its
 end. Plain data: the table of ids reads it when the package is imported.
 """
 
@@ -19,15 +19,15 @@ class Task:
     """One task.
 
     Attributes:
-        page: What is to be done, for the page.
+        page: What has to be done, in words for the page.
         goal: The same for agents; a format string over `config` and ``together``.
-        agents: How many it needs.
-        objects: What is there by default.
+        agents: How many agents it needs.
+        objects: The kinds of the objects that are there by default.
         about: The kind of objects that it is about; ``None`` for all.
         zone: Whether there is a zone.
         places: Whether objects are brought to a place, and counted there.
         gripper: Whether agents have a gripper by default.
-        ids: What its ids are called, and their configs.
+        ids: The names of its ids, with their configs.
     """
 
     page: str
@@ -95,7 +95,7 @@ TASKS: Final = {
         ids={"Carry-2p": {"agents": 2, "max_steps": 400}},
     ),
 }
-"""Every task by its name, in the order of its number."""
+"""Every task by its name, in the order of the tasks' numbers."""
 IDS: Final = {
     name: {"task": task, **config}
     for task, row in TASKS.items()

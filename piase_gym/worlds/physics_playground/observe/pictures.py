@@ -28,7 +28,7 @@ from piase_gym.worlds.physics_playground.observe.readings import Reading
 from piase_gym.worlds.physics_playground.state import Body, PlayState
 
 COLUMNS, LINES = 60, 30
-"""Most letters across the board, and down it."""
+"""The largest numbers of letters across the board and down it."""
 RGB: dict[str, tuple[float, float, float]] = {
     "red": (0.84, 0.15, 0.16),
     "blue": (0.20, 0.40, 0.85),
@@ -58,10 +58,10 @@ def agent_colour(number: int, count: int) -> tuple[float, float, float]:
 
 
 def ansi(state: PlayState, reading: Reading, config: PhysicsPlaygroundConfig) -> str:
-    """Draw the floor from above in letters, one place a letter, and say what they mean.
+    """Draw the floor from above in letters, one letter per place, and say what they mean.
 
-    A letter is twice as high as wide, and so is the place that it stands for. An agent is its
-    number, with a mark beside it on the side to which it heads.
+    A letter is twice as high as wide, and so is the place that it stands for. An agent is drawn as
+    its number, with a mark next to it on the side to which it heads.
     """
     columns, lines = _board(config.size)
     rows = [[" "] * columns for _ in range(lines)]
@@ -85,7 +85,7 @@ def ansi(state: PlayState, reading: Reading, config: PhysicsPlaygroundConfig) ->
         for body in state.statics:
             if _covers(body, place):
                 rows[line][column] = LETTERS[body.shape]
-    for body in state.statics:  # what is thinner than a letter is drawn too
+    for body in state.statics:  # parts that are thinner than a letter are drawn too
         for share in np.linspace(-1.0, 1.0, 2 * COLUMNS).tolist():
             along = share * body.half[0]
             x = body.position[0] + along * math.cos(body.yaw)
@@ -118,19 +118,19 @@ def ansi(state: PlayState, reading: Reading, config: PhysicsPlaygroundConfig) ->
 
 def _board(size: tuple[float, float]) -> tuple[int, int]:
     """Return how many columns and lines a floor has, within `COLUMNS` and `LINES`."""
-    metre = min(COLUMNS / size[0], 2.0 * LINES / size[1])  # columns a metre
+    metre = min(COLUMNS / size[0], 2.0 * LINES / size[1])  # columns per metre
     return max(1, round(metre * size[0])), max(1, round(metre * size[1] / 2.0))
 
 
 def _covers(body: Body, place: tuple[float, float]) -> bool:
-    """Tell whether a place is on a wall or ramp."""
+    """Return whether a place is on a wall or ramp."""
     dx, dy = place[0] - body.position[0], place[1] - body.position[1]
     c, s = math.cos(body.yaw), math.sin(body.yaw)
     return abs(dx * c + dy * s) <= body.half[0] and abs(dy * c - dx * s) <= body.half[1]
 
 
 def _heading(x: float, y: float) -> tuple[int, int, str]:
-    """Return the letter beside an agent in which its heading is shown, and the mark there."""
+    """Return the offset from an agent at which its heading is shown, and the mark there."""
     eighth = round(4.0 * math.atan2(y, x) / math.pi) % 8
     return ((1, 0), (1, -1), (0, -1), (-1, -1), (-1, 0), (-1, 1), (0, 1), (1, 1))[eighth] + (
         ">/^\\</v\\"[eighth],
@@ -138,7 +138,7 @@ def _heading(x: float, y: float) -> tuple[int, int, str]:
 
 
 def _legend(state: PlayState) -> str:
-    """Say what the letters mean, of those that are there."""
+    """Say what the letters that are there mean."""
     things = [*(state.objects[number] for number in state.there), *state.statics]
     found = {LETTERS[body.shape]: body.shape for body in things}
     told = ["0, 1, …: agents, with ^ v < > / \\ where they head" if len(state.agents) > 1 else ""]
@@ -166,8 +166,8 @@ def picture(
         state: What there is.
         reading: Where everything is.
         config: For sizes.
-        viewer: The agent through whose eyes one looks; ``None`` looks from above.
-        side: Pixels.
+        viewer: The agent that the camera looks from; ``None`` for a view from above.
+        side: The side of the picture in pixels.
 
     Returns:
         Shape (side, side, 3).
@@ -190,7 +190,7 @@ def picture(
 
 
 class Scene(NamedTuple):
-    """What stays in an episode: the floor's size, walls and ramps, and the marks."""
+    """What stays the same in an episode: the floor's size, walls and ramps, and the marks."""
 
     size: tuple[float, float]
     statics: tuple[tuple[str, tuple[float, ...], tuple[float, ...], float], ...]
@@ -198,7 +198,7 @@ class Scene(NamedTuple):
 
 
 def _scene(state: PlayState, config: PhysicsPlaygroundConfig) -> Scene:
-    """Return what stays."""
+    """Return what stays the same in an episode."""
     marks = [Mark(tuple(state.zone), config.zone, ZONE)] if state.zone else []
     marks += [
         Mark(tuple(place), config.tolerance, agent_colour(number, len(state.agents)))
@@ -244,7 +244,7 @@ def _fixed(scene: Scene) -> list[Solid]:
 
 
 def _moving(state: PlayState, reading: Reading, viewer: int | None) -> list[Solid]:
-    """Return the objects, and the agents but for the one that looks."""
+    """Return the objects, and all agents except the viewer."""
     found: list[Solid] = []
     for number in state.there:
         body, (place, q, *_) = state.objects[number], reading.raw[number]
@@ -275,7 +275,7 @@ def _matrix(q: Sequence[float]) -> NDArray[np.float64]:
 
 
 class Part(NamedTuple):
-    """A piece of an agent as it is drawn, in the agent's frame; ``None`` is its own colour."""
+    """A drawn piece of an agent, in the agent's frame; colour ``None`` is the agent's own."""
 
     shape: Literal["box", "ball", "cylinder"]
     half: tuple[float, float, float]

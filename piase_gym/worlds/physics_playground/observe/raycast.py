@@ -1,8 +1,8 @@
 """Draws boxes, balls, cylinders and wedges on a floor, with light, shadows and smooth edges.
 
-A ray goes through each sample of the picture, four samples a pixel. All solids are convex, so a
+A ray goes through each sample of the picture, four samples per pixel. All solids are convex, so a
 ray is inside one between two distances; only the part of the picture that a solid (or its shadow)
-can cover is looked at. Nothing depends on the order of solids, so nothing flickers.
+can cover is computed. Nothing depends on the order of solids, so nothing flickers.
 """
 
 from __future__ import annotations
@@ -23,15 +23,15 @@ Window = tuple[slice, slice]
 SAMPLES = 2
 """Samples across a pixel, and down it."""
 LIGHT = np.array((-0.42, -0.33, 0.85), np.float32)
-"""Where the light comes from, a unit vector."""
+"""The direction towards the light, a unit vector."""
 AMBIENT, DIFFUSE = 0.55, 0.5
-"""How bright shadow is, and how much brighter what faces the light."""
+"""How bright a shadow is, and how much brighter a surface that faces the light is."""
 SKY: Colour = (0.86, 0.90, 0.95)
 RIM = 0.05
 """Width of the ring around a mark, in metres."""
 NEAR = 0.02
 CURVED = 3
-"""The face of a solid that is across none of its axes: round, or the slope of a wedge."""
+"""The face of a solid that is perpendicular to no axis: round, or the slope of a wedge."""
 
 
 @dataclass(frozen=True)
@@ -40,11 +40,11 @@ class Solid:
 
     Attributes:
         shape: What it is; a wedge rises along its x, a cylinder stands along its z.
-        half: Half extents; of a ball the radius three times.
+        half: Half extents; for a ball, the radius repeated three times.
         position: Its centre.
         turn: Its rotation, shape (3, 3).
         colour: Red, green and blue, from 0 to 1.
-        shadow: Whether it casts one.
+        shadow: Whether it casts a shadow.
     """
 
     shape: Literal["box", "ball", "cylinder", "wedge"]
@@ -70,7 +70,7 @@ class Mark:
 
 
 class Camera:
-    """A pinhole.
+    """A pinhole camera.
 
     Args:
         eye: Where it is.
@@ -92,13 +92,13 @@ class Camera:
         self.part: Window = slice(0, side), slice(0, side)
 
     def cropped(self, part: Window) -> Self:
-        """Return a camera of which only a part of the picture is seen."""
+        """Return a camera that takes only a part of the picture."""
         found = copy.copy(self)
         found.part = part
         return found
 
     def rays(self) -> Floats:
-        """Return the direction through each sample, shape (rows, columns, 3); one metre ahead."""
+        """Return the vector to each sample, one metre ahead, shape (rows, columns, 3)."""
         places = self.wide * (2.0 * (np.arange(self.side) + 0.5) / self.side - 1.0)
         places = places.astype(np.float32)
         right, up, ahead = self.axes.astype(np.float32)
@@ -109,7 +109,7 @@ class Camera:
     def window(self, *balls: tuple[NDArray[np.float64], float]) -> Window | None:
         """Return the part of the picture that holds these balls, or ``None`` if none can be seen.
 
-        What lies on straight lines between balls that are ahead is in it too.
+        It also holds the straight lines between balls that are ahead.
         """
         low, high = np.full(2, np.inf), np.full(2, -np.inf)
         for middle, radius in balls:
@@ -161,7 +161,7 @@ def parts_with(solids: Iterable[Solid], camera: Camera) -> list[Window]:
 
 
 def _overlap(one: Window, other: Window) -> bool:
-    """Tell whether two parts of a picture share a sample."""
+    """Return whether two parts of a picture share a sample."""
     pairs = zip(one, other, strict=True)
     return all(a.start < b.stop and b.start < a.stop for a, b in pairs)
 
@@ -177,13 +177,13 @@ def draw(solids: Sequence[Solid], marks: Sequence[Mark], camera: Camera, floor: 
     """Draw a scene.
 
     Args:
-        solids: What stands on the floor, or above.
-        marks: What is painted on it, the topmost last.
-        camera: Seen from where; its samples are those of the picture times `SAMPLES`.
+        solids: The solids on the floor or above it.
+        marks: The marks painted on the floor, the topmost last.
+        camera: The camera; along each side it has `SAMPLES` samples per pixel of the picture.
         floor: The colour of the plane z = 0.
 
     Returns:
-        Shape (side, side, 3), from 0 to 1; of a cropped camera, its part.
+        Shape (side, side, 3), from 0 to 1; for a cropped camera, only its part.
     """
     rays, eye = camera.rays(), camera.eye.astype(np.float32)
     depth = np.full(rays.shape[:2], np.inf, np.float32)
@@ -248,7 +248,7 @@ def _darken(
     depth: Floats,
     camera: Camera,
 ) -> None:
-    """Take away the light where a solid's shadow falls; on itself it does by facing away."""
+    """Take away the light where a solid casts shadow on others; its own far side is dark anyway."""
     window = camera.window(*_with_shadow(solid))
     if window is None:
         return
@@ -264,12 +264,12 @@ def _darken(
 
 
 def _inside(solid: Solid, start: Floats, rays: Floats) -> tuple[Floats, Floats, NDArray[np.int8]]:
-    """Return from where to where rays are inside a solid, and by which face they come in.
+    """Return the distances at which rays enter and leave a solid, and the face where they enter.
 
     Args:
         solid: The solid.
-        start: Where the rays begin, seen from its centre: one place, or one a ray.
-        rays: Their directions, shape (..., 3).
+        start: Where the rays begin, relative to its centre: one place, or one per ray.
+        rays: The directions of the rays, shape (..., 3).
     """
     turn, half = _floats(solid.turn), _floats(solid.half)
     o, d = start @ turn, rays @ turn
@@ -302,7 +302,7 @@ def _inside(solid: Solid, start: Floats, rays: Floats) -> tuple[Floats, Floats, 
 def _brightness(
     solid: Solid, start: Floats, rays: Floats, near: Floats, face: NDArray[np.int8]
 ) -> Floats:
-    """Return how much the surface where rays come in faces the light, shape (rays,)."""
+    """Return how much the surface where rays enter faces the light, shape (rays,)."""
     turn, half = _floats(solid.turn), _floats(solid.half)
     o, d, light = start @ turn, rays @ turn, LIGHT @ turn
     found = np.zeros_like(near)
@@ -326,12 +326,12 @@ def _slope(half: Floats) -> Floats:
 
 
 def _floats(values: Any) -> Floats:
-    """Return an array of the kind that is used here."""
+    """Return an array of the type that is used here."""
     return np.asarray(values, np.float32)
 
 
 def _roots(square: Floats, product: Floats, rest: Floats) -> tuple[Floats, Floats]:
-    """Return where ``square t2 + 2 product t + rest`` is below 0; an empty stretch if nowhere."""
+    """Return where ``square t2 + 2 product t + rest`` is below 0; an empty interval if nowhere."""
     inner = product * product - square * rest
     root = np.sqrt(np.maximum(inner, 0.0))
     missed = (inner < 0.0) | (square == 0.0)

@@ -1,4 +1,4 @@
-"""What Bullet tells of all movable bodies at one moment."""
+"""What Bullet reports of all movable bodies at one moment."""
 
 from __future__ import annotations
 
@@ -16,21 +16,21 @@ class Reading:
     """Where all movable bodies are and how they move: objects first, then agents.
 
     Attributes:
-        raw: For each body (position, quaternion, velocity, spin), as Bullet tells it.
+        raw: For each body (position, quaternion, velocity, spin), as Bullet reports it.
     """
 
     def __init__(self, raw: list[tuple[Any, ...]]) -> None:
-        """Keep what Bullet told; arrays are made when they are asked for."""
+        """Keep what Bullet reported; arrays are made when they are asked for."""
         self.raw = raw
 
     @property
     def flat(self) -> chain[float]:
-        """All numbers, one after the other: 13 a body."""
+        """All numbers, one after the other: 13 per body."""
         return flatten(flatten(self.raw))
 
     @cached_property
     def table(self) -> NDArray[np.float64]:
-        """All of it: position, quaternion, velocity, spin; shape (bodies, 13)."""
+        """All numbers: position, quaternion, velocity, spin; shape (bodies, 13)."""
         return np.fromiter(self.flat, np.float64).reshape(-1, 13)
 
     @property

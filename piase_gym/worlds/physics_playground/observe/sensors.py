@@ -1,4 +1,4 @@
-"""From what Bullet tells to rows of whole numbers and masks: what each agent perceives."""
+"""What each agent perceives: from what Bullet reports to rows of whole numbers and masks."""
 
 # Kernels are typed by numba, not by annotations.
 # mypy: disable-error-code="no-untyped-def"
@@ -38,14 +38,14 @@ def hundredths(value):
 
 @helper
 def degrees(turn):
-    """Return whole degrees from -179 to 180 of an angle from -pi to pi."""
+    """Return an angle from -pi to pi as whole degrees from -179 to 180."""
     found = round(turn * DEGREES)
     return 180 if found == -180 else found
 
 
 @helper
 def spot(s, a, x, y, row, p):
-    """Write distance and bearing of a place, as an agent sees it. Returns the way there."""
+    """Write distance and bearing of a place as an agent sees it; return the way and its length."""
     b = s.objects + a
     dx, dy = x - s.table[b, 0], y - s.table[b, 1]
     cx, cy = s.ahead[a, 0], s.ahead[a, 1]
@@ -57,7 +57,7 @@ def spot(s, a, x, y, row, p):
 
 @helper
 def sight(s, a, body, row, p):
-    """Write distance, bearing and height of a body, and by how much it moves away."""
+    """Write distance, bearing and height of a body, and how fast it moves away."""
     b = s.objects + a
     dx, dy, away = spot(s, a, s.table[body, 0], s.table[body, 1], row, p)
     vx, vy = s.table[body, 7] - s.table[b, 7], s.table[body, 8] - s.table[b, 8]
@@ -94,7 +94,7 @@ def see_objects(s, a, row):
         for i in range(1, s.objects):
             if s.way[i] < s.way[found]:
                 found = i
-        if s.way[found] == np.inf:  # fewer are there
+        if s.way[found] == np.inf:  # there are no more
             break
         s.way[found] = np.inf
         p = s.objects_at + SEEN * slot
@@ -108,7 +108,7 @@ def see_objects(s, a, row):
 
 @helper
 def in_sight(s, a, other):
-    """Tell whether an agent is near enough to see another."""
+    """Return whether an agent is near enough to see another."""
     b, c = s.objects + a, s.objects + other
     dx, dy = s.table[c, 0] - s.table[b, 0], s.table[c, 1] - s.table[b, 1]
     return dx * dx + dy * dy <= s.sight * s.sight
@@ -169,9 +169,9 @@ class SensorSet:
     """Writes the rows of one episode; what does not change in it is written once.
 
     Args:
-        scene: The episode's scene, whose places in rows are filled in here.
+        scene: The episode's scene; its fields about rows are filled in here.
         config: The episode's config.
-        form: Where what lies in rows.
+        form: The layout of the rows.
     """
 
     def __init__(self, scene: NDArray[Any], config: PhysicsPlaygroundConfig, form: Layout) -> None:
@@ -194,7 +194,7 @@ class SensorSet:
         """Return the rows of all slots, shape (slots, width), and their masks.
 
         Args:
-            total: How many objects are to be placed.
+            total: How many objects have to be placed.
         """
         rows, masks = self._blank.copy(), self._no_masks.copy()
         rows[:, 13] = total

@@ -1,6 +1,6 @@
 """PhysicsPlayground's prose: facts as text, and the way back.
 
-A text states each fact once. `parse` writes what it has read again and compares, so it takes
+A text states each fact once. `parse` writes what it has read again and compares, so it accepts
 exactly the texts that this world can write.
 """
 
@@ -41,7 +41,7 @@ def text_of(facts: PhysicsFacts, config: PhysicsPlaygroundConfig) -> str:
 
 
 def _text_of(facts: Any, config: PhysicsPlaygroundConfig, form: Layout) -> str:
-    """Write the same of anything with the fields of facts, under a config with this layout."""
+    """Write the text of any object with the fields of facts, under a config with this layout."""
     (x, y, z), (ahead, left) = facts.position, facts.velocity
     body = "" if z == RESTING[config.body] else f", {_m(z)} m up"
     lines = [
@@ -72,12 +72,12 @@ def _text_of(facts: Any, config: PhysicsPlaygroundConfig, form: Layout) -> str:
 
 
 RESTING = {body: round(100 * half) for body, half in (("rover", ROVER[2]), ("sphere", SPHERE))}
-"""Centimetres of agents' centres above the floor when they stand on it."""
+"""The height of agents' centres above the floor when they stand on it, in centimetres."""
 
 
 @functools.lru_cache(maxsize=1024)
 def _thing(form: Layout, name: str) -> tuple[str, int]:
-    """Return how an object is called at the start of a line, and how high it lies on the floor."""
+    """Return an object's name at the start of a line, and how high it lies on the floor."""
     number, things = COLOURS.index(name.split()[0]), form.things
     known = number < len(things) and not name.endswith("crate")
     return name.capitalize(), round(100 * (things[number].radius if known else CRATE[2]))
@@ -136,7 +136,7 @@ def _polar(facts: PhysicsFacts, distance: int, bearing: int) -> str:
 
 
 def _sighting(facts: PhysicsFacts, seen: Sighting, resting: int) -> str:
-    """Write where something is, and what else is seen of it."""
+    """Write where something is, its height if it is not the usual one, and its drift if any."""
     height = "" if seen.height == resting else f", {_m(seen.height)} m up"
     drift = f", {'+' if seen.drift > 0 else ''}{_m(seen.drift)}"
     return f"{_polar(facts, seen.distance, seen.bearing)}{height}{drift if seen.drift else ''}"
@@ -289,7 +289,7 @@ def _free(text: str) -> str:
 
 
 def _problem(facts: PhysicsFacts, form: Layout, config: PhysicsPlaygroundConfig) -> str | None:
-    """Say what in facts cannot be under a config, or return ``None``."""
+    """Say what in the facts is impossible under a config, or return ``None``."""
     seen = [item.name for item in facts.objects]
     met = [item.name for item in facts.others]
     held = [facts.holding] if facts.holding else []
@@ -327,7 +327,7 @@ def _problem(facts: PhysicsFacts, form: Layout, config: PhysicsPlaygroundConfig)
 
 
 def _ordered(names: Sequence[str], form: Layout) -> list[str]:
-    """Return what is touched in the order of rows."""
+    """Return the names of what is touched in the order of the columns of a row."""
     return sorted(names, key=lambda name: touch_place(name, form)[0])
 
 

@@ -10,7 +10,7 @@ import numpy as np
 from piase_gym.compiled import kernel
 
 LENGTH, CODE, ANGLE = range(3)
-"""What a column of a row is: hundredths, a number that is meant as it is, or degrees."""
+"""What a column of a row holds: hundredths, a number to be taken as it is, or degrees."""
 HUNDREDTH = float(np.float32(0.01))
 
 
@@ -20,7 +20,7 @@ def encode(rows, kinds, circle, vectors):
 
     Args:
         rows: int64, shape (agents, width).
-        kinds: What each column is, shape (width,).
+        kinds: What each column holds, shape (width,).
         circle: float32, the sine and the cosine of whole degrees, shape (2, 360).
         vectors: float32, shape (agents, at least width + bearings).
     """

@@ -52,7 +52,7 @@ class PhysicsOracle:
         return self._place(len(self.world.play.objects) + agent)
 
     def _share(self, agent: int, things: list[int]) -> int | None:
-        """Return the thing that an agent takes on: pairs of agents and things, nearest first."""
+        """Return the thing that an agent takes on if agents and things pair up nearest first."""
         alive, play = self.world.alive, self.world.play
         agents = [i for i in range(len(play.agents)) if alive[i] and play.holds[i] is None]
         pairs = sorted(
@@ -83,7 +83,7 @@ class PhysicsOracle:
     # -- tasks ----------------------------------------------------------------------------
 
     def _reach(self, agent: int) -> Command:
-        """Go there."""
+        """Go to the target."""
         return go(self.world, agent, self.world.play.targets[agent])
 
     def _push(self, agent: int) -> Command:
@@ -109,7 +109,7 @@ class PhysicsOracle:
         return go(world, agent, behind)
 
     def _stack(self, agent: int) -> Command:
-        """Grip the loose box that is nearest, and put it on the tower."""
+        """Grip the first loose box, and put it on the tower."""
         world, play = self.world, self.world.play
         boxes = tasks.wanted(play, world.config)
         hold = play.holds[agent]
@@ -146,7 +146,7 @@ class PhysicsOracle:
         return drive_command(-0.5 if ahead else 0.5, 0.0, 0.0) if away < 0.9 else NOOP
 
     def _gather(self, agent: int) -> Command:
-        """Fetch what is not there yet, and bring it."""
+        """Fetch what is not in the zone yet, and bring it there."""
         world, play = self.world, self.world.play
         hold = play.holds[agent]
         zone = world.arena.inside
@@ -176,12 +176,12 @@ class PhysicsOracle:
         return x + away * math.cos(turn), y + away * math.sin(turn)
 
     def _close(self, thing: int) -> bool:
-        """Tell whether a thing is well inside the zone."""
+        """Return whether a thing is well inside the zone."""
         away = math.dist(self._place(thing), self.world.play.zone)
         return away < 0.55 * self.world.config.zone
 
     def _keep_away(self, agent: int) -> Command:
-        """A chaser runs for the ball; a keeper gets between the ball and the nearest chaser."""
+        """Run for the ball as a chaser; get between it and the nearest chaser as a keeper."""
         world = self.world
         ball = tasks.wanted(world.play, world.config)[0]
         (x, y), (vx, vy, _) = self._place(ball), world.reading.raw[ball][2]

@@ -1,8 +1,8 @@
-"""PhysicsPlayground's script: an honest player by rule for every task, who knows only its facts.
+"""PhysicsPlayground's script: an honest rule-based player for every task that knows only its facts.
 
-It draws what it is told in egocentric polar form on the floor, goes around what is in the way, and
-knows of walls only what its lidar meets. Unlike the oracle it sees no more objects than its facts
-name, not which way a crate lies, and not what the others hold.
+It maps what it is told in egocentric polar form onto the floor, goes around what is in the way, and
+knows of walls only what its lidar meets. Unlike the oracle, it sees no more objects than its facts
+name, and neither which way a crate lies nor what the others hold.
 """
 
 from __future__ import annotations
@@ -34,14 +34,14 @@ PATIENCE: Final = 15
 
 
 class Thing(NamedTuple):
-    """Something that is seen, on the floor.
+    """Something that is seen, with its place on the floor.
 
     Attributes:
-        name: Such as ``red box``.
+        name: A name such as ``red box``.
         place: Where it is, in metres.
-        away: How far that is.
+        away: The distance to it, in metres.
         bearing: Radians to the left.
-        height: Of its centre, in metres; of what lies on the floor also half its width.
+        height: The height of its centre, in metres; for what lies on the floor also half its width.
         state: One of `facts.PLACES`.
     """
 
@@ -57,7 +57,7 @@ class Eyes:
     """What an agent's facts say, in metres and radians on the floor."""
 
     def __init__(self, facts: PhysicsFacts, body: str, sight: float) -> None:
-        """Draw the facts on the floor; `sight` is how far lidar reaches."""
+        """Map the facts onto the floor; `sight` is how far lidar reaches."""
         self.facts, self.body = facts, body
         self.place = facts.position[0] / 100.0, facts.position[1] / 100.0
         self.face = math.radians(facts.heading)
@@ -74,7 +74,7 @@ class Eyes:
         return self.place[0] + away * math.cos(turn), self.place[1] + away * math.sin(turn)
 
     def _thing(self, seen: Sighting) -> Thing:
-        """Draw one thing."""
+        """Map one thing onto the floor."""
         place = self._at(seen.distance, seen.bearing)
         turn = math.radians(seen.bearing)
         return Thing(seen.name, place, seen.distance / 100.0, turn, seen.height / 100.0, seen.place)
@@ -104,8 +104,8 @@ class PhysicsScript:
     """Plays one agent of PhysicsPlayground from its facts.
 
     Args:
-        world: The world to ask for facts and for what is legal. Of its config only what the
-            instructions tell is read: task, body, zone and lidar.
+        world: The world to ask for facts and for what is legal. Of its config, only what
+            the instructions say is read: task, body, zone and lidar.
     """
 
     def __init__(self, world: PhysicsPlayground) -> None:
@@ -113,7 +113,7 @@ class PhysicsScript:
         self._held = 0
         """For how many steps something has been held."""
         self._ready = 0
-        """For how many of them the others were near enough to hold it too."""
+        """For how many of these steps the others were near enough to hold it too."""
 
     def act(self, agent: int) -> Command:
         """Return the next command."""
@@ -139,7 +139,7 @@ class PhysicsScript:
         return self._go(eyes, thing.place, ignore=[thing.name])
 
     def _reach(self, _agent: int, eyes: Eyes) -> Command:
-        """Go there."""
+        """Go to the target."""
         return self._go(eyes, eyes.goal)
 
     def _push(self, _agent: int, eyes: Eyes) -> Command:
@@ -161,7 +161,7 @@ class PhysicsScript:
         return self._go(eyes, (x - (room + 0.3) * ux, y - (room + 0.3) * uy))
 
     def _stack(self, agent: int, eyes: Eyes) -> Command:
-        """Grip the nearest loose box, and put it on the highest of the others."""
+        """Grip the loose box of the first colour, and put it on the highest of the others."""
         boxes = [thing for thing in eyes.things if "box" in thing.name]
         holding = eyes.facts.holding
         free = [box for box in boxes if box.name != holding]
@@ -184,7 +184,7 @@ class PhysicsScript:
         return self._go(eyes, base.place, ignore=[base.name])
 
     def _gather(self, agent: int, eyes: Eyes) -> Command:
-        """Fetch the nearest thing that is not there yet, and bring it."""
+        """Fetch the nearest thing that is not in the zone yet, and bring it there."""
         holding = eyes.facts.holding
         if holding is None:
             loose = [thing for thing in eyes.things if thing.state == "free"]
@@ -208,7 +208,7 @@ class PhysicsScript:
         return eyes.goal[0] + away * math.cos(turn), eyes.goal[1] + away * math.sin(turn)
 
     def _keep_away(self, agent: int, eyes: Eyes) -> Command:
-        """A chaser runs for the ball; a keeper gets between it and the nearest chaser."""
+        """Run for the ball as a chaser; get between it and the nearest chaser as a keeper."""
         balls = [thing for thing in eyes.things if "ball" in thing.name]
         if not balls:
             return NOOP
@@ -263,5 +263,5 @@ def _colour(thing: Thing) -> str:
 
 
 def _colour_number(thing: Thing) -> int:
-    """Return the place of a thing's colour."""
+    """Return the index of a thing's colour."""
     return COLOURS.index(_colour(thing))

@@ -1,4 +1,4 @@
-"""Ways around walls and ramps, for scripted controllers: shortest paths over a grid of places."""
+"""Ways around walls and ramps, for scripted controllers: shortest paths on a grid of places."""
 
 from __future__ import annotations
 
@@ -20,19 +20,19 @@ Cell = tuple[int, int]
 PITCH = 0.2
 """Metres between two places of the grid."""
 CLEAR = 0.28
-"""How far a way keeps from what stands on the floor, and `SIGHT` a straight line at least."""
+"""How far a way keeps from what stands on the floor; a straight line keeps `SIGHT` at least."""
 SIGHT = 0.24
 EDGE = 0.2
 STEPS = [(i, j, math.hypot(i, j)) for i in (-1, 0, 1) for j in (-1, 0, 1) if i or j]
 
 
 def aim_of(config: PhysicsPlaygroundConfig, start: Point, place: Sequence[float]) -> Point:
-    """Return where to go on straight: to a place, or to a point on the shortest way there.
+    """Return the point to go straight to: a place, or a point on the shortest way there.
 
     Args:
-        config: For what stands on the floor.
+        config: The config, for what stands on the floor.
         start: Where the agent is.
-        place: Where it wants to be.
+        place: Where the agent wants to be.
 
     Returns:
         The place itself if nothing stands in between, or if there is no way; else the last point
@@ -60,7 +60,7 @@ def aim_of(config: PhysicsPlaygroundConfig, start: Point, place: Sequence[float]
 
 
 def in_sight(fixtures: Fixtures, start: Point, end: Point) -> bool:
-    """Tell whether the straight line keeps clear of everything.
+    """Return whether the straight line keeps clear of everything.
 
     Where the start or the end is nearer to something, the line may be as near.
     """
@@ -87,7 +87,7 @@ def point_of(cell: Cell) -> Point:
 
 @functools.lru_cache(maxsize=8)
 def open_cells(size: tuple[float, float], fixtures: Fixtures) -> frozenset[Cell]:
-    """Return the places where an agent has room."""
+    """Return the places of the grid where an agent has room."""
     most_i, most_j = (int((side / 2.0 - EDGE) / PITCH) for side in size)
     cells = [(i, j) for i in range(-most_i, most_i + 1) for j in range(-most_j, most_j + 1)]
     return frozenset(
@@ -97,7 +97,7 @@ def open_cells(size: tuple[float, float], fixtures: Fixtures) -> frozenset[Cell]
 
 @functools.lru_cache(maxsize=64)
 def distances(size: tuple[float, float], fixtures: Fixtures, goal: Cell) -> dict[Cell, float]:
-    """Return how far it is from every place to a goal, in pitches (Dijkstra's algorithm)."""
+    """Return how far it is from every place to a goal, in `PITCH` units (Dijkstra's algorithm)."""
     cells = open_cells(size, fixtures)
     found: dict[Cell, float] = {}
     queue = [(0.0, goal)]
@@ -128,7 +128,7 @@ class Disc(NamedTuple):
 
 
 def obstacles(world: PhysicsPlayground, agent: int, ignore: Sequence[int] = ()) -> list[Disc]:
-    """Return objects and agents as discs, but for the agent itself, its load and `ignore`."""
+    """Return objects and agents as discs, without the agent, what is held up, and `ignore`."""
     play, raw = world.play, world.reading.raw
     first = len(play.objects)
     held = {hold.object for hold in play.holds if hold is not None and not hold.towed}
@@ -185,10 +185,10 @@ def around(
     Args:
         start: Where the agent is.
         face: Where it faces, in radians.
-        aim: The distance of where it wants to be, and the bearing in radians.
+        aim: The distance and the bearing (in radians) of where it wants to be.
         discs: What is in the way.
-        has_room: Tells whether a direction (radians) has room for so many metres otherwise.
-        speed: The most that is driven.
+        has_room: Returns whether a direction (radians) otherwise has room for a number of metres.
+        speed: The largest drive that is used.
     """
     away, bearing = aim
     touching = [d for d in discs if math.dist(start, d.place) < d.radius + BODY]
@@ -207,7 +207,7 @@ def around(
 
 
 def clears(start: Point, turn: float, reach: float, discs: Sequence[Disc]) -> bool:
-    """Tell whether no disc is in the way in a direction for so many metres."""
+    """Return whether no disc is in the way in a direction for `reach` metres."""
     dx, dy = math.cos(turn), math.sin(turn)
     for (px, py), radius in discs:
         along = max(0.0, min(reach, (px - start[0]) * dx + (py - start[1]) * dy))
@@ -217,7 +217,7 @@ def clears(start: Point, turn: float, reach: float, discs: Sequence[Disc]) -> bo
 
 
 def has_floor(world: PhysicsPlayground, start: Point, turn: float, reach: float) -> bool:
-    """Tell whether the floor goes on in a direction for so many metres, without fixtures."""
+    """Return whether the floor goes on in a direction for `reach` metres, without fixtures."""
     dx, dy = math.cos(turn), math.sin(turn)
     half_x, half_y = (side / 2.0 - 0.16 for side in world.config.size)
     x, y = start[0] + reach * dx, start[1] + reach * dy
@@ -233,7 +233,7 @@ def has_floor(world: PhysicsPlayground, start: Point, turn: float, reach: float)
 
 
 def _leaves(start: Point, turn: float, disc: Disc) -> bool:
-    """Tell whether a direction leads away from a disc that is touched already."""
+    """Return whether a direction leads away from a disc that is already touched."""
     dx, dy = disc.place[0] - start[0], disc.place[1] - start[1]
     return dx * math.cos(turn) + dy * math.sin(turn) < 0.3 * math.hypot(dx, dy)
 

@@ -30,7 +30,7 @@ def clip(value, limit):
 
 @inline
 def wheel(s, a, arm, ahead, spin):
-    """Return what the wheel at so many metres to the left pushes ahead."""
+    """Return the force ahead of the wheel that is `arm` metres to the left."""
     wanted = ROVER_SPEED * s.drives[a, 0] - arm * TOP_SPIN * s.drives[a, 1]
     lack = wanted - (ahead - arm * spin)
     return clip(0.5 * s.gain * lack, s.thrust / 2.0)

@@ -17,7 +17,7 @@ from piase_gym.worlds.physics_playground.rules.record import CRATE_CODE
 
 @helper
 def held_by_anybody(s, number, raised):
-    """Tell whether anybody holds an object; with `raised`, whether anybody holds it up."""
+    """Return whether any agent holds an object; with `raised`, whether one holds it up."""
     for a in range(s.agents):
         if s.held[a] == number and not (raised and s.towed[a]):
             return True
@@ -26,7 +26,7 @@ def held_by_anybody(s, number, raised):
 
 @helper
 def to_crate(s, i, dx, dy):
-    """Return the way to the nearest point of a crate's outline, from that to its middle."""
+    """Return the way to the nearest point of a crate's outline, given the way to its middle."""
     qx, qy, qz, qw = s.table[i, 3], s.table[i, 4], s.table[i, 5], s.table[i, 6]
     turn = math.atan2(2.0 * (qx * qy + qw * qz), 1.0 - 2.0 * (qy * qy + qz * qz))
     c, n = math.cos(turn), math.sin(turn)

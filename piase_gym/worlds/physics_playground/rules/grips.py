@@ -1,8 +1,8 @@
 """How a gripper holds: light things in front and raised, heavy ones by a rod.
 
-What is light is drawn to its place in front of the agent within `SLOW_GRIP` steps, and keeps its
-turn. What is heavy is tied to the agent's centre by a rod of the length it had when it was
-gripped; the agent can turn freely.
+A light thing is drawn to its place in front of the agent within `SLOW_GRIP` steps, and keeps its
+orientation. A heavy one is tied to the agent's centre by a rod as long as the distance at which it
+was gripped; the agent can turn freely.
 """
 
 from __future__ import annotations
@@ -19,11 +19,11 @@ from piase_gym.worlds.physics_playground.state import Body, Hold, PlayState
 GAP = 0.02
 """Metres between an agent and what it holds in front."""
 TORN = 0.3
-"""Metres that a grip can be torn apart before it slips."""
+"""Metres that a grip can be pulled apart before it slips."""
 
 
 def hold_distance(body: Body, config: PhysicsPlaygroundConfig) -> float:
-    """Return how far ahead of an agent's centre that of a thing is held: clear of the hull."""
+    """Return how far ahead of an agent's centre a thing's centre is held: clear of the hull."""
     corner = math.sqrt(2.0) if body.shape == "box" else 1.0
     return hull(config.body) + corner * body.half[0] + GAP
 
@@ -58,7 +58,7 @@ def hold_of(
 
 
 def slipped(hold: Hold, reading: Reading, seat: int) -> bool:
-    """Tell whether a grip was torn apart."""
+    """Return whether a grip was pulled apart."""
     (a, qa, *_), (b, qb, *_) = reading.raw[seat], reading.raw[hold.object]
     left = 1.0 if hold.towed else 1.0 - min(hold.since, SLOW_GRIP) / SLOW_GRIP
     child = [left * value for value in hold.child]

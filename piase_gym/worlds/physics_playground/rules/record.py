@@ -1,4 +1,4 @@
-"""One record of all that the kernels of PhysicsPlayground read and write.
+"""One record of everything that the kernels of PhysicsPlayground read and write.
 
 A record is a single pointer for a kernel. Everything has room for the largest config, so that one
 compilation serves all. The first part holds for an episode; the second is filled in at every step
@@ -38,10 +38,10 @@ SCENE: Final = np.dtype(
         # how many objects there are (they come first in `table`) and agents; 1 if agents are
         # rovers, if they have a gripper, if there are targets or a zone
         *fields_of("<i8", "task objects agents rover grips aims"),
-        # from 1 on, in the order of `KINDS`, 0 of what is away; 1 if the task is about this object
+        # from 1 on, in the order of `KINDS`, 0 for what is away; 1 if the task is about this object
         *fields_of("<i8", "kind wanted", MAX_OBJECTS),
         ("half", "<f8", (MAX_OBJECTS, 3)),
-        ("ball", "<i8"),  # the first of those that the task is about, -1 if there is none
+        ("ball", "<i8"),  # the first object that the task is about, or -1
         ("goal", "<f8", (MAX_AGENTS, 2)),  # each agent's target, or the middle of the zone
         ("zone", "<f8"),  # its radius, -1 if there is none
         ("near", "<f8"),  # how far from an agent's centre the surface of what it grips may be
@@ -82,8 +82,8 @@ def new_scene(
     """Return the record of an episode, shape (1,), with its first part filled in.
 
     Args:
-        state: The episode.
-        config: Its config.
+        state: The episode's state.
+        config: The episode's config.
         wanted: The objects that the task is about.
     """
     scene = np.zeros(1, SCENE)
@@ -114,7 +114,7 @@ def note_objects(one: Any, state: PlayState, wanted: Sequence[int]) -> None:
 
 
 def _tune(one: Any, config: PhysicsPlaygroundConfig) -> None:
-    """Fill in the gains: those of an explicit step, a share of the lack is made up in each."""
+    """Fill in the gains of explicit steps: each step makes up for a share of the lack."""
     mass, thrust, seconds = bodies.MASSES[config.body], bodies.THRUST[config.body], config.seconds
     share = min(0.5 / seconds, 8.0)
     one["thrust"], one["gain"] = thrust, mass * share

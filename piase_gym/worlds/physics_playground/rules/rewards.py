@@ -1,4 +1,4 @@
-"""The referee: what a step is worth, who ends with it, and what is announced."""
+"""The referee: what a step is worth, which agents it ends, and what is announced."""
 
 from __future__ import annotations
 
@@ -16,10 +16,10 @@ from piase_gym.worlds.physics_playground.state import EndReason, PlayState
 
 @dataclass
 class Step:
-    """A step under way; lists have an entry a slot.
+    """A step under way; lists have one entry per slot.
 
     Attributes:
-        playing: Who was in play when it began.
+        playing: Whether each agent was in play when it began.
         outcomes: What became of each command.
         notes: Further infos by agent number.
     """
@@ -37,9 +37,10 @@ class Referee:
     """Judges the steps of one episode.
 
     Args:
-        play: The state, in which he writes who has ended, what is placed and what was reached.
+        play: The state; the referee notes in it which agents have ended, what is placed and which
+            milestones were reached.
         config: The rewards and limits.
-        arena: What he looks at.
+        arena: The arena to judge.
     """
 
     def __init__(self, play: PlayState, config: PhysicsPlaygroundConfig, arena: Arena) -> None:
@@ -58,7 +59,7 @@ class Referee:
             step.note(agent).setdefault("milestones", []).append(name)
 
     def judge(self, step: Step) -> StepResult:
-        """Return what a step has done, and change who is in play."""
+        """Return the result of a step, and update which agents are in play."""
         rewards = self._rewards(step)
         self._end(step, rewards)
         play = self.play
@@ -75,7 +76,7 @@ class Referee:
         return StepResult(rewards, terminated, truncated, step.outcomes, ended, step.notes)
 
     def _rewards(self, step: Step) -> list[float]:
-        """Return what the step is worth to each agent, but for its end."""
+        """Return what the step is worth to each agent, without the reward for its end."""
         play, table = self.play, self.config.rewards
         togo, placed = self.arena.togo, self.arena.standing
         gained = placed - play.placed
@@ -94,7 +95,7 @@ class Referee:
         return rewards
 
     def _end(self, step: Step, rewards: list[float]) -> None:
-        """Let those end who have won or lost by the rules."""
+        """End the agents that have won or lost by the rules."""
         table = self.config.rewards
         for agent, won in self._ends(_numbers(step.playing)).items():
             self.play.status[agent] = "won" if won else "lost"
@@ -105,7 +106,7 @@ class Referee:
                 self.announce(agent, "done", step)
 
     def _ends(self, everybody: list[int]) -> dict[int, bool]:
-        """Return who ends by the rules now, and whether they have won."""
+        """Return which agents end by the rules now, and whether they have won."""
         play, config = self.play, self.config
         if config.task == "reach":
             return {i: True for i in everybody if play.togo[i] <= config.tolerance}
@@ -118,7 +119,7 @@ class Referee:
         return dict.fromkeys(everybody, True) if done else {}
 
     def stop(self, step: Step) -> StepResult:
-        """End an episode whose simulation has exploded."""
+        """End an episode after its simulation has exploded."""
         self.play.reason = EndReason.EXPLODED.value
         for agent in _numbers(step.playing):
             self.play.status[agent] = "ended"
@@ -130,7 +131,7 @@ class Referee:
 
 
 def _numbers(playing: Sequence[bool]) -> list[int]:
-    """Return the numbers of those in play."""
+    """Return the numbers of the agents in play."""
     return [i for i, alive in enumerate(playing) if alive]
 
 

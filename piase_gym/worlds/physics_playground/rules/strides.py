@@ -1,8 +1,8 @@
 """Strides: commands that last until they are done, blocked, or have taken `stride` steps.
 
 ``forward 1.0``, ``turn left 45``, ``face red box`` and ``go to 1.2 0.5`` are strides; ``forward``
-and ``turn left`` alone last one step. A stride is driven anew in each step from where the agent is,
-slows down towards its end, and ends at rest. It goes straight, around nothing.
+and ``turn left`` alone last one step. A stride is steered in each step from where the agent is,
+slows down towards its end, and ends at rest. It goes straight, and around nothing.
 """
 
 from __future__ import annotations
@@ -28,13 +28,13 @@ from piase_gym.worlds.texts.wording import counted
 NEAR, FACING = 0.02, math.radians(1.0)
 """Metres and radians within which a stride is done."""
 ARRIVED = 0.05
-"""Metres within which `go to` has come to a place."""
+"""Metres within which `go to` has arrived at a place."""
 SLOWEST = 0.25
-"""Metres a second at which an agent still pushes a thing."""
+"""The slowest speed at which an agent still pushes a thing, in metres a second."""
 AT_REST, CALM = 0.05, 0.06
 """Metres and radians a second below which an agent counts as standing still."""
 CREEP = 0.002
-"""Metres or radians a step that are as good as no motion."""
+"""Metres or radians per step that are as good as no motion."""
 PATIENCE = 0.5
 """Seconds without motion after which a stride is blocked."""
 End = Literal["", "done", "blocked", "time"]
@@ -47,10 +47,10 @@ class Stride:
     Attributes:
         verb: Its verb.
         parameters: Its parameters.
-        start: Where the agent was.
-        ahead: Unit vector of where it faced.
-        turned: Radians by which it has turned to the left since.
-        faced: Where it faced in the last step, in radians.
+        start: Where the agent was when it began.
+        ahead: Unit vector of where the agent faced then.
+        turned: Radians by which the agent has turned to the left since then.
+        faced: Where the agent faced in the last step, in radians.
         steps: Steps done.
         still: Steps in a row without motion.
         reward: Rewards so far.
@@ -78,7 +78,7 @@ class Stride:
         return Command(self.verb, self.parameters)
 
     def added_up(self, last: LastStep) -> LastStep:
-        """Return the line of the last step for all steps of the stride so far."""
+        """Return the last step with the totals of all steps of the stride so far."""
         return replace(last, reward=self.reward, milestones=tuple(self.milestones))
 
 
@@ -103,7 +103,7 @@ def read_strides(value: Any, agents: int, grammar: Sequence[Verb] = GRAMMAR) -> 
 
 
 def lasts(command: Command) -> bool:
-    """Tell whether a command is a stride: whether it has an amount, or goes by a thing."""
+    """Return whether a command is a stride: whether it has an amount, or names a target."""
     return not _LASTING.isdisjoint(command.parameters)
 
 
@@ -130,12 +130,12 @@ class Driver:
         self.top, self.drifts = TOP_SPEED[config.body], config.body == "sphere"
 
     def drive(self, stride: Stride, pose: Pose, target: tuple[Point, float] | None) -> Drive:
-        """Return what the body is to do in this step.
+        """Return what the body should do in this step.
 
         Args:
             stride: What is under way.
             pose: Where the agent is.
-            target: Where it wants to be or what it faces, and how near it has to come.
+            target: Where the agent wants to be or to face, and how near it has to come.
         """
         match stride.verb:
             case "turn":
@@ -152,7 +152,7 @@ class Driver:
         return Drive()
 
     def _spin(self, left: float) -> float:
-        """Return the spin that turns by so much and stops there."""
+        """Return the spin that turns by `left` radians and stops there."""
         return _clip(left * min(6.0, 0.45 / self.seconds) / TOP_SPIN)
 
     def _hold(self, stride: Stride) -> float:
@@ -160,7 +160,7 @@ class Driver:
         return self._spin(-stride.turned)
 
     def _speed(self, left: float, most: float, pose: Pose, way: float = 1.0) -> float:
-        """Return the drive that goes so far and stops there; what is pushed is not to stop it."""
+        """Return the drive that goes `left` metres and stops there, fast enough to push things."""
         pace = min(min(4.0, 0.25 / self.seconds) * left, math.sqrt(1.2 * left))
         pace = min(max(pace, min(SLOWEST, NEAR / self.seconds)), most * self.top)
         wanted = way * pace if left > NEAR else 0.0
@@ -213,13 +213,13 @@ def _clip(value: float, most: float = 1.0) -> float:
 
 
 def _to_turn(stride: Stride) -> float:
-    """Return by how much a stride still turns to the left."""
+    """Return how many radians a stride still has to turn to the left."""
     sign = 1.0 if stride.parameters["direction"] == "left" else -1.0
     return sign * math.radians(float(stride.parameters["degrees"])) - stride.turned
 
 
 def _to_go(stride: Stride, pose: Pose) -> float:
-    """Return how many metres a stride still goes, ahead or back."""
+    """Return how many metres a stride still has to go, ahead or back."""
     x, y, _ = pose.position
     done = (x - stride.start[0]) * stride.ahead[0] + (y - stride.start[1]) * stride.ahead[1]
     sign = -1.0 if stride.verb == "back" else 1.0
@@ -227,14 +227,14 @@ def _to_go(stride: Stride, pose: Pose) -> float:
 
 
 def heading_to(pose: Pose, place: Sequence[float]) -> tuple[float, float]:
-    """Return the distance of a place, and its bearing to the left in radians."""
+    """Return the distance to a place, and its bearing to the left in radians."""
     dx, dy = place[0] - pose.position[0], place[1] - pose.position[1]
     ahead, left = dx * pose.ahead[0] + dy * pose.ahead[1], dy * pose.ahead[0] - dx * pose.ahead[1]
     return math.hypot(dx, dy), math.atan2(left, ahead)
 
 
 def told(stride: Stride, seconds: float, steps_left: int | None) -> str:
-    """Say how a stride has ended, or how far it is.
+    """Say how a stride has ended, or how far it has come.
 
     Args:
         stride: The stride.

@@ -1,6 +1,6 @@
 """The tasks: how far each is from its end, what is in its place, and what can be gripped.
 
-`measure` works all of it out, for all agents at once, from a scene into that same scene.
+`measure` computes all of it for all agents at once, from a scene into that same scene.
 """
 
 # Kernels are typed by numba, not by annotations.
@@ -27,15 +27,15 @@ from piase_gym.worlds.physics_playground.state import PlayState
 ROLES = ("keeper", "chaser")
 CHASER = 1
 AT_REST = 0.25
-"""An object is set down if it moves slower than so many metres a second."""
+"""An object counts as set down if it moves slower than this, in metres a second."""
 TOO_FAST = 60.0
 """No place and no speed can be beyond this; if one is, the simulation has exploded."""
 RIM = 0.1
-"""An object is on its way until it is so far within the zone."""
+"""An object is on its way until it is this many metres within the zone."""
 
 
 def role(agent: int) -> str:
-    """Return an agent's role in keep_away: keepers and chasers take turns."""
+    """Return an agent's role in keep_away: keepers and chasers alternate."""
     return ROLES[agent % 2]
 
 
@@ -48,14 +48,14 @@ def wanted(state: PlayState, config: PhysicsPlaygroundConfig) -> list[int]:
 
 
 def total(state: PlayState, config: PhysicsPlaygroundConfig) -> int:
-    """Return how many objects are to be placed."""
+    """Return how many objects have to be placed."""
     if not config.row.places:
         return 0
     return config.tower if config.task == "stack" else len(wanted(state, config))
 
 
 def too_heavy(state: PlayState, number: int, config: PhysicsPlaygroundConfig) -> bool:
-    """Tell whether an object can only be dragged: it weighs more than half an agent's thrust."""
+    """Return whether an object can only be dragged: it weighs more than half an agent's thrust."""
     return state.objects[number].mass * max(state.gravity, 1.0) > 0.5 * THRUST[config.body]
 
 
@@ -64,7 +64,7 @@ def too_heavy(state: PlayState, number: int, config: PhysicsPlaygroundConfig) ->
 
 @helper
 def sound(s):
-    """Tell whether all numbers can be (no NaN, nothing that a cannonball beats)."""
+    """Return whether all numbers are possible: finite, and no place or speed beyond `TOO_FAST`."""
     for b in range(s.objects + s.agents):
         for i in range(13):
             value = s.table[b, i]
@@ -77,7 +77,7 @@ def sound(s):
 
 @helper
 def face(s, a):
-    """Work out the heading and the vertical of an agent from its quaternion."""
+    """Compute the heading and the vertical of an agent from its quaternion."""
     b = s.objects + a
     x, y, z, w = s.table[b, 3], s.table[b, 4], s.table[b, 5], s.table[b, 6]
     along, across = 1.0 - 2.0 * (y * y + z * z), 2.0 * (x * y + w * z)
@@ -114,7 +114,7 @@ def see_zone(s):
 
 @helper
 def rests(s, upper, lower):
-    """Tell whether a box rests on another."""
+    """Return whether a box rests on another."""
     both = s.half[upper, 2] + s.half[lower, 2]
     rise = s.table[upper, 2] - s.table[lower, 2]
     level = 0.75 * both < rise < 1.25 * both
@@ -123,14 +123,14 @@ def rests(s, upper, lower):
 
 @helper
 def slow(s, i):
-    """Tell whether a speed is as good as none."""
+    """Return whether an object is as good as at rest."""
     vx, vy, vz = s.table[i, 7], s.table[i, 8], s.table[i, 9]
     return vx * vx + vy * vy + vz * vz < AT_REST * AT_REST
 
 
 @helper
 def raise_counts(s):
-    """Count on each box one more than on any that rests on it; tell whether a count has grown."""
+    """Count on each box one more than on any that rests on it; return whether a count grew."""
     grown = False
     for lower in range(s.objects):
         for upper in range(s.objects):
@@ -172,7 +172,7 @@ def in_place(s):
 
 @helper
 def to_nearest(s, body):
-    """Return how far the nearest other object is that the task is about; 0 if there is none."""
+    """Return the distance to the nearest other object that the task is about, or 0."""
     found = np.inf
     for i in range(s.objects):
         if s.wanted[i] and i != body:
@@ -182,7 +182,7 @@ def to_nearest(s, body):
 
 @helper
 def zone_togo(s):
-    """Write the way of all objects into the zone, plus half that of the agent to the nearest."""
+    """Write the way of all objects into the zone, plus half of an agent's way to the nearest."""
     edge, whole = max(0.0, s.zone - RIM), 0.0
     for i in range(s.objects):
         s.way[i] = max(0.0, to_goal(s, i, 0) - edge) if s.wanted[i] else 0.0
@@ -200,9 +200,10 @@ def zone_togo(s):
 def togo(s):
     """Write for each agent how many metres its task is from its end.
 
-    In reach the way to the target; in stack from the box that is to be placed to the next one; in
-    push, gather and carry the way of all objects to the zone's edge, plus that of the agent to the
-    nearest of them; in keep_away from the ball, for a chaser.
+    In reach, this is the way to the target; in stack, the way from the held box to the next one, or
+    1 m plus the agent's way to the nearest box; in push, gather and carry, the way of all objects
+    into the zone, plus half of the agent's way to the nearest of them; in keep_away, a chaser's way
+    to the ball.
     """
     for a in range(s.agents):
         body = s.objects + a
@@ -220,7 +221,7 @@ def togo(s):
 
 @helper
 def is_caught(s):
-    """Tell whether a chaser touches the ball."""
+    """Return whether a chaser touches the ball."""
     for a in range(CHASER, s.agents, 2):
         for i in range(s.objects):
             if s.wanted[i] and s.touch[a, AT_OBJECT + i]:
@@ -233,10 +234,10 @@ def is_caught(s):
 
 @kernel
 def measure(scene):
-    """Find out all that rewards and ends go by, and what can be gripped, now.
+    """Compute everything that rewards and ends depend on, and what can be gripped now.
 
     Returns:
-        False if the numbers in the table have become nonsense; then nothing was found out.
+        False if the numbers in the table have become nonsense; then nothing was computed.
     """
     s = scene[0]
     if not sound(s):
