@@ -70,6 +70,15 @@ FAST: Mapping[str, Any] = {
     "eval_episodes": 50,
 }
 """What differs from them if one does: many small steps learn more from the same samples."""
+WORLDS: Mapping[str, Mapping[str, Any]] = {
+    "WordCraft": {
+        "num_steps": 16,
+        "learning_rate": 0.003,
+        "entropy": 0.003,
+        "reward_scale": 1.0,
+    },
+}
+"""What differs further in some worlds: an episode of WordCraft has few steps."""
 PAYOFFS = ("SocialDilemma",)
 """Worlds in which nothing is won."""
 BEST_RESPONSE = "best_response:"
@@ -199,7 +208,8 @@ def settings_for(setting: Setting, attempt: Pass, seed: int) -> TrainSettings | 
     told |= {"eval_every": steps // 8, "save_every": 4_000_000, "stop_at": SOLVED}
     envs = {"num_envs": max(32, SLOTS // len(setting.agents))}
     roles = {"roles": tuple(range(len(setting.agents)))} if attempt.by_seat else {}
-    return TrainSettings(**{**told, **FAST, **envs, **reward, **roles, **attempt.options})
+    own = WORLDS.get(spec.world, {})
+    return TrainSettings(**{**told, **FAST, **own, **envs, **reward, **roles, **attempt.options})
 
 
 @dataclass(frozen=True)

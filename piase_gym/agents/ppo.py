@@ -46,11 +46,11 @@ class Actor:
 
     def __init__(self, state: Mapping[str, torch.Tensor], space: spaces.Box) -> None:
         """Take parameters under the names that `piase_gym.training.networks.Policy` gives them."""
-        whole = {name: values for name, values in state.items() if not values.is_floating_point()}
-        self._numbers = {k: v.double() for k, v in state.items() if k not in whole}
+        self._whole = {k: v for k, v in state.items() if not v.is_floating_point()}
+        self._numbers = {k: v.double() for k, v in state.items() if k not in self._whole}
         if not all(bool(values.isfinite().all()) for values in self._numbers.values()):
             raise PolicyError("it holds numbers that are not finite")
-        self._rows: torch.Tensor | None = whole.get("encoder.rows")
+        self._rows: torch.Tensor | None = self._whole.get("encoder.rows")
         self.length = self._numbers["memory.weight_hh"].shape[1] if self._has("memory") else 0
         if self._rows is not None:
             starts = torch.as_tensor(symbol_starts(space.high), dtype=torch.int64)
@@ -69,7 +69,8 @@ class Actor:
     ) -> tuple[NDArray[np.float64], NDArray[np.float64]]:
         """Return the scores of all actions, shape (n, actions), and the new recurrent state."""
         own, remembered = self._numbers, torch.as_tensor(memory)
-        hidden = self._encode(torch.as_tensor(vectors).flatten(1))
+        seen = torch.as_tensor(vectors).flatten(1)
+        hidden = self._encode(seen)
         if self.length:
             given, kept = (
                 LINEAR(values, own[f"memory.weight_{name}"], own[f"memory.bias_{name}"]).chunk(3, 1)
@@ -80,14 +81,38 @@ class Actor:
             hidden = remembered = fresh + update * (remembered - fresh)
         hidden = LINEAR(hidden, own["body.0.weight"], own["body.0.bias"]).relu()
         scores = LINEAR(hidden, own["actor.weight"], own["actor.bias"])
+        if self._has("query"):
+            scores = scores + self._compare(hidden, seen)
         return scores.numpy(), remembered.numpy()
 
+    def _compare(self, hidden: torch.Tensor, vectors: torch.Tensor) -> torch.Tensor:
+        """Return how well what each action takes fits what is wanted."""
+        own, whole = self._numbers, self._whole
+        slots = whole["encoder.slots"][vectors[:, whole["encoder.agent"]].long()]
+        wanted = LINEAR(hidden, own["query.weight"], own["query.bias"])
+        fits = (wanted @ own["encoder.table"].t()).gather(1, self._things(vectors.gather(1, slots)))
+        fits = torch.nn.functional.pad(fits / wanted.shape[1] ** 0.5, (0, 1))
+        return fits[:, whole["encoder.actions"]]
+
+    def _things(self, numbers: torch.Tensor) -> torch.Tensor:
+        """Return numbers of things, those that have no embedding as 0."""
+        return torch.where(numbers < len(self._numbers["encoder.table"]), numbers, 0).long()
+
     def _encode(self, vectors: torch.Tensor) -> torch.Tensor:
-        """Return the encoding of vectors: the sum of their symbols' rows, or a linear layer."""
+        """Return the encoding of vectors: the sum of their symbols' rows, or a linear layer.
+
+        The linear layer is over quantities and, where there are things, sums of their embeddings.
+        """
         own = self._numbers
         if self._rows is None:
             values = vectors.double()
             values = values.sign() * values.abs().log1p()
+            if self._has("query"):
+                things = self._things(vectors[:, self._whole["encoder.places"]])
+                found = own["encoder.table"][things] * (things > 0)[..., None]
+                groups = found.tensor_split(self._whole["encoder.starts"][1:], 1)
+                quantities = values[:, self._whole["encoder.others"]]
+                values = torch.cat([*(group.sum(1) for group in groups), quantities], 1)
             return LINEAR(values, own["encoder.linear.weight"], own["encoder.linear.bias"]).relu()
         symbols = vectors.long()
         known = (symbols >= 0) & (symbols < self._sizes)

@@ -80,6 +80,7 @@ from piase_gym.core.script.single import play_script
 from piase_gym.core.shared_memory import SharedMemoryAddition
 from piase_gym.core.snapshot import DAMAGE, SNAPSHOT_SCHEMA, check_snapshot
 from piase_gym.core.surroundings import Surroundings, surroundings_by_name
+from piase_gym.core.things import ThingPlaces
 from piase_gym.errors import ConfigError, SnapshotError, UnsupportedError
 
 __all__ = [
@@ -247,6 +248,11 @@ class World(ABC, Generic[C, F]):
     @abstractmethod
     def vector_space(self) -> Box:
         """The space of one agent's vector."""
+
+    @property
+    def thing_places(self) -> ThingPlaces | None:
+        """Where vectors have numbers of things; ``None`` if things have no numbers."""
+        return None
 
     @property
     @abstractmethod

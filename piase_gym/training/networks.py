@@ -3,6 +3,9 @@
 - Whole numbers are symbols, not quantities: every code picks a row of an embedding
   (`piase_gym.training.symbols`). With raw bytes an MLP hardly learns. Observations that are
   quantities go through logarithms, because scores and payoffs differ by orders of magnitude.
+- Where a world says which numbers stand for things (`World.thing_places`), all of them share one
+  embedding, and an action that takes a thing is scored by what is taken, wherever it lies: a
+  pointer network (Vinyals, Fortunato and Jaitly 2015).
 - With `memory` a gated recurrent unit stands between the encoding and the rest.
 - With a `state_space` the critic sees the whole state of the environment instead of what the agent
   sees, and has a value for each seat (MAPPO's central value); the actor is as before.
@@ -17,7 +20,11 @@ import torch
 from torch import Tensor, nn
 from torch.nn import functional
 
+from piase_gym.core.things import ThingPlaces
 from piase_gym.training.symbols import SymbolEncoder
+
+EMBEDDING = 64
+"""Numbers in the embedding of a thing."""
 
 
 class QuantityEncoder(nn.Module):
@@ -29,13 +36,90 @@ class QuantityEncoder(nn.Module):
 
     def forward(self, values: Tensor) -> Tensor:
         """Return encodings (batch, width) of values (batch, length)."""
-        flat = values.float().flatten(1)
-        encoded: Tensor = torch.relu(self.linear(flat.sign() * flat.abs().log1p()))
+        encoded: Tensor = torch.relu(self.linear(signed_log(values.float().flatten(1))))
         return encoded
 
 
-def encoder_of(space: Any, width: int) -> SymbolEncoder | QuantityEncoder:
+def signed_log(values: Tensor) -> Tensor:
+    """Return the logarithms of one plus the sizes of numbers, with the numbers' signs."""
+    return values.sign() * values.abs().log1p()
+
+
+class ThingEncoder(nn.Module):
+    """Encodes vectors with numbers of things: a linear layer over embeddings and quantities.
+
+    The embeddings of a group are summed. All that a file needs is in the buffers.
+
+    Args:
+        places: Where things are.
+        length: Length of a vector.
+        width: Length of the encoding.
+
+    Attributes:
+        table: The embeddings, (largest + 1, `EMBEDDING`). Row 0 stands for nothing: it adds nothing
+            to sums.
+    """
+
+    places: Tensor
+    starts: Tensor
+    slots: Tensor
+    actions: Tensor
+    agent: Tensor
+    others: Tensor
+
+    def __init__(self, places: ThingPlaces, length: int, width: int) -> None:
+        super().__init__()
+        held = [place for group in places.groups for place in group]
+        sizes = np.array([len(group) for group in places.groups])
+        others = sorted({*range(length)} - {*held})
+        for name, values in {
+            "places": held,
+            "starts": sizes.cumsum() - sizes,
+            "slots": places.slots,
+            "actions": places.actions,
+            "agent": places.agent,
+            "others": others,
+        }.items():
+            self.register_buffer(name, torch.as_tensor(np.array(values, np.int64)))
+        self.table = nn.Parameter(torch.randn(places.largest + 1, EMBEDDING))
+        self.linear = nn.Linear(len(others) + EMBEDDING * len(sizes), width)
+
+    def forward(self, vectors: Tensor) -> Tensor:
+        """Return encodings (batch, width) of vectors (batch, length)."""
+        things = self._known(vectors[:, self.places])
+        bags = torch.arange(len(things))[:, None] * len(self.places) + self.starts
+        sums = functional.embedding_bag(
+            things.flatten(), self.table, bags.flatten(), mode="sum", padding_idx=0
+        )
+        values = signed_log(vectors[:, self.others].float())
+        encoded: Tensor = torch.relu(
+            self.linear(torch.cat([sums.view(len(things), -1), values], 1))
+        )
+        return encoded
+
+    def _known(self, numbers: Tensor) -> Tensor:
+        """Return numbers of things, those beyond the table as 0."""
+        return torch.where(numbers < len(self.table), numbers, 0).long()
+
+    def compare(self, wanted: Tensor, vectors: Tensor) -> Tensor:
+        """Return how well each action's thing fits what is wanted, (batch, actions).
+
+        Args:
+            wanted: Embeddings (batch, `EMBEDDING`).
+            vectors: What the agents see, (batch, length).
+        """
+        slots = self.slots[vectors[:, self.agent].long()]
+        things = self._known(vectors.gather(1, slots))
+        fits = (wanted @ self.table.t()).gather(1, things) / EMBEDDING**0.5
+        return functional.pad(fits, (0, 1))[:, self.actions]  # -1 is the zero at the end
+
+
+def encoder_of(
+    space: Any, width: int, places: ThingPlaces | None = None
+) -> SymbolEncoder | QuantityEncoder | ThingEncoder:
     """Return the first layer for a space: one for symbols if the space holds whole numbers."""
+    if places is not None:
+        return ThingEncoder(places, int(np.prod(space.shape)), width)
     if np.issubdtype(space.dtype, np.integer):
         return SymbolEncoder(space.high, width)
     return QuantityEncoder(int(np.prod(space.shape)), width)
@@ -107,6 +191,7 @@ class Policy(nn.Module):
         memory: Length of the recurrent state; 0 for a policy without memory.
         state_space: The space of states, if the critic sees these instead of observations.
         seats: Number of agents in a state.
+        places: Where observations have numbers of things, if they have.
     """
 
     def __init__(
@@ -117,9 +202,11 @@ class Policy(nn.Module):
         memory: int = 0,
         state_space: Any = None,
         seats: int = 1,
+        places: ThingPlaces | None = None,
     ) -> None:
         super().__init__()
-        self.encoder = encoder_of(space, width)
+        self.encoder = encoder_of(space, width, places)
+        self.query = None if places is None else nn.Linear(width, EMBEDDING)
         self.memory = nn.GRUCell(width, memory) if memory else None
         self.body = nn.Sequential(nn.Linear(memory or width, width), nn.ReLU(inplace=True))
         self.actor, self.critic = nn.Linear(width, actions), nn.Linear(width, 1)
@@ -128,6 +215,8 @@ class Policy(nn.Module):
             if isinstance(module, nn.Linear):
                 nn.init.orthogonal_(module.weight, 2**0.5)
                 nn.init.zeros_(module.bias)
+        if self.query is not None:
+            nn.init.orthogonal_(self.query.weight, 0.1)
         nn.init.orthogonal_(self.actor.weight, 0.01)
         nn.init.orthogonal_(self.critic.weight, 1.0)
 
@@ -148,7 +237,15 @@ class Policy(nn.Module):
         encoded: Tensor = self.encoder(observations)
         if self.memory is not None:
             encoded = state = self.memory(encoded, state)
-        return self.body(encoded), state
+        return self._compare(self.body(encoded), observations), state
+
+    def _compare(self, hidden: Tensor, observations: Tensor) -> Tensor:
+        """Return the hidden layer and, after it, the scores of actions by what they take."""
+        if self.query is None:
+            return hidden
+        assert isinstance(self.encoder, ThingEncoder)
+        scores = self.encoder.compare(self.query(hidden), observations)
+        return torch.cat([hidden, scores], 1)
 
     def unroll(self, observations: Tensor, state: Tensor, fresh: Tensor) -> Tensor:
         """Return the hidden layer (steps, slots, width) along observations (steps, slots, length).
@@ -164,8 +261,8 @@ class Policy(nn.Module):
         for now, begins in zip(encoded, fresh, strict=True):
             state = self.memory(now, state * ~begins[:, None])
             states.append(state)
-        hidden: Tensor = self.body(torch.stack(states))
-        return hidden
+        hidden = self._compare(self.body(torch.cat(states)), observations.flatten(0, 1))
+        return hidden.view(*fresh.shape, -1)
 
     def judge(
         self,
@@ -176,8 +273,10 @@ class Policy(nn.Module):
     ) -> tuple[Choice, Tensor]:
         """Return choices and values from the hidden layer; a central critic values states."""
         weight = torch.cat([self.actor.weight, self.critic.weight])  # one product for both
+        hidden, fits = hidden[:, : weight.shape[1]], hidden[:, weight.shape[1] :]
         scores = functional.linear(hidden, weight, torch.cat([self.actor.bias, self.critic.bias]))
-        choice, values = Choice(scores[:, :-1], masks), scores[:, -1]
+        chosen = scores[:, :-1] + fits if self.query is not None else scores[:, :-1]
+        choice, values = Choice(chosen, masks), scores[:, -1]
         if self.central is not None and states is not None:
             values = self.central(states, seats)
         return choice, values

@@ -106,7 +106,13 @@ class Learner:
         state_space = env.world.state_space if settings.central else None
         count = int(env.action_space.n)
         self.policy = Policy(
-            space, count, settings.width, settings.memory, state_space, len(env.agents)
+            space,
+            count,
+            settings.width,
+            settings.memory,
+            state_space,
+            len(env.agents),
+            getattr(env.world, "thing_places", None),
         )
         self.optimizer = torch.optim.Adam(
             self.policy.parameters(), settings.learning_rate, eps=1e-5, fused=True

@@ -56,6 +56,7 @@ COSTS: Final[Mapping[str, tuple[str, ...]]] = {
     "PhysicsPlayground": ("step", "illegal"),
     "ScreenSearch": ("step", "message", "illegal"),
     "TextRoom": ("step", "failed", "illegal"),
+    "WordCraft": ("useless",),
 }
 """The costs of acting in each world, by their names in its table of rewards."""
 

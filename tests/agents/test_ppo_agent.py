@@ -36,13 +36,15 @@ def trained(folder: Path, task: str = "GridWorld", **changes: Any) -> Path:
     for state in found["policies"]:
         noise = torch.Generator().manual_seed(0)
         state["actor.weight"].normal_(0.0, 1.5, generator=noise)
+        if "query.weight" in state:
+            state["query.weight"].normal_(0.0, 3.0, generator=noise)
     torch.save(found, path)
     return path
 
 
 @pytest.fixture(scope="module")
 def files(tmp_path_factory: pytest.TempPathFactory) -> dict[str, Path]:
-    """Policies with and without memory, and of a world whose vectors are quantities."""
+    """Policies with and without memory, for symbols, for quantities, and for things."""
     folder = tmp_path_factory.mktemp("runs")
     pair = {"config": PAIR, "roles": (1, 0)}
     return {
@@ -50,10 +52,12 @@ def files(tmp_path_factory: pytest.TempPathFactory) -> dict[str, Path]:
         "pair": trained(folder / "pair", **pair),
         "memory": trained(folder / "memory", memory=8, central=True, **pair),
         "payoffs": trained(folder / "payoffs", "piase/SocialDilemma-Chicken-v1", memory=8),
+        "things": trained(folder / "things", "piase/WordCraft-Depth2-v2"),
+        "gifts": trained(folder / "gifts", "piase/WordCraft-Trade-3p-v2", memory=8),
     }
 
 
-@pytest.mark.parametrize("name", ["plain", "pair", "memory", "payoffs"])
+@pytest.mark.parametrize("name", ["plain", "pair", "memory", "payoffs", "things", "gifts"])
 def test_chances_are_those_of_the_learner_step_for_step(files: dict[str, Path], name: str) -> None:
     learned, checkpoint = load_policies(files[name]), load_checkpoint(files[name])
     settings = checkpoint.card["settings"]

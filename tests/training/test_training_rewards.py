@@ -69,14 +69,14 @@ def test_a_policy_is_tested_on_the_task_as_it_is() -> None:
 
 def test_what_a_world_lacks_is_said() -> None:
     small: dict[str, Any] = {"num_envs": 2, "num_steps": 2}
-    with pytest.raises(ConfigError, match="WordCraft is none"):
-        ppo.Trainer("WordCraft", ppo.Settings(**small, training_reward="small_costs"), 0)
+    with pytest.raises(ConfigError, match="SocialDilemma is none"):
+        ppo.Trainer("SocialDilemma", ppo.Settings(**small, training_reward="small_costs"), 0)
     with pytest.raises(ConfigError, match="ObjectSearch has none"):
         ppo.Trainer("ObjectSearch", ppo.Settings(**small, training_reward="shaped"), 0)
 
 
 def test_references_have_small_costs_where_acting_costs_anything() -> None:
-    assert (usual_reward("GridWorld"), usual_reward("WordCraft")) == ("small_costs", "own")
+    assert (usual_reward("GridWorld"), usual_reward("SocialDilemma")) == ("small_costs", "own")
 
 
 # -- shaping ------------------------------------------------------------------------------

@@ -2,9 +2,9 @@
 
 from __future__ import annotations
 
-from typing import Any, ClassVar, Final, Literal, Self
+from typing import Annotated, Any, ClassVar, Final, Literal, Self
 
-from pydantic import Field, model_validator
+from pydantic import BaseModel, ConfigDict, Field, model_validator
 
 from piase_gym.core.config import Envelope, RecallConfig
 from piase_gym.errors import ConfigError
@@ -16,6 +16,7 @@ MOST_SLOTS: Final = 512
 MOST_FEATURES: Final = 4096
 MOST_MIXES: Final = 100
 Features = Literal["index", "one_hot", "random", "embeddings"]
+Worth = Annotated[float, Field(ge=-1000.0, le=1000.0)]
 EMBEDDED: Final = 384
 """The length of an embedding."""
 NAMES: Final = {
@@ -30,6 +31,18 @@ NAMES: Final = {
     "goal": "goals",
 }
 """The original's names of arguments, and what they are called here."""
+
+
+class Rewards(BaseModel):
+    """WordCraft's reward table."""
+
+    model_config = ConfigDict(frozen=True, extra="forbid", allow_inf_nan=False)
+
+    goal: Worth = Field(1.0, description="making the goal")
+    needed: Worth = Field(
+        1.0, description="being the first to make something that is needed for the goal"
+    )
+    useless: Worth = Field(-0.1, description="a pair that makes nothing that is needed")
 
 
 class WordCraftEnvelope(Envelope):
@@ -89,6 +102,7 @@ class WordCraftConfig(RecallConfig):
     tasks: Side = Field("train", description="from which side tasks are drawn")
     subgoal_rewards: bool = Field(True, description="reward what has to be made on the way")
     evaluation: bool = Field(False, description="reward nothing but the goal")
+    rewards: Rewards = Field(default_factory=lambda: Rewards(), description="the reward table")
     trade: bool = Field(False, description="give each agent a table of its own, and `give`")
     features: Features = Field("index", description="what stands for a thing in vectors")
     feature_size: int = Field(
@@ -126,6 +140,11 @@ class WordCraftConfig(RecallConfig):
         if "max_steps" not in self.model_fields_set:
             self.__dict__["max_steps"] = self.usual_steps
         book = self.book
+        if not book.pairs:
+            raise ValueError(
+                f"nothing can be made in a book of {len(book.entities)} entities without recipes "
+                "among them"
+            )
         spare = len(book.entities) - 2 * self.depth - 1
         if self.distractors > max(spare, 0):
             raise ValueError(

@@ -22,11 +22,19 @@ from gymnasium.spaces import Box
 from numpy.typing import NDArray
 
 from piase_gym.core.text_encoding import HINT_CODE, escape, hash_text
+from piase_gym.core.things import ThingPlaces
 from piase_gym.core.world import Facts
 from piase_gym.worlds.word_craft.config import WordCraftConfig, WordCraftEnvelope
-from piase_gym.worlds.word_craft.levels.book import RecipeBook
+from piase_gym.worlds.word_craft.levels.book import RecipeBook, read_book
 from piase_gym.worlds.word_craft.observe.features import feature_rows
-from piase_gym.worlds.word_craft.state import HEAD, OF_AGENTS, capacity, feature_key, vector_length
+from piase_gym.worlds.word_craft.state import (
+    HEAD,
+    OF_AGENTS,
+    capacity,
+    feature_key,
+    num_actions,
+    vector_length,
+)
 
 NOTHING = "nothing"
 Table = tuple[str | None, ...]
@@ -176,6 +184,26 @@ def vector_box(envelope: WordCraftEnvelope) -> Box:
     low[: HEAD - 1], low[-HINT_CODE:] = 0.0, 0.0
     high[: HEAD - 1], high[HEAD - 1], high[-HINT_CODE:] = 128.0, 2.0**31, 255.0
     return Box(low, high, dtype=np.float32)
+
+
+def thing_places(config: WordCraftConfig, envelope: WordCraftEnvelope) -> ThingPlaces | None:
+    """Return where vectors have numbers of things, if the features are such numbers.
+
+    All things of the book count, so that a policy can go on to a config with more `entities`.
+    """
+    if config.features != "index" or envelope.features != 1:
+        return None
+    alone, width = 3 + envelope.agents, envelope.slots
+    first = HEAD + alone
+    tables = [range(first + b * width, first + (b + 1) * width) for b in range(envelope.tables)]
+    gifts = range((num_actions(envelope) - 1) // width - 1)
+    return ThingPlaces(
+        len(read_book(config.recipes, lenient=config.lenient).entities),
+        [*([HEAD + k] for k in range(alone)), *tables],
+        0,
+        [tables[agent if envelope.trade else 0] for agent in range(envelope.agents)],
+        [*range(width), *(slot for _ in gifts for slot in range(width)), -1],
+    )
 
 
 def vector_of(facts: WordCraftFacts, form: Form) -> NDArray[np.float32]:

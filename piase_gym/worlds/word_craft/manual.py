@@ -32,17 +32,19 @@ def manual(config: WordCraftConfig) -> Manual:
         f"{'Each agent' if config.agents > 1 else 'You'} can combine {counted(count, 'pair')}; "
         "'Mixes left' counts them down. What cannot be done costs a step and no mix."
     )
-    subgoals = config.subgoal_rewards and not config.evaluation
-    rewards = "+1 for the goal" + (", for everybody" if config.agents > 1 else "")
-    if subgoals and config.depth > 1:
-        rewards += ", +1 for each thing that is needed for it, when it is first made"
+    worth = config.rewards
+    paid = [f"{worth.goal:+g} for the goal" + (", for everybody" if config.agents > 1 else "")]
+    if config.subgoal_rewards and not config.evaluation and config.depth > 1:
+        paid.append(
+            f"{worth.needed:+g} for each thing that is needed for it, when it is first made"
+        )
     if not config.evaluation:
-        rewards += ", -0.1 for a pair that makes nothing that is needed"
+        paid.append(f"{worth.useless:+g} for a pair that makes nothing that is needed")
     shared = config.shared_reward and config.agents > 1
     milestones = ["made_something", "made_what_is_needed", "made_the_goal"]
     return Manual(
         " ".join(rules),
-        f"{rewards}.{' Everybody gets the mean of all.' if shared else ''}",
+        f"{', '.join(paid)}.{' Everybody gets the mean of all.' if shared else ''}",
         lambda _agent: "make what each observation names after 'Make this:'.",
         end="It is over when the goal is made, when nobody may combine any more, or after "
         f"{counted(config.max_steps, 'step')}.",

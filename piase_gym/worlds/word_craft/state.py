@@ -207,6 +207,7 @@ def _tickets(book: RecipeBook) -> NDArray[np.int32]:
 
 _SIZES: Final = "slots length num_actions width tables features own_features"
 _OF_CONFIG: Final = "agents depth max_steps distractors evaluation subgoal_rewards trade".split()
+_WORTH: Final = ("goal", "needed", "useless")
 
 
 @functools.cache
@@ -218,6 +219,7 @@ def table_layout() -> np.dtype[Any]:
             *fields_of("<u8", "mark_key threshold arrays"),
             ("starts", "<i8", INDEXED + 1),
             ("counts", "<i8", INDEXED),
+            *fields_of("<f8", " ".join(f"worth_{name}" for name in _WORTH)),
             # slots: agents in the outputs; width: things on a table
             *fields_of("<i4", _SIZES),
             *fields_of("<i4", " ".join(_OF_CONFIG)),
@@ -248,6 +250,8 @@ def new_table(
     table, pool = tables[0], arrays.pool
     for name in _OF_CONFIG:
         table[name] = getattr(config, name)
+    for name in _WORTH:
+        table[f"worth_{name}"] = getattr(config.rewards, name)
     table["slots"], table["width"] = envelope.agents, envelope.slots
     table["tables"], table["features"] = envelope.tables, envelope.features
     table["own_features"] = config.feature_length

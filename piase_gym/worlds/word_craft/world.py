@@ -17,6 +17,7 @@ from piase_gym.core.difficulty import DifficultyParameter
 from piase_gym.core.objects import Objects
 from piase_gym.core.script.observables import Observable
 from piase_gym.core.surroundings import Surroundings, Thing
+from piase_gym.core.things import ThingPlaces
 from piase_gym.core.world import Act, Manual, StepResult
 from piase_gym.worlds.array_world import ArrayWorld, Batch, Modules
 from piase_gym.worlds.batch_arrays import bytes_of, place_of, stacked
@@ -120,7 +121,8 @@ class WordCraft(ArrayWorld[WordCraftConfig, WordCraftFacts]):
     | the same again | 0 |
     | nothing, or nothing that is needed | -0.1 |
 
-    With `evaluation` only the goal is rewarded.
+    The amounts are the fields of `rewards`. With `evaluation` only the goal is rewarded. Where a
+    pair makes several things, the best of these counts.
 
     ## Start and end
 
@@ -156,7 +158,7 @@ class WordCraft(ArrayWorld[WordCraftConfig, WordCraftFacts]):
     tells_limits: ClassVar[bool] = True
     milestones: ClassVar[tuple[str, ...]] = state.MILESTONES
     live_fields: ClassVar[tuple[str, ...]] = tuple(
-        "max_steps shared_reward subgoal_rewards evaluation".split()
+        "max_steps shared_reward subgoal_rewards evaluation rewards".split()
     )
     difficulty_parameters: ClassVar[tuple[DifficultyParameter, ...]] = DIFFICULTY_PARAMETERS
     perception_types: ClassVar[Mapping[str, str]] = {
@@ -267,6 +269,11 @@ class WordCraft(ArrayWorld[WordCraftConfig, WordCraftFacts]):
     def vector_space(self) -> Box:
         """A float32 Box; see `facts`."""
         return facts.vector_box(self.envelope)
+
+    @property
+    def thing_places(self) -> ThingPlaces | None:
+        """Goal, things combined, things held and tables, with `features="index"`."""
+        return facts.thing_places(self.config, self.envelope)
 
     @property
     def state_space(self) -> Box:

@@ -44,7 +44,7 @@ class SlowCraft:
         if self.config.shared_reward:
             rewards = [sum(rewards) / len(rewards)] * len(rewards)
         if self.won:
-            rewards = [reward + 1.0 for reward in rewards]
+            rewards = [reward + self.config.rewards.goal for reward in rewards]
         spent = all(used >= self.config.allowed_mixes for used in self.used)
         self.over = self.won or spent or self.steps >= self.config.max_steps
         return rewards, [outcome for _, outcome in results]
@@ -84,14 +84,15 @@ class SlowCraft:
         makes = products(self.book, one, two)
         news = [thing for thing in makes if put(self.table(agent), thing)]
         wanted = self.needed | {self.goal}
-        reward = 0.0 if self.config.evaluation else -0.1
+        reward = 0.0 if self.config.evaluation else self.config.rewards.useless
         for thing in makes:
             if thing in wanted and thing in self.made:
                 reward = max(reward, 0.0)
             elif thing in wanted:
                 self.made.add(thing)
                 pays = self.config.subgoal_rewards and not self.config.evaluation
-                reward = max(reward, 1.0 if pays and thing != self.goal else 0.0)
+                needed = self.config.rewards.needed
+                reward = max(reward, needed if pays and thing != self.goal else 0.0)
         return reward, "ok" if news else "failed"
 
 

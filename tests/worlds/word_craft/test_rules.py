@@ -23,6 +23,11 @@ CONFIGS: dict[str, dict[str, Any]] = {
     "trade": {"agents": 3, "depth": 2, "mixes": 4, "trade": True, "max_steps": 30},
     "evaluation": {"depth": 2, "mixes": 6, "evaluation": True},
     "no subgoals": {"depth": 3, "mixes": 8, "subgoal_rewards": False},
+    "own rewards": {
+        "depth": 3,
+        "mixes": 8,
+        "rewards": {"goal": 3.0, "needed": 0.5, "useless": -0.25},
+    },
     "mean": {"agents": 2, "depth": 2, "mixes": 5, "shared_reward": True},
     "several products": {"depth": 3, "mixes": 12, "goals": ["house"]},
 }

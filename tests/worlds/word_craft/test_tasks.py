@@ -258,6 +258,7 @@ def test_the_originals_names_are_taken(tmp_path: Path) -> None:
 BAD = {
     "tasks='test' needs train_ratio below 1": {"tasks": "test"},
     "no task of depth 2": {"goals": "steam", "depth": 2, "entities": 20},
+    "nothing can be made in a book of 9 entities": {"entities": 9},
     "least_depth=3 is more than depth=2": {"least_depth": 3, "depth": 2},
     "has 35 to spare": {"entities": 40, "depth": 2, "distractors": 36},
     "trade needs two agents": {"trade": True},

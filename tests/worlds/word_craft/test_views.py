@@ -10,6 +10,7 @@ import numpy as np
 import pytest
 
 import piase_gym
+from piase_gym.core.rng import Stream
 from piase_gym.core.text_encoding import HINT_CODE
 from piase_gym.errors import SnapshotError
 from piase_gym.testing import check_world
@@ -171,3 +172,55 @@ def test_what_is_long_is_cut_in_the_picture() -> None:
     texts = [given["text"] for kind, given in seen if kind == "text"]
     (held,) = [text for text in texts if text.startswith("agent_0 holds")]
     assert held == f"agent_0 holds {'thing ' * 20}"[:70]
+
+
+@pytest.mark.parametrize(
+    "config",
+    [
+        {"depth": 2, "distractors": 2, "agents": 2},
+        {"depth": 2, "mixes": 4, "agents": 3, "trade": True},
+        {"depth": 1, "shuffle_features": True, "recall": "map"},
+    ],
+    ids=["shared table", "trade", "shuffled"],
+)
+def test_learners_are_told_where_things_are_and_which_each_action_takes(
+    config: dict[str, Any],
+) -> None:
+    env = piase_gym.parallel_env("WordCraft", **config)
+    world, dice, taken = env.world, Stream(0), 0
+    places = world.thing_places
+    assert len(places.actions) == world.num_actions
+    numbers: dict[str, set[int]] = {}
+    for seed in range(20):
+        env.reset(seed=seed)
+        while env.agents:
+            acts = {}
+            for name in env.agents:
+                agent = world.agents.index(name)
+                vector, facts = world.vector(world.facts(agent)), world.facts(agent)
+                assert vector[places.agent] == agent
+                seen = [facts.goal, *(thing for thing in facts.table if thing)]
+                shown = {vector[k] for group in places.groups for k in group} - {0}
+                legal = world.masks()[agent].nonzero()[0].tolist()
+                for index in legal:
+                    command, slot = world.command(agent, index), places.actions[index]
+                    assert (slot < 0) == (command == world.noop)
+                    if slot >= 0:
+                        thing = facts.table[command.parameters["slot"] - 1]
+                        number = int(vector[places.slots[agent][slot]])
+                        numbers.setdefault(thing, set()).add(number)
+                        taken += command.verb == "give"
+                numbers.setdefault(facts.goal, set()).add(int(vector[places.groups[0][0]]))
+                assert len(shown) >= len(set(seen))
+                assert max(shown) <= places.largest
+                acts[name] = legal[dice.integer(len(legal))]
+            env.step(acts)
+    assert all(len(found) == 1 for found in numbers.values())
+    assert len({min(found) for found in numbers.values()}) == len(numbers) > 20
+    assert (taken > 0) == bool(config.get("trade"))
+
+
+def test_things_without_numbers_have_no_places() -> None:
+    for config in ({"features": "one_hot", "entities": 40}, {"features": "random"}):
+        assert piase_gym.parallel_env("WordCraft", **config).world.thing_places is None
+    assert piase_gym.parallel_env("GridWorld").world.thing_places is None

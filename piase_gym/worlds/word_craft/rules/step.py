@@ -43,11 +43,6 @@ from piase_gym.worlds.word_craft.state import (
     slot_of,
 )
 
-GOAL_REWARD: Final = 1.0
-SUBGOAL_REWARD: Final = 1.0
-WASTE_REWARD: Final = -0.1
-"""The reward of a pair that makes nothing, or nothing that is needed."""
-
 MISREADS: Final = 4
 """How many kinds of unreadable commands there are; their codes are the next below `ABSENT`."""
 PAIRS: Final = ABSENT - 1 - MISREADS
@@ -234,7 +229,7 @@ def combine(s, w, a, one, other):
     """Combine two things; return the event, the reward, and the marks that it earns."""
     s.hand[a], s.one[a], s.other[a] = 0, one, other
     s.used[a] += 1
-    waste = 0.0 if w.evaluation else WASTE_REWARD
+    waste = 0.0 if w.evaluation else w.worth_useless
     key = key_of(np.int64(min(one, other)), np.int64(max(one, other)))
     keys = array_at(w.at_keys, w.slots_of_keys, np.int32)
     place = look_up(key, np.int64(w.slots_of_keys))
@@ -258,7 +253,7 @@ def combine(s, w, a, one, other):
         s.made |= 1 << k
         marks |= 4 if k == 0 else 2
         paid = w.subgoal_rewards and not w.evaluation
-        reward = max(reward, SUBGOAL_REWARD if paid and k > 0 else 0.0)
+        reward = max(reward, w.worth_needed if paid and k > 0 else 0.0)
     return event, reward, marks
 
 
@@ -356,9 +351,9 @@ def tick(s, w, o, acts, rewards, terminated, truncated, events):
         if s.alive[a] == 0:
             continue
         if won:
-            rewards[row] += GOAL_REWARD
+            rewards[row] += w.worth_goal
         if w.shared:
-            rewards[row] = total / n + (GOAL_REWARD if won else 0.0)
+            rewards[row] = total / n + (w.worth_goal if won else 0.0)
         terminated[row], truncated[row] = won, late
         if won or late:
             s.alive[a], s.fate[a] = 0, WON if won else OUT_OF_TIME
