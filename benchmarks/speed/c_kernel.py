@@ -47,12 +47,12 @@ def available() -> bool:
 
 
 @functools.cache
-def load(flags: tuple[str, ...] = FLAGS) -> ctypes.CDLL:
+def load() -> ctypes.CDLL:
     """Compile the kernel and load it."""
     with tempfile.TemporaryDirectory() as folder:
         library = Path(folder, "grid_kernel.so")
         with as_file(files(__package__) / "grid_kernel.c") as source:
-            command = ["cc", *flags, "-o", str(library), str(source)]
+            command = ["cc", *FLAGS, "-o", str(library), str(source)]
             run = subprocess.run(command, capture_output=True, text=True, check=False)
         if run.returncode:
             raise RuntimeError(f"cc could not compile {source.name}:\n{run.stderr}")
@@ -74,10 +74,9 @@ class CKernel:
     Args:
         num_envs: How many environments.
         seed: Environment i is seeded with ``seed + i``.
-        flags: What to compile with.
     """
 
-    def __init__(self, num_envs: int, seed: int, flags: tuple[str, ...] = FLAGS) -> None:
+    def __init__(self, num_envs: int, seed: int) -> None:
         rows = num_envs * AGENTS
         self.num_envs = num_envs
         self.obs = np.zeros(rows * LENGTH, np.uint8)
@@ -86,7 +85,7 @@ class CKernel:
         self.terminated = np.zeros(rows, np.bool_)
         self.truncated = np.zeros(rows, np.bool_)
         self.events = np.zeros(rows, np.uint8)
-        self._kernel = load(flags)
+        self._kernel = load()
         # NumPy asks for large pages, so that both kernels live in the same kind of memory.
         self._envs = np.zeros(num_envs * self._kernel.grid_size(), np.uint8)
         self._actions = np.zeros(rows, np.int32)

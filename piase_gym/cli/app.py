@@ -50,12 +50,12 @@ def root(
 for command in (worlds, info, play, check, *runs.COMMANDS, demo, scenarios.run, explore, collect):
     app.command()(command)
 app.command("plugins")(list_plugins)
-train.register(app)
-bench.register(app)
+app.command()(train.train)
+app.add_typer(bench.bench, name="bench")
 scenarios.scenario.command("play")(play)
 app.add_typer(scenarios.scenario, name="scenario")
 app.add_typer(scenarios.scenario, name="scenarios", hidden=True)
-curriculum_search.register(curriculum.curriculum)
+curriculum.curriculum.command()(curriculum_search.search)
 app.add_typer(curriculum.curriculum, name="curriculum")
 
 

@@ -43,11 +43,6 @@ SMOKE = ("random", "scripted", "oracle")
 STANDARD = ("random", "noop", "scripted", "oracle", "ppo")
 
 
-def register(app: typer.Typer) -> None:
-    """Add the commands of this group."""
-    app.add_typer(bench, name="bench")
-
-
 @bench.command()
 def smoke(
     out: Out = DEFAULT_OUT,

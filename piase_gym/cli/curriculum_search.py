@@ -14,11 +14,6 @@ from piase_gym.cli.options import Modules, Ray, Settings, read_settings
 from piase_gym.cli.train import choose, read_seeds
 
 
-def register(group: typer.Typer) -> None:
-    """Add the command to the group of curricula."""
-    group.command()(search)
-
-
 def search(
     names: Annotated[
         list[str],

@@ -26,11 +26,6 @@ if TYPE_CHECKING:
     from piase_gym.training.settings import Progress, TrainResult, TrainSettings
 
 
-def register(app: typer.Typer) -> None:
-    """Add the commands of this group."""
-    app.command()(train)
-
-
 def train(
     task: WorldName,
     algo: Annotated[

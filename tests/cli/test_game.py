@@ -802,7 +802,7 @@ def test_colours_of_the_world_are_kept_and_cut() -> None:
 
 
 def test_a_name_within_a_word_is_not_the_name() -> None:
-    text = screen._draw_line("ann-2 and ann meet anna at x.ann", "ann", "", {})
+    text = screen._draw_line("ann-2 and ann meet anna at x.ann", "ann", {})
     assert [(span.start, span.end) for span in text.spans] == [(10, 13)]
 
 

@@ -289,7 +289,7 @@ def paint(picture: str, me: str, names: tuple[str, ...], width: int, height: int
         cut = [row[2 * left : 2 * right] for row in rows[low:high]]
         drawn = [_draw_row(row, own, others, narrow=True) for row in cut]
     told = [*lines[:first], *_own_first(lines[after:], own, me)]
-    rest = [_draw_line(line, me, own, signs) for line in told]
+    rest = [_draw_line(line, me, signs) for line in told]
     return _cut([*rest[:first], *drawn, *rest[first:]], width, height)
 
 
@@ -376,7 +376,7 @@ def colour_of(sign: str) -> str:
     return KNOWN.get(sign, COLOURS[ord(sign) % len(COLOURS)]) if sign.strip() else ""
 
 
-def _draw_line(line: str, me: str, own: str, signs: dict[str, str]) -> Text:
+def _draw_line(line: str, me: str, signs: dict[str, str]) -> Text:
     """Colour a line of a legend, or one about an agent."""
     marks = [m for m in LEGEND.finditer(line) if not m[1].isalnum() or m[1] in KNOWN]
     drawn = list(line)
