@@ -29,7 +29,8 @@ from piase_gym.errors import ConfigError, ModelError, PolicyError
 from piase_gym.simulation.actuators import Actuator
 from piase_gym.testing.model_server import ModelServer, Request, Say, first_command
 from piase_gym.wrappers import AvtLogger
-from tests.helpers.models import KEY, asked, evidence, percept
+from tests.helpers.models import KEY, asked, evidence
+from tests.helpers.percepts import percept_of
 from tests.paths import ROOT
 
 pytest.importorskip("openai")
@@ -84,7 +85,7 @@ def test_a_command_is_got_in_the_end(answers: list[str | Say], calls: int) -> No
 
 
 def test_an_agent_is_prompted_as_a_prompt_is_unless_it_is_told_otherwise() -> None:
-    seen = percept()
+    seen = percept_of("GridWorld")
     assert LLMAgent("m", "http://127.0.0.1:1/v1").prompt == Prompt()
     told = {on: Prompt(**{on: True}).turn(seen, None)[0] for on in ("facts", "messages")}
     plain, bare = (Prompt(commands=on).turn(seen, None)[0] for on in (True, False))
@@ -110,7 +111,7 @@ def test_what_could_not_be_read_is_asked_for_again_with_the_reason() -> None:
     assert "I do not know how to 'fly'" in second[-1]["content"]
     assert (agent.usage.calls, agent.usage.unreadable) == (2, 1)
     agent.learn(Feedback(-0.05, False, False, Outcome.OK))
-    later = percept()
+    later = percept_of("GridWorld")
     later.world.step([STAY])
     agent.perceive(later)
     with ModelServer(["stay"]) as server:  # in later steps only what was read in the end is shown
@@ -192,7 +193,7 @@ def test_a_server_that_is_down_is_named() -> None:
         free.bind(("127.0.0.1", 0))
         port = free.getsockname()[1]
     agent = LLMAgent("small", f"http://127.0.0.1:{port}/v1", retries=0)
-    agent.perceive(percept())
+    agent.perceive(percept_of("GridWorld"))
     found = agent.act()
     assert isinstance(found, InvalidAction)
     assert found.outcome is Outcome.TIMEOUT
@@ -589,7 +590,7 @@ def test_prompts_have_an_id_that_changes_with_them(tmp_path: Path) -> None:
 
 @pytest.mark.parametrize("answer", ["line", "yaml", "json", "tools"])
 def test_how_to_answer_is_told_once(answer: str) -> None:
-    view = percept()
+    view = percept_of("GridWorld")
     told = LLMAgent("m", answer=answer).prompt.system(view)
     asks = ("Answer with one line", "Answer in YAML", "Answer with one JSON", "Answer by calling")
     assert sum(told.count(ask) for ask in asks) == 1
@@ -643,7 +644,7 @@ def test_tools_are_offered_and_their_calls_are_read() -> None:
     say = Say(None, tool_calls=(("go", {"receptacle": "cabinet 1"}),))
     with ModelServer([say]) as server:
         agent = LLMAgent("m", server.base_url, answer="tools")
-        view = percept("Household")
+        view = percept_of("Household")
         agent.perceive(view)
         assert agent.act() == Command("go", {"receptacle": "cabinet 1"})
         offered = [tool["function"] for tool in server.requests[0]["tools"]]
@@ -659,7 +660,7 @@ def test_a_summary_that_does_not_come_is_trouble_of_the_server() -> None:
     with ModelServer(answer) as server:
         for on_failure in ("go_on", "raise"):
             agent = LLMAgent("m", server.base_url, history="summary:1", on_failure=on_failure)
-            agent.perceive(percept())
+            agent.perceive(percept_of("GridWorld"))
             assert [agent.act(), agent.act()] == [STAY, STAY]
             if on_failure == "go_on":
                 assert agent.act() == STAY
@@ -685,7 +686,7 @@ def test_histories(history: str, shown: list[int]) -> None:
 
     with ModelServer(answer) as server:
         agent = LLMAgent("m", server.base_url, history=history)
-        view = percept()
+        view = percept_of("GridWorld")
         for _ in shown:
             agent.perceive(view)
             assert agent.act() == STAY
@@ -702,7 +703,7 @@ def test_an_agent_goes_on_from_its_state() -> None:
     with ModelServer(["stay"]) as server:
         agents = [LLMAgent("m", server.base_url, answer="tools") for _ in range(2)]
         agents[0].reset(9)
-        view = percept()
+        view = percept_of("GridWorld")
         for step in range(3):
             if step == 2:
                 agents[1].set_state(json.loads(json.dumps(agents[0].get_state())))
@@ -780,7 +781,7 @@ def test_scenarios_say_how_a_model_is_asked_but_not_where() -> None:
         agent.base_url, agent.prompt = server.base_url, LLMAgent("m").prompt
         agent.configure({"prompt": "Learn to rest for $5.", "prompt_reference": "rest.json"})
         agent.reset(0)
-        agent.perceive(percept())
+        agent.perceive(percept_of("GridWorld"))
         agent.act()
         assert server.requests[0]["messages"][0]["content"].endswith("\n\nLearn to rest for $5.")
 

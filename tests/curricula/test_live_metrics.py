@@ -68,7 +68,7 @@ def test_live_metrics_say_what_a_log_says(world: str, tmp_path: Path) -> None:
         env.reset(seed=episode)
         broken = episode % 5 == 4
         while env.agents:
-            env.step({name: choose(env, name, rng, False) for name in env.agents})
+            env.step({name: choose(env, name, rng) for name in env.agents})
             if broken and rng.random() < 0.2:
                 break
         if not broken:

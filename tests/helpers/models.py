@@ -6,19 +6,12 @@ from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
 
-import piase_gym
 from piase_gym import runs
-from piase_gym.agents import LLMAgent, Percept
+from piase_gym.agents import LLMAgent
 from piase_gym.testing.model_server import ModelServer
+from tests.helpers.percepts import percept_of
 
 KEY = "sk-secret-0123456789"
-
-
-def percept(world: str = "GridWorld", **config: Any) -> Percept:
-    """Return what the first agent perceives at the start of an episode with seed 0."""
-    env = piase_gym.parallel_env(world, **config)
-    env.reset(seed=0)
-    return Percept(env.world, 0, 0)
 
 
 def asked(server: ModelServer, **settings: Any) -> tuple[Any, LLMAgent]:
@@ -26,7 +19,7 @@ def asked(server: ModelServer, **settings: Any) -> tuple[Any, LLMAgent]:
     settings = {"retries": 1, "attempts": 2, "timeout": 5.0, **settings}
     agent = LLMAgent("small", server.base_url, **settings)
     agent.reset(3)
-    agent.perceive(percept())
+    agent.perceive(percept_of("GridWorld"))
     return agent.act(), agent
 
 

@@ -50,14 +50,14 @@ class Seen:
     steps: int = 0
 
 
-def play(env: Any, episodes: int = 4, seed: int = 0, say: bool = False) -> Seen:
+def play(env: Any, episodes: int = 4, seed: int = 0) -> Seen:
     """Play at random and write down what the environment itself says."""
     rng, seen = np.random.default_rng(seed), Seen()
     for episode in range(episodes):
         env.reset(seed=seed + episode)
         totals: dict[str, list[float]] = {}
         while env.agents:
-            actions = {name: choose(env, name, rng, say) for name in env.agents}
+            actions = {name: choose(env, name, rng) for name in env.agents}
             _, rewards, _, _, infos = env.step(actions)
             seen.steps += 1
             for name in actions:
@@ -76,7 +76,7 @@ def note(seen: Seen, name: str, result: str, rewards: list[float]) -> None:
     seen.returns.setdefault(name, []).append(sum(rewards))
 
 
-def choose(env: Any, name: str, rng: np.random.Generator, say: bool) -> Any:
+def choose(env: Any, name: str, rng: np.random.Generator) -> Any:
     """Choose any index, legal or not, or a line of text."""
     if env.unwrapped._decoder.kind == "text":
         lines = [*env.unwrapped.admissible_commands(name), "dance", "say Grüße, \u4f60\u597d!", ""]

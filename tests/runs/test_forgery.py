@@ -34,11 +34,10 @@ DATA = "event_data"
 
 def story(env: Any, path: Path, level: str, **options: Any) -> None:
     """Log everything that can happen: goals of steps, own lines, hints, restores, a broken end."""
-    play_text = options.pop("say", False)
     env = AvtLogger(env, path, level=level, snapshot_every=9, **options)
     attempt = {"order": 1, "name": "the corner", "attempt": 1, "target_coords": [1, 1]}
     runs.log(env, "DSE_STEP_ATTEMPT_START", attempt, env.possible_agents[0])
-    play(env, episodes=1, say=play_text)
+    play(env, episodes=1)
     first = env.possible_agents[0]
     runs.log(env, "DSE_STEP_COMPLETED", {"order": 1, "name": "the corner"}, first)
     runs.log(env, "EMOTION_STATE_UPDATED", {"current_discrete_emotion": "joy"}, first)
