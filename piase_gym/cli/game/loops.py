@@ -201,12 +201,7 @@ def game_word(game: Game, line: str) -> str:
 def complete(typed: str, lines: list[str]) -> str:
     """Return a typed line, completed as far as all lines that begin with it agree."""
     found = [line for line in lines if line.lower().startswith(typed.lower())]
-    if not found:
-        return typed
-    shared = found[0]
-    for line in found[1:]:
-        while not line.startswith(shared):
-            shared = shared[:-1]
+    shared = os.path.commonprefix(found)  # noqa: RUF071
     return shared if len(shared) >= len(typed) else typed
 
 
