@@ -196,7 +196,6 @@ CODES: Final = CELLS.codes
 SYMBOLS: Final = CELLS.signs
 """The signs of maps and of the ``ansi`` picture."""
 OPAQUE: Final = CELLS.where(lambda kind: kind.opaque)
-WALKABLE: Final = CELLS.where(lambda kind: kind.entering >= STANDS)
 SAFE: Final = CELLS.where(lambda kind: kind.entering >= STANDS and kind.entering != HURTS)
 """What can be walked on without harm."""
 FOODS: Final = tuple(range(FOOD, FOOD + MAX_FOOD))

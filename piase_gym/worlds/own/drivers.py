@@ -302,11 +302,6 @@ class PerceptionDriver(Driver):
     _used = False
 
     @property
-    def has_snapshots(self) -> bool:
-        """Whether the environment can return and restore its states."""
-        return self.has_state and self.has("set_state")
-
-    @property
     def has_state(self) -> bool:  # type: ignore[override]
         """Whether the environment returns its whole state, for which the document has no method."""
         return self.has("get_state")

@@ -43,8 +43,6 @@ from piase_gym.worlds.sql_query.rules.worker import Limits
 from piase_gym.worlds.sql_query.state import Setting, SqlState, check_sizes, new_state
 from piase_gym.worlds.texts.world import TextWorld
 
-_SPEECH = ("say", "tell")
-
 
 class Known:
     """What one agent knows at one moment."""

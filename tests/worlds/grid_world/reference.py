@@ -23,6 +23,16 @@ MOVES = {0: 0, 1: 2, 2: 3, 3: 1}
 """The heading of each move."""
 STAY, INTERACT, ACTIONS = 4, 5, 6
 TRIES, HINT = 200, 8
+GROUND = {
+    codes.FLOOR,
+    codes.GOAL,
+    codes.OPEN,
+    codes.GATE_OPEN,
+    codes.HAZARD,
+    codes.FRUIT,
+    codes.BARE,
+}
+"""What can be walked on."""
 
 
 @dataclass
@@ -245,7 +255,7 @@ class ReferenceGridWorld:
     def _walk(self, agent: Agent) -> tuple[float, str]:
         rewards, ahead = self.config.rewards, agent.at(1, 0)
         room = self.config.collisions == "pass" or self._stander(ahead) is None
-        if self.cells.get(ahead, codes.OUTSIDE) not in codes.WALKABLE or not room:
+        if self.cells.get(ahead, codes.OUTSIDE) not in GROUND or not room:
             return rewards.blocked, "failed"
         agent.x, agent.y = ahead
         if self.cells[ahead] != codes.GOAL:

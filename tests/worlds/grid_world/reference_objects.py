@@ -18,6 +18,7 @@ from piase_gym.worlds.grid_world import cells as codes
 from piase_gym.worlds.grid_world.config import GridWorldConfig
 from tests.worlds.grid_world.reference import (
     ACTIONS,
+    GROUND,
     INTERACT,
     MOVES,
     STAY,
@@ -200,7 +201,7 @@ class ReferenceGridRules(ReferenceGridWorld):
             self.cells[ahead], self.cells[player.at(2, 0)] = codes.FLOOR, codes.BOX
             self._did(player, "box_pushed")
         found = self.cells.get(ahead, codes.OUTSIDE)
-        if found not in codes.WALKABLE:
+        if found not in GROUND:
             return rewards.blocked, "failed"
         player.x, player.y = ahead
         if found == codes.GOAL:

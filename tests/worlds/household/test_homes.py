@@ -19,7 +19,7 @@ from piase_gym.worlds.household.players.oracle import HouseholdOracle
 from piase_gym.worlds.household.players.planner import find_plan
 from piase_gym.worlds.household.players.scripted import HouseholdSearch, understand
 from piase_gym.worlds.household.rules.commands import perform
-from piase_gym.worlds.household.rules.legality import legal_entries
+from piase_gym.worlds.household.rules.legality import in_order, near_entries
 from piase_gym.worlds.household.world import Household
 from tests.worlds.household.helpers import PROBLEM, data
 
@@ -31,7 +31,7 @@ def shortest(game: Any) -> int:
     queue, known = deque([(game.start.copy(), 0)]), set()
     while queue:
         state, depth = queue.popleft()
-        for row in legal_entries(game, state, 0, "move", False, True):
+        for row in in_order(game, state.at[0], False, near_entries(game, state, 0, "move", True)):
             if row.verb in ("look", "inventory", "examine receptacle", "examine object", "close"):
                 continue
             after = state.copy()

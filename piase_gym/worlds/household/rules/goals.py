@@ -39,8 +39,6 @@ _VERBS: Final = {
 _OF_PLACES = ("go", "open", "close")
 
 Judge = Callable[["HomeState", dict[str, Any]], bool]
-Atom = tuple[bool, str, tuple[str, ...]]
-"""Whether it must hold, a predicate, and names or variables."""
 
 _CHANGING: Final[dict[str, Callable[[HomeState, Any], bool]]] = {
     "inreceptacle": lambda state, a: a[0] in state.contents[a[1]],

@@ -11,18 +11,6 @@ _LINE = itemgetter(0)
 _TOOLS = (("clean", "cleanable"), ("heat", "heatable"), ("cool", "coolable"))
 
 
-def legal_entries(
-    game: Game, state: HomeState, agent: int, placing: str, asks: bool, through_lids: bool
-) -> list[Entry]:
-    """Return an agent's commands, sorted by their lines; see `near_entries`.
-
-    Args:
-        asks: Whether there is ``help``.
-    """
-    near = near_entries(game, state, agent, placing, through_lids)
-    return in_order(game, state.at[agent], asks, near)
-
-
 def in_order(game: Game, at: int, asks: bool, near: list[Entry]) -> list[Entry]:
     """Return `near` and the commands that depend on the location alone, sorted by their lines."""
     found = sorted([*_ways(game, at, asks), *near], key=_LINE)

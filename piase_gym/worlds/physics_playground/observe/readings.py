@@ -39,11 +39,6 @@ class Reading:
         return self.table[:, :3]
 
     @property
-    def quaternion(self) -> NDArray[np.float64]:
-        """Shape (bodies, 4), x y z w."""
-        return self.table[:, 3:7]
-
-    @property
     def velocity(self) -> NDArray[np.float64]:
         """Shape (bodies, 3)."""
         return self.table[:, 7:10]
