@@ -115,15 +115,7 @@ class NoneHolds(Rule):
         return value
 
 
-_KINDS = {
-    "fact": "fact",
-    "flag": "flag",
-    "milestone": "milestone",
-    "all": "all",
-    "any": "any",
-    "none": "none",
-    "not": "none",
-}
+_KINDS = {kind: kind for kind in "fact flag milestone all any none".split()} | {"not": "none"}
 CONDITION_KEYS = tuple(_KINDS)
 
 

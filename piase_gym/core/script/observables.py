@@ -81,26 +81,24 @@ def row_of(values: Sequence[Any]) -> NDArray[Any]:
     return found
 
 
-def _of_run(field: str) -> Read:
-    """Return a function that reads a field that the script's run keeps itself."""
-    return lambda run, _states, _of: getattr(run, field)
-
-
 OUTCOME_WORDS = tuple(outcome.value for outcome in Outcome)
 COMMON = named(
-    Observable(name="step", about="how many steps were taken", read=_of_run("steps"), shared=True),
-    Observable(name="reward", about="of the last step", read=_of_run("reward")),
-    Observable(name="return", about="the sum of rewards so far", read=_of_run("returns")),
-    Observable(name="in_play", about="1 if in play, else 0", read=_of_run("playing")),
+    Observable(name="step", about="how many steps were taken", read=of_episode("t"), shared=True),
+    Observable(name="reward", about="of the last step", read=of_agents("reward")),
+    Observable(name="return", about="the sum of rewards so far", read=of_agents("returns")),
+    Observable(name="in_play", about="1 if in play, else 0", read=lambda run, *_: run.playing),
     Observable(
         name="outcome",
         about="what became of the last command",
-        read=_of_run("outcomes"),
+        read=lambda run, *_: run.turn.outcomes,
         kind="word",
         codes={word: code for code, word in enumerate(OUTCOME_WORDS)},
     ),
     Observable(
-        name="action", about="the last command, or its verb", read=_of_run("acts"), kind="word"
+        name="action",
+        about="the last command, or its verb",
+        read=lambda run, *_: run.turn.acts,
+        kind="word",
     ),
 )
 """The facts that every world has; they are read from the script's run instead of the world."""

@@ -172,37 +172,9 @@ class ScriptRun:
     # -- what conditions ask ----------------------------------------------------------------
 
     @property
-    def steps(self) -> NDArray[Any]:
-        """Steps taken, shape (envs, 1)."""
-        found: NDArray[Any] = self.states["t"][:, None]
-        return found
-
-    @property
-    def reward(self) -> NDArray[Any]:
-        """Rewards of the last step."""
-        found: NDArray[Any] = self.states["reward"]
-        return found
-
-    @property
-    def returns(self) -> NDArray[Any]:
-        """Sums of rewards."""
-        found: NDArray[Any] = self.states["returns"]
-        return found
-
-    @property
     def playing(self) -> NDArray[Any]:
         """Which agents took part in the step, and have not ended in it."""
         return self.turn.played & ~(self.turn.terminated | self.turn.truncated)
-
-    @property
-    def outcomes(self) -> NDArray[Any]:
-        """What became of commands."""
-        return self.turn.outcomes
-
-    @property
-    def acts(self) -> NDArray[Any]:
-        """What every agent did."""
-        return self.turn.acts
 
     def value(self, name: str, of: Any) -> NDArray[Any]:
         """Return a fact, read once per step unless the script changes the world."""
@@ -210,7 +182,7 @@ class ScriptRun:
         def read() -> NDArray[Any]:
             common = COMMON.get(name)
             if common is not None:
-                return common.read(self, None, of)
+                return common.read(self, self.states, of)
             return self.world.observe(name, self.turn.states, of)
 
         return self.once(name, of, read)
@@ -294,7 +266,7 @@ class ScriptRun:
         for number, row in enumerate(self.script.shaping):
             now = np.broadcast_to(self.value(row.fact, row.of), turn.played.shape)
             last = self.states["potential"][:, number]
-            paid = np.where(self.steps > 1, row.weight * (now - last), 0.0)
+            paid = np.where(self.states["t"][:, None] > 1, row.weight * (now - last), 0.0)
             if turn.entered is not None:
                 paid = np.where(turn.entered, 0.0, paid)
             if row.agent_id is not None:
