@@ -10,13 +10,14 @@ from __future__ import annotations
 
 import json
 import time
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from pathlib import Path
 from typing import Any
 
 import piase_gym
 from piase_gym.agents import Percept, make_agent
 from piase_gym.benchmarks.speed.shown import Section, Table, about, described
+from piase_gym.benchmarks.speed.timing import milliseconds
 from piase_gym.core.rng import Stream
 from piase_gym.worlds.household.config import HouseholdConfig
 from piase_gym.worlds.household.levels.files import games_in, read_game
@@ -72,14 +73,6 @@ def rate(games: Sequence[str], wording: str) -> float:
             if done >= STEPS:
                 break
     return done / spent
-
-
-def milliseconds(work: Callable[[Any], object], items: Sequence[Any]) -> float:
-    """Return the CPU-milliseconds of some work on each of some things."""
-    start = time.process_time()
-    for item in items:
-        work(item)
-    return 1000 * (time.process_time() - start) / len(items)
 
 
 def _measure(games: Sequence[str]) -> dict[str, Any]:

@@ -8,7 +8,6 @@ docs/memory.md. Times are CPU-seconds. What needs an extra that is not there is 
 from __future__ import annotations
 
 import re
-import time
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from pathlib import Path
 from typing import Any, Protocol
@@ -19,6 +18,7 @@ from numpy.typing import NDArray
 import piase_gym
 from piase_gym.benchmarks.evaluation.statistics import wilson
 from piase_gym.benchmarks.speed.shown import Section, Table, about, described
+from piase_gym.benchmarks.speed.timing import milliseconds
 from piase_gym.core.rng import Stream
 from piase_gym.errors import MissingExtraError
 from piase_gym.memory import FaissMemory, find_embedder, memory_text, query_text
@@ -185,15 +185,6 @@ def _step_text(number: int) -> str:
     return memory_text(number % 101, seen, "forward", "explore", [told] if number % 3 else [])
 
 
-def _milliseconds(work: Callable[[int], object], count: int) -> float:
-    """Return the CPU-milliseconds of some work, done so many times."""
-    work(0)
-    start = time.process_time()
-    for number in range(count):
-        work(number)
-    return 1000 * (time.process_time() - start) / count
-
-
 def costs(memories: int, count: int = 300) -> dict[str, float]:
     """Return what adding and asking cost with so many memories, in CPU-milliseconds."""
     memory = FaissMemory()
@@ -206,15 +197,15 @@ def costs(memories: int, count: int = 300) -> dict[str, float]:
         memory.add(_step_text(number))
 
     found = {
-        "add + query": _milliseconds(both, count),
+        "add + query": milliseconds(both, range(count)),
         "of these, two hashed embeddings": 2
-        * _milliseconds(lambda k: memory.embedder.embed([question[k % 101]]), count),
+        * milliseconds(lambda k: memory.embedder.embed([question[k % 101]]), range(count)),
     }
     try:
         semantic = find_embedder("semantic")
     except MissingExtraError:
         return found
-    embed = _milliseconds(lambda k: semantic.embed([question[k % 101]]), 30)
+    embed = milliseconds(lambda k: semantic.embed([question[k % 101]]), range(30))
     return {**found, "an embedding by all-MiniLM-L6-v2": embed}
 
 

@@ -9,7 +9,6 @@ from __future__ import annotations
 
 import functools
 import math
-import time
 from collections.abc import Mapping
 from pathlib import Path
 from typing import Any
@@ -19,7 +18,7 @@ import numpy as np
 import piase_gym
 from piase_gym.benchmarks.speed.shown import Section, Table, about, described
 from piase_gym.benchmarks.speed.throughput import noop_row, task_row, world_row
-from piase_gym.benchmarks.speed.timing import ROUNDS, SECONDS, measure
+from piase_gym.benchmarks.speed.timing import ROUNDS, SECONDS, measure, milliseconds
 from piase_gym.worlds.object_search.config import ObjectSearchConfig
 from piase_gym.worlds.object_search.players.coverage import CoveragePlanner
 from piase_gym.worlds.object_search.players.oracle import SearchOracle
@@ -92,11 +91,7 @@ def _players(houses: int) -> dict[str, Any]:
 def _house() -> float:
     """Return the CPU-milliseconds that one house takes, of a batch of resets."""
     env = piase_gym.batch_env("ObjectSearch", num_envs=1024, agents=AGENTS, copy=False)
-    env.reset(seed=0)
-    start = time.process_time()
-    for seed in range(10):
-        env.reset(seed=seed)
-    return (time.process_time() - start) * 1000 / 10 / 1024
+    return milliseconds(lambda seed: env.reset(seed=seed), range(10)) / 1024
 
 
 def _rates(rounds: int, seconds: float) -> dict[str, Any]:

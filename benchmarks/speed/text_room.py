@@ -21,7 +21,7 @@ from typing import Any
 
 import piase_gym
 from piase_gym.benchmarks.speed.shown import Section, Table
-from piase_gym.benchmarks.speed.timing import interleaved, medians
+from piase_gym.benchmarks.speed.timing import interleaved, medians, milliseconds
 from piase_gym.core.rng import Stream
 from piase_gym.worlds.text_room.players.oracle import TextRoomOracle
 from piase_gym.worlds.text_room.world import TextRoom
@@ -122,11 +122,7 @@ def play(admissible: bool) -> float:
 def make_quests(count: int = QUESTS) -> float:
     """Return the CPU-milliseconds of a reset with a new quest."""
     env = piase_gym.parallel_env("TextRoom", view="text", actions="text", **QUEST)
-    env.reset(seed=0)
-    start = time.process_time()
-    for seed in range(count):
-        env.reset(seed=seed)
-    return 1000 * (time.process_time() - start) / count
+    return milliseconds(lambda seed: env.reset(seed=seed), range(count))
 
 
 def certify(count: int) -> tuple[int, float]:

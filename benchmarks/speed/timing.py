@@ -105,6 +105,12 @@ def microseconds(run: Run, steps: int) -> float:
     return (time.process_time() - start) / steps * 1e6
 
 
+def milliseconds(work: Callable[[Any], object], items: Sequence[Any]) -> float:
+    """Return the CPU-milliseconds of some work on each of some things; the first warms up."""
+    work(items[0])
+    return microseconds(steps_of(work, items), len(items)) / 1000
+
+
 def in_turns(runs: Mapping[str, Run], steps: int, rounds: int) -> dict[str, list[float]]:
     """Return the microseconds of a step of each in every round; they take turns."""
     measures = {name: functools.partial(microseconds, run, steps) for name, run in runs.items()}

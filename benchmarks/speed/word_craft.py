@@ -24,8 +24,14 @@ from piase_gym import curricula
 from piase_gym.agents import Percept, make_agent
 from piase_gym.benchmarks.evaluation import protocol
 from piase_gym.benchmarks.speed.shown import Section, Table, about, described
-from piase_gym.benchmarks.speed.throughput import NoopParallelEnv
-from piase_gym.benchmarks.speed.timing import interleaved, medians
+from piase_gym.benchmarks.speed.throughput import noop_row
+from piase_gym.benchmarks.speed.timing import (
+    batch_steps,
+    interleaved,
+    medians,
+    microseconds,
+    milliseconds,
+)
 from piase_gym.core.rng import Stream
 from piase_gym.worlds.word_craft.config import WordCraftConfig
 from piase_gym.worlds.word_craft.levels import tasks
@@ -148,28 +154,13 @@ def text_rate(
 def batch_rate(config: Mapping[str, Any], envs: int, times: int) -> Callable[[], float]:
     """Return what measures steps a CPU-second of a batch."""
     batch = piase_gym.batch_env("WordCraft", num_envs=envs, copy=False, **config)
-    batch.reset(seed=0)
-    most = WordCraftConfig(**config).sizes().given
-    acts = np.random.default_rng(1).integers(0, most, (32, envs, 1)).astype(np.int32)
-
-    def run() -> float:
-        start = time.process_time()
-        for k in range(times):
-            batch.step(acts[k % 32])
-        return envs * times / (time.process_time() - start)
-
-    return run
+    run = batch_steps(batch, WordCraftConfig(**config).sizes().given)
+    return lambda: envs * 1e6 / microseconds(run, times)
 
 
 def noop_rate(steps: int = 20_000) -> float:
     """Measure the baseline: a ParallelEnv of one agent that does nothing."""
-    env = NoopParallelEnv(1)
-    env.reset()
-    acts = dict.fromkeys(env.agents, 0)
-    start = time.process_time()
-    for _ in range(steps):
-        env.step(acts)
-    return steps / (time.process_time() - start)
+    return 1e6 / microseconds(noop_row(1).run, steps)
 
 
 def drawn_book(path: Path, count: int = 700) -> None:
@@ -190,11 +181,7 @@ def costs(book: str) -> dict[str, Any]:
     counts = tasks.task_counts(made)
     done = time.process_time()
     env = piase_gym.parallel_env("WordCraft", recipes=book, depth=3, distractors=4, view="text")
-    env.reset(seed=0)
-    begun = time.process_time()
-    for seed in range(2000):
-        env.reset(seed=seed)
-    reset = (time.process_time() - begun) / 2000
+    reset = milliseconds(lambda seed: env.reset(seed=seed), range(2000)) / 1000
     return {
         "entities": len(made.entities),
         "recipes": len(made.recipes),

@@ -10,7 +10,7 @@ from typing import Any
 
 import pytest
 
-from piase_gym.benchmarks.speed import household, object_search, pictures, word_craft
+from piase_gym.benchmarks.speed import household, object_search, pictures, timing, word_craft
 from piase_gym.benchmarks.speed.timing import Row
 
 ABOUT = {
@@ -34,6 +34,7 @@ def test_homes_are_played_and_timed(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(household, "HOMES", 2)
     monkeypatch.setattr(household, "STEPS", 1)
     ticking(monkeypatch, household)
+    ticking(monkeypatch, timing)
     found = json.loads(json.dumps(household.measure_all()))
     assert found["games"] == 0
     assert list(found["players"]) == ["generated homes"]
