@@ -17,18 +17,10 @@ from pydantic import ConfigDict
 
 from piase_gym.core.arithmetic import sum_in_order
 from piase_gym.core.rng import MASK, Stream, mix64
-from piase_gym.curricula.directors import sample_index
+from piase_gym.curricula.directors import check_count, check_share, sample_index
 from piase_gym.curricula.progress import MOST
-from piase_gym.curricula.schema import CurriculumStep, DevelopmentalCurriculum
-from piase_gym.curricula.tasks import (
-    Proposal,
-    Task,
-    TaskDirector,
-    check_count,
-    check_share,
-    outcome_of,
-)
-from piase_gym.errors import ConfigError, MissingExtraError, ProgressError
+from piase_gym.curricula.tasks import Proposal, Task, TaskDirector, outcome_of
+from piase_gym.errors import ConfigError, MissingExtraError
 from piase_gym.runs.history import Episode
 
 FORBID = ConfigDict(extra="forbid")
@@ -153,8 +145,8 @@ class ALPGMM(TaskDirector[ProgressMemory]):
             raise ConfigError(f"history ({history}) is at least period ({period})")
         self._places: dict[str, Places] = {}
 
-    def check_memory(self, memory: ProgressMemory) -> None:
-        """Check what was remembered."""
+    def check_memory(self, memory: ProgressMemory) -> bool:
+        """Return whether what was remembered is allowed."""
         size, length = max(len(self.ranges), 1), len(memory.places)
         right = length == len(memory.outcomes) == len(memory.progress) <= self.history
         right &= length <= memory.count <= MOST and all(len(p) == size for p in memory.places)
@@ -164,12 +156,7 @@ class ALPGMM(TaskDirector[ProgressMemory]):
             rows = [part.mean, *part.covariance]
             square = len(rows) == size + 2 and all(len(row) == size + 1 for row in rows)
             right &= square and _is_covariance(part.covariance)
-        if not right:
-            raise ProgressError("this progress is damaged, or of other options: teacher")
-
-    def steps_with_settings(self, curriculum: DevelopmentalCurriculum) -> Sequence[CurriculumStep]:
-        """Return the named step, or the last."""
-        return super().steps_with_settings(curriculum)[-1:]
+        return right
 
     # -- drawing ---------------------------------------------------------------------------
 

@@ -314,11 +314,9 @@ class Threshold(Director):
         Raises:
             ConfigError: If one is not allowed.
         """
-        if isinstance(share, bool) or not 0.0 < share <= 1.0:
-            raise ConfigError(f"share is a number above 0 and at most 1, not {share!r}")
+        self.share = check_share("share", share, above=True)
         if episodes is not None and (isinstance(episodes, bool) or episodes < 1):
             raise ConfigError(f"episodes is a positive number, not {episodes!r}")
-        self.share = share
         self._episodes = episodes
 
     def episodes(self, step: CurriculumStep) -> int:
@@ -398,12 +396,11 @@ class LearningProgress(SamplingDirector):
         Raises:
             ConfigError: If one is not allowed.
         """
-        for name, value in (("rate", rate), ("explore", explore)):
-            if isinstance(value, bool) or not 0.0 < value <= 1.0:
-                raise ConfigError(f"{name} is a number above 0 and at most 1, not {value!r}")
+        self.rate = check_share("rate", rate, above=True)
+        self.explore = check_share("explore", explore, above=True)
         if isinstance(speed, bool) or speed < 1.0:
             raise ConfigError(f"speed is a number from 1 on, not {speed!r}")
-        self.rate, self.fast_rate, self.explore = rate, min(1.0, rate * speed), explore
+        self.fast_rate = min(1.0, rate * speed)
 
     def check(self, memory: Mapping[str, Any]) -> None:
         """Check the draws and means that are remembered."""
@@ -486,3 +483,67 @@ def make_director(director: Any) -> Director:
     except (TypeError, ValueError) as error:
         raise ConfigError(f"director {name}: {error}") from None
     return made
+
+
+# -- checks of options -----------------------------------------------------------------------------
+
+
+def is_number(value: object) -> bool:
+    """Return whether a value is a number that can be reckoned with."""
+    return isinstance(value, int | float) and not isinstance(value, bool) and abs(value) < 1e300
+
+
+def check_share(name: str, value: Any, above: bool = False) -> float:
+    """Return an option that is a share, from 0 (or above) to 1.
+
+    Raises:
+        ConfigError: If it is not.
+    """
+    if not is_number(value) or not 0.0 <= value <= 1.0 or (above and value == 0.0):
+        told = "above 0 and at most 1" if above else "from 0 to 1"
+        raise ConfigError(f"{name} is a number {told}, not {value!r:.80}")
+    return float(value)
+
+
+def check_positive(name: str, value: Any) -> float:
+    """Return an option that is a number above 0.
+
+    Raises:
+        ConfigError: If it is not.
+    """
+    if not is_number(value) or value <= 0.0:
+        raise ConfigError(f"{name} is a number above 0, not {value!r:.80}")
+    return float(value)
+
+
+def check_count(name: str, value: Any, least: int = 1) -> int:
+    """Return an option that is a whole number.
+
+    Raises:
+        ConfigError: If it is not one from `least` on.
+    """
+    if isinstance(value, bool) or not isinstance(value, int) or not least <= value <= 10**9:
+        raise ConfigError(f"{name} is a whole number from {least} on, not {value!r:.80}")
+    return value
+
+
+def check_word(name: str, value: Any, allowed: Sequence[str]) -> str:
+    """Return an option that is one of the allowed words.
+
+    Raises:
+        ConfigError: If it is not.
+    """
+    if value not in allowed:
+        raise ConfigError(f"{name} is one of {', '.join(allowed)}, not {value!r:.80}")
+    return str(value)
+
+
+def check_flag(name: str, value: Any) -> bool:
+    """Return an option that is true or false.
+
+    Raises:
+        ConfigError: If it is not.
+    """
+    if not isinstance(value, bool):
+        raise ConfigError(f"{name} is true or false, not {value!r:.80}")
+    return value

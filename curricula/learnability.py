@@ -17,19 +17,17 @@ from pydantic import ConfigDict
 
 from piase_gym.core.arithmetic import sum_in_order
 from piase_gym.core.rng import MAX_SEED, Stream
+from piase_gym.curricula.directors import check_count, check_share, check_word
 from piase_gym.curricula.progress import MOST
 from piase_gym.curricula.schema import DevelopmentalCurriculum
 from piase_gym.curricula.tasks import (
     Proposal,
     Task,
     TaskDirector,
-    check_count,
-    check_share,
-    check_word,
     require_orders,
     sample_index_evenly,
 )
-from piase_gym.errors import ConfigError, ProgressError
+from piase_gym.errors import ConfigError
 from piase_gym.runs.history import Episode
 
 FORBID = ConfigDict(extra="forbid")
@@ -120,8 +118,8 @@ class Learnability(TaskDirector[LearnabilityMemory]):
             raise ConfigError(f"best ({best}) is at most candidates ({candidates})")
         self.period = check_count("period", period)
 
-    def check_memory(self, memory: LearnabilityMemory) -> None:
-        """Check what was remembered."""
+    def check_memory(self, memory: LearnabilityMemory) -> bool:
+        """Return whether what was remembered is allowed."""
         tried = memory.candidates
         right = all(len(results) <= self.window for results in memory.results.values())
         right &= len(tried) <= self.candidates and len(memory.best) <= self.best
@@ -129,8 +127,7 @@ class Learnability(TaskDirector[LearnabilityMemory]):
         for task in (*memory.best, *(c.task for c in tried)):
             right &= self.levels and len(task.settings) == len(self.ranges)
             right &= task.seed is not None and 0 <= task.seed <= MAX_SEED
-        if not right or not 0 <= memory.played <= self.period:
-            raise ProgressError("this progress is damaged, or of other options: teacher")
+        return right and 0 <= memory.played <= self.period
 
     def check_orders(self, memory: LearnabilityMemory, curriculum: DevelopmentalCurriculum) -> None:
         """Check that the steps of levels exist."""

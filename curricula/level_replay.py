@@ -15,21 +15,19 @@ from numpy.typing import NDArray
 from pydantic import ConfigDict
 
 from piase_gym.core.rng import MAX_SEED, Stream
-from piase_gym.curricula.directors import StepChoice, sample_index
-from piase_gym.curricula.progress import MOST
-from piase_gym.curricula.schema import DevelopmentalCurriculum
-from piase_gym.curricula.tasks import (
-    Proposal,
-    Task,
-    TaskDirector,
+from piase_gym.curricula.directors import (
+    StepChoice,
     check_count,
     check_flag,
     check_positive,
     check_share,
     check_word,
-    require_orders,
+    sample_index,
 )
-from piase_gym.errors import ConfigError, ProgressError
+from piase_gym.curricula.progress import MOST
+from piase_gym.curricula.schema import DevelopmentalCurriculum
+from piase_gym.curricula.tasks import Proposal, Task, TaskDirector, require_orders
+from piase_gym.errors import ConfigError
 from piase_gym.runs.history import Episode
 
 SCORES = ("gae", "positive", "return")
@@ -189,8 +187,8 @@ class PrioritisedLevelReplay(TaskDirector[ReplayMemory]):
         self.reads_returns = self.score_by == "return"
         self.reads_advantages = not self.reads_returns
 
-    def check_memory(self, memory: ReplayMemory) -> None:
-        """Check what was remembered."""
+    def check_memory(self, memory: ReplayMemory) -> bool:
+        """Return whether what was remembered is allowed."""
         right = 0 <= memory.count <= MOST
         for known in memory.known:
             right &= known.score >= 0.0 and 0 <= known.last <= memory.count
@@ -200,8 +198,7 @@ class PrioritisedLevelReplay(TaskDirector[ReplayMemory]):
         tasks = [known.task for known in memory.known]
         right &= len(set(tasks)) == len(tasks) <= self.buffer
         right &= all(0 <= count <= MOST for _, count in memory.returns.values())
-        if not right:
-            raise ProgressError("this progress is damaged, or of other options: teacher")
+        return right
 
     def check_orders(self, memory: ReplayMemory, curriculum: DevelopmentalCurriculum) -> None:
         """Check that the steps of known tasks are there."""

@@ -20,17 +20,10 @@ from scipy.special import logsumexp
 
 from piase_gym.core.arithmetic import sum_in_order
 from piase_gym.core.rng import Stream
-from piase_gym.curricula.directors import read_weights
+from piase_gym.curricula.directors import check_count, check_positive, read_weights
 from piase_gym.curricula.progress import MOST
-from piase_gym.curricula.schema import CurriculumStep, DevelopmentalCurriculum
-from piase_gym.curricula.tasks import (
-    Proposal,
-    Task,
-    TaskDirector,
-    check_count,
-    check_positive,
-    outcome_of,
-)
+from piase_gym.curricula.schema import DevelopmentalCurriculum
+from piase_gym.curricula.tasks import Proposal, Task, TaskDirector, outcome_of
 from piase_gym.errors import ConfigError, ProgressError
 from piase_gym.runs.history import Episode
 
@@ -183,8 +176,8 @@ class SelfPaced(TaskDirector[PaceMemory]):
             found.values = [None] * len(found.shares)
         return found
 
-    def check_memory(self, memory: PaceMemory) -> None:
-        """Check what was remembered."""
+    def check_memory(self, memory: PaceMemory) -> bool:
+        """Return whether what was remembered is allowed."""
         size = len(self.ranges)
         right = len(memory.places) == len(memory.outcomes) < self.period
         right &= 0 <= memory.updates <= MOST and len(memory.values) == len(memory.shares)
@@ -198,17 +191,12 @@ class SelfPaced(TaskDirector[PaceMemory]):
             right &= len(memory.mean) == len(memory.factor) == size
             right &= all(len(row) == size for row in memory.factor)
             right &= all(row[n] > 0.0 for n, row in enumerate(memory.factor) if len(row) > n)
-        if not right:
-            raise ProgressError("this progress is damaged, or of other options: teacher")
+        return right
 
     def check_orders(self, memory: PaceMemory, curriculum: DevelopmentalCurriculum) -> None:
         """Check that there is a share for each step."""
         if memory.shares and len(memory.shares) != len(curriculum.steps):
             raise ProgressError("this progress is damaged: teacher: there is a share for each step")
-
-    def steps_with_settings(self, curriculum: DevelopmentalCurriculum) -> Sequence[CurriculumStep]:
-        """Return the named step, or the last."""
-        return super().steps_with_settings(curriculum)[-1:]
 
     # -- drawing ---------------------------------------------------------------------------
 

@@ -15,6 +15,7 @@ from piase_gym.agents import make_agent
 from piase_gym.agents.base import Action, Agent, Percept
 from piase_gym.core.rng import Stream, check_seed, partner_seed
 from piase_gym.core.world import World
+from piase_gym.curricula.directors import check_share
 from piase_gym.curricula.learning_path import LearningPath
 from piase_gym.curricula.schema import DevelopmentalCurriculum
 from piase_gym.envs.actions import decode_answer
@@ -45,10 +46,8 @@ class SkilledLearner(Agent):
             ConfigError: If one is not from 0 to 1.
         """
         super().__init__()
-        for name, value in (("skill", skill), ("learning", learning)):
-            if isinstance(value, bool) or not 0.0 <= value <= 1.0:
-                raise ConfigError(f"{name} is a number from 0 to 1, not {value!r}")
-        self.skill, self.learning = skill, learning
+        self.skill = check_share("skill", skill)
+        self.learning = check_share("learning", learning)
         self._oracle = make_agent("oracle")
         self._choice, self._chance = Stream(seed, CHOICE), Stream(seed, CHANCE)
 

@@ -17,7 +17,7 @@ from numpy.typing import NDArray
 
 from piase_gym.core.difficulty import Fields
 from piase_gym.core.rng import Stream
-from piase_gym.curricula.directors import SamplingDirector, StepChoice
+from piase_gym.curricula.directors import SamplingDirector, StepChoice, check_word, is_number
 from piase_gym.curricula.manager import CurriculumManager
 from piase_gym.curricula.progress import typed
 from piase_gym.curricula.schema import CurriculumStep, DevelopmentalCurriculum
@@ -74,7 +74,7 @@ class SettingRanges:
             raise ConfigError(f"settings: there are {len(self.names)}; at most {MOST_RANGES}")
         for name, pair in (ranges or {}).items():
             right = isinstance(pair, Sequence) and len(pair) == 2
-            if not right or not all(_is_number(end) for end in pair) or not pair[0] < pair[1]:
+            if not right or not all(is_number(end) for end in pair) or not pair[0] < pair[1]:
                 raise ConfigError(
                     f"settings: {name} is drawn from [least, largest], such as [0.0, 0.5] or "
                     f"[2, 7], not {pair!r:.80}"
@@ -156,6 +156,8 @@ class TaskDirector(SamplingDirector, Generic[M]):
     """
 
     Memory: ClassVar[Any]
+    measure: str | None = None
+    """The outcome that a director of settings uses: ``return`` or ``success``."""
 
     def __init__(
         self,
@@ -211,8 +213,8 @@ class TaskDirector(SamplingDirector, Generic[M]):
     def check(self, memory: Mapping[str, Any]) -> None:
         """Check what was remembered about an agent."""
         super().check(memory)
-        if "teacher" in memory:
-            self.check_memory(self._read(memory["teacher"]))
+        if "teacher" in memory and not self.check_memory(self._read(memory["teacher"])):
+            raise ProgressError("this progress is damaged, or of other options: teacher")
 
     def check_resumed(self, memory: Mapping[str, Any], curriculum: DevelopmentalCurriculum) -> None:
         """Check what was remembered, also against the steps of the curriculum."""
@@ -227,12 +229,9 @@ class TaskDirector(SamplingDirector, Generic[M]):
             ProgressError: If one is not.
         """
 
-    def check_memory(self, memory: M) -> None:
-        """Check the values of what was remembered; their types are known to be right.
-
-        Raises:
-            ProgressError: If one is not allowed.
-        """
+    def check_memory(self, memory: M) -> bool:
+        """Return whether the values of what was remembered are allowed; their types are right."""
+        return True
 
     def _read(self, held: Any) -> M:
         """Return what is remembered, from JSON."""
@@ -279,8 +278,9 @@ class TaskDirector(SamplingDirector, Generic[M]):
         return Task(order, seed, self.ranges.draw(stream))
 
     def steps_with_settings(self, curriculum: DevelopmentalCurriculum) -> Sequence[CurriculumStep]:
-        """Return the named step, or all steps."""
-        return curriculum.steps if self._step is None else [curriculum.step(self._step)]
+        """Return the named step, or all steps; where an outcome is measured, the last."""
+        steps = curriculum.steps if self._step is None else [curriculum.step(self._step)]
+        return steps if self.measure is None else steps[-1:]
 
     # -- learning --------------------------------------------------------------------------
 
@@ -313,69 +313,6 @@ def sample_index_evenly(count: int, stream: Stream) -> int:
     return min(int(stream.uniform() * count), count - 1)
 
 
-def outcome_of(episode: Episode, measure: str) -> float:
+def outcome_of(episode: Episode, measure: str | None) -> float:
     """Return how an episode went: 1.0 or 0.0 for ``success``, else its return."""
     return float(episode.result == "won") if measure == "success" else episode.total
-
-
-# -- checks of options -----------------------------------------------------------------------------
-
-
-def _is_number(value: object) -> bool:
-    return isinstance(value, int | float) and not isinstance(value, bool) and abs(value) < 1e300
-
-
-def check_share(name: str, value: Any, above: bool = False) -> float:
-    """Return an option that is a share, from 0 (or above) to 1.
-
-    Raises:
-        ConfigError: If it is not.
-    """
-    if not _is_number(value) or not 0.0 <= value <= 1.0 or (above and value == 0.0):
-        told = "above 0 and at most 1" if above else "from 0 to 1"
-        raise ConfigError(f"{name} is a number {told}, not {value!r:.80}")
-    return float(value)
-
-
-def check_positive(name: str, value: Any) -> float:
-    """Return an option that is a number above 0.
-
-    Raises:
-        ConfigError: If it is not.
-    """
-    if not _is_number(value) or value <= 0.0:
-        raise ConfigError(f"{name} is a number above 0, not {value!r:.80}")
-    return float(value)
-
-
-def check_count(name: str, value: Any, least: int = 1) -> int:
-    """Return an option that is a whole number.
-
-    Raises:
-        ConfigError: If it is not one from `least` on.
-    """
-    if isinstance(value, bool) or not isinstance(value, int) or not least <= value <= 10**9:
-        raise ConfigError(f"{name} is a whole number from {least} on, not {value!r:.80}")
-    return value
-
-
-def check_word(name: str, value: Any, allowed: Sequence[str]) -> str:
-    """Return an option that is one of the allowed words.
-
-    Raises:
-        ConfigError: If it is not.
-    """
-    if value not in allowed:
-        raise ConfigError(f"{name} is one of {', '.join(allowed)}, not {value!r:.80}")
-    return str(value)
-
-
-def check_flag(name: str, value: Any) -> bool:
-    """Return an option that is true or false.
-
-    Raises:
-        ConfigError: If it is not.
-    """
-    if not isinstance(value, bool):
-        raise ConfigError(f"{name} is true or false, not {value!r:.80}")
-    return value

@@ -9,18 +9,17 @@ import numpy as np
 import pytest
 
 from piase_gym.core.rng import Stream, mix64
-from piase_gym.curricula.directors import LearningProgress, StepChoice, make_director
-from piase_gym.curricula.level_replay import KnownTask
-from piase_gym.curricula.self_paced import move_gaussian
-from piase_gym.curricula.tasks import (
-    SettingRanges,
-    Task,
+from piase_gym.curricula.directors import (
+    LearningProgress,
+    StepChoice,
     check_count,
     check_positive,
     check_share,
-    outcome_of,
-    sample_index_evenly,
+    make_director,
 )
+from piase_gym.curricula.level_replay import KnownTask
+from piase_gym.curricula.self_paced import move_gaussian
+from piase_gym.curricula.tasks import SettingRanges, Task, outcome_of, sample_index_evenly
 from piase_gym.errors import ConfigError
 from piase_gym.runs.history import Episode
 from tests.curricula.teacher_helpers import AGENT, PLAN, ended, opened
