@@ -135,7 +135,7 @@ PASSES = (
         by_seat=True,
     ),
     Pass("long", {"GridWorld": 16_000_000, "WordCraft": 8_000_000, "ObjectSearch": 8_000_000}, {}),
-    Pass("shaped", {"GridWorld": 16_000_000}, {"training_reward": "shaped"}),
+    Pass("shaped", {"GridWorld": 16_000_000}, {"training_reward": "small_costs_shaped"}),
     Pass(
         "memory",
         {"GridWorld": 16_000_000, "WordCraft": 8_000_000, "ObjectSearch": 8_000_000},

@@ -52,7 +52,7 @@ from piase_gym.errors import ConfigError
 from piase_gym.training.networks import Choice, Policy, make_room
 from piase_gym.training.playing import HELD_OUT, evaluate, play, play_returns
 from piase_gym.training.ppo_settings import OPTIONS, Settings
-from piase_gym.training.rewards import Shaping, training_config
+from piase_gym.training.rewards import SHAPED, Shaping, training_config
 from piase_gym.training.rollout import SAMPLED, Rollout, View
 
 __all__ = [
@@ -243,7 +243,7 @@ class Trainer:
         self.settings, self.env = settings, task
         self.own_costs: int | None = None
         # What follows an episode's last step must be seen itself, not the next episode's start.
-        whole = settings.central or settings.training_reward == "shaped"
+        whole = settings.central or settings.training_reward in SHAPED
         if isinstance(task, str):
             own, config = config, training_config(task, config, settings.training_reward)
             mode = "next_step" if whole else "same_step"
@@ -259,7 +259,7 @@ class Trainer:
         self.learners = [Learner(settings, self.env, seats) for seats in self._roles()]
         self.shaping = None
         self.shown, self.infos = self.env.reset(seed)
-        if settings.training_reward == "shaped":
+        if settings.training_reward in SHAPED:
             self.shaping = Shaping(self.env, settings.gamma, settings.shaping)
         self.fresh = np.ones(settings.num_envs, np.bool_)
         self.recent: list[bool] = []

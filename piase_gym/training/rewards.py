@@ -18,6 +18,9 @@
     end, but not where a limit cuts an episode off. The steps are those of the planner's estimate:
     the way to the nearest goal as if all doors were open, by way of a key if a locked door is in
     between. For `GridWorld`.
+``small_costs_shaped``
+    Small costs, and the shaping of ``shaped`` on top of them. The shaping changes no policy's rank
+    under small costs; how small costs rank policies is another matter.
 ``prosocial``
     The mean of the task's own rewards over the agents that learn, for each of them (Peysakhovich
     and Lerer 2018). This is another task: what is best for all together, whoever pays for it.
@@ -48,7 +51,8 @@ from piase_gym.worlds.grid_world.cells import (
     SAFE,
 )
 
-REWARDS: Final = ("own", "small_costs", "shaped", "own_costs_later", "prosocial")
+SHAPED: Final = ("shaped", "small_costs_shaped")
+REWARDS: Final = ("own", "small_costs", *SHAPED, "own_costs_later", "prosocial")
 SMALL: Final = -0.02
 COSTS: Final[Mapping[str, tuple[str, ...]]] = {
     "GridWorld": ("move", "blocked", "stay", "interact", "locked", "illegal", "heavy"),
@@ -84,12 +88,12 @@ def training_config(task: str, config: Mapping[str, Any], reward: str) -> dict[s
         ConfigError: If the world has no such rewards.
     """
     spec, known = find(task)
-    if reward == "shaped" and spec.name != "GridWorld":
+    if reward in SHAPED and spec.name != "GridWorld":
         raise ConfigError(
-            f"training_reward 'shaped' needs a planner's distance, which GridWorld has; "
+            f"training_reward {reward!r} needs a planner's distance, which GridWorld has; "
             f"{spec.name} has none"
         )
-    if reward not in ("small_costs", "own_costs_later"):
+    if reward not in ("small_costs", "small_costs_shaped", "own_costs_later"):
         return dict(config)
     if spec.name not in COSTS:
         raise ConfigError(

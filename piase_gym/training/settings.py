@@ -63,12 +63,12 @@ class TrainSettings(BaseModel):
     width: int = Field(128, ge=1, description="length of the encoding of symbols")
     layers: tuple[int, ...] = Field((128,), description="widths of the hidden layers")
     reward_scale: float = Field(0.1, gt=0, description="factor by which rewards are multiplied")
-    training_reward: Literal["own", "small_costs", "own_costs_later", "shaped", "prosocial"] = (
-        Field(
-            "own",
-            description="own, small_costs, own_costs_later, shaped or prosocial: the reward for "
-            "learning, never for testing",
-        )
+    training_reward: Literal[
+        "own", "small_costs", "own_costs_later", "shaped", "small_costs_shaped", "prosocial"
+    ] = Field(
+        "own",
+        description="own, small_costs, own_costs_later, shaped, small_costs_shaped or prosocial: "
+        "the reward for learning, never for testing",
     )
     memory: int = Field(0, ge=0, description="size of a recurrent state; 0: none")
     roles: tuple[int, ...] = Field((), description="index of each agent's policy; default: all 0")

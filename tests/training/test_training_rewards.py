@@ -73,6 +73,8 @@ def test_what_a_world_lacks_is_said() -> None:
         ppo.Trainer("SocialDilemma", ppo.Settings(**small, training_reward="small_costs"), 0)
     with pytest.raises(ConfigError, match="ObjectSearch has none"):
         ppo.Trainer("ObjectSearch", ppo.Settings(**small, training_reward="shaped"), 0)
+    with pytest.raises(ConfigError, match="'small_costs_shaped' needs a planner's distance"):
+        ppo.Trainer("TextRoom", ppo.Settings(**small, training_reward="small_costs_shaped"), 0)
 
 
 def test_references_have_small_costs_where_acting_costs_anything() -> None:
@@ -232,6 +234,33 @@ def test_the_weight_falls_to_nothing() -> None:
     trainer.act()  # its first step still takes back what the last one promised
     trainer.act()
     assert strange() == 0
+
+
+def test_shaping_comes_on_top_of_small_costs() -> None:
+    small = {"num_envs": 8, "num_steps": 16, "minibatch": 64, "width": 8, "reward_scale": 1.0}
+    config: dict[str, Any] = {"width": 6, "height": 6, "max_steps": 40}
+    seen = {}
+    for kind in ("small_costs", "small_costs_shaped", "shaped"):
+        settings = ppo.Settings(**small, training_reward=kind, shaping=0.5)
+        trainer = ppo.Trainer("GridWorld", settings, 0, **config)
+        paid: list[np.ndarray[Any, Any]] = []
+        step = trainer.env.step
+
+        def note(acts: Any, step: Any = step, paid: Any = paid) -> Any:
+            found = step(acts)
+            paid.append(found[1].copy())
+            return found
+
+        trainer.env.step = note
+        trainer.act()
+        own, got = np.array(paid).reshape(16, -1), trainer.rollout.rewards.numpy()
+        seen[kind] = {round(float(x), 6) for x in np.unique(own)}, np.abs(got - own)
+    costs = {name: found for name, (found, _) in seen.items()}
+    assert costs["small_costs"] | costs["small_costs_shaped"] <= {-0.02, 0.0, 10.0}
+    assert -0.1 in costs["shaped"]
+    assert seen["small_costs"][1].max() < 1e-6
+    more = seen["small_costs_shaped"][1]  # half a point for each step nearer, less gamma
+    assert 0.4 < more[more > 0.3].min() <= more.max() < 5.0
 
 
 def test_prosocial_rewards_are_the_mean_of_everybodys() -> None:
