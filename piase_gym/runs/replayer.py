@@ -20,7 +20,7 @@ from piase_gym.runs.log_file import Problem
 from piase_gym.runs.manifest import rebuild
 from piase_gym.runs.options import Levels
 from piase_gym.runs.reader import Run, read
-from piase_gym.runs.schema import LINE_DAMAGE, Event, moment_of
+from piase_gym.runs.schema import LINE_DAMAGE, TYPE_OF_KIND, Event, moment_of
 from piase_gym.runs.seal import check_seal
 from piase_gym.runs.verify import Verifier
 
@@ -165,23 +165,29 @@ class Replayer:
             self.settled = True
             return
         act = data.get("kind")
-        handler = _HANDLERS.get((kind, act)) if isinstance(act, str) else None
-        if handler is not None:
-            self._guard(getattr(self, handler), number, event, data)
+        if isinstance(act, str) and TYPE_OF_KIND.get(act) == kind:
+            self._guard(getattr(self, f"_{act}"), number, event, data)
         elif kind == "SIMULATION_CONTROL" and data.get("control") == "end":
             self.report.complete = True
-            self._guard(self._end, number, event, data)
+            self._guard(self.verifier.finished, number, event)
         elif kind == "SIMULATION_CONTROL" and not self.report.episodes:
-            self._guard(self._start, number, event, data)
+            self._guard(self.verifier.manifest, number, event)
         else:
-            self._guard(self._line, number, event, data)
+            self._guard(self.verifier.line, number, event)
 
-    def _guard(
-        self, do: Callable[[int, Event, dict[str, Any]], None], number: int, event: Event, data: Any
-    ) -> None:
+    def executed(self) -> Iterator[Event]:
+        """Yield every line after executing it; raise `RunError` where the run first differs."""
+        for number, event in self.events():
+            self.play(number, event)
+            found = self.report.first_divergence or self.report.broken
+            if found is not None:
+                raise RunError(f"{self.run.path} cannot be executed again: {found}")
+            yield event
+
+    def _guard(self, do: Callable[..., None], number: int, event: Event, *data: Any) -> None:
         """Call a handler; an error that a damaged line causes is reported as its problem."""
         try:
-            do(number, event, data)
+            do(number, event, *data)
         except (PiaseError, *LINE_DAMAGE) as error:
             reason = f"{type(error).__name__}: {error}"
             if isinstance(error, KeyError):
@@ -212,18 +218,6 @@ class Replayer:
         self._clock = moment
 
     # -- lines ----------------------------------------------------------------------------
-
-    def _line(self, number: int, event: Event, _data: dict[str, Any]) -> None:
-        """Compare a line that is not executed."""
-        self.verifier.line(number, event)
-
-    def _start(self, number: int, event: Event, _data: dict[str, Any]) -> None:
-        """Compare the manifest."""
-        self.verifier.manifest(number, event)
-
-    def _end(self, number: int, event: Event, _data: dict[str, Any]) -> None:
-        """Compare the summary."""
-        self.verifier.finished(number, event)
 
     def _reset(self, number: int, event: Event, data: dict[str, Any]) -> None:
         """Begin an episode."""
@@ -341,19 +335,6 @@ def _with_new_fields(fields: dict[str, Any], world: World[Any, Any]) -> dict[str
     except PiaseError:
         return fields  # damaged, as the comparison will show
     return {**config.model_dump(mode="json", exclude={"envelope"}), **fields}
-
-
-_HANDLERS: Mapping[tuple[str, str], str] = {
-    **{
-        ("ENVIRONMENT_EVENT_OCCURRED", kind): f"_{kind}"
-        for kind in ("step", "reset", "hint", "order", "send", "poll")
-    },
-    **{
-        ("ENVIRONMENT_STATE_CHANGED", kind): f"_{kind}"
-        for kind in ("reconfigure", "modify", "restore", "snapshot")
-    },
-}
-"""The methods that execute the lines of an event type and kind."""
 
 
 def read_act(value: Any) -> Act:

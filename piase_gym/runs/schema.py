@@ -210,9 +210,12 @@ _SHAPES: tuple[frozenset[str], ...] = (
     frozenset({"change", "object"}),
 )
 """Entries by which data of the environment are recognized, whatever their `kind` is."""
-_KINDS = frozenset(
-    "step reset hint order send poll reconfigure modify restore snapshot milestone object".split()
-)
+TYPE_OF_KIND: dict[str, str] = {
+    **dict.fromkeys("step reset hint order send poll".split(), "ENVIRONMENT_EVENT_OCCURRED"),
+    **dict.fromkeys("restore reconfigure modify snapshot".split(), "ENVIRONMENT_STATE_CHANGED"),
+}
+"""The types of the lines that a replay executes, by their kind."""
+_KINDS = frozenset((*TYPE_OF_KIND, "milestone", "object"))
 
 
 def looks_derived(event_type: str, data: Mapping[str, Any]) -> bool:

@@ -40,6 +40,7 @@ from piase_gym.runs.schema import (
     MORE_FIELDS,
     REBUILD,
     SYSTEM,
+    TYPE_OF_KIND,
     Event,
     looks_derived,
     played_out,
@@ -495,7 +496,7 @@ class Verifier(Recorder):
         if kind == "hint":
             self.put_hint(data["agent"], data["message"], slot, self.records.get(slot))
         else:
-            self.post(_TYPES[kind], data if slot is None else {**data, "slot": slot})
+            self.post(TYPE_OF_KIND[kind], data if slot is None else {**data, "slot": slot})
         for letter in letters:
             self.post("NLU_OUTPUT_GENERATED", letter, data["agent"])
         self._compare(number, event)
@@ -541,13 +542,6 @@ class Verifier(Recorder):
         self._compare(number, event)
         if self._early and not self._stopped:
             self._unfounded()
-
-
-_TYPES = {
-    **dict.fromkeys(("reset", "hint", "order", "send", "poll"), "ENVIRONMENT_EVENT_OCCURRED"),
-    **dict.fromkeys(("restore", "reconfigure", "modify"), "ENVIRONMENT_STATE_CHANGED"),
-}
-"""The types of the lines that are inputs, by their kind."""
 
 
 def _submitted(data: Mapping[str, Any], names: Sequence[str]) -> Mapping[str, Any]:
