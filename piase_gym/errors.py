@@ -9,7 +9,7 @@ from __future__ import annotations
 
 import difflib
 import importlib
-from collections.abc import Iterable
+from collections.abc import Collection, Iterable
 from typing import Any
 
 
@@ -209,6 +209,12 @@ def need(module: str, what: str, extra: str = "data") -> Any:
         return importlib.import_module(module)
     except ImportError:
         raise MissingExtraError(what, extra) from None
+
+
+def require_known(kind: str, name: object, known: Collection[object]) -> None:
+    """Raise `ConfigError` if `name` is none of the `known` names of a `kind`."""
+    if name not in known:
+        raise ConfigError(f"unknown {kind} {name!r}; {suggest(name, known)}")
 
 
 def printable(text: str) -> str:

@@ -21,7 +21,7 @@ from piase_gym.errors import (
     ConfigError,
     MissingExtraError,
     SnapshotError,
-    suggest,
+    require_known,
 )
 
 if TYPE_CHECKING:
@@ -88,9 +88,8 @@ class AgentVecEnv(VecEnv):
         self._style.check()
         if infos == "mask" and not isinstance(acts, Discrete):
             raise ConfigError("continuous actions have no masks; allowed: infos='full', 'none'")
-        if render_mode not in (None, *RENDER_MODES):
-            hint = suggest(render_mode, RENDER_MODES)
-            raise ConfigError(f"unknown render_mode {render_mode!r}; {hint}")
+        if render_mode is not None:
+            require_known("render_mode", render_mode, RENDER_MODES)
         self._envs, self._agents = envs, agents
         self._seed: int | None = None
         self._actions: NDArray[Any] = np.zeros(0)

@@ -22,6 +22,7 @@ from piase_gym.errors import (
     SuiteError,
     UnsupportedError,
     need,
+    require_known,
     suggest,
 )
 from piase_gym.jobs import Backend, LineFile, Outcome, choose_backend, run_jobs
@@ -155,10 +156,8 @@ def _check_kind(keep: str, format: str) -> None:
     Raises:
         ConfigError: If it is unknown, or no observations are to be kept in episodes.
     """
-    if keep not in KINDS:
-        raise ConfigError(f"unknown kind of episodes {keep!r}; {suggest(keep, KINDS)}")
-    if format not in FORMATS:
-        raise ConfigError(f"unknown format of episodes {format!r}; {suggest(format, FORMATS)}")
+    require_known("kind of episodes", keep, KINDS)
+    require_known("format of episodes", format, FORMATS)
     if format == "minari" and keep != "observations":
         raise ConfigError(f"Minari datasets have observations; keep={keep!r} goes with parquet")
 

@@ -13,7 +13,7 @@ from piase_gym.core.last_step import LastStep
 from piase_gym.core.models import ActionCommand
 from piase_gym.core.text_encoding import CHARSET
 from piase_gym.core.world import Act, World, check_box, check_index
-from piase_gym.errors import ActionError, ConfigError, suggest
+from piase_gym.errors import ActionError, ConfigError, require_known
 
 Actions = Literal["discrete", "continuous", "text"]
 ACTIONS = ("discrete", "continuous", "text")
@@ -34,8 +34,7 @@ class ActionDecoder:
         Raises:
             ConfigError: If there is no such kind, or this world does not offer it.
         """
-        if kind not in ACTIONS:
-            raise ConfigError(f"unknown actions {kind!r}; {suggest(kind, ACTIONS)}")
+        require_known("actions", kind, ACTIONS)
         offered = [k for k in ACTIONS if k == "text" or getattr(world.capabilities, k)]
         if kind not in offered:
             raise ConfigError(

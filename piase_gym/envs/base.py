@@ -15,7 +15,7 @@ from piase_gym.envs.config_changes import Modified
 from piase_gym.envs.observations import ObservationBuilder
 from piase_gym.envs.runner import EpisodeRunner
 from piase_gym.envs.window import Window
-from piase_gym.errors import ConfigError, UnsupportedError, suggest
+from piase_gym.errors import UnsupportedError, require_known
 
 RENDER_MODES = ("human", "ansi", "rgb_array")
 
@@ -26,8 +26,8 @@ def check_render_mode(mode: str | None) -> str | None:
     Raises:
         ConfigError: If it does not.
     """
-    if mode is not None and mode not in RENDER_MODES:
-        raise ConfigError(f"unknown render_mode {mode!r}; {suggest(mode, RENDER_MODES)}")
+    if mode is not None:
+        require_known("render_mode", mode, RENDER_MODES)
     return mode
 
 

@@ -35,12 +35,11 @@ from piase_gym.envs.slot_configs import SlotConfigs
 from piase_gym.errors import (
     ActionError,
     ClosedError,
-    ConfigError,
     EnvelopeError,
     GenerationError,
     ResetNeededError,
     UnsupportedError,
-    suggest,
+    require_known,
 )
 from piase_gym.registry import load
 from piase_gym.worlds.array_world import ArrayWorld, steps_in_batches
@@ -95,8 +94,7 @@ class BatchEnv:
     ) -> None:
         """Allocate the batch; see `batch_env` for the arguments."""
         self.num_envs = check_num_envs(num_envs)
-        if autoreset not in AUTORESET:
-            raise ConfigError(f"unknown autoreset {autoreset!r}; {suggest(autoreset, AUTORESET)}")
+        require_known("autoreset", autoreset, AUTORESET)
         self._style = ObservationStyle("vector", infos=infos, dtype=dtype)
         self._style.check()
         self.copy = copy

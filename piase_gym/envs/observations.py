@@ -13,7 +13,7 @@ from numpy.typing import NDArray
 from piase_gym.core.last_step import LINE_LENGTH
 from piase_gym.core.text_encoding import CHARSET
 from piase_gym.core.world import World
-from piase_gym.errors import ConfigError, suggest
+from piase_gym.errors import ConfigError, require_known
 
 View = Literal["both", "vector", "text"]
 VIEWS = ("both", "vector", "text")
@@ -48,16 +48,13 @@ class ObservationStyle:
 
     def check(self) -> None:
         """Raise `ConfigError` if a name is unknown, or two do not go together."""
-        if self.view not in VIEWS:
-            raise ConfigError(f"unknown view {self.view!r}; {suggest(self.view, VIEWS)}")
+        require_known("view", self.view, VIEWS)
         if self.mask not in MASKS:
             raise ConfigError(f"unknown mask {self.mask!r}; allowed: None (in the infos) or 'obs'")
-        if self.texts not in TEXTS:
-            raise ConfigError(f"unknown texts {self.texts!r}; {suggest(self.texts, TEXTS)}")
+        require_known("texts", self.texts, TEXTS)
         if self.texts == "lazy" and self.view != "both":
             raise ConfigError(f"texts='lazy' is for view='both', not for {self.view!r}")
-        if self.infos not in INFOS:
-            raise ConfigError(f"unknown infos {self.infos!r}; {suggest(self.infos, INFOS)}")
+        require_known("infos", self.infos, INFOS)
         if self.dtype not in DTYPES:
             raise ConfigError(
                 f"unknown dtype {self.dtype!r}; allowed: None (the world's own) or 'float32'"
@@ -193,8 +190,7 @@ def is_native(world: World[Any, Any], wording: str) -> bool:
     Raises:
         ConfigError: If there is no such wording, or this world does not have it.
     """
-    if wording not in WORDINGS:
-        raise ConfigError(f"unknown wording {wording!r}; {suggest(wording, WORDINGS)}")
+    require_known("wording", wording, WORDINGS)
     if wording == "native" and not world.capabilities.native_text:
         raise ConfigError(f"{world.name} has no native wording; allowed: 'canonical'")
     return wording == "native"

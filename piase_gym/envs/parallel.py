@@ -25,7 +25,7 @@ from piase_gym.envs.observations import ObservationBuilder, ObservationStyle
 from piase_gym.envs.partners import Partners
 from piase_gym.envs.runner import EpisodeRunner
 from piase_gym.envs.window import Window
-from piase_gym.errors import ActionError, AgentError, ConfigError, ResetNeededError, suggest
+from piase_gym.errors import ActionError, AgentError, ResetNeededError, require_known
 
 ENDED_ACTIONS = ("error", "ignore")
 ParallelStep = tuple[
@@ -95,9 +95,7 @@ class WorldParallelEnv(WorldEnv, ParallelEnv[str, Any, Any]):
         strict: bool = False,
     ) -> None:
         """Build the environment on a runner."""
-        if ended_actions not in ENDED_ACTIONS:
-            known = suggest(ended_actions, ENDED_ACTIONS)
-            raise ConfigError(f"unknown ended_actions {ended_actions!r}; {known}")
+        require_known("ended_actions", ended_actions, ENDED_ACTIONS)
         self.ended_actions = ended_actions
         world = runner.world
         self.runner, self._style = runner, style

@@ -11,7 +11,7 @@ from pathlib import Path
 from typing import Any
 
 from piase_gym.core.files import replacing
-from piase_gym.errors import ConfigError, LogWriteError, RunError, need, suggest
+from piase_gym.errors import ConfigError, LogWriteError, RunError, need, require_known, suggest
 from piase_gym.runs.agent_lines import ONLY_FULL, goal_prefix, step_events
 from piase_gym.runs.json_values import dumps, encode
 from piase_gym.runs.reader import Run, damaged, read
@@ -78,12 +78,8 @@ def export(
             f"unknown format {kind!r}" if kind else f"the ending of {Path(out).name!r} is unknown"
         )
         raise ConfigError(f"{what}; {suggest(kind or '', known)}")
-    for name, value, allowed in (
-        ("dialect", dialect, DIALECTS),
-        ("timestamps", timestamps, TIMESTAMPS),
-    ):
-        if value not in allowed:
-            raise ConfigError(f"unknown {name} {value!r}; {suggest(value, allowed)}")
+    require_known("dialect", dialect, DIALECTS)
+    require_known("timestamps", timestamps, TIMESTAMPS)
     if packed and kind not in ("jsonl", "chat", "minari"):
         raise ConfigError(f"{place}: only JSON Lines are written as {place.suffix}")
     if kind == "minari":

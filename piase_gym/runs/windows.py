@@ -7,7 +7,7 @@ from collections import Counter
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 
-from piase_gym.errors import ConfigError, suggest
+from piase_gym.errors import ConfigError, require_known
 from piase_gym.runs.history import SPARE, Attempt, Episode, History
 from piase_gym.runs.recent_events import Step
 from piase_gym.runs.schema import Event
@@ -85,8 +85,7 @@ def check_window(window: Window) -> tuple[str, int]:
             f"not {window!r:.60}"
         )
     ((kind, count),) = window.items()
-    if kind not in WINDOWS:
-        raise ConfigError(f"unknown window {kind!r}; {suggest(kind, WINDOWS)}")
+    require_known("window", kind, WINDOWS)
     if not isinstance(count, int) or isinstance(count, bool) or count < 1:
         raise ConfigError(f"a window has a positive number of {kind}, not {count!r}")
     return kind, count
