@@ -10,14 +10,12 @@ needed to begin; `piase_gym.runs.column_lines` replays the file. The seal comes 
 from __future__ import annotations
 
 import io
-import threading
 import time
 import weakref
-from collections.abc import Callable, Mapping
+from collections.abc import Mapping
 from typing import TYPE_CHECKING, Any, BinaryIO
 
 import numpy as np
-import xxhash
 
 from piase_gym.core.events import Event
 from piase_gym.errors import UnsupportedError, need
@@ -25,7 +23,7 @@ from piase_gym.runs.json_values import dumps
 from piase_gym.runs.manifest import make_manifest
 from piase_gym.runs.options import Levels, Options
 from piase_gym.runs.schema import own_line
-from piase_gym.runs.writer import Sinks, clerk
+from piase_gym.runs.writer import Kept, Sinks, clerk
 
 if TYPE_CHECKING:
     from numpy.typing import NDArray
@@ -46,7 +44,7 @@ KINDS = frozenset(
 )
 
 
-class ColumnFile:
+class ColumnFile(Kept):
     """Collects rows in blocks and writes each as a record batch, after a second at the latest.
 
     Args:
@@ -64,9 +62,8 @@ class ColumnFile:
     ) -> None:
         """Write the header at once, so that a run that dies early still says what it was."""
         self._arrow = arrow = need("pyarrow", "a log that ends with .arrow")
-        self._sinks, self._kind = sinks, kind
-        self._hash, self._lock = xxhash.xxh3_64(), threading.RLock()
-        self._closed = False
+        super().__init__(sinks)
+        self._kind = kind
         self._out = io.BytesIO()
         self._waiting: list[bytes] = []
         self._told: dict[int, bytes] = {}
@@ -80,7 +77,6 @@ class ColumnFile:
         schema = arrow.schema(fields, metadata={KEY: dumps(header)})
         options = arrow.ipc.IpcWriteOptions(compression="zstd", use_threads=False)
         self._stream = arrow.ipc.new_stream(self._out, schema, options=options)
-        self.finish: Callable[[], Callable[[], None] | None] = lambda: None
         self._write(0)
         clerk.take(self)
 
@@ -146,11 +142,11 @@ class ColumnFile:
         self._out.seek(0)
         self._out.truncate()
         self._hash.update(data)
-        self._sinks.write(data)
+        self.sinks.write(data)
 
     def complain(self) -> None:
         """Warn of the failures of sinks, or raise the first, once."""
-        self._sinks.complain()
+        self.sinks.complain()
 
     def close(self) -> None:
         """Write the rest, the end of the stream, and the seal."""
@@ -158,20 +154,8 @@ class ColumnFile:
             self.drain()
             self._stream.close()
             self._hand_over()
-            self._sinks.write(SEAL + self._hash.hexdigest().encode())
+            self.sinks.write(SEAL + self._hash.hexdigest().encode())
         self.shut()
-
-    def shut(self) -> None:
-        """Write the rest, and nothing after that."""
-        with self._lock:
-            self.drain()
-            self._closed = True
-            self._sinks.close()
-        clerk.leave(self)
-
-    def abandon(self) -> None:
-        """Write nothing more, not even the rest."""
-        self._closed, self._lock = True, threading.RLock()
 
 
 class ColumnRecorder:

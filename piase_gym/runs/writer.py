@@ -11,13 +11,14 @@ import contextlib
 import os
 import threading
 import warnings
+from abc import ABC, abstractmethod
 from collections import deque
 from collections.abc import Callable, Sequence
-from typing import Protocol, TypeVar
+from typing import TypeVar
 
 import xxhash
 
-from piase_gym.errors import ConfigError, LogSinkWarning, LogWriteError, PiaseError, suggest
+from piase_gym.errors import LogSinkWarning, LogWriteError, PiaseError, require_known
 from piase_gym.runs.lines import Encoder, Line, Out
 from piase_gym.runs.schema import UNSEALED, sealed
 from piase_gym.runs.sinks import LoggerInterface
@@ -43,8 +44,7 @@ class Sinks:
 
     def __init__(self, sinks: Sequence[LoggerInterface], on_error: str) -> None:
         """Start with no failures."""
-        if on_error not in ON_ERROR:
-            raise ConfigError(f"unknown on_error {on_error!r}; {suggest(on_error, ON_ERROR)}")
+        require_known("on_error", on_error, ON_ERROR)
         self.sinks, self.on_error = list(sinks), on_error
         self._failures: list[str] = []
 
@@ -85,7 +85,40 @@ class Sinks:
             warnings.warn(told, LogSinkWarning, stacklevel=4)
 
 
-class Writer(Out):
+class Kept(ABC):
+    """A writer that the clerk looks after.
+
+    Attributes:
+        sinks: Where it writes.
+        finish: Returns the function to call if the process ends and nobody closed the run.
+    """
+
+    def __init__(self, sinks: Sinks) -> None:
+        """Start with nothing written."""
+        self.sinks = sinks
+        self.finish: Callable[[], Callable[[], None] | None] = lambda: None
+        self._lock = threading.RLock()
+        self._closed = False
+        self._hash = xxhash.xxh3_64()
+
+    @abstractmethod
+    def drain(self) -> None:
+        """Write what is waiting."""
+
+    def shut(self) -> None:
+        """Write the rest, and nothing after that."""
+        with self._lock:
+            self.drain()
+            self._closed = True
+            self.sinks.close()
+        clerk.leave(self)
+
+    def abandon(self) -> None:
+        """Write nothing more, not even the rest: in a forked process the log is not our own."""
+        self._closed, self._lock = True, threading.RLock()
+
+
+class Writer(Out, Kept):
     """Encodes lines and hands them to sinks.
 
     Args:
@@ -98,13 +131,10 @@ class Writer(Out):
 
     def __init__(self, encoder: Encoder, sinks: Sinks) -> None:
         """Start with no lines."""
-        super().__init__()
-        self.encoder, self.sinks = encoder, sinks
-        self.count = 0
+        Out.__init__(self)
+        Kept.__init__(self, sinks)
+        self.encoder, self.count = encoder, 0
         self._waiting: deque[bytes] = deque()
-        self._lock = threading.RLock()
-        self._closed = False
-        self._hash = xxhash.xxh3_64()
 
     @property
     def full(self) -> bool:
@@ -146,34 +176,6 @@ class Writer(Out):
             self._waiting.append(sealed(text, UNSEALED, everything.hexdigest()))
         self.shut()
         self.sinks.complain()
-
-    def shut(self) -> None:
-        """Hand over the rest and close the sinks."""
-        with self._lock:
-            self.drain()
-            self._closed = True
-            self.sinks.close()
-        clerk.leave(self)
-
-    def abandon(self) -> None:
-        """Write nothing more: in a forked process the log is not our own."""
-        self._closed, self._lock = True, threading.RLock()
-
-
-class Kept(Protocol):
-    """A writer that the clerk looks after."""
-
-    finish: Callable[[], Callable[[], None] | None]
-    """Returns the function to call if the process ends and nobody closed the run."""
-
-    def drain(self) -> None:
-        """Write what is waiting."""
-
-    def shut(self) -> None:
-        """Write the rest, and nothing after that."""
-
-    def abandon(self) -> None:
-        """Write nothing more, not even the rest."""
 
 
 W = TypeVar("W", bound=Kept)
