@@ -5,20 +5,18 @@ Where the step has few levels, training meets all of them, and so does the test.
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Mapping, Sequence
 from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
 
-import piase_gym
 from piase_gym.benchmarks.evaluation import levels
 from piase_gym.benchmarks.evaluation.protocol import SEEDS
 from piase_gym.envs.single import GymEnv
 from piase_gym.registry import find, load, make_config
 from piase_gym.training.curriculum_env import SlotBatch, controller_of
 
-Choose = Callable[[NDArray[Any], NDArray[Any]], NDArray[np.int64]]
 Results = tuple[NDArray[np.bool_], NDArray[np.float64]]
 """Whether the agent won, and its return, on each level."""
 
@@ -46,6 +44,7 @@ class LastStepEvaluator:
             plain = make_config(spec, last.fields).rewards
             config = config.changed({"rewards": plain.model_dump()})
         self.config, self.batched = config, not isinstance(env, SlotBatch)
+        self.place = list(env.agents).index(self.agent)
         self.partners = dict(curriculum.partners) or None
         world = load(spec.world, spec)(config)
         try:
@@ -58,58 +57,47 @@ class LastStepEvaluator:
 
     def evaluate(self, policy: Any) -> Results:
         """Play one episode of each level; actions are sampled, always with the same seed."""
-        import torch
+        if not self.batched:
+            return play_slots(policy, self.config, self.seeds, self.agent, self.partners)
+        from piase_gym.training.playing import play_returns
 
-        generator = torch.Generator().manual_seed(self.seeds[0])
+        won, returns = play_returns(policy, self.config, self.seeds, partners=self.partners)
+        return won[:, self.place], returns[:, self.place]
 
-        def choose(shown: NDArray[Any], masks: NDArray[Any]) -> NDArray[np.int64]:
-            hidden, _ = policy.read(torch.as_tensor(shown), None)
-            probs = policy.judge(hidden, torch.as_tensor(masks))[0].probs
-            drawn: NDArray[np.int64] = torch.multinomial(probs, 1, generator=generator).numpy()
-            return drawn[:, 0]
 
+def play_slots(
+    policy: Any,
+    config: Any,
+    seeds: Sequence[int],
+    agent: str | None = None,
+    partners: Mapping[str, str] | None = None,
+) -> Results:
+    """Play one episode for each seed side by side, each in its own environment.
+
+    This is for worlds without a batched kernel; for others see `training.playing.play_returns`.
+    """
+    import torch
+
+    envs = [GymEnv(config, agent=agent, partners=partners) for _ in seeds]
+    generator = torch.Generator().manual_seed(seeds[0])
+    views = [env.reset(seed=seed) for env, seed in zip(envs, seeds, strict=True)]
+    shown = np.stack([view for view, _ in views])
+    masks = np.stack([info["action_mask"] for _, info in views])
+    won, alive = np.zeros(len(envs), np.bool_), np.ones(len(envs), np.bool_)
+    returns = np.zeros(len(envs))
+    while alive.any():
         with torch.no_grad():
-            return self._in_a_batch(choose) if self.batched else self._one_by_one(choose)
-
-    def _in_a_batch(self, choose: Choose) -> Results:
-        """Play all levels in one batch; the policy plays all agents that are not partners."""
-        count = len(self.seeds)
-        env = piase_gym.batch_env(
-            self.config, num_envs=count, autoreset="disabled", partners=self.partners
-        )
-        place = list(env.agents).index(self.agent)
-        shown, infos = env.reset(self.seeds)
-        returns = np.zeros(count)
-        while infos["alive"].any():
-            parts = shown, infos["action_mask"]
-            rows, masks = (part.reshape(-1, part.shape[2]) for part in parts)
-            acts = choose(rows, masks).reshape(count, -1)
-            shown, rewards, _, _, infos = env.step(acts)
-            returns += rewards[:, place]
-        number = env.world.agents.index(self.agent)
-        won = [env.single(slot).result(number) == "won" for slot in range(count)]
+            probs = policy(torch.as_tensor(shown), torch.as_tensor(masks))[0].probs
+        drawn = torch.multinomial(probs, 1, generator=generator)[:, 0].tolist()
+        for slot in np.flatnonzero(alive).tolist():
+            view, reward, terminated, truncated, info = envs[slot].step(drawn[slot])
+            shown[slot], masks[slot] = view, info["action_mask"]
+            returns[slot] += float(reward)
+            if terminated or truncated:
+                alive[slot], won[slot] = False, info["result"] == "won"
+    for env in envs:
         env.close()
-        return np.array(won), returns
-
-    def _one_by_one(self, choose: Choose) -> Results:
-        """Play all levels side by side, each in its own environment."""
-        envs = [GymEnv(self.config, agent=self.agent, partners=self.partners) for _ in self.seeds]
-        views = [env.reset(seed=seed) for env, seed in zip(envs, self.seeds, strict=True)]
-        shown = np.stack([view for view, _ in views])
-        masks = np.stack([info["action_mask"] for _, info in views])
-        won, alive = np.zeros(len(envs), np.bool_), np.ones(len(envs), np.bool_)
-        returns = np.zeros(len(envs))
-        while alive.any():
-            acts = choose(shown, masks)
-            for slot in np.flatnonzero(alive).tolist():
-                view, reward, terminated, truncated, info = envs[slot].step(int(acts[slot]))
-                shown[slot], masks[slot] = view, info["action_mask"]
-                returns[slot] += float(reward)
-                if terminated or truncated:
-                    alive[slot], won[slot] = False, info["result"] == "won"
-        for env in envs:
-            env.close()
-        return won, returns
+    return won, returns
 
 
-__all__ = ["LastStepEvaluator"]
+__all__ = ["LastStepEvaluator", "play_slots"]

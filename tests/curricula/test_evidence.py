@@ -18,6 +18,7 @@ from piase_gym.benchmarks.studies.evidence import train
 from piase_gym.benchmarks.studies.jobs import read_lines
 from piase_gym.curricula.directors import Randomisation
 from piase_gym.errors import ConfigError, StorageError
+from piase_gym.training.curriculum_evaluation import play_slots
 from piase_gym.training.curriculum_run import PPO, import_ppo, make_curriculum_env
 from tests.paths import DOCS, ROOT
 
@@ -94,8 +95,8 @@ def test_who_does_nothing_wins_no_test_and_who_does_anything_some() -> None:
     def legal(shown: torch.Tensor, masks: torch.Tensor) -> tuple[Categorical, None]:
         return Categorical(logits=torch.where(masks > 0, 0.0, -1e9)), None
 
-    assert not train.examine_slots(lazy, config, seeds).any()
-    chance = train.examine_slots(legal, config, seeds)
+    assert not play_slots(lazy, config, seeds)[0].any()
+    chance = play_slots(legal, config, seeds)[0]
     assert 0 < chance.sum() < len(seeds)
 
 

@@ -31,9 +31,9 @@ from piase_gym.curricula.directors import (
     ScriptedDirector,
     Threshold,
 )
-from piase_gym.envs.single import GymEnv
 from piase_gym.errors import ConfigError, suggest
 from piase_gym.training.curriculum_env import SlotBatch, controller_of, make_curriculum_env
+from piase_gym.training.curriculum_evaluation import play_slots
 from piase_gym.training.curriculum_settings import APART, PPO, import_ppo
 
 PLAN = 1
@@ -178,37 +178,9 @@ def examine(
     """Return which episodes of a step an agent wins, one for each seed, with sampled actions."""
     config = controller.setup.config({agent: order})
     if isinstance(env, SlotBatch):
-        return examine_slots(policy, config, seeds)
+        return play_slots(policy, config, seeds)[0]
     won: NDArray[np.bool_] = import_ppo().play(policy, config, seeds)
     return won[:, list(env.agents).index(agent)]
-
-
-def examine_slots(policy: Any, config: Any, seeds: range) -> NDArray[np.bool_]:
-    """Return which episodes are won, one for each seed, environment by environment.
-
-    This is for worlds without a batched kernel; for others see `training.ppo.play`.
-    """
-    import torch
-
-    envs = [GymEnv(config) for _ in seeds]
-    generator = torch.Generator().manual_seed(seeds.start)
-    views = [env.reset(seed=seed) for env, seed in zip(envs, seeds, strict=True)]
-    shown = np.stack([view for view, _ in views])
-    masks = np.stack([info["action_mask"] for _, info in views])
-    won, alive = np.zeros(len(envs), np.bool_), np.ones(len(envs), np.bool_)
-    with torch.no_grad():
-        while alive.any():
-            distribution, _ = policy(torch.as_tensor(shown), torch.as_tensor(masks))
-            drawn = torch.multinomial(distribution.probs, 1, generator=generator).numpy()[:, 0]
-            for slot in np.flatnonzero(alive).tolist():
-                view, _, terminated, truncated, info = envs[slot].step(int(drawn[slot]))
-                shown[slot], masks[slot] = view, info["action_mask"]
-                if terminated or truncated:
-                    alive[slot], won[slot] = False, info["result"] == "won"
-                    masks[slot] = 1
-    for env in envs:
-        env.close()
-    return won
 
 
 # -- all of them ---------------------------------------------------------------------------------
