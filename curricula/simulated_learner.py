@@ -12,7 +12,7 @@ from dataclasses import dataclass
 from typing import Any
 
 from piase_gym.agents import make_agent
-from piase_gym.agents.base import Action, Agent, Percept
+from piase_gym.agents.base import Action, Agent, act_all
 from piase_gym.core.rng import Stream, check_seed, partner_seed
 from piase_gym.core.world import World
 from piase_gym.curricula.directors import check_share
@@ -148,12 +148,9 @@ def _episode(env: Any, players: Mapping[str, Agent], seed: int | None) -> int:
     for name, player in players.items():
         player.reset(partner_seed(runner.seed, runner.world.agents.index(name)))
     while env.agents:
-        acts = {}
-        for name in env.agents:
-            player = players[name]
-            player.perceive(Percept(runner.world, runner.world.agents.index(name), count))
-            acts[name] = decode_answer(runner.world, runner.world.agents.index(name), player.act())
-        env.step(acts)
+        given = act_all(env.unwrapped, players, count)
+        seat = runner.world.agents.index
+        env.step({n: decode_answer(runner.world, seat(n), act) for n, act in given.items()})
         count += 1
     return count
 

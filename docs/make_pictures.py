@@ -19,7 +19,8 @@ from typing import Any
 from PIL import Image, ImageDraw
 
 import piase_gym
-from piase_gym.agents import Percept, make_agent
+from piase_gym.agents import make_agent
+from piase_gym.agents.base import act_all
 from piase_gym.core.rng import Stream
 from piase_gym.worlds.drawing import INK, PAPER
 
@@ -116,11 +117,7 @@ def film(plan: Film) -> list[Image.Image]:
     agents = {n: make_agent(plan.policies[i % len(plan.policies)]) for i, n in enumerate(names)}
     pictures, step = [Image.fromarray(env.render())], 0
     while env.agents and len(pictures) < plan.frames:
-        actions = {}
-        for name in env.agents:
-            agents[name].perceive(Percept(env.world, env.world.agents.index(name), step))
-            actions[name] = agents[name].act()
-        env.step(actions)
+        env.step(act_all(env, agents, step))
         step += 1
         if step % plan.every == 0 or not env.agents:
             pictures.append(Image.fromarray(env.render()))

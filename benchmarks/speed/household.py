@@ -15,7 +15,8 @@ from pathlib import Path
 from typing import Any
 
 import piase_gym
-from piase_gym.agents import Percept, make_agent
+from piase_gym.agents import make_agent
+from piase_gym.agents.base import act_all
 from piase_gym.benchmarks.speed.shown import Section, Table, about, described
 from piase_gym.benchmarks.speed.timing import milliseconds
 from piase_gym.core.rng import Stream
@@ -48,8 +49,7 @@ def play(player: str, games: Sequence[str]) -> dict[str, float]:
         agent, step = make_agent(player), 0
         agent.reset(number)
         while env.agents:
-            agent.perceive(Percept(env.world, 0, step))
-            infos = env.step({"agent_0": agent.act()})[4]
+            infos = env.step(act_all(env, {"agent_0": agent}, step))[4]
             step += 1
         if infos["agent_0"]["result"] == "won":
             lengths.append(step)

@@ -16,8 +16,8 @@ from typing import Any
 
 import piase_gym
 from piase_gym import registry
-from piase_gym.agents import Percept, make_agent
-from piase_gym.agents.base import ask
+from piase_gym.agents import make_agent
+from piase_gym.agents.base import act_all
 from piase_gym.benchmarks.speed.shown import Section, Table
 from piase_gym.core.rng import partner_seed
 from piase_gym.errors import UnsupportedError
@@ -48,11 +48,7 @@ def texts_of(task: str, policy: str, seed: int, steps: int = STEPS) -> list[str]
     for step in range(steps):
         if not env.agents:
             break
-        for name in env.agents:
-            seat = env.possible_agents.index(name)
-            players[name].perceive(Percept(env.world, seat, step))
-        acts = ask([players[name] for name in env.agents])
-        shown, *_ = env.step(dict(zip(env.agents, acts, strict=True)))
+        shown, *_ = env.step(act_all(env, players, step))
         found += shown.values()
     env.close()
     return found

@@ -21,7 +21,8 @@ from scipy import stats
 
 import piase_gym
 from piase_gym import curricula
-from piase_gym.agents import Percept, make_agent
+from piase_gym.agents import make_agent
+from piase_gym.agents.base import act_all
 from piase_gym.benchmarks.evaluation import protocol
 from piase_gym.benchmarks.speed.shown import Section, Table, about, described
 from piase_gym.benchmarks.speed.throughput import noop_row
@@ -74,17 +75,13 @@ def play(player: str, task: str, **config: Any) -> float:
     won = 0
     for seed in HELD_OUT:
         env.reset(seed=seed)
-        agents = [make_agent(player) for _ in env.possible_agents]
-        for agent in agents:
+        agents = {name: make_agent(player) for name in env.possible_agents}
+        for agent in agents.values():
             agent.reset(seed)
         infos: dict[str, Any] = {}
         step = 0
         while env.agents:
-            acts = {}
-            for number, name in enumerate(env.possible_agents):
-                agents[number].perceive(Percept(env.world, number, step))
-                acts[name] = agents[number].act()
-            infos, step = env.step(acts)[4], step + 1
+            infos, step = env.step(act_all(env, agents, step))[4], step + 1
         won += all(info["result"] == "won" for info in infos.values())
     return won / EPISODES
 

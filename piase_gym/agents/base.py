@@ -178,6 +178,13 @@ def ask(agents: Sequence[Agent]) -> list[Action]:
     return [agent.get_chosen_action() for agent in agents]
 
 
+def act_all(env: Any, agents: Mapping[str, Agent], step: int) -> dict[str, Action]:
+    """Let those in play perceive and choose, after `step` steps of an episode; return actions."""
+    for name in env.agents:
+        agents[name].perceive(Percept(env.world, env.world.agents.index(name), step))
+    return dict(zip(env.agents, ask([agents[name] for name in env.agents]), strict=True))
+
+
 class Agent(ABC):
     """Base class of all agents; only `act` must be written.
 

@@ -15,7 +15,8 @@ import typer
 from rich.panel import Panel
 
 from piase_gym import __version__, runs, wrappers
-from piase_gym.agents import OracleAgent, Percept
+from piase_gym.agents import OracleAgent
+from piase_gym.agents.base import act_all
 from piase_gym.benchmarks.evaluation.protocol import SEEDS
 from piase_gym.cli.console import console, make_table
 from piase_gym.core.files import require_folder
@@ -58,11 +59,7 @@ def play_four_agents(folder: Path) -> None:
     console.print("what agent_0 sees as a vector:", observations["agent_0"]["vector"])
     console.print(env.world.ansi())
     while env.agents:
-        actions = {}
-        for name in env.agents:
-            agents[name].perceive(Percept(env.world, env.world.agents.index(name), step))
-            actions[name] = agents[name].act()
-        observations, rewards, _, _, infos = env.step(actions)
+        observations, rewards, _, _, infos = env.step(act_all(env, agents, step))
         step += 1
         for name, reward in rewards.items():
             returns[name] += reward

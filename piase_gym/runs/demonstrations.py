@@ -10,7 +10,7 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
-from piase_gym.agents.base import Percept, ask
+from piase_gym.agents.base import act_all
 from piase_gym.agents.policy_registry import make_agent
 from piase_gym.core.rng import episode_seed
 from piase_gym.envs.parallel import parallel_env
@@ -173,12 +173,9 @@ def _play(part: _Part, folder: str) -> Path:
             agent.reset(part.seed + number * len(agents) + place)
         step = 0
         while env.agents:
-            places = {name: env.world.agents.index(name) for name in env.agents}
-            for name, place in places.items():
-                agents[name].perceive(Percept(env.world, place, step))
-            answers = ask([agents[name] for name in places])
-            given = dict(zip(places, answers, strict=True))
-            for name, place in places.items():
+            given = act_all(env, agents, step)
+            for name in env.agents:
+                place = env.world.agents.index(name)
                 post_asides(agents[name], place, env.world, env.events)
             env.step(given)
             step += 1
