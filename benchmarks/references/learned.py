@@ -21,6 +21,7 @@ import numpy as np
 
 from piase_gym.benchmarks.evaluation.statistics import Interval, mean_interval, share_interval
 from piase_gym.benchmarks.evaluation.suites import rows_by_label
+from piase_gym.benchmarks.evaluation.tables import markdown
 from piase_gym.benchmarks.references.references import BLIND, References, shipped
 
 FILE, DILEMMAS = "learners.json", "dilemmas.json"
@@ -32,6 +33,7 @@ REWARDS_TOLD = {
     "small_costs": ", small costs",
     "own_costs_later": ", small costs at first",
     "shaped": ", shaped",
+    "small_costs_shaped": ", small costs, shaped",
     "prosocial": ", prosocial",
 }
 
@@ -188,24 +190,25 @@ def best(rows: Sequence[Learned]) -> Learned:
 def open_problems_table(references: References | None = None) -> str:
     """Return the open problems as Markdown, each with the best known score."""
     settings = (shipped() if references is None else references).get("settings", {})
-    lines = [
-        "| task | the best learner | it gets | it wins | random wins | best known | it gets |",
-        "| --- | --- | --- | --- | --- | --- | --- |",
-    ]
-    for label, rows in sorted(open_problems(references).items()):
-        row = best(rows)
+    head = (
+        *("task", "the best learner", "it gets", "it wins", "random wins", "best known"),
+        "it gets",
+    )
+    rows = []
+    for label, found in sorted(open_problems(references).items()):
+        row = best(found)
         runs = f"{row.learner}, {row.runs} run{'s' * (row.runs > 1)}"
         policies = settings.get(label, {}).get("policies", {})
         name, mean = _best_known(policies)
         cells = [label, runs, _told(row.value), _share(row.success)]
         cells += ["–" if row.random_success is None else f"{row.random_success:.0%}", name, mean]
-        lines.append(f"| {' | '.join(cells)} |")
-    return "\n".join(lines) + "\n"
+        rows.append(cells)
+    return markdown(head, rows)
 
 
 def learners_table(references: References | None = None) -> str:
     """Return for every world how many settings learners solve, and how many are open, in words."""
-    rows = ["| world | settings | above random level | solved | open |", "| --- |" + " --- |" * 4]
+    rows = []
     worlds: dict[str, list[Learned]] = {}
     for label, found in learned(references).items():
         worlds.setdefault(_world_of(label), []).append(best(found))
@@ -213,14 +216,15 @@ def learners_table(references: References | None = None) -> str:
         above = sum(not row.at_random_level for row in found)
         wins = [row.success for row in found if row.success is not None]
         solved = f"{sum(one.estimate >= SOLVED for one in wins)} of {len(wins)}" if wins else "–"
-        rows.append(f"| {world} | {len(found)} | {above} | {solved} | {len(found) - above} |")
+        rows.append([world, str(len(found)), str(above), solved, str(len(found) - above)])
     words = (
         "A *setting* is a task with its config and, where others play some seats, who they are: "
         "an id or a row of a suite. It is *solved* where the best learner wins a share of at least "
         f"{SOLVED:g} in the mean over its trainings, counted among those of which wins are stored; "
         "it is *open* where no learner is above random level."
     )
-    return "\n".join([*rows, "", words, *_without_learner(references)]) + "\n"
+    table = markdown(("world", "settings", "above random level", "solved", "open"), rows)
+    return "\n".join([table, words, *_without_learner(references)]) + "\n"
 
 
 def _without_learner(references: References | None) -> list[str]:
@@ -241,11 +245,11 @@ def _world_of(label: str) -> str:
 
 def trainings_table() -> str:
     """Return every stored training with several seeds, as Markdown."""
-    lines = [
-        "| task | pass | how | runs | agent steps, M | CPU-seconds | levels | value | success "
-        "| random |",
-        "| --- |" + " --- |" * 9,
-    ]
+    head = (
+        *("task", "pass", "how", "runs", "agent steps, M", "CPU-seconds", "levels"),
+        *("value", "success", "random"),
+    )
+    rows = []
     low = _low_by_label()
     for _, entry in sorted(stored_learners().items()):
         for label, episodes in sorted(entry["labels"].items()):
@@ -255,17 +259,14 @@ def trainings_table() -> str:
             cpu = f"{np.mean(entry['cpu_seconds']):.0f}"
             random = "–" if row.random_success is None else f"{row.random_success:.0%}"
             cells = [label, entry["pass"], row.learner, str(row.runs), steps, cpu, levels]
-            cells.append(_told(row.value))
-            lines.append(f"| {' | '.join([*cells, _share(row.success), random])} |")
-    return "\n".join(lines) + "\n"
+            rows.append([*cells, _told(row.value), _share(row.success), random])
+    return markdown(head, rows)
 
 
 def dilemmas_table() -> str:
     """Return the results of learners in social dilemmas, as Markdown."""
-    lines = [
-        "| task | runs | self-play | with strangers | prosocial | exploitability, at least |",
-        "| --- |" + " --- |" * 5,
-    ]
+    rows = []
+    head = ("task", "runs", "self-play", "with strangers", "prosocial", "exploitability, at least")
     if not stored_dilemmas():
         return "Not measured yet.\n"
     for _, found in sorted(stored_dilemmas().items()):
@@ -274,8 +275,8 @@ def dilemmas_table() -> str:
             cells.append(_told(mean_interval(found[kind])) if kind in found else "–")
         ((best,), (own,)) = found["best_response"], found["in_its_place"]
         gain = mean_interval([(np.array(best) - np.array(own)).tolist()])
-        lines.append(f"| {' | '.join([*cells, _told(gain)])} |")
-    return "\n".join(lines) + "\n"
+        rows.append([*cells, _told(gain)])
+    return markdown(head, rows)
 
 
 def _best_known(policies: Mapping[str, Any]) -> tuple[str, str]:
