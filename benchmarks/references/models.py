@@ -8,14 +8,18 @@ by what a row changes in its config, such as ``GridWorld-FourRooms-8x8-v1-agents
 from __future__ import annotations
 
 import importlib.util
+import io
 import json
 import zipfile
+from collections.abc import Mapping
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
 from piase_gym.agents.sb3_archive import CARD
 from piase_gym.benchmarks.evaluation.suites import Setting
+
+_DATE = (1980, 1, 1, 0, 0, 0)
 
 
 @dataclass(frozen=True)
@@ -43,6 +47,15 @@ class ModelFolder:
             return "trained models need the extra: pip install 'piase-gym[train]'"
         path = self.path(setting)
         return None if path.is_file() else f"there is no model {path.name} in {self.folder}"
+
+
+def packed(entries: Mapping[str, bytes | str]) -> bytes:
+    """Return an archive; the same entries give the same bytes."""
+    buffer = io.BytesIO()
+    with zipfile.ZipFile(buffer, "w") as archive:
+        for name, data in entries.items():
+            archive.writestr(zipfile.ZipInfo(name, _DATE), data, zipfile.ZIP_DEFLATED)
+    return buffer.getvalue()
 
 
 def read_card(path: Path) -> dict[str, Any]:

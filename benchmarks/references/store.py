@@ -31,7 +31,7 @@ from piase_gym.benchmarks.evaluation.suites import (
 from piase_gym.benchmarks.references.learned import FILE, stored_learners
 from piase_gym.benchmarks.references.learners import best_runs, collect, median_run, setting_of
 from piase_gym.benchmarks.references.measure import write_references
-from piase_gym.benchmarks.references.models import ModelFolder, shipped_models
+from piase_gym.benchmarks.references.models import ModelFolder, packed, shipped_models
 from piase_gym.benchmarks.references.references import FILE as REFERENCES
 from piase_gym.benchmarks.references.references import References, read_references
 from piase_gym.core.files import write_whole
@@ -44,7 +44,6 @@ of what it gets."""
 SPLITS = ("dev", "held_out")
 MODEL = "ppo"
 """The name of the models' policy."""
-_DATE = (1980, 1, 1, 0, 0, 0)
 
 
 def store_learners(folder: Path, rows: Mapping[str, Sequence[Row]]) -> Iterator[str]:
@@ -134,14 +133,7 @@ def slim(policy: Path, half: bool = True) -> bytes:
         policies.append(
             {k: v.half() if half and v.is_floating_point() else v for k, v in kept.items()}
         )
-    content, buffer = io.BytesIO(), io.BytesIO()
+    content = io.BytesIO()
     torch.save({"card": found["card"], "policies": policies}, content)
-    with (
-        zipfile.ZipFile(content) as archive,
-        zipfile.ZipFile(buffer, "w", zipfile.ZIP_DEFLATED) as packed,
-    ):
-        for name in archive.namelist():
-            entry = zipfile.ZipInfo(name, _DATE)
-            entry.compress_type = zipfile.ZIP_DEFLATED
-            packed.writestr(entry, archive.read(name))
-    return buffer.getvalue()
+    with zipfile.ZipFile(content) as archive:
+        return packed({name: archive.read(name) for name in archive.namelist()})

@@ -22,7 +22,7 @@ import torch
 
 from piase_gym.agents.sb3_archive import CARD
 from piase_gym.benchmarks.evaluation.suites import Problem, Setting
-from piase_gym.benchmarks.references.models import ModelFolder, read_card
+from piase_gym.benchmarks.references.models import ModelFolder, packed, read_card
 from piase_gym.core.files import write_whole
 from piase_gym.jobs import choose_backend, run_jobs
 from piase_gym.training.checkpoints import Folder
@@ -46,7 +46,6 @@ RECIPE: Mapping[str, Any] = {
 }
 """What differs from the defaults of `TrainSettings`."""
 WEIGHTS = "policy.pth"
-_DATE = (1980, 1, 1, 0, 0, 0)
 
 
 def train_models(
@@ -120,14 +119,9 @@ def slim(trained: Path, first: Path) -> bytes:
                 kept[(values == before[name]).all(dim=1)] = 0.0
             shared[values.data_ptr()] = kept.half() if kept.is_floating_point() else kept
     rounded = {name: shared[values.data_ptr()] for name, values in weights.items()}
-    content, buffer = io.BytesIO(), io.BytesIO()
+    content = io.BytesIO()
     torch.save(rounded, content)
-    with zipfile.ZipFile(buffer, "w", zipfile.ZIP_DEFLATED) as archive:
-        for name, data in ((WEIGHTS, content.getvalue()), (CARD, json.dumps(read_card(trained)))):
-            entry = zipfile.ZipInfo(name, _DATE)
-            entry.compress_type = zipfile.ZIP_DEFLATED
-            archive.writestr(entry, data)
-    return buffer.getvalue()
+    return packed({WEIGHTS: content.getvalue(), CARD: json.dumps(read_card(trained))})
 
 
 def _weights(path: Path) -> dict[str, torch.Tensor]:
