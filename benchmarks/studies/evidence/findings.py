@@ -27,6 +27,17 @@ SOLVED = 0.8
 Line = Mapping[str, Any]
 
 
+def verdict(gap: Interval | None, margin: float) -> str:
+    """Return the plan's name for a difference of shares; `margin` is the least that counts."""
+    if gap is None:
+        return "one pair only"
+    if gap.low > 0.0 and gap.estimate >= margin:
+        return "better"
+    if gap.high < 0.0 and gap.estimate <= -margin:
+        return "worse"
+    return "no difference shown"
+
+
 @dataclass(frozen=True)
 class Comparison:
     """`dse` minus another arm on common seeds.
@@ -47,13 +58,7 @@ class Comparison:
     @property
     def verdict(self) -> str:
         """The plan's name for such a difference."""
-        if self.gap is None:
-            return "one pair only"
-        if self.gap.low > 0.0 and self.gap.estimate >= MARGIN:
-            return "better"
-        if self.gap.high < 0.0 and self.gap.estimate <= -MARGIN:
-            return "worse"
-        return "no difference shown"
+        return verdict(self.gap, MARGIN)
 
     @property
     def small(self) -> bool:

@@ -9,6 +9,7 @@ complete seeds are compared.
 from __future__ import annotations
 
 import argparse
+import functools
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
@@ -21,15 +22,17 @@ from rich.console import Console
 from piase_gym.benchmarks.evaluation import statistics
 from piase_gym.benchmarks.evaluation.statistics import Interval
 from piase_gym.benchmarks.evaluation.tables import percent, rounded
-from piase_gym.benchmarks.studies.evidence import plan, study
+from piase_gym.benchmarks.studies.evidence import findings, plan, study
 from piase_gym.benchmarks.studies.evidence.plan import ABLATIONS, ARMS, RIVALS, TARGETS
-from piase_gym.benchmarks.studies.evidence.report import points
+from piase_gym.benchmarks.studies.evidence.report import points, told
 from piase_gym.errors import PiaseError
 
 Line = Mapping[str, Any]
 Value = Callable[[Line], float]
 CORRECTED = 1.0 - 0.05 / len(TARGETS)
 """The level of the intervals on single targets."""
+verdict = functools.partial(findings.verdict, margin=plan.SMALLEST)
+"""Returns the plan's name for a difference of shares."""
 
 
 def success(line: Line) -> float:
@@ -41,17 +44,6 @@ def to_threshold(line: Line) -> float:
     """Return the share of its budget after which a training wins half of a mark's levels, or 1."""
     reached = [look["steps"] for look in line["curve"] if look["won"] >= plan.THRESHOLD]
     return min(1.0, reached[0] / line["steps"]) if reached else 1.0
-
-
-def verdict(gap: Interval | None) -> str:
-    """Return the plan's name for a difference of shares."""
-    if gap is None:
-        return "one pair only"
-    if gap.low > 0.0 and gap.estimate >= plan.SMALLEST:
-        return "better"
-    if gap.high < 0.0 and gap.estimate <= -plan.SMALLEST:
-        return "worse"
-    return "no difference shown"
 
 
 @dataclass(frozen=True)
@@ -191,13 +183,6 @@ class Evidence:
         return sum(sum(line["cpu_seconds"].values()) for line in self.lines) / 3600
 
 
-def share(interval: Interval, runs: int) -> str:
-    """Write a share with its interval, if there are several trainings."""
-    if runs < 2:
-        return percent(interval.estimate)
-    return f"{percent(interval.estimate)} ({percent(interval.low)} to {percent(interval.high)})"
-
-
 def report(evidence: Evidence) -> str:
     """Return the whole report, as Markdown."""
     folder = FileSystemLoader(Path(__file__).parent)
@@ -212,7 +197,7 @@ def report(evidence: Evidence) -> str:
         percent=percent,
         points=points,
         rounded=rounded,
-        share=share,
+        share=told,
         success=success,
         to_threshold=to_threshold,
         verdict=verdict,
