@@ -62,7 +62,7 @@ def page(name: str) -> str:
         "## Live changes",
         live_table(world, config),
         "## Ids",
-        ids_table(name, config),
+        ids_table(name),
     ]
     return "\n\n".join(sections) + "\n"
 
@@ -123,9 +123,7 @@ def with_library(text: str) -> str:
         count = len(found.agents) or found.config.agents
         rows.append(f"| `{name}` | {found.world} | {count} | {found.head.description} |")
     for marker, table in (("facts", facts_table(COMMON)), ("library", "\n".join(rows))):
-        before, rest = text.split(f"<!-- {marker} -->\n")
-        after = rest.split("<!-- end -->", 1)[1]
-        text = f"{before}<!-- {marker} -->\n{table}\n<!-- end -->{after}"
+        text = put(text, marker, table + "\n")
     return text
 
 
@@ -165,7 +163,7 @@ def live_table(world: Any, config: Any) -> str:
     return "\n".join([*rows, *(f"| `{n}` | {fields[n].description} |" for n in world.live_fields)])
 
 
-def ids_table(name: str, config: Any) -> str:
+def ids_table(name: str) -> str:
     """List the ids of a world, with what differs from the defaults, and their levels."""
     rows = [
         "Levels are told apart by what a reset draws; see [Benchmarks](../benchmarks.md#levels).",
@@ -221,9 +219,7 @@ def readme(text: str) -> str:
 
 def with_references(text: str) -> str:
     """Return the page about benchmarks with the numbers of the stored references."""
-    before, rest = text.split("<!-- references -->\n")
-    after = rest.split("<!-- end -->", 1)[1]
-    return f"{before}<!-- references -->\n{reference_table(shipped())}<!-- end -->{after}"
+    return put(text, "references", reference_table(shipped()))
 
 
 def with_learners(text: str) -> str:
@@ -240,9 +236,7 @@ def with_learners(text: str) -> str:
 
 def with_exploitability(text: str) -> str:
     """Return the page about benchmarks with how oracles can be exploited."""
-    before, rest = text.split("<!-- exploitability -->\n")
-    after = rest.split("<!-- end -->", 1)[1]
-    return f"{before}<!-- exploitability -->\n{exploitability_table(shipped())}<!-- end -->{after}"
+    return put(text, "exploitability", exploitability_table(shipped()))
 
 
 def with_speed(text: str) -> str:
@@ -278,10 +272,15 @@ def with_trainings(text: str) -> str:
 def with_sections(text: str, kind: str, sections: Mapping[str, str]) -> str:
     """Return a page with what stands at its marked places written anew."""
     for name, shown in sections.items():
-        before, rest = text.split(f"<!-- {kind}: {name} -->\n")
-        after = rest.split("<!-- end -->", 1)[1]
-        text = f"{before}<!-- {kind}: {name} -->\n{shown}<!-- end -->{after}"
+        text = put(text, f"{kind}: {name}", shown)
     return text
+
+
+def put(text: str, marker: str, shown: str) -> str:
+    """Return a page with what stands at a marked place written anew."""
+    before, rest = text.split(f"<!-- {marker} -->\n")
+    after = rest.split("<!-- end -->", 1)[1]
+    return f"{before}<!-- {marker} -->\n{shown}<!-- end -->{after}"
 
 
 def with_evidence(text: str) -> str:
@@ -292,9 +291,7 @@ def with_evidence(text: str) -> str:
     """
     from piase_gym.benchmarks.studies.evidence.report import stored
 
-    before, rest = text.split("<!-- evidence -->\n")
-    after = rest.split("<!-- end -->", 1)[1]
-    return f"{before}<!-- evidence -->\n{stored()}<!-- end -->{after}"
+    return put(text, "evidence", stored())
 
 
 def write_evidence(path: Path) -> None:
@@ -318,10 +315,7 @@ def with_teachers(text: str) -> str:
     """
     from piase_gym.benchmarks.studies.evidence import verdict
 
-    for name, part in (("arms", verdict.arms()), ("teachers", verdict.stored())):
-        before, rest = text.split(f"<!-- {name} -->\n")
-        text = f"{before}<!-- {name} -->\n{part}<!-- end -->" + rest.split("<!-- end -->", 1)[1]
-    return text
+    return put(put(text, "arms", verdict.arms()), "teachers", verdict.stored())
 
 
 def write_teachers(path: Path) -> None:
