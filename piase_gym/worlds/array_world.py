@@ -30,6 +30,7 @@ from piase_gym.compiled.stepping import (
     SAME_STEP,
     SHOW,
     Kernels,
+    single,
 )
 from piase_gym.core.commands import (
     OUTCOMES,
@@ -94,8 +95,8 @@ class Modules(NamedTuple):
     """The modules of a world, by their roles.
 
     Attributes:
-        memory: `state`: the record (`layout_for`, `new_single`), the table (`new_table`), and the
-            check for what is impossible in them (`find_problem`).
+        memory: `state`: the record (`layout_for`), the table (`new_table`), and the check for what
+            is impossible in them (`find_problem`).
         views: `facts`: facts as vectors (`vector_of`).
         pictures: How a scene is drawn (`ansi`, `rgb`).
         form_of: A function that returns the layout of vectors under a config.
@@ -131,6 +132,8 @@ class ArrayWorld(World[C, F]):
     """The layout of vectors under the present config."""
     vector_type: ClassVar[type[Any]] = np.uint8
     """The type of vectors."""
+    batch_type: ClassVar[type[Batch]] = Batch
+    """The type of batches."""
 
     @property
     def state_fields(self) -> Sequence[str]:
@@ -217,7 +220,10 @@ class ArrayWorld(World[C, F]):
 
         Its fields are those of `compiled.stepping.single`.
         """
-        one: NDArray[Any] = self.modules.memory.new_single(config, self.envelope)
+        table = self.new_table(config)
+        record = self.modules.memory.layout_for(self.envelope)
+        one = np.zeros(1, single(record, table.dtype, record["alive"].shape[0]))
+        one["table"] = table
         return one
 
     def new_table(self, config: C) -> NDArray[Any]:
@@ -238,7 +244,8 @@ class ArrayWorld(World[C, F]):
         agents, length = self._obs.shape
         tables = stacked([self.new_table(config) for config in configs])
         states = np.zeros(count, self.modules.memory.layout_for(self.envelope))
-        return Batch(states, tables, (count, agents, length, self.num_actions), self.vector_type)
+        shape = (count, agents, length, self.num_actions)
+        return self.batch_type(states, tables, shape, self.vector_type)
 
     def result(self, agent: int) -> Result:
         """Return how the episode ended for an agent, as its fate says."""

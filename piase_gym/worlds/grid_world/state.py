@@ -168,14 +168,6 @@ def vector_length(envelope: GridWorldEnvelope, rows: int, columns: int) -> int:
     return rows * columns + SCALARS + extra + envelope.message_bytes
 
 
-def new_single(config: GridWorldConfig, envelope: GridWorldEnvelope) -> NDArray[Any]:
-    """Return a zeroed batch of one, with its table filled in."""
-    sizes = buckets(envelope)
-    one = np.zeros(1, single_type(layout(*sizes), TABLE, sizes[2]))
-    one["table"] = new_table(config, envelope)
-    return one
-
-
 def new_table(config: GridWorldConfig, envelope: GridWorldEnvelope) -> NDArray[Any]:
     """Return the table of one config, shape (1,)."""
     side, margin, _, memory, _ = buckets(envelope)

@@ -14,7 +14,6 @@ from numpy.typing import NDArray
 
 from piase_gym.compiled.memory import record as record_type
 from piase_gym.compiled.stepping import BOOKKEEPING, fields_of
-from piase_gym.compiled.stepping import single as single_type
 from piase_gym.core.text_encoding import HINT_CODE
 from piase_gym.worlds.checks import find_grid_problem
 from piase_gym.worlds.grids.codes import OUTSIDE
@@ -192,14 +191,6 @@ def new_table(config: ObjectSearchConfig, envelope: ObjectSearchEnvelope) -> NDA
                 1 << config.object_names.index(name) for name in set(here)
             )
     return tables
-
-
-def new_single(config: ObjectSearchConfig, envelope: ObjectSearchEnvelope) -> NDArray[Any]:
-    """Return a zeroed batch of one, with its table filled in."""
-    sizes = buckets(envelope)
-    one = np.zeros(1, single_type(layout(*sizes), TABLE, sizes[1]))
-    one["table"] = new_table(config, envelope)
-    return one
 
 
 def layout_for(envelope: ObjectSearchEnvelope) -> np.dtype[Any]:

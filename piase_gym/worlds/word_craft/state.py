@@ -15,7 +15,6 @@ from numpy.typing import NDArray
 
 from piase_gym.compiled.memory import record as record_type
 from piase_gym.compiled.stepping import BOOKKEEPING, fields_of
-from piase_gym.compiled.stepping import single as single_type
 from piase_gym.core.text_encoding import HINT_CODE
 from piase_gym.worlds.checks import find_agent_problem
 from piase_gym.worlds.word_craft.config import (
@@ -270,12 +269,6 @@ def new_table(
     table["ticket_count"] = len(arrays.arrays["tickets"])
     arrays.point(table)
     return tables
-
-
-def new_single(envelope: WordCraftEnvelope) -> NDArray[Any]:
-    """Return a zeroed batch of one."""
-    agents = capacity(envelope)[0]
-    return np.zeros(1, single_type(layout_for(envelope), table_layout(), agents))
 
 
 def find_problem(record: Any, table: Any) -> str:

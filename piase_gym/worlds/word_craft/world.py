@@ -20,7 +20,7 @@ from piase_gym.core.surroundings import Surroundings, Thing
 from piase_gym.core.things import ThingPlaces
 from piase_gym.core.world import Act, Manual, StepResult
 from piase_gym.worlds.array_world import ArrayWorld, Batch, Modules
-from piase_gym.worlds.batch_arrays import bytes_of, place_of, stacked
+from piase_gym.worlds.batch_arrays import bytes_of, place_of
 from piase_gym.worlds.word_craft import actions, facts, scripting, state
 from piase_gym.worlds.word_craft.config import WordCraftConfig, WordCraftEnvelope
 from piase_gym.worlds.word_craft.curriculum import DIFFICULTY_PARAMETERS
@@ -44,7 +44,6 @@ OUTCOMES = (
 class WordBatch(Batch):
     """Many environments, whose tables hold the addresses of the arrays of their books."""
 
-    arrays: Mapping[int, Arrays]
     pointed = True
 
     def __getstate__(self) -> dict[str, Any]:
@@ -174,6 +173,7 @@ class WordCraft(ArrayWorld[WordCraftConfig, WordCraftFacts]):
     outcome_of: ClassVar[Sequence[Outcome]] = OUTCOMES
     result_of: ClassVar[Sequence[Result]] = (Result.ENDED, Result.WON, Result.LOST)
     vector_type: ClassVar[type[Any]] = np.float32
+    batch_type: ClassVar[type[Batch]] = WordBatch
     kernels: ClassVar[Kernels] = KERNELS
     modules: ClassVar[Modules] = Modules(state, facts, pictures, facts.form_of)
 
@@ -218,21 +218,6 @@ class WordCraft(ArrayWorld[WordCraftConfig, WordCraftFacts]):
         kept = super().__getstate__()
         del kept["_numbers"]
         return kept
-
-    def new_single(self, config: WordCraftConfig) -> NDArray[Any]:
-        """Return the record of a batch of one."""
-        one = state.new_single(self.envelope)
-        one["table"] = self.new_table(config)
-        return one
-
-    def new_batch(self, count: int, configs: Sequence[WordCraftConfig]) -> Batch:
-        """Return `count` environments with the tables of `configs`."""
-        tables = stacked([self.new_table(config) for config in configs])
-        length = state.vector_length(self.envelope)
-        shape = (count, len(self.agents), length, self.num_actions)
-        return WordBatch(
-            np.zeros(count, state.layout_for(self.envelope)), tables, shape, np.float32
-        )
 
     def _records(self, batch: Batch) -> tuple[NDArray[Any], NDArray[Any]]:
         """Return states and tables of a batch as kernels take them."""

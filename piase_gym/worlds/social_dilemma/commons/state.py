@@ -17,7 +17,6 @@ from numpy.typing import NDArray
 from piase_gym.compiled.draws import in_32_bits
 from piase_gym.compiled.memory import record as record_type
 from piase_gym.compiled.stepping import BOOKKEEPING, fields_of
-from piase_gym.compiled.stepping import single as single_type
 from piase_gym.core.text_encoding import HINT_CODE
 from piase_gym.worlds.channel.kernels import (
     channel_fields,
@@ -163,13 +162,6 @@ def new_table(config: SocialDilemmaConfig, envelope: SocialDilemmaEnvelope) -> N
     table["waste_chance"] = in_32_bits(config.waste_chance)
     table["regrowth"] = [in_32_bits(chance) for chance in config.regrowth]
     return tables
-
-
-def new_single(config: SocialDilemmaConfig, envelope: SocialDilemmaEnvelope) -> NDArray[Any]:
-    """Return a zeroed batch of one, with its table filled in."""
-    one = np.zeros(1, single_type(layout_for(envelope), TABLE, buckets(envelope)[2]))
-    one["table"] = new_table(config, envelope)
-    return one
 
 
 def find_problem(record: Any, table: Any) -> str:

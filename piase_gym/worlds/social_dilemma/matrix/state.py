@@ -16,7 +16,6 @@ from numpy.typing import NDArray
 from piase_gym.compiled.draws import in_32_bits
 from piase_gym.compiled.memory import record as record_type
 from piase_gym.compiled.stepping import BOOKKEEPING, fields_of
-from piase_gym.compiled.stepping import single as single_type
 from piase_gym.core.text_encoding import HINT_CODE
 from piase_gym.worlds.channel.kernels import (
     channel_fields,
@@ -200,14 +199,6 @@ def new_table(config: SocialDilemmaConfig, envelope: SocialDilemmaEnvelope) -> N
         flat = rows(config, envelope).ravel()
         table[name][: flat.size] = flat
     return tables
-
-
-def new_single(config: SocialDilemmaConfig, envelope: SocialDilemmaEnvelope) -> NDArray[Any]:
-    """Return a zeroed batch of one, with its table filled in."""
-    agents = capacity(envelope.agents)
-    one = np.zeros(1, single_type(layout_for(envelope), table_layout(agents), agents))
-    one["table"] = new_table(config, envelope)
-    return one
 
 
 def find_problem(record: Any, table: Any) -> str:
