@@ -3,12 +3,12 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Sequence
-from typing import Final, NamedTuple
+from typing import Any, Final, NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
 
-from piase_gym.core.mailbox import EVERYONE, Mailbox, Message
+from piase_gym.core.mailbox import EVERYONE, ChannelRules, Hears, Mailbox, Message
 from piase_gym.core.text_encoding import HINT_CODE, hash_text, one_line
 
 OLDEST: Final = 254
@@ -32,6 +32,13 @@ class Heard(NamedTuple):
 
     messages: tuple[Message, ...]
     earlier: tuple[Earlier, ...] = ()
+
+
+def new_mail(config: Any, agents: Sequence[str], longest: int, hears: Hears) -> Mailbox:
+    """Return empty mailboxes under the rules of a config, for messages of at most `longest`."""
+    history = getattr(config, "message_history", 0)
+    rules = ChannelRules(config.message_delay, longest, config.message_loss, history=history)
+    return Mailbox(agents, rules, hears)
 
 
 def heard_before(mail: Mailbox, name: str) -> tuple[Earlier, ...]:

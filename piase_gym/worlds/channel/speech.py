@@ -21,7 +21,7 @@ from numpy.typing import NDArray
 
 from piase_gym.core.commands import Command, InvalidAction, Param, Verb
 from piase_gym.core.digest import digest_json
-from piase_gym.core.mailbox import EVERYONE, ChannelRules, Mailbox, charged
+from piase_gym.core.mailbox import EVERYONE, Mailbox, charged
 from piase_gym.core.rng import Stream, StreamId
 from piase_gym.core.text_encoding import HINT_CODE, hash_text
 from piase_gym.core.world import Act, Facts, Manual, StepResult
@@ -34,6 +34,7 @@ from piase_gym.worlds.channel.heard import (
     code_of_earlier,
     heard_before,
     heard_lines,
+    new_mail,
 )
 from piase_gym.worlds.channel.manual import conditions_told
 
@@ -88,14 +89,7 @@ class Speaks(ArrayWorld[Any, Any]):
 
     def _new_mail(self) -> Mailbox:
         """Return empty mailboxes, under the rules of the channel."""
-        config = self.config
-        rules = ChannelRules(
-            config.message_delay,
-            self.longest_message,
-            config.message_loss,
-            history=getattr(config, "message_history", 0),
-        )
-        return Mailbox(self.agents, rules, self._hears)
+        return new_mail(self.config, self.agents, self.longest_message, self._hears)
 
     def _hears(self, sender: str, recipient: str) -> bool:
         """Return whether the recipient is in play, may hear the sender, and is near enough."""

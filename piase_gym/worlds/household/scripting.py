@@ -168,7 +168,7 @@ OBSERVABLES: Final = named(
 """What conditions can be about."""
 
 
-def spawn(world: Any, thing: str, place: Any) -> None:
+def spawn(world: Any, _states: Any, _envs: Any, thing: str, place: Any) -> None:
     """Put an object of the home that is nowhere into a receptacle."""
     game, state = world.game, world.state_of
     if thing not in game.objects or place not in game.receptacles:
@@ -180,7 +180,7 @@ def spawn(world: Any, thing: str, place: Any) -> None:
         state.contents[there] = tuple(sorted((*state.contents[there], number)))
 
 
-def remove(world: Any, thing: str | None, place: Any) -> None:
+def remove(world: Any, _states: Any, _envs: Any, thing: str | None, place: Any) -> None:
     """Take an object out of its receptacle, or everything out of one; not out of hands."""
     game, state = world.game, world.state_of
     for k, inside in enumerate(state.contents):

@@ -117,6 +117,7 @@ class Household(TextWorld[HouseholdConfig, HouseholdFacts, HomeState, tuple[Game
     name: ClassVar[str] = "Household"
     version: ClassVar[int] = 4
     observables: ClassVar[Mapping[str, Observable]] = scripting.OBSERVABLES
+    scripting: ClassVar[Any] = scripting
     picture_reveals: ClassVar[bool] = True
     capabilities: ClassVar[Capabilities] = Capabilities(native_text=True, messages=True)
     milestones: ClassVar[tuple[str, ...]] = step.MILESTONES
@@ -204,19 +205,6 @@ class Household(TextWorld[HouseholdConfig, HouseholdFacts, HomeState, tuple[Game
         """Return the objects of the home, or those that homes can have; ``None`` if unknown."""
         known = scripting.names_of(config)
         return None if known is None else tuple(known.accepts)
-
-    @classmethod
-    def place_problem(cls, config: HouseholdConfig, thing: str | None, place: Any) -> str | None:
-        """Say why an object cannot be put into a receptacle, or that there is none."""
-        return scripting.place_problem(config, thing, place)
-
-    def spawn(self, states: Any, envs: NDArray[np.int64], thing: str, place: Any) -> None:
-        """Put an object of the home that is nowhere into a receptacle."""
-        scripting.spawn(self, thing, place)
-
-    def remove(self, states: Any, envs: NDArray[np.int64], thing: str | None, place: Any) -> None:
-        """Take objects out of receptacles."""
-        scripting.remove(self, thing, place)
 
     def refresh(self) -> None:
         """Rebuild what is known of the home."""

@@ -155,11 +155,12 @@ OBSERVABLES: Final = named(
 """The observables that conditions can be about."""
 
 
-def spawn(world: PhysicsPlayground, thing: str, place: Point) -> None:
+def spawn(world: PhysicsPlayground, _states: Any, _envs: Any, thing: str, place: Point) -> None:
     """Put an object that is away at a place, if there is room for it."""
     number = world.config.thing_names.index(thing)
     if number in world.play.away and _has_room(world, number, place):
         world.arena.bring(number, place)
+    world.look_again()
 
 
 def _has_room(world: PhysicsPlayground, number: int, place: Point) -> bool:
@@ -171,7 +172,9 @@ def _has_room(world: PhysicsPlayground, number: int, place: Point) -> bool:
     return all(math.dist(place, spot[:2]) > reach + radius for spot, radius in circles)
 
 
-def remove(world: PhysicsPlayground, thing: str | None, place: Point | None) -> None:
+def remove(
+    world: PhysicsPlayground, _states: Any, _envs: Any, thing: str | None, place: Point | None
+) -> None:
     """Take away objects: one of them, or those that stand at a place."""
     names, things = world.config.thing_names, world.config.things
     for number in world.play.there:
@@ -179,6 +182,7 @@ def remove(world: PhysicsPlayground, thing: str | None, place: Point | None) -> 
         here = place is None or math.dist(place, (x, y)) <= things[number].reach
         if here and thing in (None, names[number]):
             world.arena.take_away(number)
+    world.look_again()
 
 
 def place_problem(

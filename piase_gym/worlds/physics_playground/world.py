@@ -16,14 +16,14 @@ from numpy.typing import NDArray
 from piase_gym.core.commands import Command, InvalidAction, Outcome, Result, Verb
 from piase_gym.core.difficulty import DifficultyParameter, Element, PerAgentField
 from piase_gym.core.last_step import LastStep
-from piase_gym.core.mailbox import EVERYONE, ChannelRules, Mailbox, Message, charged
+from piase_gym.core.mailbox import EVERYONE, Mailbox, Message, charged
 from piase_gym.core.objects import Objects
 from piase_gym.core.rng import Stream, StreamId
 from piase_gym.core.script.observables import Observable
 from piase_gym.core.world import Act, Capabilities, DecodedAction, Manual, StepResult, World
 from piase_gym.errors import SnapshotError
 from piase_gym.worlds.channel.config import SPOKEN
-from piase_gym.worlds.channel.heard import Earlier, Heard, heard_before
+from piase_gym.worlds.channel.heard import Earlier, Heard, heard_before, new_mail
 from piase_gym.worlds.channel.symbols import sayable, why_unsayable
 from piase_gym.worlds.physics_playground import actions, naming, scripting, snapshots
 from piase_gym.worlds.physics_playground import facts as views
@@ -219,14 +219,7 @@ class PhysicsPlayground(World[PhysicsPlaygroundConfig, PhysicsFacts]):
 
     def _new_mail(self) -> Mailbox:
         """Return empty mailboxes."""
-        config = self.config
-        rules = ChannelRules(
-            config.message_delay,
-            views.LONGEST,
-            config.message_loss,
-            history=config.message_history,
-        )
-        return Mailbox(self.agents, rules, self._hears)
+        return new_mail(self.config, self.agents, views.LONGEST, self._hears)
 
     def _hears(self, sender: str, recipient: str) -> bool:
         """Return whether the recipient is in play, may hear the sender, and is near enough."""
@@ -506,16 +499,6 @@ class PhysicsPlayground(World[PhysicsPlaygroundConfig, PhysicsFacts]):
         """Return the objects of the config; those that are away can appear."""
         return config.thing_names
 
-    def spawn(self, states: Any, envs: NDArray[np.int64], thing: str, place: Any) -> None:
-        """Put an object that is away at a place, if there is room for it."""
-        scripting.spawn(self, thing, place)
-        self._look_again()
-
-    def remove(self, states: Any, envs: NDArray[np.int64], thing: str | None, place: Any) -> None:
-        """Take away an object, or what stands at a place."""
-        scripting.remove(self, thing, place)
-        self._look_again()
-
     def change_settings(self, fields: Mapping[str, Any]) -> None:
         """Apply changed fields of the config; the scene continues under them from where it is."""
         super().change_settings(fields)
@@ -523,9 +506,9 @@ class PhysicsPlayground(World[PhysicsPlaygroundConfig, PhysicsFacts]):
             drove = self._drove
             self.set_state(self.get_state())
             self._drove = drove
-            self._look_again()
+            self.look_again()
 
-    def _look_again(self) -> None:
+    def look_again(self) -> None:
         """Look again after objects came or went; nobody is rewarded, or goes to what is away."""
         names = [self.config.thing_names[number] for number in self.play.away]
         for _, stride in self._under_way():

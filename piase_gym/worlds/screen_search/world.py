@@ -13,7 +13,7 @@ from gymnasium.spaces import Box
 from numpy.typing import NDArray
 
 from piase_gym.core.commands import Command, InvalidAction, Outcome, Result, Verb
-from piase_gym.core.mailbox import EVERYONE, ChannelRules, Mailbox
+from piase_gym.core.mailbox import EVERYONE, Mailbox
 from piase_gym.core.rng import Stream, StreamId
 from piase_gym.core.surroundings import Surroundings
 from piase_gym.core.world import (
@@ -26,6 +26,7 @@ from piase_gym.core.world import (
     shared,
 )
 from piase_gym.errors import MissingExtraError, PiaseError, UnsupportedError, WindowError
+from piase_gym.worlds.channel.heard import new_mail
 from piase_gym.worlds.describing import Describer, Picture, describer, tidy
 from piase_gym.worlds.screen_search import facts as views
 from piase_gym.worlds.screen_search.actions import STAY, TABLE, verbs
@@ -137,10 +138,7 @@ class ScreenSearch(World[ScreenSearchConfig, ScreenSearchFacts]):
         slots = len(self.agents)
         self.stream = Stream(seed, StreamId.CHANNEL)
         config = self.config
-        rules = ChannelRules(
-            delay=config.message_delay, max_length=MAX_MESSAGE, drop=config.message_loss
-        )
-        self.mailboxes = Mailbox(self.agents, rules, self._hears)
+        self.mailboxes = new_mail(config, self.agents, MAX_MESSAGE, self._hears)
         status = ["playing" if k < config.agents else "absent" for k in range(slots)]
         count = max(1, len(config.targets))
         self.pictures: list[Picture] = [np.zeros((48, 64, 3), np.uint8)] * count

@@ -15,10 +15,11 @@ from piase_gym.core.additions import Addition
 from piase_gym.core.commands import Result, Verb
 from piase_gym.core.digest import canonical_json
 from piase_gym.core.facts import F
-from piase_gym.core.mailbox import ChannelRules, Mailbox, charged
+from piase_gym.core.mailbox import Mailbox, charged
 from piase_gym.core.rng import Stream, StreamId
 from piase_gym.core.world import StepResult, World
 from piase_gym.errors import ConfigError, SnapshotError
+from piase_gym.worlds.channel.heard import new_mail
 from piase_gym.worlds.channel.history import HeardBefore
 from piase_gym.worlds.texts.config import TextConfig
 
@@ -90,17 +91,6 @@ class TextWorld(World[C, F], Generic[C, F, S, G]):
         """How many indices there are."""
         return self._num_actions
 
-    @property
-    def channel_rules(self) -> ChannelRules:
-        """The rules of messages under the present config."""
-        config = self.config
-        return ChannelRules(
-            config.message_delay,
-            self.max_message,
-            config.message_loss,
-            history=config.message_history,
-        )
-
     @classmethod
     def additions_of(cls, config: C) -> tuple[type[Addition], ...]:
         """Return what a config adds to the views: first what agents have heard before."""
@@ -132,7 +122,7 @@ class TextWorld(World[C, F], Generic[C, F, S, G]):
 
     def new_mail(self) -> Mailbox:
         """Return empty mailboxes."""
-        return Mailbox(self.agents, self.channel_rules, self.hears)
+        return new_mail(self.config, self.agents, self.max_message, self.hears)
 
     def open_episode(self, seed: int) -> None:
         """Start the random streams of an episode, with empty mailboxes."""
