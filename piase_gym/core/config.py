@@ -130,12 +130,17 @@ class WorldConfig(Settings):
         return {ALIASES.get(name, name): value}
 
     @model_validator(mode="after")
-    def _check_names(self) -> Self:
+    def _check_agents(self) -> Self:
         given = self.agent_ids or ()
         if len(set(given)) < len(given):
             raise ValueError(f"agent_ids must differ from each other: {', '.join(given)}")
         if len(given) > self.agents:
             raise ValueError(f"agent_ids names {len(given)} agents, but agents={self.agents}")
+        entries = len(getattr(self, "join_at", ()))
+        if entries > self.agents:
+            raise ValueError(f"join_at has {entries} entries for {self.agents} agents")
+        if len(self.latecomers) == self.agents:
+            raise ValueError("join_at leaves nobody at the start; give at least one agent 0")
         return self
 
     @property

@@ -213,10 +213,6 @@ class GridWorldConfig(SymbolConfig):
             raise ValueError("start_pos puts two agents on one cell; use collisions='pass'")
         if len(self.levels) > self.agents:
             raise ValueError(f"levels has {len(self.levels)} entries for {self.agents} agents")
-        if len(self.join_at) > self.agents:
-            raise ValueError(f"join_at has {len(self.join_at)} entries for {self.agents} agents")
-        if len(self.latecomers) == self.agents:
-            raise ValueError("join_at leaves nobody at the start; give at least one agent 0")
         self._check_layout()
         return self
 

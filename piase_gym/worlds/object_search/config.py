@@ -217,10 +217,6 @@ class ObjectSearchConfig(MessageConfig):
             raise ValueError(f"wandering is {self.wandering}, but objects is {self.objects}")
         if self.message_history and not self.speech:
             raise ValueError("message_history is about words; give speech=True, or leave it out")
-        if len(self.join_at) > self.agents:
-            raise ValueError(f"join_at has {len(self.join_at)} entries for {self.agents} agents")
-        if len(self.latecomers) == self.agents:
-            raise ValueError("join_at leaves nobody at the start; give at least one agent 0")
         return self
 
     def _check_house(self) -> None:
