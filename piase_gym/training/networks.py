@@ -117,7 +117,7 @@ class ThingEncoder(nn.Module):
 def encoder_of(
     space: Any, width: int, places: ThingPlaces | None = None
 ) -> SymbolEncoder | QuantityEncoder | ThingEncoder:
-    """Return the first layer for a space: one for symbols if the space holds whole numbers."""
+    """Return the first layer: for things if they have numbers, for symbols if all is whole."""
     if places is not None:
         return ThingEncoder(places, int(np.prod(space.shape)), width)
     if np.issubdtype(space.dtype, np.integer):
