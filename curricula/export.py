@@ -64,7 +64,11 @@ def json_schema() -> dict[str, Any]:
     for properties, name in ((step, "CurriculumStep"), (schema["properties"], schema["title"])):
         properties[MARK] = {"const": name, "description": "mark of the prompt suite"}
     for name in NULLABLE & set(schema["properties"]):
-        schema["properties"][name] = {"anyOf": [schema["properties"][name], {"type": "null"}]}
+        value, null = schema["properties"][name], {"type": "null"}
+        if null in value.get("anyOf", ()):
+            continue
+        told = {key: value.pop(key) for key in ("title", "description", "default") if key in value}
+        schema["properties"][name] = {"anyOf": [value, null], **told}
     schema["properties"]["version"]["anyOf"].append({"type": "number"})
     head = {"$schema": "https://json-schema.org/draft/2020-12/schema"}
     return {**head, **schema, "title": "piase_gym curriculum"}

@@ -241,12 +241,20 @@ class CurriculumStep(CurriculumModel):
     developmental_stage_reached: Stage | None = Field(
         None, description="the stage that the agent has reached when it completes this step"
     )
-    learning_objectives: tuple[Text, ...] | Text | None = Field(None, description="for readers")
-    success_criteria: tuple[Text, ...] | Text | None = Field(None, description="for readers")
-    conditions: Text | None = Field(None, description="for readers")
-    notes: Text | None = Field(None, description="for readers")
-    piase_scenario_reference: Text | None = Field(None, description="for readers")
-    piaavt_metrics_to_track: tuple[Text, ...] | None = Field(None, description="for readers")
+    learning_objectives: tuple[Text, ...] | Text | None = Field(
+        None, description="what is to be learned, for readers"
+    )
+    success_criteria: tuple[Text, ...] | Text | None = Field(
+        None, description="when it counts as learned, for readers"
+    )
+    conditions: Text | None = Field(None, description="conditions in words, for readers")
+    notes: Text | None = Field(None, description="remarks, for readers")
+    piase_scenario_reference: Text | None = Field(
+        None, description="the scenario that it is taken from, for readers"
+    )
+    piaavt_metrics_to_track: tuple[Text, ...] | None = Field(
+        None, description="metrics to look at, for readers"
+    )
 
     _index: int = PrivateAttr(0)
     _setting: StepContext = PrivateAttr(StepContext())
@@ -351,7 +359,7 @@ class DevelopmentalCurriculum(CurriculumModel):
 
     name: Name = Field(description="its name")
     description: Text = Field("", description="what it is about")
-    target_developmental_stage: Text = Field("", description="where it leads")
+    target_developmental_stage: Text = Field("", description="the stage that it leads to")
     author: Text = Field("", description="who wrote it")
     version: str = Field("1.0", max_length=100, description="the version of this file")
     world: str | None = Field(
@@ -378,8 +386,12 @@ class DevelopmentalCurriculum(CurriculumModel):
         "and options; default: the criteria and rules of the steps",
     )
     steps: tuple[CurriculumStep, ...] = Field(min_length=1, max_length=MOST_STEPS)
-    overall_learning_goals: tuple[Text, ...] | Text | None = Field(None, description="for readers")
-    evaluation_strategy: Text | None = Field(None, description="for readers")
+    overall_learning_goals: tuple[Text, ...] | Text | None = Field(
+        None, description="what is to be learned, for readers"
+    )
+    evaluation_strategy: Text | None = Field(
+        None, description="how to evaluate what was learned, for readers"
+    )
 
     _source: str = PrivateAttr("<data>")
     _folder: Path | None = PrivateAttr(None)

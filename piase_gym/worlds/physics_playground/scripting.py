@@ -104,7 +104,7 @@ def _togo(world: Any, _states: Any, _of: Any) -> NDArray[Any]:
 
 
 def _anything(_config: Any) -> None:
-    """Return ``None``: the names of objects follow from the episode."""
+    """Return ``None``: any name may be given."""
 
 
 OBSERVABLES: Final = named(

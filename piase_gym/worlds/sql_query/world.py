@@ -103,9 +103,10 @@ class SqlQuery(TextWorld[SqlQueryConfig, SqlQueryFacts, SqlState, Setting]):
 
     Facts: the question, the tables with columns, types, keys and references (with `discover`, only
     those that were asked for; none once the agent's part is over), how the last query begins, its
-    first rows or its error, the turns left, messages. `wording="native"` is the rows alone, as
-    InterCode's environment returns them. The vector is float32; see `observe.vector.vector_of` for
-    its layout. With `recall="map"` earlier queries are shown, with what came of them.
+    first rows or its error, the turns left, messages. `wording="native"` shows the rows or the
+    error, as InterCode's environment does, and before the first query the question. The vector is
+    float32; see `observe.vector.vector_of` for its layout. With `recall="map"` earlier queries are
+    shown, with what came of them.
 
     ## Rewards
 

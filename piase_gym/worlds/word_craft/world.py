@@ -68,9 +68,9 @@ class WordCraft(ArrayWorld[WordCraftConfig, WordCraftFacts]):
     Tasks up to depth 3 are listed, and drawn with equal chances; deeper ones are grown from those.
     With `train_ratio` below 1 a part is held out, and `tasks="test"` plays it: tasks with a goal
     (`split="by_goal"`) or a recipe (`"by_recipe"`) that does not occur in training, or tasks that
-    do not occur there themselves (`"by_task"`). The original's `"by_goal_train_terminals"` trains
-    on all goals that make nothing else, `"by_recipe_train_all_goals"` on at least one recipe with
-    each entity, and `"debug"` holds nothing out.
+    do not occur there themselves (`"by_task"`). The original's `"by_goal_train_terminals"` takes
+    goals that make nothing else into training first; `"by_recipe_train_all_goals"` trains on at
+    least one recipe with each entity, and `"debug"` holds nothing out.
 
     Several agents share the table and the goal; with `trade` each has a table of its own, what the
     task takes is dealt out, and things can be given away.

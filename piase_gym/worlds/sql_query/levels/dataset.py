@@ -75,7 +75,7 @@ class Database:
         name: Its name within its dataset.
         image: The image.
         dialect: The SQL dialect of its queries, as sqlglot calls it; queries in a dialect other
-            than ``"sqlite"`` are translated if sqlglot is installed.
+            than ``"sqlite"`` are translated, which needs sqlglot.
         translated: The known translations of statements of that dialect.
     """
 

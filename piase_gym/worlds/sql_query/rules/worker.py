@@ -6,7 +6,7 @@ Databases come as images; those of tasks that only read are opened once and shar
 can change them. A database that is written to is an image and the statements that were run on it,
 so the caller can keep it as a value; the most recently used ones stay open.
 
-Nothing here is needed twice for safety, but everything is there:
+What keeps the statements of agents within bounds:
 
 * the authorizer lets through what is listed here, and nothing else: reading tables of this
   database, functions whose value follows from their arguments, and, in a task that writes, changing
