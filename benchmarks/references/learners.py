@@ -70,7 +70,7 @@ FAST: Mapping[str, Any] = {
     "eval_episodes": 50,
 }
 """What differs from them if one does: many small steps learn more from the same samples."""
-WORLDS: Mapping[str, Mapping[str, Any]] = {
+BY_WORLD: Mapping[str, Mapping[str, Any]] = {
     "WordCraft": {
         "num_steps": 16,
         "learning_rate": 0.003,
@@ -208,7 +208,7 @@ def settings_for(setting: Setting, attempt: Pass, seed: int) -> TrainSettings | 
     told |= {"eval_every": steps // 8, "save_every": 4_000_000, "stop_at": SOLVED}
     envs = {"num_envs": max(32, SLOTS // len(setting.agents))}
     roles = {"roles": tuple(range(len(setting.agents)))} if attempt.by_seat else {}
-    own = WORLDS.get(spec.world, {})
+    own = BY_WORLD.get(spec.world, {})
     return TrainSettings(**{**told, **FAST, **own, **envs, **reward, **roles, **attempt.options})
 
 

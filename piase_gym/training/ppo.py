@@ -112,7 +112,7 @@ class Learner:
             settings.memory,
             state_space,
             len(env.agents),
-            getattr(env.world, "thing_places", None),
+            getattr(env.world, "thing_places", None),  # a foreign environment may have none
         )
         self.optimizer = torch.optim.Adam(
             self.policy.parameters(), settings.learning_rate, eps=1e-5, fused=True
