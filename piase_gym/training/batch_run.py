@@ -193,7 +193,8 @@ def load_policies(path: str | Path) -> list[Policy]:
     """Return the policy of each agent, in the form that `ppo.play` takes.
 
     Raises:
-        StorageError: If the file cannot be read.
+        StorageError: If the file cannot be read, or its policies have other networks than this
+            version makes.
     """
     try:
         found = torch.load(path, weights_only=True)
@@ -204,8 +205,14 @@ def load_policies(path: str | Path) -> list[Policy]:
     small = ppo.Settings(**{**options, "num_envs": 1, "num_steps": 1})
     partners = partners_of(settings, settings.make_world().agents)
     trainer = ppo.Trainer(settings.task, small, 0, partners=partners or None, **settings.config)
-    for learner, state in zip(trainer.learners, found["policies"], strict=True):
-        learner.policy.load_state_dict(state)
+    try:
+        for learner, state in zip(trainer.learners, found["policies"], strict=True):
+            learner.policy.load_state_dict(state)
+    except Exception as error:  # torch raises RuntimeError, or what it meets on the way there
+        raise StorageError(
+            f"the policies in {path} do not fit the networks that this version of piase_gym makes "
+            f"for {settings.task}; `ppo:{path}` plays them, and training makes new ones"
+        ) from error
     return trainer.policies
 
 

@@ -91,6 +91,22 @@ def test_a_file_is_read_with_plain_torch_and_plays(tmp_path: Path) -> None:
     assert result.policy.stat().st_size < 200_000
 
 
+@pytest.mark.parametrize(
+    "spoil", [lambda state: state.popitem(), lambda state: state.update(strange=torch.ones(1))]
+)
+def test_policies_of_another_network_are_refused(tmp_path: Path, spoil: Any) -> None:
+    result = train(settings(steps=1), tmp_path / "run")
+    stored = torch.load(result.policy, weights_only=True)
+    spoil(stored["policies"][1])
+    torch.save(stored, tmp_path / "other.pt")
+    with pytest.raises(StorageError, match=r"other\.pt do not fit the networks .* for GridWorld"):
+        load_policies(tmp_path / "other.pt")
+    stored["policies"].pop()
+    torch.save(stored, tmp_path / "other.pt")
+    with pytest.raises(StorageError, match="do not fit"):
+        load_policies(tmp_path / "other.pt")
+
+
 def test_mistakes_are_sentences(tmp_path: Path) -> None:
     with pytest.raises(ConfigError, match="memory is a setting of batch_ppo alone, not of ippo"):
         settings(algo="ippo", roles=(), central=False, self_play=0, training_reward="own")
