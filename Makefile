@@ -39,6 +39,8 @@ demo: $(STAMP)
 # The tests run in two processes; JOBS=0 runs them in this one.
 JOBS ?= 2
 
+# They start hundreds of further processes, which must not compile every module again.
+test: export PYTHONDONTWRITEBYTECODE :=
 test: $(STAMP)
 	$(BIN)/python -m pytest -n $(JOBS) --dist loadfile
 

@@ -14,8 +14,8 @@ from collections.abc import Callable, Sequence
 from typing import Any, NamedTuple
 
 import numpy as np
+import scipy  # its parts are loaded when they are used
 from numpy.typing import ArrayLike, NDArray
-from scipy import stats
 
 from piase_gym.errors import ConfigError
 
@@ -71,8 +71,8 @@ def iqm(values: ArrayLike, axis: int | None = None) -> Any:
     A quarter is rounded down to whole values. With an axis, the mean is taken along that axis.
     """
     if axis is None:
-        return float(stats.trim_mean(_values(values), 0.25))
-    return stats.trim_mean(values, 0.25, axis=axis)
+        return float(scipy.stats.trim_mean(_values(values), 0.25))
+    return scipy.stats.trim_mean(values, 0.25, axis=axis)
 
 
 def wilson(successes: float, trials: int, level: float = 0.95) -> Interval:
@@ -80,7 +80,7 @@ def wilson(successes: float, trials: int, level: float = 0.95) -> Interval:
     _tails(level)  # refuses what is not a level
     if trials < 1 or not 0 <= successes <= trials:
         raise ConfigError(f"{successes} successes in {trials} trials make no share")
-    ends = stats.binomtest(round(successes), trials).proportion_ci(level, method="wilson")
+    ends = scipy.stats.binomtest(round(successes), trials).proportion_ci(level, method="wilson")
     return Interval(successes / trials, float(ends.low), float(ends.high))
 
 
@@ -117,8 +117,8 @@ def _expanded(level: float, count: int) -> float:
     upper = _tails(level)[1]
     if count < 2:
         return level
-    reach = math.sqrt(count / (count - 1)) * stats.t.ppf(upper, count - 1)
-    return min(1.0 - 2.0 * float(stats.norm.sf(reach)), 1.0 - 1e-9)
+    reach = math.sqrt(count / (count - 1)) * scipy.stats.t.ppf(upper, count - 1)
+    return min(1.0 - 2.0 * float(scipy.stats.norm.sf(reach)), 1.0 - 1e-9)
 
 
 def share_interval(
@@ -261,7 +261,7 @@ def probability_of_improvement(x: Runs, y: Runs) -> float:
 
 def _improvement(x: NDArray[np.float64], y: NDArray[np.float64]) -> NDArray[np.float64]:
     """Return the probability of improvement for the scores in each row."""
-    found = stats.mannwhitneyu(x, y, method="asymptotic", axis=-1).statistic
+    found = scipy.stats.mannwhitneyu(x, y, method="asymptotic", axis=-1).statistic
     return np.asarray(found / (x.shape[-1] * y.shape[-1]))
 
 
@@ -315,5 +315,5 @@ def paired_difference(x: ArrayLike, y: ArrayLike, level: float = 0.95) -> Interv
     differences = mine - theirs
     mean = float(differences.mean())
     upper = 1 - _tails(level)[0]
-    reach = float(stats.sem(differences) * stats.t.ppf(upper, differences.size - 1))
+    reach = float(scipy.stats.sem(differences) * scipy.stats.t.ppf(upper, differences.size - 1))
     return Interval(mean, mean - reach, mean + reach)
