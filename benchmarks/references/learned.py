@@ -175,11 +175,15 @@ def open_problems(references: References | None = None) -> dict[str, list[Learne
 
 
 def best(rows: Sequence[Learned]) -> Learned:
-    """Return the best of some learners: one above random level, then by wins, then by gain."""
+    """Return the best of some learners: one above random level, then by wins, then by gain.
 
-    def worth(row: Learned) -> tuple[bool, float, float]:
+    A learner with several trainings goes before one with a single training, whose result may be
+    luck.
+    """
+
+    def worth(row: Learned) -> tuple[bool, bool, float, float]:
         won = 0.0 if row.success is None else row.success.estimate
-        return not row.at_random_level, won, row.gain.estimate
+        return not row.at_random_level, row.runs > 1, won, row.gain.estimate
 
     return max(rows, key=worth)
 

@@ -101,6 +101,13 @@ def test_a_better_learner_closes_a_task(monkeypatch: pytest.MonkeyPatch) -> None
     monkeypatch.setattr(learned, "stored_learners", lambda: {"task": row})
     assert learned.open_problems(references) == {}
     assert learned.best(learned.learned(references)["task"]).learner.endswith("8, up to 2 M steps")
+    entry["policies"]["ppo"] = policy([7.0, 8.0])
+    several, single = learned.learned(references)["task"]
+    assert single.gain.estimate > several.gain.estimate
+    assert learned.best([single, several]) is several
+    row["labels"]["task"]["values"] = [[0.0, 1.0], [0.0, 0.5]]
+    several, single = learned.learned(references)["task"]
+    assert learned.best([single, several]) is single
 
 
 def test_what_has_no_training_is_named(monkeypatch: pytest.MonkeyPatch) -> None:
