@@ -93,7 +93,7 @@ class Pass:
 
     Attributes:
         name: Name of its folder.
-        steps: Agent steps by world; worlds that are not named are left out.
+        steps: Agent steps by world or by id, which goes first; what is not named is left out.
         options: Further settings of the training.
         unsolved_only: Whether only tasks that earlier passes have not solved are tried.
         slow: Whether it is for tasks that no kernel steps.
@@ -133,6 +133,15 @@ PASSES = (
         {"training_reward": "prosocial", "width": 64},
         unsolved_only=False,
         by_seat=True,
+    ),
+    Pass(
+        "commons",
+        {
+            "piase/SocialDilemma-Cleanup-4p-v1": 12_000_000,
+            "piase/SocialDilemma-Cleanup-8p-v1": 24_000_000,
+        },
+        {"training_reward": "prosocial", "num_steps": 64, "minibatch": 2048, "gamma": 0.995},
+        unsolved_only=False,
     ),
     Pass("long", {"GridWorld": 16_000_000, "WordCraft": 8_000_000, "ObjectSearch": 8_000_000}, {}),
     Pass("shaped", {"GridWorld": 16_000_000}, {"training_reward": "small_costs_shaped"}),
@@ -188,7 +197,7 @@ def settings_for(setting: Setting, attempt: Pass, seed: int) -> TrainSettings | 
     differs when seen from the other seat, which the policy plays too.
     """
     spec = task_spec(setting.task)
-    steps = attempt.steps.get(spec.world)
+    steps = attempt.steps.get(setting.task, attempt.steps.get(spec.world))
     world = make_world(setting)
     if steps is None or steps_in_batches(world) == attempt.slow:
         return None

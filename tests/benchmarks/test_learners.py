@@ -409,6 +409,11 @@ def test_budgets_are_looked_at_and_shared_as_stated() -> None:
         assert learners.settings_for(learners.setting_of(rows[0]), by_name["prosocial"], 0) is None
     text = learners.setting_of(Row(task="piase/TextRoom-Quest-Easy-v3"))
     assert learners.settings_for(text, by_name["short"], 0) is None
+    river = plan("piase/SocialDilemma-Cleanup-4p-v1", "commons")
+    assert (river.steps, river.eval_every, river.roles) == (12_000_000, 1_500_000, ())
+    assert plan("piase/SocialDilemma-Cleanup-8p-v1", "commons").steps == 24_000_000
+    orchard = learners.setting_of(Row(task="piase/SocialDilemma-Harvest-4p-v1"))
+    assert learners.settings_for(orchard, by_name["commons"], 0) is None
 
 
 # -- models --------------------------------------------------------------------------------
