@@ -211,7 +211,7 @@ def load_policies(path: str | Path) -> list[Policy]:
     except Exception as error:  # torch raises RuntimeError, or what it meets on the way there
         raise StorageError(
             f"the policies in {path} do not fit the networks that this version of piase_gym makes "
-            f"for {settings.task}; `ppo:{path}` plays them, and training makes new ones"
+            f"for {settings.task}; `ppo:{path}` may still play them, and training makes new ones"
         ) from error
     return trainer.policies
 
