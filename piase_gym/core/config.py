@@ -36,6 +36,10 @@ class Settings(BaseModel):
     """Fields that were added later: written out only if they differ from their default, so that old
     logs still have the same config."""
 
+    def __deepcopy__(self, memo: dict[int, Any] | None = None) -> Self:
+        """Return itself, which never changes; `model_copy`, which gives no memo, gets a copy."""
+        return self if memo is not None else super().__deepcopy__(memo)
+
     @model_serializer(mode="wrap")
     def _without_later(
         self, handler: SerializerFunctionWrapHandler, info: SerializationInfo

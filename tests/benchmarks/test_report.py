@@ -22,6 +22,7 @@ from piase_gym.benchmarks.speed.peers import Peer
 from piase_gym.cli.results import show_results
 from piase_gym.errors import ProtocolError, StorageError
 from tests.benchmarks import bench_policies as own
+from tests.helpers.warm_python import run_python
 from tests.paths import ROOT
 
 pytest.importorskip("matplotlib")
@@ -398,8 +399,7 @@ def test_results_with_times_inside_are_still_read(tmp_path: Path) -> None:
 
 def run(*words: str) -> subprocess.CompletedProcess[str]:
     """Run `piase bench` with some words."""
-    command = [sys.executable, "-c", "from piase_gym.cli import main; main()", "bench", *words]
-    return subprocess.run(command, capture_output=True, text=True, timeout=600, check=False)
+    return run_python("-m", "piase_gym.cli", "bench", *words)
 
 
 def test_bench_writes_results_and_reports_and_resumes(tmp_path: Path) -> None:

@@ -199,7 +199,8 @@ def test_stored_references_are_what_the_policies_do_today() -> None:
     checked = 0
     for setting, split in settings_that_ship():
         entry = stored.get(setting.label)
-        if entry is None or "16x16" in setting.task:  # those take long, and say no more
+        long = "16x16" in setting.task or "-8p-" in setting.task  # and they say no more
+        if entry is None or long:
             continue
         assert entry["split"] == split
         for name in ("random", "oracle"):

@@ -19,6 +19,7 @@ from piase_gym.errors import LogWriteError, StorageError
 from piase_gym.simulation.simulation import Simulation
 from piase_gym.wrappers import AvtLogger
 from tests.helpers.cli_runner import ROOT, environment, piase
+from tests.helpers.warm_python import run_python
 
 WRITERS: dict[str, Callable[..., Any]] = {
     "render.gif": runs.render,
@@ -209,15 +210,7 @@ def test_mistakes_are_told_before_torch_is_loaded(words: str, told: str, tmp_pat
         "import sys\nfrom piase_gym.cli.app import main\n"
         "try:\n    main()\nfinally:\n    print(sorted({'torch'} & set(sys.modules)))"
     )
-    done = subprocess.run(
-        [sys.executable, "-c", code, *words.split()],
-        capture_output=True,
-        text=True,
-        timeout=120,
-        check=False,
-        cwd=tmp_path,
-        env={**environment(), "PYTHONPATH": str(ROOT)},
-    )
+    done = run_python("-c", code, *words.split(), cwd=tmp_path, env=environment())
     assert (done.returncode, done.stdout.strip()) == (2, "[]"), done.stdout + done.stderr
     assert told in done.stderr
     assert names(tmp_path) == ["file"]

@@ -42,6 +42,7 @@ from piase_gym.errors import (
 from piase_gym.wrappers import AvtLogger, CurriculumWrapper
 from tests.curricula.example_curricula import CORNER, STAY, curriculum, step
 from tests.helpers.cli_runner import environment, piase
+from tests.helpers.warm_python import run_python
 
 
 def decided(learning_path: LearningPath) -> list[tuple[int, int, str]]:
@@ -746,14 +747,8 @@ for words in eval(sys.argv[1]):
 
 
 def test_mistakes_in_names_are_told_before_torch_is_loaded(tmp_path: Path) -> None:
-    done = subprocess.run(
-        [sys.executable, "-c", TRY_NAMES, repr(NAMES)],
-        cwd=tmp_path,
-        env=environment(),
-        capture_output=True,
-        text=True,
-        check=True,
-    )
+    done = run_python("-c", TRY_NAMES, repr(NAMES), cwd=tmp_path, env=environment())
+    assert done.returncode == 0, done.stderr
     lines = done.stdout.splitlines()
     assert lines[1::2] == ["False []"] * len(NAMES)
     assert not [line for line in lines[::2] if line.startswith("no error")]

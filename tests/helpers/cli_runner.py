@@ -13,6 +13,7 @@ import time
 from pathlib import Path
 from typing import Any, Self
 
+from tests.helpers.warm_python import run_python
 from tests.paths import ROOT
 
 COMMAND = [sys.executable, "-m", "piase_gym.cli"]
@@ -31,18 +32,17 @@ def environment(**changes: str) -> dict[str, str]:
 def piase(
     *words: str, stdin: str | bytes = "", cwd: Path | None = None, columns: int = 80, **env: str
 ) -> subprocess.CompletedProcess[str]:
-    """Run `piase` with some words and lines on standard input."""
-    done = subprocess.run(
-        [*COMMAND, *words],
-        input=stdin if isinstance(stdin, bytes) else stdin.encode(),
-        capture_output=True,
-        timeout=DEADLINE,
-        check=False,
-        cwd=cwd,
-        env=environment(COLUMNS=str(columns), **env),
-    )
+    """Run `piase` with some words and lines on standard input.
+
+    It gets a new Python if the environment is to differ, and else a fork; see `warm_python`.
+    """
+    command, given = [*COMMAND, *words], stdin if isinstance(stdin, bytes) else stdin.encode()
+    place: Any = {"cwd": cwd, "env": environment(COLUMNS=str(columns), **env), "timeout": DEADLINE}
+    if not env:
+        return run_python(*command[1:], stdin=given, **place)
+    done = subprocess.run(command, input=given, capture_output=True, check=False, **place)
     out, said = done.stdout.decode("utf-8"), done.stderr.decode("utf-8")
-    return subprocess.CompletedProcess(done.args, done.returncode, out, said)
+    return subprocess.CompletedProcess(command, done.returncode, out, said)
 
 
 def take_terminal() -> None:

@@ -30,6 +30,7 @@ from piase_gym.errors import (
     UnknownNameError,
 )
 from tests import probes
+from tests.helpers.cli_runner import piase
 
 torch = pytest.importorskip("torch")
 pytest.importorskip("stable_baselines3")
@@ -305,8 +306,7 @@ def test_mistakes_on_the_command_line_are_one_line(tmp_path: Path) -> None:
         (["--resume"], "holds no run"),
     ):
         words_of = ["train", "GridWorld", "--out", str(tmp_path / "run"), *more]
-        code = [sys.executable, "-c", "from piase_gym.cli import main; main()", *words_of]
-        done = subprocess.run(code, capture_output=True, text=True, timeout=300, check=False)
+        done = piase(*words_of)
         assert done.returncode == 2, done.stdout + done.stderr
         assert words in " ".join((done.stdout + done.stderr).split())
         assert "Traceback" not in done.stderr
