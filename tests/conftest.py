@@ -50,10 +50,21 @@ def pytest_sessionstart(session: pytest.Session) -> None:
         raise pytest.UsageError(f"a world could not be compiled: {WORLDS}")
 
 
-def pytest_collection_finish() -> None:
-    """Spare the garbage collector a look at thousands of tests every time."""
-    gc.collect()
-    gc.freeze()
+@pytest.hookimpl(wrapper=True)
+def pytest_collection() -> Iterator[None]:
+    """Spare the garbage collector a look at thousands of tests, now and later."""
+    gc.disable()
+    try:
+        return (yield)
+    finally:
+        gc.collect()
+        gc.freeze()
+        gc.enable()
+
+
+def pytest_unconfigure() -> None:
+    """Let the collector see everything again: some libraries complain of leaks otherwise."""
+    gc.unfreeze()
 
 
 @pytest.fixture

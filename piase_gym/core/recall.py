@@ -163,6 +163,8 @@ class Recall(Notes):
 
 def _place(place: Any) -> Any:
     """Return a place as it is shown."""
+    if type(place) is tuple and place and all(type(number) is int for number in place):
+        return place  # most are columns and rows, thousands of them in a step
     return place_of(jsonable(place))
 
 

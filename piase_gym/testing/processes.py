@@ -31,6 +31,13 @@ if TYPE_CHECKING:
 HASH_SEEDS = ("1", "4242")
 TIMEOUT = 300.0
 SEED, STEPS = 3, 6
+_CHILD = """
+import gc
+gc.disable()  # it is short-lived; looking for garbage in modules took a third of its time
+from piase_gym.testing.processes import main
+main()
+gc.freeze()
+"""
 
 
 def ask_parse(subject: Subject) -> Any:
@@ -149,7 +156,7 @@ def _ask_one(request: bytes, hash_seed: str) -> dict[str, Any]:
     path = os.pathsep.join(entry or str(Path.cwd()) for entry in sys.path)
     try:
         done = subprocess.run(
-            [sys.executable, "-c", "from piase_gym.testing.processes import main; main()"],
+            [sys.executable, "-c", _CHILD],
             input=request,
             capture_output=True,
             timeout=TIMEOUT,
