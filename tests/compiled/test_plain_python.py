@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import functools
 import json
 import os
 import subprocess
@@ -63,13 +64,11 @@ def play(cases: Any, steps: int = 12, **settings: str) -> Any:
     return json.loads(done.stdout)
 
 
-def assert_same(cases: Any, steps: int, **settings: str) -> None:
-    """Play the same with other settings and without, and compare."""
-    ours, theirs = play(cases, steps, **settings), play(cases, steps)
-    for case, one, other in zip(cases, ours, theirs, strict=True):
-        assert len(one) == len(other)
-        for number, (found, expected) in enumerate(zip(one, other, strict=True)):
-            assert found == expected, f"{case[0]} differs at {number}"
+def assert_same(case: str, one: Any, other: Any) -> None:
+    """Compare all that was seen in a case."""
+    assert len(one) == len(other)
+    for number, (found, expected) in enumerate(zip(one, other, strict=True)):
+        assert found == expected, f"{case} differs at {number}"
 
 
 CASES = {
@@ -99,22 +98,33 @@ CASES = {
     "matrix": ("SocialDilemma", {"game": "prisoners_dilemma", "noise": 0.1}),
     "many": ("SocialDilemma", {"game": "public_goods", "agents": 3, "symbols": 1}),
     "harvest": ("SocialDilemma", {"game": "harvest", "agents": 3, "width": 12, "height": 10}),
+    "crafts": ("WordCraft", {"agents": 2, "depth": 2, "trade": True}),
+    "house": ("ObjectSearch", {"agents": 2, "width": 8, "height": 8, "objects": 3}),
     "cleanup": ("SocialDilemma", {"game": "cleanup", "agents": 3, "width": 12, "height": 10}),
 }
 
 
+@functools.cache
+def played(**settings: str) -> dict[str, Any]:
+    """Play every case in one process; return all that was seen, by case."""
+    return dict(zip(CASES, play([*CASES.values()], **settings), strict=True))
+
+
 @pytest.mark.parametrize("name", CASES)
 def test_the_same_without_the_compiler(name: str) -> None:
-    assert_same([CASES[name]], 12, NUMBA_DISABLE_JIT="1")
+    assert_same(name, played(NUMBA_DISABLE_JIT="1")[name], played()[name])
 
 
 @pytest.mark.slow
 @pytest.mark.parametrize("world", ["GridWorld", "SocialDilemma"])
 def test_every_task_is_the_same_without_the_compiler(world: str) -> None:
     ids = [name for name in list_tasks() if name.startswith(f"piase/{world}-")]
-    assert_same([(name, {}) for name in ids], 2, NUMBA_DISABLE_JIT="1")
+    cases = [(name, {}) for name in ids]
+    for case in zip(ids, play(cases, 2, NUMBA_DISABLE_JIT="1"), play(cases, 2), strict=True):
+        assert_same(*case)
 
 
 @pytest.mark.slow
 def test_the_same_where_bounds_are_checked() -> None:
-    assert_same([CASES["rooms"]], 12, NUMBA_BOUNDSCHECK="1")
+    (found,) = play([CASES["rooms"]], NUMBA_BOUNDSCHECK="1")
+    assert_same("rooms", found, played()["rooms"])
