@@ -36,7 +36,10 @@ for world in sys.argv[1:]:
         batch.reset(seed=0)
         batch.step(np.zeros((2, len(batch.world.agents)), np.int64))
 """
-WORLDS = (("GridWorld",), ("PhysicsPlayground", "SocialDilemma", "SocialDilemma:harvest"))
+WORLDS = (
+    ("GridWorld", "WordCraft"),
+    ("PhysicsPlayground", "SocialDilemma", "SocialDilemma:harvest", "ObjectSearch"),
+)
 
 
 def pytest_sessionstart(session: pytest.Session) -> None:
