@@ -98,9 +98,9 @@ CASES = {
     "matrix": ("SocialDilemma", {"game": "prisoners_dilemma", "noise": 0.1}),
     "many": ("SocialDilemma", {"game": "public_goods", "agents": 3, "symbols": 1}),
     "harvest": ("SocialDilemma", {"game": "harvest", "agents": 3, "width": 12, "height": 10}),
+    "cleanup": ("SocialDilemma", {"game": "cleanup", "agents": 3, "width": 12, "height": 10}),
     "crafts": ("WordCraft", {"agents": 2, "depth": 2, "trade": True}),
     "house": ("ObjectSearch", {"agents": 2, "width": 8, "height": 8, "objects": 3}),
-    "cleanup": ("SocialDilemma", {"game": "cleanup", "agents": 3, "width": 12, "height": 10}),
 }
 
 
