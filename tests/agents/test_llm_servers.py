@@ -101,7 +101,8 @@ def test_a_server_that_never_ends_its_answers_gets_no_thread_after_thread(
 ) -> None:
     monkeypatch.setattr(client, "MOST_OPEN", 3)
     with ModelServer([Say("stay", head_drip=0.1)]) as server:
-        agent = LLMAgent("small", server.base_url, timeout=0.15, retries=1)
+        agent = LLMAgent("small", server.base_url, timeout=60, retries=1)
+        agent._client()._timeout = 0.5  # the library's own stays long: no stall ends a call
         agent.perceive(percept_of("GridWorld"))
         found = [agent.act() for _ in range(4)]
         assert len(server.requests) == 3
@@ -111,6 +112,7 @@ def test_a_server_that_never_ends_its_answers_gets_no_thread_after_thread(
         assert "keeps 3 calls open that were given up" in last.message
     for thread in agent._client()._open:  # the connections are closed now
         thread.join(5)
+    agent._client()._timeout = 60
     with ModelServer(["stay"], port=int(server.base_url.split(":")[2].split("/")[0])):
         assert agent.act() == STAY
 
