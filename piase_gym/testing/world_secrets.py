@@ -76,7 +76,7 @@ def known(world: AnyWorld, agent: int) -> dict[str, Any]:
 
 def _compare_acts(world: AnyWorld, twin: AnyWorld, agent: int, where: str, dice: Stream) -> int:
     """Judge many acts in both worlds, and carry some of them out."""
-    acts = list(_acts(world, twin, agent, dice))
+    acts = list(dict.fromkeys(_acts(world, twin, agent, dice)))  # twins name many of them twice
     for act in acts:
         _require_alike(
             f"{where} learns from {act!r:.60}", judged(world, agent, act), judged(twin, agent, act)

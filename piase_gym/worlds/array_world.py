@@ -39,6 +39,7 @@ from piase_gym.core.commands import (
     InvalidAction,
     Outcome,
     Result,
+    Verb,
 )
 from piase_gym.core.digest import digest_bytes, digest_json
 from piase_gym.core.facts import C, F
@@ -87,7 +88,7 @@ _new_tick = functools.partial(tuple.__new__, StepResult)
 """Makes a StepResult faster than its constructor does."""
 _VIEWS = (
     "states _one _ends _events _pack _reward_view _event_view _alive "
-    "_mark_view _obs_rows _mask_rows _nobody _canonical _command_table"
+    "_mark_view _obs_rows _mask_rows _nobody _canonical"
 ).split()
 
 
@@ -106,6 +107,33 @@ class Modules(NamedTuple):
     views: Any
     pictures: Any
     form_of: Any
+
+
+class CommandTable:
+    """What can be said under a config; the copies of a world share it.
+
+    Attributes:
+        grammar: The verbs.
+        commands: The command of every index.
+        indices: The index of every command.
+        lines: The line of every index.
+        shown: Last steps that have been shown, to be shown again.
+    """
+
+    def __init__(self, grammar: tuple[Verb, ...], commands: tuple[Command, ...]) -> None:
+        """Take the verbs and commands; whoever makes it adds the lines."""
+        self.grammar, self.commands = grammar, commands
+        self.indices = {command: index for index, command in enumerate(commands)}
+        self.lines: list[str] = []
+        self.shown: dict[Any, LastStep] = {}
+
+    def __deepcopy__(self, memo: Any) -> Self:
+        """Return the table itself, as it says the same for ever."""
+        return self
+
+    def __getstate__(self) -> dict[str, Any]:
+        """Leave behind what has been shown."""
+        return {**self.__dict__, "shown": {}}
 
 
 class ArrayWorld(World[C, F]):
@@ -142,9 +170,22 @@ class ArrayWorld(World[C, F]):
         return (*self.canonical, *(name for name in self.optional if name in known))
 
     @property
-    @abstractmethod
+    def grammar(self) -> tuple[Verb, ...]:
+        """The verbs that agents may use."""
+        return self._table.grammar
+
+    @property
     def commands(self) -> tuple[Command, ...]:
         """The command of every index."""
+        return self._table.commands
+
+    @abstractmethod
+    def make_grammar(self) -> tuple[Verb, ...]:
+        """Return the verbs under the present config."""
+
+    @abstractmethod
+    def make_commands(self) -> tuple[Command, ...]:
+        """Return the command of every index under the present config."""
 
     def __init__(self, config: C) -> None:
         """Allocate the record of a batch of one."""
@@ -177,12 +218,6 @@ class ArrayWorld(World[C, F]):
         self._obs_rows, self._mask_rows = list(self._obs), list(self._masks)
         self._nobody = [False] * slots
         self._canonical = bytes_of(self.states)[0, self.canonical_bytes].data
-        self._command_table = self._new_command_table()
-
-    def _new_command_table(self) -> tuple[dict[Command, int], list[str], dict[Any, LastStep]]:
-        """Return the index of every command, the line of every index, and an empty step cache."""
-        indices = {command: index for index, command in enumerate(self.commands)}
-        return indices, [self.write(command) for command in self.commands], {}
 
     @property
     def canonical_bytes(self) -> slice:
@@ -445,6 +480,11 @@ class ArrayWorld(World[C, F]):
         """Keep what follows from the config alone."""
         self.form = self.modules.form_of(self.config)
         self.awaiting_agents = self.capabilities.late_join and bool(self.config.latecomers)
+        grammar, commands = self.make_grammar(), self.make_commands()
+        known = self.__dict__.get("_table")
+        if known is None or (grammar, commands) != (known.grammar, known.commands):
+            self._table = CommandTable(grammar, commands)
+            self._table.lines += map(self.write, commands)
 
     def change_settings(self, fields: Mapping[str, Any]) -> None:
         """Apply changed fields of the config; vectors and masks are recomputed."""
@@ -453,7 +493,7 @@ class ArrayWorld(World[C, F]):
 
     def _step_decoded(self, acts: Sequence[Act]) -> StepResult:
         """Advance by one step when not all acts are plain indices."""
-        alive, known = self.alive, self._command_table[0]
+        alive, known = self.alive, self._table.indices
         acts = [
             self.check(i, act) if isinstance(act, Command) and act not in known else act
             for i, act in enumerate(acts)
@@ -480,7 +520,7 @@ class ArrayWorld(World[C, F]):
         if act is None:
             return ABSENT
         if isinstance(act, Command):
-            known = self._command_table[0].get(act)
+            known = self._table.indices.get(act)
             return self._code_of_unknown(agent, act) if known is None else known
         return _MISREADS.get(act.outcome, _MISREADS[Outcome.UNPARSABLE])
 
@@ -581,7 +621,7 @@ class ArrayWorld(World[C, F]):
         Most steps are like earlier ones: an index did what it always does, and the index, the
         event, the reward and what was in the way say all there is to know about the step.
         """
-        (rewards, _, _, outcomes, _, notes), known = tick, self._command_table[2]
+        (rewards, _, _, outcomes, _, notes), known = tick, self._table.shown
         for note in notes.values() if notes else ():
             if len(note) > 1 or "milestones" not in note:
                 return super().describe_step(acts, tick)
@@ -607,7 +647,7 @@ class ArrayWorld(World[C, F]):
 
     def line_of(self, agent: int, act: Command | int) -> str:
         """Return the text of a command, or of the command of an index."""
-        return self.write(act) if isinstance(act, Command) else self._command_table[1][act]
+        return self.write(act) if isinstance(act, Command) else self._table.lines[act]
 
     def admissible(self, agent: int) -> list[Command]:
         """Return the commands whose mask is 1; none for an agent that is not in play."""
@@ -615,6 +655,11 @@ class ArrayWorld(World[C, F]):
             return []
         mask = self._masks[agent].tolist()
         return [command for command, legal in zip(self.commands, mask, strict=True) if legal]
+
+    def legal(self, agent: int, command: Command) -> bool:
+        """Return whether a well-formed command is legal now."""
+        index = self._table.indices.get(command)
+        return index is not None and bool(self._alive[agent] and self._masks[agent, index])
 
     # -- the state is a value -------------------------------------------------------------
 

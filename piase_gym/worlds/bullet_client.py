@@ -44,6 +44,9 @@ MOST_CLIENTS = 100
 A client shares nothing, and Bullet ends the process when memory runs out."""
 LIMIT_VARIABLE = "PIASE_BULLET_CLIENTS"
 _LIVE: set[int] = set()
+_SPARE: list[int] = []
+"""A client that was closed, for the next: connecting costs more than building a scene, which
+begins with `resetSimulation`."""
 
 
 class BulletClient:
@@ -62,7 +65,7 @@ class BulletClient:
         most = _most_clients()
         if live_clients() >= most:
             gc.collect()  # closes the clients of environments that nobody closed
-        self.client: int = p.connect(p.DIRECT) if live_clients() < most else -1
+        self.client: int = _connect() if live_clients() < most else -1
         if self.client < 0:
             raise CapacityError(
                 f"{live_clients()} environments with a Bullet client of 30 MB are open in this "
@@ -98,8 +101,19 @@ def _most_clients() -> int:
     return int(said)
 
 
+def _connect() -> int:
+    """Return the number of a client, which may have an old scene."""
+    with contextlib.suppress(IndexError):
+        return _SPARE.pop()
+    number: int = p.connect(p.DIRECT)
+    return number
+
+
 def _disconnect(client: int) -> None:
-    """Close a client, unless it has already gone with the whole process."""
+    """Keep a client for the next, or close it unless it has already gone with the process."""
     _LIVE.discard(client)
+    if not _SPARE:
+        _SPARE.append(client)
+        return
     with contextlib.suppress(p.error):
         p.disconnect(client)

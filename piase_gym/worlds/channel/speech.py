@@ -106,11 +106,10 @@ class Speaks(ArrayWorld[Any, Any]):
 
     # -- commands -------------------------------------------------------------------------
 
-    @property
-    def grammar(self) -> tuple[Verb, ...]:
-        """The verbs of the world and, if there are several agents, two verbs for speaking."""
+    def make_grammar(self) -> tuple[Verb, ...]:
+        """Return the verbs of the world and, if there are several agents, two for speaking."""
         own: Any = super()
-        verbs: tuple[Verb, ...] = own.grammar
+        verbs: tuple[Verb, ...] = own.make_grammar()
         if len(self.agents) < 2:
             return verbs
         words = Param("message", "text", description="what to say")

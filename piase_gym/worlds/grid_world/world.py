@@ -251,16 +251,14 @@ class GridWorld(ArrayWorld[GridWorldConfig, GridFacts]):
         """The number of columns of the record's cells, at least the width of the envelope."""
         return int(self.tables["side"][0])
 
-    @property
-    def grammar(self) -> tuple[Verb, ...]:
-        """``move <direction>``, or ``forward`` and ``turn <side>``; ``stay`` and ``interact``."""
+    def make_grammar(self) -> tuple[Verb, ...]:
+        """Return ``move <direction>``, or ``forward`` and ``turn``; ``stay`` and ``interact``."""
         config = self.config
         said = message_params(self.envelope, self.agents)
         return grammar_of(said, config.frame, deeds_of(config))
 
-    @property
-    def commands(self) -> tuple[Command, ...]:
-        """The command of every index: message * 6 + action."""
+    def make_commands(self) -> tuple[Command, ...]:
+        """Return the command of every index: message * 6 + action."""
         return said_with(silent_commands(self.config.frame), self.envelope, self.agents)
 
     @property
@@ -341,11 +339,6 @@ class GridWorld(ArrayWorld[GridWorldConfig, GridFacts]):
         super().check_config(config)
         if fault := self.make_level(self.new_single(config), 0):
             raise GenerationError(fault_sentence(fault, config))
-
-    def take_config(self, config: GridWorldConfig) -> None:
-        """Take another config, in which commands may have other names."""
-        super().take_config(config)
-        self._command_table = self._new_command_table()
 
     # -- knowledge ------------------------------------------------------------------------
 

@@ -252,14 +252,12 @@ class ObjectSearch(ArrayWorld[ObjectSearchConfig, SearchFacts]):
         """Columns of the record's cells; in a house, at least those of the envelope."""
         return int(self.tables["side"][0])
 
-    @property
-    def grammar(self) -> tuple[Verb, ...]:
-        """The twelve verbs of the explorer document and ``stay``, also with ``and report``."""
+    def make_grammar(self) -> tuple[Verb, ...]:
+        """Return the explorer document's twelve verbs, and ``stay``; also with ``and report``."""
         return grammar_of(bool(self.envelope.channel))
 
-    @property
-    def commands(self) -> tuple[Command, ...]:
-        """The command of every index: 13 * report + action."""
+    def make_commands(self) -> tuple[Command, ...]:
+        """Return the command of every index: 13 * report + action."""
         return commands_of(bool(self.envelope.channel))
 
     @property

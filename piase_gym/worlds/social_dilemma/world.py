@@ -227,11 +227,6 @@ class SocialDilemma(ArrayWorld[SocialDilemmaConfig, F]):
         self.text_length = self.prose.longest_text(self.form)
         self.reset(0)
 
-    def take_config(self, config: SocialDilemmaConfig) -> None:
-        """Take another config, in which commands may have other names."""
-        super().take_config(config)
-        self._command_table = self._new_command_table()
-
     @property
     def vector_space(self) -> Box:
         """A Box; see the module `facts` of this kind of game."""

@@ -235,14 +235,12 @@ class WordCraft(ArrayWorld[WordCraftConfig, WordCraftFacts]):
 
     # -- what can be said and seen --------------------------------------------------------
 
-    @property
-    def grammar(self) -> tuple[Verb, ...]:
-        """``combine``, ``pick``, ``wait``; with trade ``give``."""
+    def make_grammar(self) -> tuple[Verb, ...]:
+        """Return ``combine``, ``pick`` and ``wait``; with trade also ``give``."""
         return actions.grammar_of(self.envelope, self.agents)
 
-    @property
-    def commands(self) -> tuple[Command, ...]:
-        """The command of every index."""
+    def make_commands(self) -> tuple[Command, ...]:
+        """Return the command of every index."""
         return actions.commands_of(self.envelope, self.agents)
 
     @property

@@ -10,6 +10,7 @@ from __future__ import annotations
 
 import contextlib
 import math
+import os
 import tempfile
 from collections.abc import Iterator, Sequence
 from pathlib import Path
@@ -284,5 +285,9 @@ class Simulation(BulletClient):
 @contextlib.contextmanager
 def _scratch() -> Iterator[Path]:
     """Yield a path for one of Bullet's files, which it only reads and writes on disk."""
-    with tempfile.TemporaryDirectory(prefix="piase_") as folder:
-        yield Path(folder, "state.bullet")
+    handle, path = tempfile.mkstemp(".bullet", "piase_")
+    os.close(handle)
+    try:
+        yield Path(path)
+    finally:
+        Path(path).unlink()

@@ -77,9 +77,8 @@ class Commons(SocialDilemma[CommonsFacts]):
         """Columns of the record's cells, which are at least those of the envelope."""
         return int(self.tables["side"][0])
 
-    @property
-    def grammar(self) -> tuple[Verb, ...]:
-        """``move <direction>``, or ``forward`` and ``turn <side>``; ``stay zap clean``."""
+    def make_grammar(self) -> tuple[Verb, ...]:
+        """Return ``move <direction>``, or ``forward`` and ``turn <side>``; ``stay zap clean``."""
         message = self._message
         verbs = [
             *verbs_of(self.config.frame, "unless somebody is there", message),
@@ -105,9 +104,8 @@ class Commons(SocialDilemma[CommonsFacts]):
         """Check a command that came as data; directions may have their old names."""
         return super().check(agent, with_new_names(command, self.config.frame))
 
-    @property
-    def commands(self) -> tuple[Command, ...]:
-        """The command of every index: symbol * actions + action."""
+    def make_commands(self) -> tuple[Command, ...]:
+        """Return the command of every index: symbol * actions + action."""
         silent = [
             *MOVES[self.config.frame],
             Command("stay"),

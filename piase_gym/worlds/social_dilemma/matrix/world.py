@@ -57,9 +57,8 @@ class MatrixGames(SocialDilemma[MatrixFacts]):
 
     # -- what can be said and seen --------------------------------------------------------
 
-    @property
-    def grammar(self) -> tuple[Verb, ...]:
-        """The two choices by their names in texts; with symbols, ``... saying <symbol>``."""
+    def make_grammar(self) -> tuple[Verb, ...]:
+        """Return the choices by their names in texts; with symbols, ``... saying <symbol>``."""
         game, named = GAMES_BY_NAME[self.config.game], self.config.words
         meant = game.cooperate, game.defect
         told = zip(named, meant, ROLES, game.names, ("a", "b"), _SYNONYMS, strict=True)
@@ -139,9 +138,8 @@ class MatrixGames(SocialDilemma[MatrixFacts]):
         everybody = "all " if milestone.startswith("all_") else ""
         return f"{everybody}chose {self.config.words[_OTHERWISE[milestone]]}"
 
-    @property
-    def commands(self) -> tuple[Command, ...]:
-        """The command of every index: 2 * symbol + choice."""
+    def make_commands(self) -> tuple[Command, ...]:
+        """Return the command of every index: 2 * symbol + choice."""
         return self._saying([Command("cooperate"), Command("defect")])
 
     @property
