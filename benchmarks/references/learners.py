@@ -333,7 +333,7 @@ def train_one(place: Path, settings: TrainSettings, rows: Sequence[Row]) -> dict
         "policy": result.policy.name,
         "curve": curve,
     }
-    found |= play_rows(result, rows)
+    found |= play_rows(result, rows, _played_beside(place, found["version"]))
     write_json(place / PLAYED, found)
     for name in CHECKPOINTS:
         with suppress(OSError):
@@ -341,16 +341,34 @@ def train_one(place: Path, settings: TrainSettings, rows: Sequence[Row]) -> dict
     return found
 
 
-def play_rows(result: TrainResult, rows: Sequence[Row]) -> dict[str, Any]:
-    """Return the split that a policy played, and the values and wins of its episodes by label."""
+def _played_beside(place: Path, version: int) -> Mapping[str, Any]:
+    """Return what another training of the same task and version has played, if there is one."""
+    for path in sorted(place.parent.glob(f"*/{PLAYED}")):
+        found: dict[str, Any] = json.loads(path.read_text("utf-8"))
+        if found["version"] == version and found.get("episodes") == EPISODES:
+            return found
+    return {}
+
+
+def play_rows(
+    result: TrainResult, rows: Sequence[Row], beside: Mapping[str, Any]
+) -> dict[str, Any]:
+    """Return the split that a policy played, and the values and wins of its episodes by label.
+
+    Args:
+        result: The training.
+        rows: What is played.
+        beside: What another training has played, if any: blind policies do not play again.
+    """
     count = stored_counts().get(rows[0].task)
     split = "held_out" if count is not None and count.fixed else "new_levels"
-    players = {"trained": str(result.policy), **{name: name for name in BLIND}}
+    known = beside["labels"] if beside.get("split") == split else {}
+    players = {"trained": str(result.policy), **{name: name for name in BLIND if not known}}
     options: dict[str, Any] = {"episodes": EPISODES, "split": split, "references": {}}
     results = evaluate(players, Suite(name="played", rows=tuple(rows)), **options)
     told: dict[str, Any] = {}
     for label in results.settings:
-        told[label] = {}
+        told[label] = {name: known[label][name] for name in BLIND if known}
         for name in players:
             row, records = results.row(label, name), results.of(label, name)
             if row.faults:

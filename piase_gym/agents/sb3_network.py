@@ -77,10 +77,7 @@ class Network:
         Raises:
             PolicyError: If the network gives numbers that are not finite.
         """
-        try:
-            scores = self._scores(torch.as_tensor(observations)).numpy()
-        except ValueError as error:  # torch checks the parameters of distributions
-            raise self._diverged() from error
+        scores = self._scores(torch.as_tensor(observations)).numpy()
         if not np.isfinite(scores).all():
             raise self._diverged()
         if self.masked:
@@ -91,10 +88,11 @@ class Network:
         return np.asarray(weights / weights.sum(axis=1, keepdims=True), np.float64)
 
     def _scores(self, observations: torch.Tensor) -> torch.Tensor:
-        """Return log-probabilities, or values, of all actions."""
+        """Return log-probabilities (up to a constant), or values, of all actions."""
         policy = self._policy
-        if self.drawn:
-            logits: torch.Tensor = policy.get_distribution(observations).distribution.logits
+        if self.drawn:  # what get_distribution does, but for a distribution that checks itself
+            features = policy.extract_features(observations, policy.pi_features_extractor)
+            logits: torch.Tensor = policy.action_net(policy.mlp_extractor.forward_actor(features))
             return logits
         if hasattr(policy, "quantile_net"):
             quantiles: torch.Tensor = policy.quantile_net(observations)

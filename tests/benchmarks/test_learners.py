@@ -220,8 +220,13 @@ def test_a_folder_goes_on_where_it_stopped(tmp_path: Path, monkeypatch: pytest.M
     assert run["curve"][-1][0] == 2048
     suite = Suite(name="one", rows=(Row(task=HARD),))
     policy = str(Path(run["folder"]) / run["policy"])
-    again = evaluate({"x": policy}, suite, episodes=10, split="new_levels", references={})
-    assert [record.value for record in again.episodes] == run["labels"][HARD]["trained"]["values"]
+    players = {"trained": policy, "random": "random", "noop": "noop"}  # seed 0 played the blind
+    again = evaluate(players, suite, episodes=10, split="new_levels", references={})
+    assert run["labels"][HARD].keys() == players.keys()
+    for player, found in run["labels"][HARD].items():
+        records = again.of(HARD, player)
+        assert found["values"] == [record.value for record in records]
+        assert found["won"] == [record.won for record in records]
 
 
 def test_processes_train_what_this_one_does(
