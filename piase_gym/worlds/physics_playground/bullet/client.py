@@ -10,7 +10,6 @@ from __future__ import annotations
 
 import contextlib
 import math
-import os
 import tempfile
 from collections.abc import Iterator, Sequence
 from pathlib import Path
@@ -285,9 +284,5 @@ class Simulation(BulletClient):
 @contextlib.contextmanager
 def _scratch() -> Iterator[Path]:
     """Yield a path for one of Bullet's files, which it only reads and writes on disk."""
-    handle, path = tempfile.mkstemp(".bullet", "piase_")
-    os.close(handle)
-    try:
-        yield Path(path)
-    finally:
-        Path(path).unlink()
+    with tempfile.TemporaryDirectory(prefix="piase_") as folder:
+        yield Path(folder, "state.bullet")
