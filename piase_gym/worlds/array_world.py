@@ -12,6 +12,7 @@ import functools
 import struct
 from abc import abstractmethod
 from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, field, replace
 from typing import Any, ClassVar, NamedTuple, Self, TypeGuard
 
 import numpy as np
@@ -109,31 +110,31 @@ class Modules(NamedTuple):
     form_of: Any
 
 
+@dataclass(frozen=True)
 class CommandTable:
-    """What can be said under a config; the copies of a world share it.
+    """What can be said under a config; copies of a world share all but what they have shown.
 
     Attributes:
         grammar: The verbs.
         commands: The command of every index.
         indices: The index of every command.
         lines: The line of every index.
-        shown: Last steps that have been shown, to be shown again.
+        shown: Last steps that were shown, to be shown again.
     """
 
-    def __init__(self, grammar: tuple[Verb, ...], commands: tuple[Command, ...]) -> None:
-        """Take the verbs and commands; whoever makes it adds the lines."""
-        self.grammar, self.commands = grammar, commands
-        self.indices = {command: index for index, command in enumerate(commands)}
-        self.lines: list[str] = []
-        self.shown: dict[Any, LastStep] = {}
+    grammar: tuple[Verb, ...]
+    commands: tuple[Command, ...]
+    indices: Mapping[Command, int]
+    lines: list[str]
+    shown: dict[Any, LastStep] = field(default_factory=dict)
 
-    def __deepcopy__(self, memo: Any) -> Self:
-        """Return the table itself, as it says the same for ever."""
-        return self
+    def afresh(self) -> CommandTable:
+        """Return the same table, with nothing shown yet."""
+        return replace(self, shown={})
 
-    def __getstate__(self) -> dict[str, Any]:
-        """Leave behind what has been shown."""
-        return {**self.__dict__, "shown": {}}
+    def __deepcopy__(self, memo: Any) -> CommandTable:
+        """Copy nothing that lasts."""
+        return self.afresh()
 
 
 class ArrayWorld(World[C, F]):
@@ -158,6 +159,7 @@ class ArrayWorld(World[C, F]):
     """The random streams of the record's `keys`, in order; the record may have fewer keys."""
     form: Any
     """The layout of vectors under the present config."""
+    _table: CommandTable
     vector_type: ClassVar[type[Any]] = np.uint8
     """The type of vectors."""
     batch_type: ClassVar[type[Batch]] = Batch
@@ -481,10 +483,13 @@ class ArrayWorld(World[C, F]):
         self.form = self.modules.form_of(self.config)
         self.awaiting_agents = self.capabilities.late_join and bool(self.config.latecomers)
         grammar, commands = self.make_grammar(), self.make_commands()
-        known = self.__dict__.get("_table")
-        if known is None or (grammar, commands) != (known.grammar, known.commands):
-            self._table = CommandTable(grammar, commands)
-            self._table.lines += map(self.write, commands)
+        known: CommandTable | None = self.__dict__.get("_table")
+        if known is not None and (grammar, commands) == (known.grammar, known.commands):
+            self._table = known.afresh()
+            return
+        indices = {command: index for index, command in enumerate(commands)}
+        self._table = CommandTable(grammar, commands, indices, [])
+        self._table.lines.extend(map(self.write, commands))
 
     def change_settings(self, fields: Mapping[str, Any]) -> None:
         """Apply changed fields of the config; vectors and masks are recomputed."""
