@@ -483,7 +483,7 @@ class ArrayWorld(World[C, F]):
         self.form = self.modules.form_of(self.config)
         self.awaiting_agents = self.capabilities.late_join and bool(self.config.latecomers)
         grammar, commands = self.make_grammar(), self.make_commands()
-        known: CommandTable | None = self.__dict__.get("_table")
+        known: CommandTable | None = getattr(self, "_table", None)
         if known is not None and (grammar, commands) == (known.grammar, known.commands):
             self._table = known.afresh()
             return
