@@ -136,6 +136,10 @@ class CommandTable:
         """Copy nothing that lasts."""
         return self.afresh()
 
+    def __getstate__(self) -> dict[str, Any]:
+        """Leave behind what was shown when the table is pickled."""
+        return {**self.__dict__, "shown": {}}
+
 
 class ArrayWorld(World[C, F]):
     """A world whose rules are kernels over records; this is its batch of one."""
