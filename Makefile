@@ -42,7 +42,7 @@ JOBS ?= 2
 # They start hundreds of further processes, which must not compile every module again.
 test: export PYTHONDONTWRITEBYTECODE :=
 test: $(STAMP)
-	$(BIN)/python -m pytest -n $(JOBS) --dist loadfile
+	$(BIN)/python -m pytest -n $(JOBS) --dist loadfile --no-loadscope-reorder
 
 # Starts Ray clusters of two nodes on this machine, and kills one of them: jobs, collecting, curricula, RLlib and Tune.
 test-ray: $(RAY_STAMP) $(RLLIB)/.installed

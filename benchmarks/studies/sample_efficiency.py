@@ -41,12 +41,12 @@ OURS: Mapping[str, Any] = {
     "num_envs": 64,
     "num_steps": 64,
     "minibatch": 512,
-    "epochs": 4,
+    "epochs": 8,
     "learning_rate": 5e-4,
     "eval_every": BUDGET,
     "eval_episodes": 10,
 }
-"""The number of samples per update fits budgets of this size."""
+"""The size and number of updates fit this budget; chosen on seeds 101 to 105, which no run uses."""
 
 
 def ours(seed: int, folder: Path) -> str:
