@@ -84,7 +84,7 @@ class CentralDirector:
         self.controller = SlotController(world, curriculum, slots=slots, **options)
         self.arrivals: list[Arrival] = []
         self._seed, self._most = seed, stale
-        self._clock = 0
+        self._clock = self.controller.step
         self._met: dict[int, int] = {}
         self._entered: dict[int, int] = {}
         self._calls = 0

@@ -256,7 +256,9 @@ class TypeChecker:
             return repr(self.symbols[node.name][0])
         if hasattr(node, "value") and not isinstance(node.value, tuple):
             value = node.value
-            return {True: "true", False: "false", None: "null"}.get(value, repr(str(value)))
+            if value is None or isinstance(value, bool):
+                return {True: "true", False: "false", None: "null"}[value]
+            return repr(str(value))
         return "what is calculated"
 
     def _want(self, node: Any, wanted: Kind, sign: str) -> None:

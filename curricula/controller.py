@@ -16,6 +16,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from piase_gym.core.difficulty import Fields
+from piase_gym.core.jsonable import jsonable
 from piase_gym.curricula.attempts import (
     AttemptState,
     EndedEpisode,
@@ -35,7 +36,7 @@ from piase_gym.curricula.setup import AgentConfigurator, ScenarioSetupModule
 from piase_gym.curricula.tutors import ask_tutor, require_text
 from piase_gym.curricula.validation import require_same_world
 from piase_gym.curricula.window_memory import load_windows, save_windows
-from piase_gym.errors import ConfigError, CurriculumError
+from piase_gym.errors import ConfigError, CurriculumError, ProgressError
 from piase_gym.runs.history import SPARE
 
 if TYPE_CHECKING:
@@ -46,6 +47,8 @@ if TYPE_CHECKING:
 
 UNSAVED = 200
 """How many episodes may end without a decision before progress is saved."""
+OVERRIDES = "overrides"
+"""The key in `AgentProgress.memory` of the fields that override those of the steps."""
 IN_EPISODE = "nudge"
 """The `by` of a hint that is given in the middle of an episode."""
 
@@ -92,18 +95,23 @@ class CurriculumController:
         self.options, self.events, self.slots = options, events, slots
         self.curricula = dict(options.curricula)
         self.setup = ScenarioSetupModule(world, self.curricula, base)
-        self.agent_configurator = AgentConfigurator(options.agents, self.curricula)
         for curriculum in self.curricula.values():
             if curriculum.world is not None:
                 require_same_world(curriculum.world, world.name, curriculum.source)
             else:
                 curriculum.check_world(world)
         self.metrics = CurriculumMetrics(
-            list(self.curricula), world.milestone_names, world.measure_names, options.metrics
+            list(self.curricula),
+            world.milestone_names,
+            world.measure_names,
+            options.metrics,
+            self.inputs,
         )
         self._check_metrics()
         self.manager = CurriculumManager()
         self._resumed = self._load_progress()
+        self.set_agents(options.agents)
+        self._load_overrides()
         self.director = options.director
         self.director.open(self.manager, self.metrics, options.seed, list(self.curricula))
         self.setup.check_settings(self.director)
@@ -166,7 +174,7 @@ class CurriculumController:
         if self.options.metrics:
             return MetricInputs()
         needed = {need.metric for c in self.curricula.values() for need in c.needs}
-        return MetricInputs.of(needed | ({"mean_return"} if self.director.reads_returns else set()))
+        return MetricInputs.of({*needed, *self.options.director.metrics})
 
     def under_way(self, agent: str) -> AttemptState | None:
         """Return an agent's attempt that is under way; ``None`` where episodes are drawn."""
@@ -201,13 +209,34 @@ class CurriculumController:
         for agent, curriculum in self.curricula.items():
             if agent in kept:
                 self.manager.resume(kept[agent], curriculum)
-            anew = agent not in kept or (kept[agent].active and kept[agent].attempt == 0)
-            if anew and self.manager.start(agent, curriculum) is None:
+            else:
+                self.manager.initialize_agent_progress(agent, curriculum)
+            progress = self.progress[agent]
+            if self.options.director.per_slot:
+                progress.hint = None  # a rule gave it for a step that may not be drawn
+            anew = progress.active and progress.attempt == 0
+            if anew and self.manager.enter_first_step(agent) is None:
                 raise CurriculumError(
                     f"{agent} can take no step of {curriculum.name!r}: all of them need a "
                     "developmental stage, and no other step leads to it; let the first need none"
                 )
         return bool(kept)
+
+    def _load_overrides(self) -> None:
+        """Override fields of the config as before the run was resumed.
+
+        Raises:
+            ProgressError: If what was noted is damaged.
+        """
+        memories = [progress.memory for progress in self.progress.values()]
+        fields: Any = next((memory[OVERRIDES] for memory in memories if OVERRIDES in memory), {})
+        if not isinstance(fields, Mapping):
+            raise ProgressError(f"this progress is damaged: {OVERRIDES} are not a mapping")
+        orders = {agent: progress.current_step_order for agent, progress in self.progress.items()}
+        try:
+            self.setup.add_overrides(dict(fields), orders)
+        except ConfigError as error:
+            raise ProgressError(f"this progress is damaged: {OVERRIDES}: {error}") from None
 
     def _load_windows(self) -> int:
         """Load the history that windows need; return the number of the last episode in it."""
@@ -239,7 +268,9 @@ class CurriculumController:
 
     def set_agents(self, agents: Mapping[str, Agent]) -> None:
         """Configure these agents from now on, when they enter a step."""
-        self.agent_configurator = AgentConfigurator(agents, self.curricula)
+        kept = {} if self.options.store is None else self.progress
+        memories = {agent: progress.memory for agent, progress in kept.items()}
+        self.agent_configurator = AgentConfigurator(agents, self.curricula, memories)
 
     def give_hint(self, agent: str, message: str) -> None:
         """Show a hint to an agent in the middle of an episode, where that is possible."""
@@ -565,6 +596,10 @@ class CurriculumController:
         """Write progress to its file, if there is one."""
         self._unsaved = 0
         if self.options.store is not None:
+            for progress in self.progress.values():
+                progress.memory.pop(OVERRIDES, None)
+                if self.setup.overrides:
+                    progress.memory[OVERRIDES] = jsonable(self.setup.overrides)
             if not self.director.per_slot:
                 for agent, progress in self.progress.items():
                     save_windows(self.metrics.history, progress, self.curricula[agent].needs)
@@ -589,6 +624,7 @@ class CurriculumController:
         self.setup.add_overrides(fields, self.orders)
         data = {"orders": dict(self.orders), "config": fields, "by": "modifier"}
         self.post("DSE_ENV_RECONFIG_APPLIED", data)
+        self.save()
         return fields
 
 

@@ -9,6 +9,7 @@ from __future__ import annotations
 import operator
 from collections.abc import Callable, Collection, Iterable, Mapping, Sequence
 from dataclasses import asdict, dataclass, field, replace
+from functools import partial
 from statistics import fmean
 from typing import Any
 
@@ -214,14 +215,9 @@ class AdaptationDecisionModule:
         rule: str | None = None
         if complete:
             action, reason = actions.plain("PROCEED"), f"complete: {told}"
-            stages = [*stages, step.developmental_stage_reached or ""]
+            stages = stages_with(step, stages)
         else:
-
-            def may(action: Action) -> bool:
-                if action.kind != "BRANCH_TO" or action.target is None:
-                    return True
-                return curriculum.step(action.target).is_open(stages)
-
+            may = partial(leads_somewhere_open, curriculum=curriculum, stages=stages)
             action, rule, why = self._rules(reader, may)
             reason = f"not complete ({told}); {why}"
         return Decision(
@@ -324,6 +320,19 @@ def _nearness(criterion: Criterion, values: Sequence[Value]) -> list[float]:
     known = [sign * value if isinstance(value, int | float) else None for value in values]
     farthest = min((value for value in known if value is not None), default=0.0)
     return [farthest if value is None else value for value in known]
+
+
+def stages_with(step: CurriculumStep, stages: Collection[str]) -> list[str]:
+    """Return the stages that an agent has reached once it has completed a step."""
+    return [*stages, step.developmental_stage_reached or ""]
+
+
+def leads_somewhere_open(
+    action: Action, curriculum: DevelopmentalCurriculum, stages: Collection[str]
+) -> bool:
+    """Return whether an action is no branch, or one to a step that is open to an agent."""
+    branches = action.kind == "BRANCH_TO" and action.target is not None
+    return not branches or curriculum.step(action.target or 0).is_open(stages)
 
 
 def follow(

@@ -19,7 +19,12 @@ from piase_gym.core.arithmetic import sum_in_order
 from piase_gym.core.difficulty import Fields
 from piase_gym.core.rng import Stream, mix64
 from piase_gym.curricula import actions
-from piase_gym.curricula.decisions import AdaptationDecisionModule, Decision, consequences
+from piase_gym.curricula.decisions import (
+    AdaptationDecisionModule,
+    Decision,
+    consequences,
+    stages_with,
+)
 from piase_gym.curricula.manager import CurriculumManager
 from piase_gym.curricula.progress import MOST, T, typed
 from piase_gym.curricula.schema import CurriculumStep, DevelopmentalCurriculum
@@ -91,8 +96,8 @@ class Director(ABC):
     """
     corners: Sequence[Fields] = ()
     """The extreme settings that may be drawn; they must suit `steps_with_settings`."""
-    reads_returns: bool = False
-    """Whether the director reads sums of rewards."""
+    metrics: Sequence[str] = ()
+    """The metrics that the director reads, besides those of the curricula's criteria and rules."""
     reads_advantages: bool = False
     """Whether episodes are scored by the advantages of their steps, as the learner reports them."""
     manager: CurriculumManager
@@ -315,9 +320,7 @@ class Threshold(Director):
             ConfigError: If one is not allowed.
         """
         self.share = check_share("share", share, above=True)
-        if episodes is not None and (isinstance(episodes, bool) or episodes < 1):
-            raise ConfigError(f"episodes is a positive number, not {episodes!r}")
-        self._episodes = episodes
+        self._episodes = None if episodes is None else check_count("episodes", episodes)
 
     def episodes(self, step: CurriculumStep) -> int:
         """Return how many episodes make an attempt."""
@@ -328,7 +331,9 @@ class Threshold(Director):
         curriculum = self.curriculum(tried.agent)
         value = self.avt.get_performance_metric(tried.agent, "success_rate")
         mastered = isinstance(value, int | float) and value >= self.share
-        stages = self.manager.progress(tried.agent).stages
+        stages: Sequence[str] = self.manager.progress(tried.agent).stages
+        if mastered:
+            stages = stages_with(tried.step, stages)
         goes_on = mastered and curriculum.step_after(tried.step.order, stages) is not None
         action = actions.plain("PROCEED" if goes_on else "REPEAT_STEP")
         word = "at least" if mastered else "less than"
@@ -364,20 +369,23 @@ class Randomisation(SamplingDirector):
         """
         self._weights = None if weights is None else read_weights(weights)
 
-    def weights(self, agent: str) -> Sequence[float]:
-        """Return the weight of each step.
-
-        Raises:
-            ConfigError: If a weight is of a step that does not exist.
-        """
-        steps = self.curriculum(agent).steps
-        if self._weights is None:
-            return [1.0] * len(steps)
-        strange = set(self._weights) - {step.order for step in steps}
+    def check_curriculum(self, curriculum: DevelopmentalCurriculum) -> None:
+        """Check that the steps with a weight exist, and that one of them can be drawn."""
+        strange = set(self._weights or ()) - {step.order for step in curriculum.steps}
         if strange:
-            known = ", ".join(str(step.order) for step in steps)
+            known = ", ".join(str(step.order) for step in curriculum.steps)
             raise ConfigError(f"there is no step {min(strange)} to weigh; steps are {known}")
-        return [float(self._weights.get(step.order, 0.0)) for step in steps]
+        sample_index(self._weights_of(curriculum), 0.0)
+
+    def weights(self, agent: str) -> Sequence[float]:
+        """Return the weight of each step."""
+        return self._weights_of(self.curriculum(agent))
+
+    def _weights_of(self, curriculum: DevelopmentalCurriculum) -> list[float]:
+        """Return the weight of each step of a curriculum."""
+        if self._weights is None:
+            return [1.0] * len(curriculum.steps)
+        return [self._weights.get(step.order, 0.0) for step in curriculum.steps]
 
 
 class LearningProgress(SamplingDirector):
@@ -398,7 +406,7 @@ class LearningProgress(SamplingDirector):
         """
         self.rate = check_share("rate", rate, above=True)
         self.explore = check_share("explore", explore, above=True)
-        if isinstance(speed, bool) or speed < 1.0:
+        if not is_number(speed) or speed < 1.0:
             raise ConfigError(f"speed is a number from 1 on, not {speed!r}")
         self.fast_rate = min(1.0, rate * speed)
 

@@ -313,7 +313,7 @@ def explain(path: LearningPath) -> Iterator[str]:
     head = f"{path.agent} in '{path.curriculum}'"
     if path.drawn:
         yield f"{head}: each episode's step was drawn; nothing was decided between attempts."
-        total = sum(path.drawn.values())
+        total = max(1, sum(path.drawn.values()))
         for order, count in sorted(path.drawn.items()):
             yield f"  {_label(path, order)}: {_count(count, 'episode')}, {count / total:.0%}"
         return

@@ -184,8 +184,8 @@ class PrioritisedLevelReplay(TaskDirector[ReplayMemory]):
         if self.robust and self.replay == 0.0:
             raise ConfigError("robust learns from replayed levels alone, so replay is above 0")
         self._tables: dict[str, ScoreTable] = {}
-        self.reads_returns = self.score_by == "return"
-        self.reads_advantages = not self.reads_returns
+        self.metrics = ("mean_return",) if self.score_by == "return" else ()
+        self.reads_advantages = self.score_by != "return"
 
     def check_memory(self, memory: ReplayMemory) -> bool:
         """Return whether what was remembered is allowed."""
@@ -253,7 +253,7 @@ class PrioritisedLevelReplay(TaskDirector[ReplayMemory]):
 
     def observe_choice(self, agent: str, choice: StepChoice, episode: Episode) -> None:
         """Score an episode by its return, if scores are based on returns."""
-        if self.reads_returns:
+        if self.score_by == "return":
             returns, order = self.state(agent).returns, str(choice.order)
             mean, count = returns.get(order, (episode.total, 0))
             self.take_score(agent, choice, episode, abs(episode.total - mean))

@@ -8,15 +8,23 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import dataclass
-from typing import Any, Literal
+from typing import Literal
 
 from piase_gym.core.world import MAX_HINT
 from piase_gym.curricula import validation
-from piase_gym.curricula.actions import plain
+from piase_gym.curricula.actions import Action, plain
 from piase_gym.curricula.condition_syntax import tokenize
 from piase_gym.curricula.decisions import default_action, follow
+from piase_gym.curricula.directors import director_name
 from piase_gym.curricula.loader import load
-from piase_gym.curricula.rule_analysis import COMPLETE, DEFAULT, Analysis, Outcome, analyse
+from piase_gym.curricula.rule_analysis import (
+    COMPLETE,
+    DEFAULT,
+    Analysis,
+    Outcome,
+    analyse,
+    defaults,
+)
 from piase_gym.curricula.schema import CurriculumStep, DevelopmentalCurriculum
 from piase_gym.errors import CurriculumError, PiaseError
 from piase_gym.runs.metric_definitions import REACHED
@@ -72,6 +80,19 @@ def lint(path_or_name: object, world: object = None) -> tuple[Finding, ...]:
 
 def _all(curriculum: DevelopmentalCurriculum, world: object) -> Iterator[_Found]:
     """Yield everything that is found."""
+    for step in curriculum.steps:
+        yield from _named(step, _metrics(curriculum, step))
+        yield from _named(step, _names(curriculum, step))
+    name = director_name(None, curriculum)
+    if name == "scripted":
+        yield from _rules_and_ways(curriculum)
+    elif any(step.completion_criteria or step.rules for step in curriculum.steps):
+        yield "note", ("director",), f"the director {name} ignores criteria and rules"
+    yield from _world(curriculum, world)
+
+
+def _rules_and_ways(curriculum: DevelopmentalCurriculum) -> Iterator[_Found]:
+    """Yield what is found in rules and in the ways from step to step."""
     analyses = {
         step.order: analyse(step, branched_to=_comes_back(curriculum, step))
         for step in curriculum.steps
@@ -80,14 +101,11 @@ def _all(curriculum: DevelopmentalCurriculum, world: object) -> Iterator[_Found]
         found = analyses[step.order]
         yield from _named(step, _rules(step, found))
         yield from _named(step, _hints(step))
-        yield from _named(step, _metrics(curriculum, step))
-        yield from _named(step, _names(curriculum, step))
         yield from _named(step, _stages(curriculum, step))
         yield from _named(step, _exits(step, found))
     ways = {s.order: _next(curriculum, s, analyses[s.order]) for s in curriculum.steps}
     for step in curriculum.steps:
         yield from _named(step, _reachability(curriculum, step, ways))
-    yield from _world(curriculum, world)
 
 
 def _named(step: CurriculumStep, found: Iterable[_Found]) -> Iterator[_Found]:
@@ -141,18 +159,19 @@ def _next(curriculum: DevelopmentalCurriculum, step: CurriculumStep, found: Anal
     stages = {s.developmental_stage_prerequisite or "" for s in curriculum.steps}
     for attempt, outcomes in found.outcomes.items():
         for outcome in outcomes:
-            after = follow(curriculum, step, _action(step, attempt, outcome), stages)
-            ways.add(END if after is None else after)
+            for action in _actions(step, attempt, outcome):
+                after = follow(curriculum, step, action, stages)
+                ways.add(END if after is None else after)
     return ways
 
 
-def _action(step: CurriculumStep, attempt: int, outcome: Outcome) -> Any:
-    """Return what is decided for an outcome."""
+def _actions(step: CurriculumStep, attempt: int, outcome: Outcome) -> tuple[Action, ...]:
+    """Return what may be decided for an outcome."""
     if outcome == COMPLETE:
-        return plain("PROCEED")
+        return (plain("PROCEED"),)
     if outcome == DEFAULT:
-        return default_action(step, attempt)[0]
-    return step.rules[int(outcome)].action
+        return defaults(step, attempt)
+    return (step.rules[int(outcome)].action,)
 
 
 def _reach(ways: Mapping[int, set[int]], start: int) -> set[int]:
@@ -273,6 +292,6 @@ def _world(curriculum: DevelopmentalCurriculum, world: object) -> Iterator[_Foun
         yield "note", (), f"{told}; make it with envelope={wanted}"
     for step, config in curriculum.configs(world):
         counts = any(need.metric == "messages_sent" for need in step.needs)
-        if counts and getattr(config, "symbols", None) == 0:
-            told = "messages_sent is always 0 here: the config has no symbols to say"
+        if counts and not getattr(config, "speech", not hasattr(config, "symbols")):
+            told = "messages_sent is always 0 here: it counts words, and the config has no speech"
             yield from _named(step, [("warning", (), told)])

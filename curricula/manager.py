@@ -89,7 +89,12 @@ class CurriculumManager:
         Raises:
             CurriculumError: If there is no curriculum.
         """
-        progress = self.initialize_agent_progress(agent_id, curriculum, stage)
+        self.initialize_agent_progress(agent_id, curriculum, stage)
+        return self.enter_first_step(agent_id)
+
+    def enter_first_step(self, agent_id: str) -> CurriculumStep | None:
+        """Put an agent that has not begun into the first step that is open to it; see `start`."""
+        progress = self.progress(agent_id)
         first = self.get_next_step(agent_id)
         self._skip(progress, first.order if first is not None else None)
         if first is None:

@@ -69,6 +69,7 @@ class CurriculumMetrics(Metrics):
         milestones: The world's `milestones`.
         measures: The world's `measures`.
         own: User-defined metrics by name, as `piase_gym.runs.Metrics.define` takes them.
+        inputs: What is recorded of single steps; by default everything.
         retain: How many single steps are remembered; episodes are all remembered.
 
     Attributes:
@@ -81,15 +82,33 @@ class CurriculumMetrics(Metrics):
         milestones: Sequence[str] = (),
         measures: Sequence[str] = (),
         own: Mapping[str, Callable[[View], Value]] | None = None,
+        inputs: MetricInputs | None = None,
         retain: int = 100_000,
     ) -> None:
         """Begin without episodes."""
         super().__init__(History(retain))
+        self.inputs = inputs or MetricInputs()
         self.history.manifest = {"milestones": milestones, "measures": measures}
         for agent in agents:
             self.history.of(agent)
         for name, metric in (own or {}).items():
             self.define(name, metric)
+
+    def get_performance_metric(
+        self, agent_id: str, metric: str, window: Window = None, *, slot: int | None = None
+    ) -> Value:
+        """Return the value of a metric; see `piase_gym.runs.Metrics`.
+
+        Raises:
+            UnsupportedError: If what it is computed from is not recorded.
+        """
+        needed = MetricInputs.of([metric])
+        if (needed.rewards and not self.inputs.rewards) or (needed.steps and not self.inputs.steps):
+            raise UnsupportedError(
+                f"{metric} is not recorded, for no criterion and no rule reads it; a director of "
+                "your own names the metrics that it reads in its attribute `metrics`"
+            )
+        return super().get_performance_metric(agent_id, metric, window, slot=slot)
 
     def check_event_occurred(
         self,

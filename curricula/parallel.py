@@ -83,6 +83,8 @@ class SlotController(CurriculumController):
         self._sent_configs: list[Any] = [None] * slots
         self._attempt_data: dict[int | None, Any] = {}
         self._start = [0] * slots
+        self._arrived: list[list[int]] = [[] for _ in range(slots)]
+        """When the answers of each slot's episode arrived, in steps of the run."""
         self.attempt_listeners.append(self._on_attempt)
 
     def _on_attempt(self, _agent: str, data: Any) -> None:
@@ -117,6 +119,7 @@ class SlotController(CurriculumController):
         own = self.director.per_slot and self.slots > 1
         attempt = self._attempt_data.get(slot if own else None)
         self._sent_configs[slot], self._start[slot] = self._configs[slot], step
+        self._arrived[slot] = []
         seed = self.next_seed(slot) if seed is None else seed
         return SlotCommand(slot, reset=True, seed=seed, config=config, hint=words, attempt=attempt)
 
@@ -124,11 +127,13 @@ class SlotController(CurriculumController):
         """Process the answers of slots at a step of the run: count, decide, assign."""
         ended = [result for result in results if result.terminated or result.truncated]
         self.step = step
-        for result in ended:
-            assert result.record is not None
-            number = self.attempts(result.slot).get(self.agent, 0)
-            moved = shift_to_run(result.record, result.slot, number, self._start[result.slot])
-            self.end_episode(result.slot, {self.agent: moved})
+        for result in results:
+            self._arrived[result.slot].append(step)
+        for slot, record in ((result.slot, result.record) for result in ended):
+            assert record is not None
+            number = self.attempts(slot).get(self.agent, 0)
+            moved = date_in_run(record, slot, number, self._start[slot], self._arrived[slot])
+            self.end_episode(slot, {self.agent: moved})
         self.process_ended_episodes(step + 1 - self.options.lag)
         self.assign([result.slot for result in ended])
 
@@ -139,15 +144,32 @@ class SlotController(CurriculumController):
         self.model.close()
 
 
-def shift_to_run(record: EpisodeRecord, slot: int, attempt: int, start: int) -> EpisodeRecord:
-    """Return a record, shifted to a slot's episode that began after `start` steps of the run."""
-    episode = record.episode
-    by = start - episode.start
+def date_in_run(
+    record: EpisodeRecord, slot: int, attempt: int, start: int, arrived: Sequence[int]
+) -> EpisodeRecord:
+    """Return a slot's record with the run's steps instead of those of its environment.
+
+    Args:
+        record: The record.
+        slot: The slot.
+        attempt: Number of the attempt for which the episode counts.
+        start: Steps of the run when the episode began.
+        arrived: Steps of the run when each answer had arrived. Where only the last one is known,
+            the steps of the episode are those just before it.
+    """
+    episode, end = record.episode, arrived[-1]
+    known = [*arrived[-episode.length :]]
+    dates: list[int] = [*range(end - episode.length + 1, end - len(known) + 1), *known]
+    first = episode.start + 1
+
+    def date(step: int) -> int:
+        return dates[min(max(step - first, 0), len(dates) - 1)]
+
     episode.slot, episode.attempt = slot, attempt
-    episode.start, episode.end = start, episode.end + by
-    episode.milestones = {name: at + by for name, at in episode.milestones.items()}
-    episode.arrived = episode.arrived + by if episode.arrived else 0
-    steps = [s._replace(step=s.step + by, slot=slot, attempt=attempt) for s in record.steps]
+    episode.start, episode.end = start, end
+    episode.milestones = {name: date(at) for name, at in episode.milestones.items()}
+    episode.arrived = date(episode.arrived) if episode.arrived else 0
+    steps = [s._replace(step=date(s.step), slot=slot, attempt=attempt) for s in record.steps]
     return EpisodeRecord(episode, steps)
 
 
@@ -300,7 +322,8 @@ class AsyncCurricula(_Slots):
 
     After an episode's end the next `send` to that slot begins another one; its action is ignored.
     The clock of the run counts arrivals: an episode that begins after n of them depends on those
-    that ended with arrival ``n - lag`` or before.
+    that ended with arrival ``n + 1 - lag`` or before. Directors that draw a step for each episode
+    draw it when the slot's last episode has ended.
 
     Args:
         world: An id, a world or a config.
@@ -370,6 +393,7 @@ class AsyncCurricula(_Slots):
             raise ConfigError(f"slot {slot!r} cannot be told anything now; free slots are {free}")
         if slot in self._over:
             self._over.discard(slot)
+            self.controller.assign([slot])  # decisions may have been made since its last episode
             self._send([self.controller.reset_command(slot, None, self._clock)])
         else:
             self._send([SlotCommand(slot, action)])

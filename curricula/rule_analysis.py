@@ -11,6 +11,7 @@ import math
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass, field
 
+from piase_gym.curricula.actions import Action
 from piase_gym.curricula.condition_syntax import tokenize
 from piase_gym.curricula.conditions import ATTEMPTS
 from piase_gym.curricula.decisions import default_action, meets
@@ -111,10 +112,15 @@ def _outcome(
     return COMPLETE if complete else first
 
 
+def defaults(step: CurriculumStep, attempt: int) -> tuple[Action, ...]:
+    """Return what may be decided where no rule holds: for an agent that is stalled, or learns."""
+    return tuple(default_action(step, attempt, is_stalled)[0] for is_stalled in (True, False))
+
+
 def _stays(step: CurriculumStep, outcome: Outcome, attempt: int) -> bool:
     """Return whether another attempt at the step can follow, without a way back to it."""
     if outcome == DEFAULT:
-        return default_action(step, attempt)[0].kind == "REPEAT_STEP"
+        return any(action.kind == "REPEAT_STEP" for action in defaults(step, attempt))
     if isinstance(outcome, int):
         action = step.rules[outcome].action
         return action.kind in ("REPEAT_STEP", "APPLY_HINT") or action.target == step.order

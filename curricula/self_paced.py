@@ -10,7 +10,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
-from typing import Any, ClassVar
+from typing import Any, ClassVar, NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
@@ -20,7 +20,12 @@ from scipy.special import logsumexp
 
 from piase_gym.core.arithmetic import sum_in_order
 from piase_gym.core.rng import Stream
-from piase_gym.curricula.directors import check_count, check_positive, read_weights
+from piase_gym.curricula.directors import (
+    StepChoice,
+    check_count,
+    check_positive,
+    read_weights,
+)
 from piase_gym.curricula.progress import MOST
 from piase_gym.curricula.schema import DevelopmentalCurriculum
 from piase_gym.curricula.tasks import Proposal, Task, TaskDirector, outcome_of
@@ -29,6 +34,8 @@ from piase_gym.runs.history import Episode
 
 Array = NDArray[np.float64]
 FORBID = ConfigDict(extra="forbid")
+DENSITY = "log_density"
+"""The key under which `StepChoice.values` has the density from which settings were drawn."""
 MAIN = 0.9
 """The share that the first step has at the beginning, and the last one in the target."""
 
@@ -43,6 +50,8 @@ class PaceMemory:
         factor: The Cholesky factor of its covariance (lower triangle), row by row.
         places: The tasks since the last update: indices of steps, or places in the unit cube.
         outcomes: How they went.
+        densities: For settings: the logarithm of the density from which each was drawn, which may
+            be that of an earlier distribution.
         values: For steps: the mean outcome of each when last played; ``None`` before that.
         updates: Updates so far.
     """
@@ -54,6 +63,7 @@ class PaceMemory:
     factor: list[list[float]] = field(default_factory=list)
     places: list[list[float]] = field(default_factory=list)
     outcomes: list[float] = field(default_factory=list)
+    densities: list[float] = field(default_factory=list)
     values: list[float | None] = field(default_factory=list)
     updates: int = 0
 
@@ -181,6 +191,7 @@ class SelfPaced(TaskDirector[PaceMemory]):
         size = len(self.ranges)
         right = len(memory.places) == len(memory.outcomes) < self.period
         right &= 0 <= memory.updates <= MOST and len(memory.values) == len(memory.shares)
+        right &= len(memory.densities) == (len(memory.places) if size else 0)
         right &= all(len(place) == max(size, 1) for place in memory.places)
         right &= not memory.shares or (
             not size and min(memory.shares) > 0.0 and abs(sum_in_order(memory.shares) - 1.0) < 1e-6
@@ -213,10 +224,11 @@ class SelfPaced(TaskDirector[PaceMemory]):
         normal = np.array([stream.normal() for _ in state.mean])
         place = np.array(state.mean) + np.array(state.factor) @ normal
         settings = self.ranges.at(place.tolist())
-        return Proposal(
-            Task(self.steps_with_settings(self.curriculum(agent))[0].order, None, settings),
-            self._told(state),
-        )
+        order = self.steps_with_settings(self.curriculum(agent))[0].order
+        drawn = np.array([self.ranges.place(settings)])
+        gauss = np.array(state.mean), np.array(state.factor)
+        told = {**self._told(state), DENSITY: float(log_density(gauss, drawn)[0])}
+        return Proposal(Task(order, None, settings), told)
 
     def _told(self, state: PaceMemory) -> dict[str, Any]:
         """Return what is logged about the Gaussian."""
@@ -229,11 +241,14 @@ class SelfPaced(TaskDirector[PaceMemory]):
 
     # -- learning --------------------------------------------------------------------------
 
-    def learn(self, agent: str, task: Task, episode: Episode) -> None:
+    def observe_choice(self, agent: str, choice: StepChoice, episode: Episode) -> None:
         """Note how an episode went; move the distribution if it is time."""
         state = self.state(agent)
-        orders = [step.order for step in self.curriculum(agent).steps]
-        place = self.ranges.place(task.settings) if self.ranges else [orders.index(task.order)]
+        if self.ranges:
+            place = self.ranges.place(choice.settings)
+            state.densities.append(float(choice.values[DENSITY] or 0.0))
+        else:
+            place = [[s.order for s in self.curriculum(agent).steps].index(choice.order)]
         state.places.append([float(number) for number in place])
         state.outcomes.append(outcome_of(episode, self.measure))
         if len(state.outcomes) < self.period:
@@ -243,7 +258,7 @@ class SelfPaced(TaskDirector[PaceMemory]):
             self._move_gaussian(state)
         else:
             self._move_table(state, self._table(self.curriculum(agent), 1, "target"))
-        state.places, state.outcomes = [], []
+        state.places, state.outcomes, state.densities = [], [], []
 
     def _alpha(self, state: PaceMemory, distance: float) -> float:
         """Return how strongly the target attracts now; `distance` is the divergence from it."""
@@ -270,8 +285,8 @@ class SelfPaced(TaskDirector[PaceMemory]):
         mean, spread = self._gaussians[1]
         target = mean, np.diag(spread)
         alpha = self._alpha(state, gaussian_divergence(old, target))
-        places, outcomes = np.array(state.places), np.array(state.outcomes)
-        moved = move_gaussian(old, target, places, outcomes, alpha, self.max_kl)
+        samples = Samples(*map(np.array, (state.places, state.densities, state.outcomes)))
+        moved = move_gaussian(old, target, samples, alpha, self.max_kl)
         state.mean, state.factor = moved[0].tolist(), moved[1].tolist()
 
 
@@ -340,24 +355,35 @@ def log_density(gaussian: Gauss, places: Array) -> Array:
     return np.asarray(-0.5 * (apart**2).sum(axis=0) - np.log(np.diag(gaussian[1])).sum())
 
 
-def gaussian_objective(
-    new: Gauss, old: Gauss, target: Gauss, places: Array, values: Array, alpha: float
-) -> float:
-    """Return the mean value, with the samples of `old` reweighted for `new`, less alpha KL."""
-    ratio = np.exp(log_density(new, places) - log_density(old, places))
-    return float((ratio * values).mean() - alpha * gaussian_divergence(new, target))
+class Samples(NamedTuple):
+    """Places that were drawn, and what came of them.
+
+    Attributes:
+        places: The places, shape (samples, size).
+        densities: The logarithm of the density from which each was drawn, as `log_density` has it.
+        values: The value of each.
+    """
+
+    places: Array
+    densities: Array
+    values: Array
+
+
+def gaussian_objective(new: Gauss, target: Gauss, samples: Samples, alpha: float) -> float:
+    """Return the mean value, with the samples reweighted for `new`, less alpha KL."""
+    ratio = np.exp(log_density(new, samples.places) - samples.densities)
+    return float((ratio * samples.values).mean() - alpha * gaussian_divergence(new, target))
 
 
 def move_gaussian(
-    old: Gauss, target: Gauss, places: Array, values: Array, alpha: float, max_kl: float
+    old: Gauss, target: Gauss, samples: Samples, alpha: float, max_kl: float
 ) -> Gauss:
     """Return the Gaussian that maximises `gaussian_objective` with ``KL(new || old) <= max_kl``.
 
     Args:
         old: The Gaussian.
         target: The target.
-        places: Samples of `old`, shape (samples, size).
-        values: The value of each.
+        samples: What was drawn from `old`, or from Gaussians before it.
         alpha: The weight of the target.
         max_kl: The largest divergence from `old`.
     """
@@ -371,7 +397,7 @@ def move_gaussian(
         return old[0] + old[1] @ numbers[:size], old[1] @ factor
 
     def loss(numbers: Array) -> float:
-        return -gaussian_objective(gauss(numbers), old, target, places, values, alpha)
+        return -gaussian_objective(gauss(numbers), target, samples, alpha)
 
     def room(numbers: Array) -> float:
         return max_kl - gaussian_divergence(gauss(numbers), old)
@@ -394,6 +420,7 @@ def move_gaussian(
 
 
 __all__ = [
+    "Samples",
     "SelfPaced",
     "divergence",
     "gaussian_divergence",

@@ -14,7 +14,13 @@ from piase_gym.core.jsonable import jsonable
 from piase_gym.curricula.directors import Director
 from piase_gym.curricula.prompts import prompt_of
 from piase_gym.curricula.schema import CurriculumStep, DevelopmentalCurriculum
-from piase_gym.errors import AgentError, ConfigError, CurriculumError, EnvelopeError
+from piase_gym.errors import (
+    AgentError,
+    ConfigError,
+    CurriculumError,
+    EnvelopeError,
+    ProgressError,
+)
 
 if TYPE_CHECKING:
     from piase_gym.agents.base import Agent
@@ -25,6 +31,8 @@ MOST_COMBINATIONS = 400
 """Up to this many combinations of several agents' steps, all are checked at the beginning."""
 LENGTH = "max_steps"
 """The largest value of this shared field holds, so that nobody's attempt is cut short."""
+FIRST_STATE = "first_state"
+"""The key in `AgentProgress.memory` of the state that an agent had at the beginning."""
 Orders = Mapping[str, int]
 """Agent -> the order of its step."""
 NOTHING: Mapping[str, Any] = {}
@@ -347,15 +355,21 @@ class AgentConfigurator:
     Args:
         agents: The agents by name.
         curricula: The curriculum of each agent.
+        memories: What is kept with the progress of each agent. The first state of an agent is kept
+            there where a step goes back to it, and in a resumed run it is taken from there.
 
     Raises:
         AgentError: If an agent has no curriculum.
         CurriculumError: If a step keeps what the agent's state does not have, or a prompt file
             cannot be read.
+        ProgressError: If the first state in a memory is damaged.
     """
 
     def __init__(
-        self, agents: Mapping[str, Agent], curricula: Mapping[str, DevelopmentalCurriculum]
+        self,
+        agents: Mapping[str, Agent],
+        curricula: Mapping[str, DevelopmentalCurriculum],
+        memories: Mapping[str, dict[str, Any]],
     ) -> None:
         """Remember the initial state of the agents, and read the prompts."""
         self._prompts = {
@@ -368,8 +382,11 @@ class AgentConfigurator:
                 known = ", ".join(curricula)
                 raise AgentError(f"{name!r} has no curriculum; agents with one: {known}")
         self.agents = dict(agents)
-        self._first = {name: copy.deepcopy(agent.get_state()) for name, agent in agents.items()}
-        for name, state in self._first.items():
+        self._first: dict[str, Mapping[str, Any]] = {}
+        for name, agent in agents.items():
+            if all(step.agent_state == "keep" for step in curricula[name].steps):
+                continue
+            state = self._first[name] = _first_state(agent, memories.get(name, {}))
             for step in curricula[name].steps:
                 kept = () if isinstance(step.agent_state, str) else step.agent_state
                 for key in (key for key in kept if key not in state):
@@ -405,7 +422,7 @@ class AgentConfigurator:
         if agent is None:
             return False
         if step.agent_state != "keep":
-            state = copy.deepcopy(self._first[name])
+            state = dict(copy.deepcopy(self._first[name]))
             if not isinstance(step.agent_state, str):
                 now = agent.get_state()
                 state |= {key: now[key] for key in step.agent_state if key in now}
@@ -413,3 +430,19 @@ class AgentConfigurator:
         if settings:
             agent.configure(settings)
         return step.agent_state != "keep" or bool(settings)
+
+
+def _first_state(agent: Agent, memory: dict[str, Any]) -> Mapping[str, Any]:
+    """Return the state that an agent had at the beginning, and keep it.
+
+    Raises:
+        ProgressError: If what was kept is damaged.
+    """
+    if FIRST_STATE not in memory:
+        first = copy.deepcopy(agent.get_state())
+        memory[FIRST_STATE] = jsonable(first)
+        return first
+    kept = memory[FIRST_STATE]
+    if not isinstance(kept, Mapping):
+        raise ProgressError(f"this progress is damaged: {FIRST_STATE} is not a mapping")
+    return kept

@@ -171,6 +171,8 @@ class TaskDirector(SamplingDirector, Generic[M]):
         """
         if settings is not None and not isinstance(settings, Mapping):
             raise ConfigError(f"settings are a mapping of fields to ranges, not {settings!r:.80}")
+        if not isinstance(step, int | str | None) or isinstance(step, bool):
+            raise ConfigError(f"step is an order or the name of a step, not {step!r:.80}")
         self.ranges = SettingRanges(settings)
         self.corners = self.ranges.corners
         self.levels, self._step = over == "levels", step
@@ -186,7 +188,7 @@ class TaskDirector(SamplingDirector, Generic[M]):
         if self._step is not None and not self.ranges:
             raise ConfigError("step is that of settings, and there are none")
         self.measure = check_word("measure", measure, MEASURES)
-        self.reads_returns = measure == "return"
+        self.metrics = ("mean_return",) if measure == "return" else ()
 
     def open(
         self, manager: CurriculumManager, avt: PiaAVTInterface, seed: int, agents: Sequence[str]

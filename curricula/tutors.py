@@ -1,9 +1,10 @@
 """Tutors watch an agent learn, choose among the decisions of a step, and give hints.
 
 A tutor can do no more than the curriculum allows: after an attempt that is not complete it may
-choose any decision that a rule of the step names, to repeat, or the curriculum's `on_no_rule`; and
-it may word hints, also in the middle of an episode. Every choice and every word is an event, so a
-tutored run replays without the tutor.
+choose any decision that a rule of the step names, unless it is a branch to a step whose stage the
+agent has not reached, to repeat, or the curriculum's `on_no_rule`; and it may word hints, also in
+the middle of an episode. Every choice and every word is an event, so a tutored run replays without
+the tutor.
 """
 
 from __future__ import annotations
@@ -14,7 +15,7 @@ from typing import Protocol, runtime_checkable
 
 from piase_gym.agents.base import Percept
 from piase_gym.curricula import actions
-from piase_gym.curricula.decisions import Decision, replace_action
+from piase_gym.curricula.decisions import Decision, leads_somewhere_open, replace_action
 from piase_gym.curricula.schema import CurriculumStep, DevelopmentalCurriculum
 from piase_gym.errors import ConfigError, suggest
 
@@ -151,7 +152,8 @@ def ask_tutor(
     """
     if tutor is None or decision.completed:
         return decision, "curriculum"
-    named = [str(rule.action) for rule in step.rules]
+    open_to = [r.action for r in step.rules if leads_somewhere_open(r.action, curriculum, stages)]
+    named = [str(action) for action in open_to]
     allowed = tuple(dict.fromkeys([*named, "REPEAT_STEP", curriculum.on_no_rule]))
     choice = tutor.choose(DecisionContext(decision.agent, step, decision, allowed))
     if choice is not None and choice not in allowed:

@@ -81,7 +81,7 @@ METRICS: Mapping[str, MetricSpec] = {
         "share of the commands that were illegal, unreadable, too long or refused",
         _share(_INVALID),
     ),
-    "messages_sent": MetricSpec("number", "messages sent", lambda view: view.messages),
+    "messages_sent": MetricSpec("number", "messages sent, in words", lambda view: view.messages),
     "hints_used": MetricSpec("number", "hints received", lambda view: view.hints),
     "episodes": MetricSpec("number", "finished episodes", lambda view: len(view.finished)),
     "env_steps": MetricSpec("number", "steps taken part in", lambda view: view.outcomes.total()),

@@ -5,6 +5,7 @@ from __future__ import annotations
 import copy
 import pickle
 from collections.abc import Sequence
+from pathlib import Path
 from typing import Any
 
 import numpy as np
@@ -14,6 +15,7 @@ from piase_gym.curricula import DevelopmentalCurriculum
 from piase_gym.curricula.central import CentralDirector, FollowingEnv
 from piase_gym.curricula.slot_workers import SlotResult
 from piase_gym.errors import ConfigError
+from tests.curricula.example_curricula import STAY, curriculum, step
 
 PLAN = DevelopmentalCurriculum(
     name="two rooms",
@@ -105,6 +107,27 @@ def test_a_slot_that_begins_again_breaks_its_episode_off() -> None:
     assert again.config is not None
     assert (first.seed, again.seed) == (0, None)
     assert director.arrivals == []
+
+
+def test_windows_of_steps_look_back_over_a_resumption(tmp_path: Path) -> None:
+    late = {"metric": "success_rate", "window": {"env_steps": 8}}
+    won = [{"metric": "late", "operator": ">=", "value": 1.0}]
+    plan = curriculum(step(1, completion_criteria=won), metrics={"late": late})
+
+    def judge(director: CentralDirector, act: int) -> Any:
+        env = director.follower(0)
+        env.reset()
+        while not (ended := env.step(act))[2] and not ended[3]:
+            pass
+        env.reset()
+        return director.controller.decisions[-1].values["late"]
+
+    first = CentralDirector("GridWorld", plan, slots=1, progress=tmp_path / "p.json")
+    assert [judge(first, STAY), judge(first, STAY)] == [0.0, 0.0]
+    first.close()
+    again = CentralDirector("GridWorld", plan, slots=1, progress=tmp_path / "p.json")
+    # Of the last 8 steps, 3 are of the episode that was won; then 6 of two, and 8 of three.
+    assert [judge(again, 3) for _ in range(3)] == [0.5, pytest.approx(2 / 3), 1.0]
 
 
 def test_who_enters_gets_a_slot_of_its_own_or_the_one_that_is_silent_for_longest() -> None:

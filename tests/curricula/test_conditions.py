@@ -181,6 +181,7 @@ def test_precedence_is_that_of_the_syntax(text: str, expected: bool) -> None:
         ("scor > 1", "column 1: unknown metric 'scor'; did you mean 'score'?"),
         ("score == 'high'", "'score' is a number and 'high' is a string; '==' compares"),
         ("score == true", "'score' is a number and true is a boolean"),
+        ("reached_goal_1 == 1", "'reached_goal_1' is a boolean and '1' is a number"),
         ("reached_goal_1 > 0", "'reached_goal_1' has no place in an order"),
         ("score and reached_goal_1", "'and' takes true or false, and 'score' is a number"),
         ("!score", "'not' takes true or false"),

@@ -71,9 +71,11 @@ def test_randomisation_by_weights() -> None:
     assert set(found) == {1, 4}
     assert abs(found[4] / 400 - 0.75) < 4 * (0.75 * 0.25 / 400) ** 0.5
     with pytest.raises(ConfigError, match="no step 3"):
-        orders(single(Randomisation({3: 1.0})), 1)
+        single(Randomisation({3: 1.0}))
     with pytest.raises(ConfigError, match="weights"):
-        orders(single(Randomisation({1: -1.0, 2: 2.0})), 1)
+        single(Randomisation({1: -1.0, 2: 2.0}))
+    with pytest.raises(ConfigError, match="weights"):
+        single(Randomisation({1: 0.0}))
 
 
 def test_draws_follow_from_the_seed_of_the_curriculum_alone() -> None:
@@ -185,9 +187,24 @@ def test_threshold_goes_on_when_enough_is_won() -> None:
     assert progress.active
     assert progress.completed_steps == [1, 2, 4]
     assert env.decisions[1].values == {"success_rate": 0.5, "step_attempts": 2}
+    for episodes in (2.5, 0, True, "5"):
+        with pytest.raises(ConfigError, match="episodes is a whole number from 1 on"):
+            Threshold(episodes=episodes)  # type: ignore[arg-type]
     for share in (0.0, 1.1, True):
         with pytest.raises(ConfigError, match="share"):
             Threshold(share)
+
+
+def test_threshold_takes_a_step_whose_stage_was_just_reached() -> None:
+    plan = curriculum(
+        step(1, developmental_stage_reached="A"),
+        step(2, developmental_stage_prerequisite="A"),
+        step(3, developmental_stage_prerequisite="B"),
+    )
+    env = CurriculumWrapper(piase_gym.parallel_env("GridWorld"), plan, director="threshold")
+    for _ in range(3):
+        play(env, arrive, most=1)
+    assert [(d.step, d.next_step) for d in env.decisions] == [(1, 2), (2, 2), (2, 2)]
 
 
 # -- tutors ------------------------------------------------------------------------------------
@@ -210,6 +227,23 @@ def test_a_tutor_chooses_among_what_the_step_allows() -> None:
     env = CurriculumWrapper(piase_gym.parallel_env("GridWorld"), CORNER, tutor=wrong)
     with pytest.raises(ConfigError, match=r"FAIL_CURRICULUM.*'PROCEED'"):
         play(env, stay)
+
+
+def test_a_tutor_cannot_open_a_step_whose_stage_is_not_reached() -> None:
+    plan = curriculum(
+        step(1, adaptation_rules=[["step_attempts > 9", "BRANCH_TO_2"]]),
+        step(2, developmental_stage_prerequisite="A"),
+    )
+    tutor = ScriptedTutor({(1, 1): "BRANCH_TO_2"})
+    env = CurriculumWrapper(piase_gym.parallel_env("GridWorld"), plan, tutor=tutor)
+    with pytest.raises(ConfigError, match=r"chose 'BRANCH_TO_2'.*REPEAT_STEP"):
+        play(env, stay)
+    open_plan = curriculum(
+        step(1, adaptation_rules=[["step_attempts > 9", "BRANCH_TO_2"]]), step(2)
+    )
+    env = CurriculumWrapper(piase_gym.parallel_env("GridWorld"), open_plan, tutor=tutor)
+    play(env, stay, most=1)
+    assert told(env) == [(1, 1, "BRANCH_TO_2")]
 
 
 def test_an_overruled_decision_does_not_name_the_rule_that_held() -> None:

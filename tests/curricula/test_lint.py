@@ -80,6 +80,39 @@ def test_attempts_that_never_come_are_known() -> None:
     assert not any("rule 1 (step_attempts == 6)" in m for m in told(back, "warning"))
 
 
+def test_an_agent_that_learns_may_go_on_after_its_patience() -> None:
+    late = rules(["step_attempts == 12", "APPLY_HINT_01"], patience=5)
+    late["hints"] = {"HINT_01": {"data": {"message": "Go."}}}
+    assert told(curriculum(late, DONE), "warning") == []
+    made = curriculum(rules(["step_attempts == 12", "BRANCH_TO_3"], patience=5), DONE, DONE)
+    assert told(made, "warning") == []
+    limited = {**late, "max_attempts": 9}
+    assert any(
+        "it never decides" in message for message in told(curriculum(limited, DONE), "warning")
+    )
+
+
+def test_directors_without_rules_are_not_judged_by_rules() -> None:
+    loop = curriculum({}, {}, director="plr")
+    assert told(loop, "error") == told(loop, "warning") == []
+    unread = curriculum(rules(["false", "PROCEED"]), DONE, director={"name": "threshold"})
+    assert told(unread, "warning") == []
+    assert "the director threshold ignores criteria and rules" in told(unread, "note")
+    assert not any("ignores" in note for note in told(loop, "note"))
+    ruled = curriculum(rules(["false", "PROCEED"]), DONE, director="scripted")
+    assert any("can never hold" in message for message in told(ruled, "warning"))
+
+
+@pytest.mark.parametrize(("config", "silent"), [({"symbols": 2}, True), ({"speech": True}, False)])
+def test_messages_are_counted_in_words(config: dict[str, Any], silent: bool) -> None:
+    asked = rules(["messages_sent > 2", "PROCEED"])
+    made = curriculum({**asked, "environment_config": {"agents": 2, **config}}, DONE)
+    found = [message for message in told(made, "warning") if "messages_sent" in message]
+    assert [message.split(": ", 1)[1] for message in found] == [
+        "messages_sent is always 0 here: it counts words, and the config has no speech"
+    ] * silent
+
+
 ALIVE = [
     ["step_attempts >= 3", "PROCEED"],
     ["success_rate > 0.7", "PROCEED"],

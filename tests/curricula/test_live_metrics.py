@@ -11,6 +11,7 @@ import pytest
 
 import piase_gym
 from piase_gym import runs
+from piase_gym.curricula.directors import ScriptedDirector
 from piase_gym.curricula.metrics import CurriculumMetrics, MetricInputs
 from piase_gym.errors import UnsupportedError
 from piase_gym.wrappers import AvtLogger, CurriculumWrapper
@@ -124,6 +125,34 @@ def test_between_decisions_only_what_is_read_is_kept() -> None:
         False, False
     )
     assert MetricInputs.of(["my_own"]) == MetricInputs(True, True)
+
+
+@pytest.mark.parametrize("metric", ["mean_return", "illegal_rate", "env_steps", "messages_sent"])
+def test_a_director_reads_what_it_names_and_nothing_invented(metric: str) -> None:
+    class Own(ScriptedDirector):
+        metrics = ()
+
+        def decide(self, tried: Any) -> Any:
+            read.append(self.avt.get_performance_metric(tried.agent, metric))
+            return super().decide(tried)
+
+    class Naming(Own):
+        metrics = (metric,)
+
+    read: list[Any] = []
+    for director in (Own(), Naming()):
+        env = CurriculumWrapper(
+            piase_gym.parallel_env("GridWorld"), curriculum(step(1), step(2)), director=director
+        )
+        env.reset(seed=0)
+        try:
+            while env.agents:
+                env.step({"agent_0": RIGHT})
+        except UnsupportedError as error:
+            read.append(str(error))
+    assert f"{metric} is not recorded" in read[0]
+    rewards = {"mean_return": 9.8, "illegal_rate": 0.0, "env_steps": 3, "messages_sent": 0}
+    assert read[1] == pytest.approx(rewards[metric])
 
 
 def test_targets_off_the_goal_are_seen_on_the_way() -> None:

@@ -18,6 +18,7 @@ from piase_gym.errors import ActionError, ClosedError, ConfigError, ResetNeededE
 from piase_gym.wrappers import CurriculumWrapper
 from tests.curricula.example_curricula import CORNER, STAY, curriculum, step
 
+NEVER = [{"metric": "success_rate", "operator": ">", "value": 1.0}]
 RULES = [["mean_return < -50 or illegal_rate > 0.9", "FAIL_CURRICULUM"]]
 
 
@@ -182,6 +183,77 @@ def test_another_order_of_arrivals_may_decide_otherwise() -> None:
     assert found.arrivals == alone
     turns = play_async(0, [0, 1, 2] * 100)
     assert [d.values for d in found.decisions] != [d.values for d in turns.decisions]
+
+
+def test_an_episode_counts_for_the_step_in_whose_world_it_is_played() -> None:
+    plan = curriculum(
+        step(1, episodes_per_attempt=2), step(2, config={"width": 6, "goal_pos": [5, 0]})
+    )
+    env = AsyncCurricula("GridWorld", plan, slots=3, workers=0)
+    env.reset(seed=0)
+    while len(env.decisions) < 2:
+        for slot in [env.recv().slot for _ in range(3)]:  # the decision falls before any is sent
+            env.send(slot, 3)
+    assert [(d.step, d.decision, d.env_steps) for d in env.decisions] == [
+        (1, "PROCEED", 6),
+        (2, "PROCEED", 5),
+    ]
+    env.close()
+
+
+@pytest.mark.parametrize("kind", [ParallelCurricula, AsyncCurricula])
+def test_steps_of_slots_have_the_dates_of_the_run(kind: Any) -> None:
+    """Each slot's answers are dated here as they come, and compared with what was recorded."""
+    plan = curriculum(step(1, adaptation_rules=RULES, completion_criteria=NEVER))
+    env = kind("GridWorld", plan, slots=3, workers=0)
+    rng, dates, wanted = np.random.default_rng(0), {0: [], 1: [], 2: []}, []
+    env.reset(seed=0)
+    clock = 0
+    if kind is ParallelCurricula:
+        over = np.zeros(3, bool)
+        for clock in range(1, 60):
+            begins = over
+            _, _, terminated, truncated, _ = env.step(rng.choice([1, 3, 3, 4], 3))
+            over = terminated | truncated
+            for slot in range(3):
+                dates[slot] += [] if begins[slot] else [clock]
+                if over[slot]:
+                    wanted.append((slot, dates[slot]))
+                    dates[slot] = []
+    else:
+        for clock in range(1, 200):
+            answer = env.recv()
+            dates[answer.slot].append(clock)
+            if answer.terminated or answer.truncated:
+                wanted.append((answer.slot, dates[answer.slot][1:]))  # the first is the reset's
+                dates[answer.slot] = []
+            env.send(answer.slot, int(rng.choice([1, 3, 3, 4])))
+    known = env.controller.metrics.history.of("agent_0")
+    rows = sorted(known.episodes, key=lambda row: (row.end, row.slot))
+    found = [(r.slot, [s.step for s in known.steps if _in(s, r)]) for r in rows]
+    counted = [row.attempt != -1 for row in rows]
+    assert sum(counted) > 8
+    assert [row.end for row in rows] == [ended[-1] for _, ended in wanted]
+    for one, other, counts in zip(found, wanted, counted, strict=True):
+        assert not counts or one == other
+    env.close()
+
+
+def _in(one: Any, row: Any) -> bool:
+    return (one.slot, one.episode) == (row.slot, row.episode)
+
+
+def test_windows_of_steps_count_what_all_slots_have_played() -> None:
+    late = {"metric": "success_rate", "window": {"env_steps": 8}}
+    won = [{"metric": "late", "operator": ">=", "value": 1.0}]
+    plan = curriculum(step(1, completion_criteria=won), metrics={"late": late})
+    env = AsyncCurricula("GridWorld", plan, slots=8, workers=0)
+    env.reset(seed=0)
+    while not env.decisions:
+        env.send(env.recv().slot, 3)
+    assert env.decisions[0].decision == "PROCEED"
+    assert env.decisions[0].values == {"late": 1.0}
+    env.close()
 
 
 def test_slots_are_told_one_thing_at_a_time() -> None:

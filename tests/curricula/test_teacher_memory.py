@@ -73,6 +73,7 @@ MEMORIES: dict[str, dict[str, Any]] = {
         "factor": [[0.1]],
         "places": [[0.4], [1.6]],
         "outcomes": [0.0, 1.0],
+        "densities": [0.3, -1.5],
         "updates": 0,
     },
 }
@@ -138,6 +139,8 @@ WRONG: list[tuple[str, str, Any]] = [
     ("self_paced settings", "factor.0", [0.0]),
     ("self_paced settings", "factor.0", [0.1, 0.1]),
     ("self_paced settings", "places.0", [0.4, 0.4]),
+    ("self_paced settings", "densities", [0.3]),
+    ("self_paced", "densities", [0.3, -1.5]),
 ]
 
 

@@ -18,7 +18,7 @@ from piase_gym.curricula.directors import (
     make_director,
 )
 from piase_gym.curricula.level_replay import KnownTask
-from piase_gym.curricula.self_paced import move_gaussian
+from piase_gym.curricula.self_paced import Samples, log_density, move_gaussian
 from piase_gym.curricula.tasks import SettingRanges, Task, outcome_of, sample_index_evenly
 from piase_gym.errors import ConfigError
 from piase_gym.runs.history import Episode
@@ -258,6 +258,8 @@ def test_the_gaussian_of_settings_begins_at_its_start_and_aims_at_the_middle() -
             "spread_width": 0.2,
             "mean_obstacle_density": 1.0,
             "spread_obstacle_density": 0.25,
+            # the value 0.3 is at 0.75, a spread from the mean; 6 is in the middle of the third
+            "log_density": -0.5 * (1.0 + 1.0) - math.log(0.2) - math.log(0.25),
         }
     )
     mean, spread = director._gaussians[1]
@@ -289,7 +291,8 @@ def test_a_gaussian_reaches_a_target_that_is_near_enough() -> None:
     old = np.array([0.3, 0.5]), np.array([[0.1, 0.0], [0.02, 0.1]])
     target = np.array([0.45, 0.4]), np.array([[0.12, 0.0], [0.05, 0.08]])
     places = np.array([[0.3, 0.5], [0.4, 0.6]])
-    mean, factor = move_gaussian(old, target, places, np.zeros(2), 10.0, 5.0)
+    samples = Samples(places, log_density(old, places), np.zeros(2))
+    mean, factor = move_gaussian(old, target, samples, 10.0, 5.0)
     assert mean == pytest.approx(target[0], abs=1e-3)
     assert factor == pytest.approx(target[1], abs=1e-3)
 

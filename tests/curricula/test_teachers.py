@@ -21,6 +21,7 @@ from piase_gym.curricula.directors import StepChoice
 from piase_gym.curricula.learnability import learnability_weights, most_learnable
 from piase_gym.curricula.level_replay import KnownTask, replay_weights
 from piase_gym.curricula.self_paced import (
+    Samples,
     divergence,
     gaussian_divergence,
     gaussian_objective,
@@ -398,27 +399,33 @@ def test_divergences() -> None:
 
 
 @pytest.mark.parametrize("alpha", [0.0, 0.2, 2.0])
-def test_the_gaussian_moves_to_the_best_one_near(alpha: float) -> None:
+@pytest.mark.parametrize("earlier", [0, 20])
+def test_the_gaussian_moves_to_the_best_one_near(alpha: float, earlier: int) -> None:
+    """Some samples are from an earlier Gaussian: their episodes took longer."""
     rng = np.random.default_rng(1)
     old = np.array([0.3]), np.array([[0.1]])
     target = np.array([0.8]), np.array([[0.05]])
-    places = rng.normal(0.3, 0.1, (50, 1))
+    means = np.where(np.arange(50) < earlier, 0.2, 0.3)
+    spreads = np.where(np.arange(50) < earlier, 0.15, 0.1)
+    places = rng.normal(means, spreads)[:, None]
     values = np.clip(1.2 - 2.0 * places[:, 0], 0.0, 1.0)
+    drawn = -0.5 * ((places[:, 0] - means) / spreads) ** 2 - np.log(spreads)
+    samples = Samples(places, drawn, values)
 
     def objective(mean: float, spread: float) -> float:
-        def density(m: float, s: float) -> Any:
+        def density(m: Any, s: Any) -> Any:
             return np.exp(-0.5 * ((places[:, 0] - m) / s) ** 2) / s
 
-        ratio = density(mean, spread) / density(0.3, 0.1)
+        ratio = density(mean, spread) / density(means, spreads)
         kl = math.log(0.05 / spread) + (spread**2 + (mean - 0.8) ** 2) / (2 * 0.05**2) - 0.5
         return float((ratio * values).mean() - alpha * kl)
 
-    mean, factor = move_gaussian(old, target, places, values, alpha, 0.1)
+    mean, factor = move_gaussian(old, target, samples, alpha, 0.1)
     spread = float(factor[0, 0])
     kl_old = math.log(0.1 / spread) + (spread**2 + (mean[0] - 0.3) ** 2) / (2 * 0.01) - 0.5
     assert kl_old <= 0.1 + 1e-5
     found = objective(float(mean[0]), spread)
-    exact = gaussian_objective((mean, factor), old, target, places, values, alpha)
+    exact = gaussian_objective((mean, factor), target, samples, alpha)
     assert exact == pytest.approx(found)
     best = -np.inf
     for m, s in itertools.product(np.linspace(0.2, 0.4, 81), np.linspace(0.05, 0.15, 81)):

@@ -13,6 +13,7 @@ import pytest
 import piase_gym
 from piase_gym import runs
 from piase_gym.agents.base import Agent
+from piase_gym.curricula import CurriculumManager, ProgressStore
 from piase_gym.errors import (
     AgentError,
     ConfigError,
@@ -336,6 +337,82 @@ def test_modifications_hold_from_the_next_reset_for_the_rest_of_the_step(tmp_pat
     assert runs.replay(path).ok
     with pytest.raises(ConfigError, match="no dial"):
         make().modifier.adjust_difficulty({"gravity": 1})
+
+
+def test_modifications_hold_after_a_resumption_in_the_step(tmp_path: Path) -> None:
+    path = tmp_path / "progress.json"
+    env = make(progress=path)
+    play(env, stay, most=1)
+    env.modifier.introduce_element({"type": "wall", "position": [1, 0]})
+    env.modifier.adjust_difficulty({"max_steps": 7})
+    env.close()
+    env = make(progress=path)
+    seen = []
+    for _ in range(3):
+        env.reset()
+        seen.append((env.unwrapped.config.walls, env.unwrapped.config.max_steps))
+        while env.agents:
+            env.step({"agent_0": STAY})
+    env.close()
+    assert seen == [(((1, 0),), 7), (((1, 0),), 7), (((2, 2), (2, 3)), 30)]
+    assert "overrides" not in env.progress["agent_0"].memory
+    for wrong in ([], {"gravity": 1}, {"max_steps": -1}):
+        data = json.loads(path.read_text())
+        data["agents"]["agent_0"]["memory"]["overrides"] = wrong
+        path.write_text(json.dumps(data))
+        with pytest.raises(ProgressError, match="damaged: overrides"):
+            make(progress=path)
+
+
+def test_an_agent_goes_back_to_its_first_state_after_a_resumption(tmp_path: Path) -> None:
+    path = tmp_path / "progress.json"
+    plan = curriculum(step(1), step(2, agent_state=["mood"]), step(3))
+    pupil = Pupil()
+    env = make(plan, agents={"agent_0": pupil}, progress=path)
+    play(env, stay, most=1)
+    pupil.state = {"skill": 7, "mood": "glad"}
+    env.close()
+    later = Pupil()
+    later.set_state(pupil.get_state())
+    env = make(plan, agents={"agent_0": later}, progress=path)
+    play(env, arrive, most=2)
+    assert env.decisions[0].next_step == 2
+    assert later.state == {"skill": 0, "mood": "glad"}
+    env.close()
+    data = json.loads(path.read_text())
+    data["agents"]["agent_0"]["memory"]["first_state"] = 3
+    path.write_text(json.dumps(data))
+    with pytest.raises(ProgressError, match="damaged: first_state"):
+        make(plan, agents={"agent_0": later}, progress=path)
+
+
+def test_an_agent_that_has_not_begun_keeps_the_stage_that_it_brings(tmp_path: Path) -> None:
+    path = tmp_path / "progress.json"
+    plan = curriculum(step(1, developmental_stage_prerequisite="S"), step(2))
+    manager = CurriculumManager(plan)
+    manager.initialize_agent_progress("agent_0", stage="S")
+    ProgressStore(path).save(manager.agent_progress)
+    progress = make(plan, progress=path).progress["agent_0"]
+    assert (progress.current_step_order, progress.stages, progress.attempt) == (1, ["S"], 1)
+
+
+def test_a_hint_of_rules_is_not_given_where_steps_are_drawn(tmp_path: Path) -> None:
+    path = tmp_path / "progress.json"
+    rules = [["step_attempts == 1", "APPLY_HINT_01"]]
+    hints = {"HINT_01": {"data": {"message": "Go."}}}
+    plan = curriculum(step(1, adaptation_rules=rules, hints=hints), step(2, hints=hints), step(3))
+    env = make(plan, progress=path)
+    play(env, stay, most=1)
+    assert env.progress["agent_0"].hint == "HINT_01"
+    env.close()
+    env = make(plan, progress=path, director="randomisation")
+    assert env.progress["agent_0"].hint is None
+    for _ in range(12):
+        env.reset()
+        assert env.unwrapped.world.hints == [None]
+        while env.agents:
+            env.step({"agent_0": STAY})
+    env.close()
 
 
 # -- bad input ---------------------------------------------------------------------------------
