@@ -28,6 +28,8 @@ SEEDS: Mapping[str, range] = {
 }
 """Seed ranges by split. Training seeds environments from the first range only. Of ``new_levels``,
 only the seeds that draw levels of the held-out part are played: see `levels`."""
+APART = 1000
+"""The distance between the first environments of trainings with neighbouring seeds."""
 REPORTED = ("held_out", "new_levels")
 """The splits of reported numbers; they have the held-out rows and partners."""
 
@@ -55,6 +57,19 @@ def split_seeds(split: str, episodes: int) -> range:
         most = len(SEEDS[split])
         raise SuiteError(f"episodes must be an integer from 1 to {most}, not {episodes!r}")
     return SEEDS[split][:episodes]
+
+
+def first_seed(seed: int, num_envs: int) -> int:
+    """Return the seed of the first environment of a training; the others have those after it.
+
+    Trainings with neighbouring seeds would otherwise play the same levels in other environments.
+    All of these seeds are in the training range, whatever `seed` is.
+
+    Example:
+        >>> first_seed(3, 256), first_seed(3, 4096), first_seed(2000, 64)
+        (3000, 12288, 128)
+    """
+    return max(APART, num_envs) * seed % (SEEDS["train"].stop - num_envs)
 
 
 @dataclass(frozen=True)

@@ -20,6 +20,7 @@ from piase_gym import __version__
 from piase_gym.agents.ppo import FORMAT
 from piase_gym.agents.sb3_network import require_finite
 from piase_gym.agents.space_data import write_space
+from piase_gym.benchmarks.evaluation.protocol import first_seed
 from piase_gym.benchmarks.evaluation.statistics import wilson
 from piase_gym.core.files import write_json, write_whole
 from piase_gym.core.interrupts import on_first_interrupt
@@ -56,7 +57,8 @@ class BatchRun:
         options = {name: getattr(settings, name) for name in SAME}
         told = ppo.Settings(**options, total_steps=self.total // own)
         config = {"partners": self.partners or None, **settings.config}
-        self.trainer = ppo.Trainer(settings.task, told, settings.seed, **config)
+        first = first_seed(settings.seed, settings.num_envs)
+        self.trainer = ppo.Trainer(settings.task, told, first, **config)
         self.own, self.config = own, config
         self.kept = {"dev": 0.0, "best": -1.0, "best_steps": 0, "won": 0, "played": 0}
         self.kept |= {"looked_at": -1, "saved_at": -1}

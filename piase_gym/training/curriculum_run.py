@@ -21,6 +21,7 @@ from typing import Any
 
 import numpy as np
 
+from piase_gym.benchmarks.evaluation.protocol import first_seed
 from piase_gym.core.files import write_json, write_whole
 from piase_gym.core.interrupts import on_first_interrupt
 from piase_gym.core.jsonable import jsonable
@@ -39,7 +40,6 @@ from piase_gym.training.action_recording import (
 )
 from piase_gym.training.curriculum_env import controller_of, make_curriculum_env
 from piase_gym.training.curriculum_settings import (
-    APART,
     LOG,
     POLICY,
     PPO,
@@ -112,7 +112,8 @@ class CurriculumTraining:
         (self.agent,) = self.controller.curricula
         self._starts: list[int] = []
         self.controller.attempt_listeners.append(self._hear)
-        self.trainer = ppo.Trainer(self.env, self._ppo_settings(ppo), APART * settings.seed)
+        first = first_seed(settings.seed, settings.num_envs)
+        self.trainer = ppo.Trainer(self.env, self._ppo_settings(ppo), first)
         self.trainer.after_rollout = self._tell_director
         shape = settings.num_steps, settings.num_envs
         self._advantages = UpdateFile(self.folder / ADVANTAGES, shape, np.float32)

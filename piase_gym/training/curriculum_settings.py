@@ -22,8 +22,6 @@ from piase_gym.errors import ConfigError, MissingExtraError, StorageError
 SETTINGS, POLICY, LOG = "settings.json", "policy.pt", "log.jsonl"
 PPO: Mapping[str, Any] = {"minibatch": 512, "epochs": 3}
 """Where these trainings differ from the defaults of the example: many small updates."""
-APART = 1000
-"""The distance between training seeds, so that no two runs begin with the same levels."""
 LATER = ("steps", "whole", "log")
 """The settings that may change when a run is continued."""
 

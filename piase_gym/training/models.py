@@ -12,6 +12,7 @@ from piase_gym.adapters.sb3 import vec_of
 from piase_gym.agents.sb3_network import FORMAT, network_of
 from piase_gym.agents.space_data import write_space
 from piase_gym.benchmarks.evaluation.levels import train_apart
+from piase_gym.benchmarks.evaluation.protocol import first_seed
 from piase_gym.core.world import World
 from piase_gym.errors import TrainingError
 from piase_gym.training.settings import TrainSettings
@@ -72,6 +73,7 @@ def make_model(settings: TrainSettings, vec: VecEnv) -> PPO:
         seed=settings.seed,
         device="cpu",
     )
+    vec.seed(first_seed(settings.seed, settings.num_envs))  # the next reset begins there
     return model
 
 

@@ -45,6 +45,7 @@ from torch import Tensor, nn
 
 import piase_gym
 from piase_gym.benchmarks.evaluation.levels import train_apart
+from piase_gym.benchmarks.evaluation.protocol import first_seed
 from piase_gym.benchmarks.evaluation.statistics import wilson
 from piase_gym.core.commands import RESULTS, Result
 from piase_gym.core.files import write_json
@@ -449,7 +450,7 @@ def run(task: str, settings: Settings, seed: int, console: Console) -> dict[str,
             line = f"{steps:>10,} steps, {won:.1%} of the episodes that ended were won"
             console.print(f"{task} seed {seed}: {line}, {seconds:.0f} CPU-seconds", soft_wrap=True)
 
-    trainer = Trainer(task, settings, seed)
+    trainer = Trainer(task, settings, first_seed(seed, settings.num_envs))
     trainer.train(report)
     seconds = time.process_time() - start
     result: dict[str, Any] = {"task": task, "seed": seed, "steps": trainer.steps}

@@ -5,9 +5,11 @@ from __future__ import annotations
 from pathlib import Path
 from typing import Any
 
+import numpy as np
 import pytest
 from typer.testing import CliRunner
 
+from piase_gym.benchmarks.evaluation.protocol import SEEDS
 from piase_gym.cli.train import read_seeds
 from piase_gym.errors import ConfigError, JobError
 from piase_gym.jobs import Here, Processes
@@ -16,6 +18,9 @@ from piase_gym.jobs.folders import OutFolder
 torch = pytest.importorskip("torch")
 pytest.importorskip("stable_baselines3")
 
+from piase_gym.training.batch_run import BatchRun  # noqa: E402
+from piase_gym.training.checkpoints import Folder  # noqa: E402
+from piase_gym.training.models import make_model, make_vec  # noqa: E402
 from piase_gym.training.seeds import SeedRun, train_one, train_seeds  # noqa: E402
 from piase_gym.training.settings import TrainResult, TrainSettings  # noqa: E402
 from piase_gym.training.train import train  # noqa: E402
@@ -159,3 +164,31 @@ def test_options_that_do_not_go_together_are_refused(tmp_path: Path, words: list
     assert isinstance(result.exception, ConfigError)
     assert "--seeds" in str(result.exception)
     assert not (tmp_path / "out").exists()
+
+
+@pytest.mark.parametrize("algo", ["batch_ppo", "ppo"])
+def test_seeds_draw_levels_of_their_own_from_the_training_range(algo: str, tmp_path: Path) -> None:
+    """All that two runs with neighbouring seeds, and one with a large seed, meet in six episodes."""
+    met = []
+    for seed in (0, 1, 999_999):
+        fields = {**FIELDS, "algo": algo, "config": {"max_steps": 3}}
+        settings = TrainSettings(**fields, seed=seed)
+        if algo == "batch_ppo":
+            batch = BatchRun(settings, Folder(tmp_path / str(seed)), lambda _: None).trainer.env
+        else:
+            vec = make_vec(settings, settings.make_world(), {})
+            model = make_model(settings, vec)
+            assert model.seed == seed
+            vec.reset()
+            batch = vec.unwrapped.batch
+        firsts = batch.seeds().tolist()
+        assert set(firsts) < set(SEEDS["train"])
+        assert firsts == sorted(set(firsts))
+        found = set(firsts)
+        for _ in range(18):
+            batch.step(np.zeros((8, 1), np.int64))
+            found |= set(batch.seeds().tolist())
+        assert len(found) >= 8 * 6
+        met.append(found)
+    assert met[0].isdisjoint(met[1])
+    assert met[2].isdisjoint(met[0] | met[1])

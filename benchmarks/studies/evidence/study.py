@@ -18,6 +18,7 @@ from pathlib import Path
 from statistics import fmean
 from typing import Any
 
+from piase_gym.benchmarks.evaluation.protocol import APART
 from piase_gym.benchmarks.evaluation.evaluate import versions
 from piase_gym.benchmarks.studies.evidence import plan
 from piase_gym.benchmarks.studies.evidence.plan import ARMS, TARGETS
@@ -28,7 +29,7 @@ from piase_gym.curricula.controller import CurriculumController
 from piase_gym.curricula.progress import AgentProgress
 from piase_gym.training.curriculum_env import controller_of, make_curriculum_env
 from piase_gym.training.curriculum_evaluation import LastStepEvaluator
-from piase_gym.training.curriculum_settings import APART, import_ppo
+from piase_gym.training.curriculum_settings import import_ppo
 from piase_gym.training.rewards import training_config
 
 OUT = Path(__file__).parents[1] / "measured" / "evidence_teachers.jsonl"

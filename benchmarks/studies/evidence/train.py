@@ -20,7 +20,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from piase_gym.benchmarks.evaluation.evaluate import versions
-from piase_gym.benchmarks.evaluation.protocol import SEEDS
+from piase_gym.benchmarks.evaluation.protocol import APART, SEEDS
 from piase_gym.benchmarks.studies.evidence.plan import curriculum
 from piase_gym.benchmarks.studies.jobs import add_backend, do_all, errors_told
 from piase_gym.core.digest import digest_json
@@ -34,7 +34,7 @@ from piase_gym.curricula.directors import (
 from piase_gym.errors import ConfigError, suggest
 from piase_gym.training.curriculum_env import SlotBatch, controller_of, make_curriculum_env
 from piase_gym.training.curriculum_evaluation import play_slots
-from piase_gym.training.curriculum_settings import APART, PPO, import_ppo
+from piase_gym.training.curriculum_settings import PPO, import_ppo
 
 PLAN = 1
 """Version of the plan; lines of another version are not counted."""
