@@ -168,7 +168,7 @@ def test_options_that_do_not_go_together_are_refused(tmp_path: Path, words: list
 
 @pytest.mark.parametrize("algo", ["batch_ppo", "ppo"])
 def test_seeds_draw_levels_of_their_own_from_the_training_range(algo: str, tmp_path: Path) -> None:
-    """All that two runs with neighbouring seeds, and one with a large seed, meet in six episodes."""
+    """All that runs with neighbouring seeds, and one with a large seed, meet in six episodes."""
     met = []
     for seed in (0, 1, 999_999):
         fields = {**FIELDS, "algo": algo, "config": {"max_steps": 3}}

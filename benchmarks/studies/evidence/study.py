@@ -18,8 +18,8 @@ from pathlib import Path
 from statistics import fmean
 from typing import Any
 
-from piase_gym.benchmarks.evaluation.protocol import APART
 from piase_gym.benchmarks.evaluation.evaluate import versions
+from piase_gym.benchmarks.evaluation.protocol import APART
 from piase_gym.benchmarks.studies.evidence import plan
 from piase_gym.benchmarks.studies.evidence.plan import ARMS, TARGETS
 from piase_gym.benchmarks.studies.jobs import add_backend, do_all, errors_told, read_lines
