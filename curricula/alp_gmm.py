@@ -285,11 +285,3 @@ def _is_covariance(rows: Sequence[Sequence[float]]) -> bool:
     except np.linalg.LinAlgError:
         return False
     return True
-
-
-__all__ = [
-    "ALPGMM",
-    "component_weights",
-    "fit_mixture",
-    "learning_progress",
-]

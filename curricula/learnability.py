@@ -220,6 +220,3 @@ def most_learnable(shares: Sequence[float], count: int) -> list[int]:
     """Return the indices of the tasks with the largest p (1 - p); ties go to the first."""
     values = np.array(shares) * (1.0 - np.array(shares))
     return [int(place) for place in np.argsort(-values, kind="stable")[:count]]
-
-
-__all__ = ["Learnability", "learnability_weights", "most_learnable"]

@@ -132,6 +132,3 @@ class LearnerFeedback:
             if past:
                 del slot.begun[: past[-1]]
         return found
-
-
-__all__ = ["LearnerFeedback"]

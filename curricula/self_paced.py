@@ -417,14 +417,3 @@ def move_gaussian(
             return gauss(moved) if loss(moved) <= loss(first) else old
         moved *= 0.95
     return old
-
-
-__all__ = [
-    "Samples",
-    "SelfPaced",
-    "divergence",
-    "gaussian_divergence",
-    "gaussian_objective",
-    "move_gaussian",
-    "move_table",
-]

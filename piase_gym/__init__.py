@@ -21,15 +21,14 @@ from piase_gym.registry import (
 from piase_gym.shipped import register_shipped
 
 if TYPE_CHECKING:
+    from piase_gym.core.documents import AbstractEnvironment, Environment, PerceptionInterface
     from piase_gym.envs.aec import aec_env
     from piase_gym.envs.batch import batch_env
     from piase_gym.envs.parallel import parallel_env
     from piase_gym.envs.single import gym_env
     from piase_gym.interfaces.base_env import BaseEnv
-    from piase_gym.interfaces.environment import AbstractEnvironment, Environment
     from piase_gym.interfaces.environment_interface import EnvironmentInterface
     from piase_gym.interfaces.own import as_parallel, register_env
-    from piase_gym.interfaces.perception_interface import PerceptionInterface
     from piase_gym.names import parse_text
     from piase_gym.simulation.simulation import Simulation
 

@@ -372,16 +372,3 @@ def versions() -> dict[str, str]:
         except metadata.PackageNotFoundError:
             continue
     return found
-
-
-__all__ = [
-    "JOURNAL",
-    "RESULTS",
-    "Journal",
-    "Progress",
-    "evaluate",
-    "missing_reason",
-    "play_jobs",
-    "singly",
-    "versions",
-]

@@ -335,6 +335,3 @@ def progress_rows(found: Sequence[Mapping[str, Any]], measure: str) -> list[tupl
 def _tuple(value: Mapping[str, float]) -> Any:
     """Return a stored interval as a tuple."""
     return value["estimate"], value["low"], value["high"]
-
-
-__all__ = ["BESIDE", "TASKS", "evaluate_model", "progress_rows", "trace", "transcript_text"]

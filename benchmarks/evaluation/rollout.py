@@ -411,15 +411,3 @@ def play(job: Job) -> Iterator[EpisodeRecord]:
                 yield play_one(seated, seed)
     finally:
         world.close()
-
-
-__all__ = [
-    "Job",
-    "SeatedWorld",
-    "describe",
-    "make_world",
-    "play",
-    "play_batch",
-    "play_one",
-    "plays_in_batches",
-]

@@ -56,6 +56,3 @@ def _share(tested: Mapping[str, int]) -> str:
 def stored_sections() -> dict[str, str]:
     """Return what the page shows, by the names of its places."""
     return {name: section(read(name), shown) for name, shown in SHOWN.items()}
-
-
-__all__ = ["read", "section", "stored_sections"]

@@ -214,6 +214,3 @@ def told(line: Mapping[str, Any]) -> str:
 
 if __name__ == "__main__":
     main()
-
-
-__all__ = ["Job", "examine", "perform", "summary"]

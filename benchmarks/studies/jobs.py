@@ -105,6 +105,3 @@ def errors_told(parser: argparse.ArgumentParser) -> Iterator[None]:
         parser.exit(130, f"{error}\n")
     except PiaseError as error:
         parser.error(str(error))
-
-
-__all__ = ["add_backend", "do_all", "errors_told", "read_lines", "read_once"]

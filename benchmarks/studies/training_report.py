@@ -47,6 +47,3 @@ def _share(told: Mapping[str, Any]) -> str:
 def _cost(run: Mapping[str, Any]) -> list[str]:
     """Write the steps and CPU-seconds of a run."""
     return [f"{run['steps'] / 1e6:.1f} M", f"{run['cpu_seconds']:.0f}"]
-
-
-__all__ = ["read", "stored_sections"]

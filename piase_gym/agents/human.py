@@ -94,6 +94,3 @@ class HumanAgent(Agent):
         out = self._out or sys.stdout
         out.write(text + "\n")
         out.flush()
-
-
-__all__ = ["HumanAgent"]

@@ -7,6 +7,9 @@ from typing import TYPE_CHECKING
 from piase_gym.lazy import lazy
 
 if TYPE_CHECKING:
+    from piase_gym.core.documents import AbstractEnvironment as AbstractEnvironment
+    from piase_gym.core.documents import Environment as Environment
+    from piase_gym.core.documents import PerceptionInterface as PerceptionInterface
     from piase_gym.core.models import Action as Action
     from piase_gym.core.models import Observation as Observation
     from piase_gym.interfaces.base_env import BaseEnv as BaseEnv
@@ -14,8 +17,6 @@ if TYPE_CHECKING:
     from piase_gym.interfaces.base_env import base_envs as base_envs
     from piase_gym.interfaces.base_env import make_base_env as make_base_env
     from piase_gym.interfaces.base_env import register_base_env as register_base_env
-    from piase_gym.interfaces.environment import AbstractEnvironment as AbstractEnvironment
-    from piase_gym.interfaces.environment import Environment as Environment
     from piase_gym.interfaces.environment import (
         WorldAbstractEnvironment as WorldAbstractEnvironment,
     )
@@ -25,7 +26,6 @@ if TYPE_CHECKING:
     )
     from piase_gym.interfaces.own import as_parallel as as_parallel
     from piase_gym.interfaces.own import register_env as register_env
-    from piase_gym.interfaces.perception_interface import PerceptionInterface as PerceptionInterface
     from piase_gym.interfaces.perception_interface import (
         WorldPerceptionInterface as WorldPerceptionInterface,
     )

@@ -22,15 +22,6 @@ from piase_gym.interfaces.turns import Perceived, TurnEngine
 from piase_gym.names import look_up
 from piase_gym.registry import load
 
-__all__ = [
-    "Action",
-    "BaseEnv",
-    "Observation",
-    "base_envs",
-    "make_base_env",
-    "register_base_env",
-]
-
 Step = tuple[Observation, float, bool, dict[str, Any]]
 
 

@@ -17,14 +17,6 @@ from piase_gym.interfaces.perceptions import (
 )
 from piase_gym.interfaces.results import simple_result
 
-__all__ = [
-    "AbstractEnvironment",
-    "Environment",
-    "WorldAbstractEnvironment",
-    "WorldEnvironment",
-    "with_text",
-]
-
 
 class WorldEnvironment(WorldInterface, Environment, over_world=True):
     """A world behind the `Environment` of the environment-layer document.

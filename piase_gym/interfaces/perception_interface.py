@@ -19,8 +19,6 @@ from piase_gym.interfaces.perceptions import environment_info
 from piase_gym.interfaces.results import simple_result
 from piase_gym.interfaces.turns import Act
 
-__all__ = ["PerceptionInterface", "WorldPerceptionInterface"]
-
 
 class WorldPerceptionInterface(WorldInterface, PerceptionInterface, over_world=True):
     """A world behind the `PerceptionInterface` of the explorer document.

@@ -31,21 +31,6 @@ from piase_gym.runs.reader import Run, damaged, read
 from piase_gym.runs.schema import LINE_DAMAGE, SCHEMA_VERSION
 from piase_gym.runs.windows import Value, View, Window, check_window, look
 
-__all__ = [
-    "MEASURE",
-    "METRICS",
-    "MILESTONE",
-    "REACHED",
-    "Metric",
-    "Metrics",
-    "PiaAVTInterface",
-    "Value",
-    "View",
-    "Window",
-    "check_window",
-    "metric_types",
-]
-
 
 class PiaAVTInterface(ABC):
     """The basis of decisions: metrics of agents, and what happened to them."""

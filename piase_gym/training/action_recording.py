@@ -172,6 +172,3 @@ def no_repeat(path: Path) -> TrainingError:
         f"played once more, this run is another one than {path} tells: it was made with another "
         "version of the world, the curriculum or piase_gym; begin it anew in another folder"
     )
-
-
-__all__ = ["RecordingEnv", "RepeatedStore", "UpdateFile", "no_repeat"]

@@ -166,6 +166,3 @@ def make_curriculum_env(
 def controller_of(env: Any) -> Any:
     """Return the controller that the environments of `make_curriculum_env` follow."""
     return env.env.controller if isinstance(env, SlotBatch) else env.controller
-
-
-__all__ = ["controller_of", "make_curriculum_env"]

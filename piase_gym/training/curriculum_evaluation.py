@@ -98,6 +98,3 @@ def play_slots(
     for env in envs:
         env.close()
     return won, returns
-
-
-__all__ = ["LastStepEvaluator", "play_slots"]

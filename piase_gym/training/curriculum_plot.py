@@ -210,6 +210,3 @@ def draw_rates(points: Sequence[tuple[int, int, float]], axes: Any, rows: dict[i
                 ha="center", fontsize=8, annotation_clip=False,
             )  # fmt: skip
             start = number
-
-
-__all__ = ["plot_paths"]

@@ -181,6 +181,3 @@ def _task(settings: CurriculumTrainingSettings) -> Any:
     curriculum = load(settings.curriculum)
     fields = {**base_fields(curriculum, settings.config), **curriculum.steps[-1].fields}
     return world_of(curriculum, settings.world), jsonable(fields), dict(curriculum.partners)
-
-
-__all__ = ["Ranked", "SearchJob", "ranked", "search", "train_candidate"]

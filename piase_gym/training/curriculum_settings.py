@@ -181,12 +181,3 @@ def read_settings_of(folder: str | Path) -> CurriculumTrainingSettings:
         raise StorageError(f"{path} cannot be read: {error.strerror}") from None
     except (ConfigError, RecursionError, ValueError) as error:
         raise StorageError(f"{path} is damaged: {error}") from None
-
-
-__all__ = [
-    "CurriculumTrainingSettings",
-    "TrainingStatus",
-    "import_ppo",
-    "load_policy",
-    "read_settings_of",
-]

@@ -193,5 +193,3 @@ class Findings:
 
 OTHERS = tuple(arm for arm in ARMS if arm != "dse")
 """The arms that `dse` is compared with."""
-
-__all__ = ["OTHERS", "TARGETS", "Comparison", "Findings"]

@@ -92,9 +92,6 @@ def _draw_arm(panel: Any, place: int, findings: Findings, arm: str, target: str)
         panel.plot([place, place], ends, color=colour, linewidth=1)
 
 
-__all__ = ["draw"]
-
-
 def told(interval: Interval, runs: int) -> str:
     """Write a share with its interval, if there are several trainings."""
     if runs < 2:

@@ -322,6 +322,3 @@ def _value(expression: Any) -> str | int | float | None:
     if expression.is_string:
         return text
     return int(text) if text.isdecimal() else float(text)
-
-
-__all__ = ["load", "read_dump"]

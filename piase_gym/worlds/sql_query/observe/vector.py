@@ -169,6 +169,3 @@ def _squashed(value: str) -> float:
     except ValueError:
         return 0.0
     return 1.0 + number / (1.0 + abs(number)) if math.isfinite(number) else 2.0
-
-
-__all__ = ["INTENTS", "vector_box", "vector_of", "vector_size"]

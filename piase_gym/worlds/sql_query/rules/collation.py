@@ -76,5 +76,3 @@ _FUNCTIONS: Final[dict[str, tuple[int, Callable[..., Any]]]] = {
 }
 FUNCTIONS: Final = frozenset(_FUNCTIONS)
 """The names of the functions."""
-
-__all__ = ["COLLATION", "FUNCTIONS", "compare", "key", "register"]

@@ -325,6 +325,3 @@ def _port() -> Any:
         "Generator": type(base.Generator)("Generator", (base.Generator,), {"TRANSFORMS": written}),
     }
     return type(base)("Port", (base,), parts)
-
-
-__all__ = ["TranslationError", "reader", "tidied", "told_as_mysql", "translate"]

@@ -124,6 +124,3 @@ def _inversions(ranks: np.ndarray[tuple[int], np.dtype[np.int64]]) -> int:
         first = np.searchsorted(group, group)  # where the group of each begins
         found += int(((before - before[first]) * (1 - ones)).sum())
     return found
-
-
-__all__ = ["MODES", "Mode", "kendall_tau", "score"]

@@ -276,6 +276,3 @@ def _reason(error: BaseException) -> str:
     told = f"{type(error).__name__} {type(getattr(error, 'orig', None)).__name__} {_told(error)}"
     found = (kind for kind, words in _REASONS if re.search(words, told, re.IGNORECASE))
     return next(found, "syntax")
-
-
-__all__ = ["DIALECTS", "ServerEngine"]
