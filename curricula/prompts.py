@@ -6,6 +6,7 @@ written as one string. A prompt reads as text, section by section, for language 
 
 from __future__ import annotations
 
+import json
 import re
 from collections.abc import Iterator, Mapping
 from pathlib import Path
@@ -186,36 +187,19 @@ class PiaAGIPrompt(Section):
     @property
     def placeholders(self) -> tuple[str, ...]:
         """The names in braces, in order, each once."""
-        texts = _strings(self.model_dump(mode="json"))
-        return tuple(dict.fromkeys(name for text in texts for name in _PLACE.findall(text)))
+        return tuple(dict.fromkeys(_PLACE.findall(self.model_dump_json())))
 
     def filled(self, values: Mapping[str, object]) -> Self:
         """Return the prompt with placeholders replaced; unknown ones stay."""
 
-        def fill(value: Any) -> Any:
-            if isinstance(value, str):
-                return _PLACE.sub(lambda m: str(values.get(m.group(1), m.group())), value)
-            if isinstance(value, dict):
-                return {name: fill(entry) for name, entry in value.items()}
-            return [fill(entry) for entry in value] if isinstance(value, list) else value
+        def fill(match: re.Match[str]) -> str:
+            return json.dumps(str(values.get(match[1], match[0])))[1:-1]
 
-        return type(self).model_validate(fill(self.model_dump(mode="json")))
+        return type(self).model_validate_json(_PLACE.sub(fill, self.model_dump_json()))
 
     def text(self) -> str:
         """Return the prompt as Markdown, without what is empty."""
         return "\n".join(_lines(self, 1)).strip() + "\n"
-
-
-def _strings(value: Any) -> Iterator[str]:
-    """Yield every string in JSON data."""
-    if isinstance(value, str):
-        yield value
-    elif isinstance(value, dict):
-        for entry in value.values():
-            yield from _strings(entry)
-    elif isinstance(value, list):
-        for entry in value:
-            yield from _strings(entry)
 
 
 _HEADINGS = {

@@ -11,6 +11,7 @@ from typing import Any
 import numpy as np
 from gymnasium.spaces import Box
 from pydantic import BaseModel
+from pydantic_core import to_jsonable_python
 
 from piase_gym.core.commands import InvalidAction
 from piase_gym.core.config import WHOLE
@@ -102,18 +103,12 @@ def action_table(world: World[Any, Any]) -> list[str]:
 def id_row(task: str) -> dict[str, Any]:
     """Return an id with the fields that it sets."""
     row = task_spec(task)
-    return {"id": task, "config": plain(row.config), "partners": dict(row.partners)}
+    return {"id": task, "config": plain(dict(row.config)), "partners": dict(row.partners)}
 
 
 def plain(value: Any) -> Any:
     """Return a value with models as dicts and tuples as lists."""
-    if isinstance(value, BaseModel):
-        return value.model_dump(mode="json", context=WHOLE)
-    if isinstance(value, Mapping):
-        return {str(key): plain(item) for key, item in value.items()}
-    if isinstance(value, list | tuple):
-        return [plain(item) for item in value]
-    return value
+    return to_jsonable_python(value, context=WHOLE, serialize_unknown=True)
 
 
 # -- the config, from the model's JSON Schema ---------------------------------------------
