@@ -77,7 +77,7 @@ def test_only_complete_seeds_are_compared(tmp_path: Path) -> None:
     kept += [x | {"won": "1" * 200} for x in lines if x["seed"] == 7 and x["arm"] == "dse"]
     findings = Findings.read(write(tmp_path / "x.jsonl", kept))
     assert findings.complete("door_key") == [0, 1, 2, 3]
-    assert findings.shares("dse", "door_key") == [(100 + k) / 200 for k in SPREAD[:4]]
+    assert findings.values("dse", "door_key") == [(100 + k) / 200 for k in SPREAD[:4]]
     text = report(findings)
     assert "| `dse` | 4 of 6 |" in text
     assert "**25 of the 150 planned" in text

@@ -23,6 +23,7 @@ from piase_gym.benchmarks.studies.evidence.findings import (
     OTHERS,
     SOLVED,
     Findings,
+    overall,
 )
 from piase_gym.benchmarks.studies.evidence.train import ARMS, OUT, TARGETS, Scale
 from piase_gym.errors import PiaseError
@@ -80,7 +81,7 @@ def draw(findings: Findings, path: Path) -> Path | None:
 
 def _draw_arm(panel: Any, place: int, findings: Findings, arm: str, target: str) -> None:
     """Draw the trainings of one arm."""
-    shares = findings.shares(arm, target)
+    shares = findings.values(arm, target)
     colour = COLOURS[place % len(COLOURS)]
     spread = [0.34 * (k / max(1, len(shares) - 1) - 0.5) for k in range(len(shares))]
     across = [place + shift for shift in spread]
@@ -112,8 +113,7 @@ def rule(findings: Findings) -> tuple[str, dict[str, list[str]]]:
     The verdicts are verdict -> targets; the first part is empty if neither holds.
     """
     found = {verdict: [t for t in TARGETS if findings.verdict(t) == verdict] for verdict in GROUPS}
-    better, worse = len(found["better"]), len(found["worse"])
-    common = "better" if better >= 2 and not worse else "worse" if worse >= 2 and not better else ""
+    common = overall([verdict for verdict, targets in found.items() for _ in targets])
     return common, {verdict: targets for verdict, targets in found.items() if targets}
 
 
@@ -128,7 +128,7 @@ def report(findings: Findings, picture: str | None = None) -> str:
     pages = Environment(loader=folder, undefined=StrictUndefined, keep_trailing_newline=True)
     pages.filters |= {"percent": percent, "rounded": rounded, "told": told}
     common, by_verdict = rule(findings)
-    order = findings.over_targets("sequential")
+    order = findings.over_targets("dse", "sequential")
     return pages.get_template("report.md.jinja").render(
         findings=findings,
         arms=list(ARMS),

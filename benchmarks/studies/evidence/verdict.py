@@ -10,11 +10,10 @@ from __future__ import annotations
 
 import argparse
 import functools
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 from statistics import fmean
-from typing import Any
 
 from jinja2 import Environment, FileSystemLoader, StrictUndefined
 from rich.console import Console
@@ -23,21 +22,15 @@ from piase_gym.benchmarks.evaluation import statistics
 from piase_gym.benchmarks.evaluation.statistics import Interval
 from piase_gym.benchmarks.evaluation.tables import percent, rounded
 from piase_gym.benchmarks.studies.evidence import findings, plan, study
+from piase_gym.benchmarks.studies.evidence.findings import Line, Value, success
 from piase_gym.benchmarks.studies.evidence.plan import ABLATIONS, ARMS, RIVALS, TARGETS
 from piase_gym.benchmarks.studies.evidence.report import points, told
 from piase_gym.errors import PiaseError
 
-Line = Mapping[str, Any]
-Value = Callable[[Line], float]
 CORRECTED = 1.0 - 0.05 / len(TARGETS)
 """The level of the intervals on single targets."""
 verdict = functools.partial(findings.verdict, margin=plan.SMALLEST)
 """Returns the plan's name for a difference of shares."""
-
-
-def success(line: Line) -> float:
-    """Return the share of the held-out levels that a training has won."""
-    return fmean(int(sign) for sign in line["won"])
 
 
 def to_threshold(line: Line) -> float:
@@ -47,17 +40,16 @@ def to_threshold(line: Line) -> float:
 
 
 @dataclass(frozen=True)
-class Evidence:
-    """The finished trainings, each once.
+class Evidence(findings.Trainings):
+    """The finished trainings of the second plan.
 
     Attributes:
-        lines: Lines of the plan's trainings.
         budgets: Steps of a training on each target that has a calibration.
         tried: For each target and budget, what `target_only` has won in the calibration.
         strange: Number of lines that belong to another plan, curriculum or budget.
     """
 
-    lines: Sequence[Line]
+    every, optional, targets = ARMS, plan.OPTIONAL, TARGETS
     budgets: Mapping[str, int]
     tried: Mapping[str, Mapping[int, Sequence[float]]]
     strange: int
@@ -82,59 +74,14 @@ class Evidence:
         return len(plan.SEEDS) * len(TARGETS) * len(ARMS)
 
     @property
-    def arms(self) -> list[str]:
-        """The arms that are compared: all but those of missing packages."""
-        there = {line["arm"] for line in self.lines}
-        return [name for name in ARMS if name not in plan.OPTIONAL or name in there]
-
-    def of(self, arm: str, target: str) -> dict[int, Line]:
-        """Return the trainings of an arm on a target, by seed."""
-        mine = [x for x in self.lines if (x["arm"], x["target"]) == (arm, target)]
-        return {line["seed"]: line for line in mine}
-
-    def complete(self, target: str) -> list[int]:
-        """Return the seeds of a target that all arms have."""
-        return sorted(set.intersection(*(set(self.of(arm, target)) for arm in self.arms)))
-
-    @property
     def compared(self) -> list[str]:
         """The targets that have a complete seed."""
         return [target for target in TARGETS if self.complete(target)]
-
-    def values(self, arm: str, target: str, value: Value = success) -> list[float]:
-        """Return a value of each complete training."""
-        mine = self.of(arm, target)
-        return [value(mine[seed]) for seed in self.complete(target)]
 
     def gap(self, mine: str, other: str, target: str, value: Value = success) -> Interval | None:
         """Return the mean difference of two arms on a target, with the corrected interval."""
         pairs = self.values(mine, target, value), self.values(other, target, value)
         return statistics.paired_difference(*pairs, CORRECTED) if len(pairs[0]) > 1 else None
-
-    def everywhere(self, mine: str, other: str, value: Value = success) -> Interval | None:
-        """Return the difference of two arms over all targets, averaged within each seed."""
-        seeds = set.intersection(*(set(self.complete(target)) for target in TARGETS))
-        if len(seeds) < 2:
-            return None
-        ours, theirs = (
-            [
-                fmean(value(self.of(arm, target)[seed]) for target in TARGETS)
-                for seed in sorted(seeds)
-            ]
-            for arm in (mine, other)
-        )
-        return statistics.paired_difference(ours, theirs)
-
-    def middle(self, arm: str, targets: Sequence[str]) -> Interval:
-        """Return the interquartile mean of an arm over targets, with its interval."""
-        runs = [
-            [
-                [float(sign) for sign in self.of(arm, target)[seed]["won"]]
-                for seed in self.complete(target)
-            ]
-            for target in targets
-        ]
-        return statistics.aggregate(runs)
 
     def learnt(self, target: str) -> bool:
         """Return whether any arm wins enough more than an untrained policy to say something."""
@@ -153,11 +100,8 @@ class Evidence:
 
     def conclusion(self, rival: str) -> str:
         """Return whether the DSE ``helps`` or ``hurts`` against a rival; empty for neither."""
-        found = list(self.verdicts(rival).values())
-        better, worse = found.count("better"), found.count("worse")
-        return (
-            "helps" if better >= 2 and not worse else "hurts" if worse >= 2 and not better else ""
-        )
+        common = findings.overall(list(self.verdicts(rival).values()))
+        return {"better": "helps", "worse": "hurts"}.get(common, "")
 
     @property
     def helps(self) -> bool:
