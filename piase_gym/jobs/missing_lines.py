@@ -6,9 +6,9 @@ from collections.abc import Callable, Iterable, Mapping, Sequence
 from pathlib import Path
 from typing import Any, TypeVar
 
+from piase_gym.core.line_file import LineFile
 from piase_gym.errors import JobError, StorageError
 from piase_gym.jobs.backend import Backend
-from piase_gym.jobs.line_file import LineFile
 from piase_gym.jobs.run import Outcome, run_jobs, short_name
 
 J = TypeVar("J")

@@ -13,12 +13,10 @@ from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
-import orjson
-
 from piase_gym.agents.llm.client import Failure, Reply
 from piase_gym.core.answers import MAX_REPLY
 from piase_gym.core.commands import Outcome
-from piase_gym.core.files import require_folder
+from piase_gym.core.line_file import LineFile
 from piase_gym.errors import StorageError
 
 REPLY_EVENT = "LLM_REPLY_RECEIVED"
@@ -82,19 +80,9 @@ class ReplyFile(Replies):
         super().__init__(offline)
         self.path = Path(path)
         self._lock = threading.Lock()
-        require_folder(self.path.parent)
-        try:
-            lines = self.path.read_bytes().split(b"\n") if self.path.exists() else []
-        except OSError as error:
-            raise StorageError(f"{path}: {error.strerror or error}") from error
-        self._torn = bool(lines and lines[-1])
-        for line in filter(None, lines):
-            try:
-                value = orjson.loads(line)
-            except orjson.JSONDecodeError:
-                continue
-            if isinstance(value, dict):
-                self.take(value)
+        self._file = LineFile(self.path)
+        for value in self._file.found:
+            self.take(value)
 
     def keep(self, key: str, reply: Reply) -> None:
         """Keep a reply, in the file too.
@@ -103,15 +91,9 @@ class ReplyFile(Replies):
             StorageError: If it cannot be written; the reply is kept in memory then.
         """
         super().keep(key, reply)
-        line = orjson.dumps({"request": key, **reply_value(reply)}) + b"\n"
         with self._lock:  # threads write whole lines
-            try:
-                with self.path.open("ab") as file:
-                    file.write(b"\n" + line if self._torn else line)
-                self._torn = False
-            except OSError as error:
-                self._torn = True
-                raise StorageError(f"{self.path}: {error.strerror or error}") from error
+            if not self._file.add({"request": key, **reply_value(reply)}):
+                raise StorageError(str(self._file.error))
 
 
 def replies_of(events: Any) -> Replies:
