@@ -16,7 +16,6 @@ from typing import Any, NamedTuple
 from numpy.typing import NDArray
 
 from piase_gym.core.commands import Command, InvalidAction, Outcome
-from piase_gym.core.jsonable import jsonable
 from piase_gym.core.mailbox import Message
 from piase_gym.core.models import ActionResult
 from piase_gym.core.objects import object_changes, seen_changes
@@ -105,11 +104,10 @@ class TurnEngine:
         self._clear()
         self.runner.wait_for_entry()
         for name in self.agents:
-            self._enter(self.records[name], {})
+            self._enter(self.records[name])
 
-    def _enter(self, record: AgentRecord, notes: Mapping[str, Any]) -> None:
+    def _enter(self, record: AgentRecord) -> None:
         """Let an agent look around for the first time."""
-        record.notes = notes
         record.surroundings = self._surroundings(record.number)
         record.perceived_at = (self.runner.steps, self.runner.steps - 1)
         record.inventories = (record.surroundings.inventory or (),) * 2
@@ -209,7 +207,7 @@ class TurnEngine:
         runner.end_step(tick)
         for name in self.agents:
             if name not in playing:
-                self._enter(self.records[name], tick.notes.get(self.records[name].number, {}))
+                self._enter(self.records[name])
 
     def _order(self) -> list[int]:
         """Return the order in which agents act: by priority, then in the agents' order."""
@@ -225,7 +223,6 @@ class TurnEngine:
         i, world, steps = record.number, self.runner.world, self.runner.steps
         facts = world.facts(i)
         before, record.surroundings = record.surroundings, world.surroundings(facts)
-        record.notes = tick.notes.get(i, {})
         record.total += tick.rewards[i]
         record.ended = bool(tick.terminated[i] or tick.truncated[i])
         if record.ended:
@@ -317,8 +314,7 @@ class TurnEngine:
             record.surroundings = self._surroundings(record.number)
             if "seats" not in snapshot:
                 record.ended = not self.in_play(record) and not late
-                record.perceived_at = (self.runner.steps, self.runner.steps - 1)
-                record.inventories = (record.surroundings.inventory or (),) * 2
+                self._enter(record)
 
     def _read_records(self, snapshot: Mapping[str, Any]) -> dict[str, AgentRecord]:
         """Read the records of a snapshot, if it has any, before anything changes."""
@@ -359,7 +355,6 @@ class AgentRecord:
         surroundings: Its surroundings after the last tick.
         last: What it perceived when it ended, and the vector of that.
         ended: Whether it has ended.
-        notes: What the world noted about it in the last tick.
         total: The sum of its rewards.
         messages: Letters delivered to it that can still be asked for, with the step.
         perceived_at: The step in which it last perceived, and the one before that.
@@ -374,7 +369,6 @@ class AgentRecord:
     surroundings: Surroundings = field(default_factory=Surroundings)
     last: tuple[Perceived, NDArray[Any]] | None = None
     ended: bool = False
-    notes: Mapping[str, Any] = field(default_factory=dict)
     total: float = 0.0
     messages: list[tuple[int, Message]] = field(default_factory=list)
     perceived_at: tuple[int, int] = (0, -1)
@@ -391,7 +385,6 @@ def write_record(record: AgentRecord) -> dict[str, Any]:
         "submitted": record.submitted,
         "result": record.result and record.result.model_dump(mode="json"),
         "ended": record.ended,
-        "notes": jsonable(record.notes),
         "total": record.total,
         "letters": [[step, list(letter)] for step, letter in record.messages],
         "looked": list(record.perceived_at),
@@ -410,7 +403,7 @@ def read_record(row: Mapping[str, Any], number: int) -> AgentRecord:
         outcome, message = row["misread"]
         record.act = InvalidAction(Outcome(outcome), str(message))
     record.result = None if row["result"] is None else ActionResult.model_validate(row["result"])
-    record.notes, record.total = dict(row["notes"]), float(row["total"])
+    record.total = float(row["total"])
     record.messages = [(int(step), Message(*map(str, letter))) for step, letter in row["letters"]]
     now, before = row["looked"]
     new, old = row["pockets"]
