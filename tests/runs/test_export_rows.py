@@ -17,18 +17,10 @@ from piase_gym import runs
 from piase_gym.errors import ConfigError, LogWriteError, RunError
 from piase_gym.runs import exports
 from piase_gym.runs.exports import epoch, expanded, export
+from tests.helpers import log_lines
 
-MANIFEST: dict[str, Any] = {
-    "control": "start",
-    "schema_version": 3,
-    "world": "Small",
-    "world_version": 1,
-    "config": {},
-    "agents": ["a", "b"],
-    "num_envs": 1,
-    "actions": [{"type": "stay", "parameters": {}}],
-    "level": "actions",
-}
+ACTIONS = [{"type": "stay", "parameters": {}}]
+MANIFEST: dict[str, Any] = {**log_lines.MANIFEST, "actions": ACTIONS}
 STEP: dict[str, Any] = {
     "kind": "step",
     "commands": {"a": 0, "b": None},
@@ -44,21 +36,13 @@ SENT = {
 
 def event(number: int, event_type: str, data: Any, agent: str = "system", **more: Any) -> Any:
     """Return a line of a log."""
-    return {
+    own = {
         "timestamp": f"2020-01-02T03:04:{number:02}.250000Z",
-        "simulation_run_id": "r",
-        "experiment_id": "e",
         "event_id": f"r:{number}",
-        "agent_id": agent,
-        "source_component_id": "PiaSE.SimulationEngine",
-        "source_type": "SIMULATOR",
-        "log_level": "INFO",
-        "event_type": event_type,
         "step": number,
         "episode": 2,
-        "event_data": data,
-        **more,
     }
+    return log_lines.event(event_type, data, agent, **{**own, **more})
 
 
 def log(folder: Path, *rows: Any) -> Path:

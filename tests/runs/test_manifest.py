@@ -23,19 +23,9 @@ from piase_gym.runs.manifest import (
 )
 from piase_gym.runs.options import Options
 from piase_gym.runs.replayer import read_act
+from tests.helpers.log_lines import MANIFEST
 from tests.helpers.run_worlds import text
 
-MANIFEST: dict[str, Any] = {
-    "control": "start",
-    "schema_version": 3,
-    "world": "Small",
-    "world_version": 1,
-    "config": {},
-    "agents": ["a", "b"],
-    "num_envs": 1,
-    "actions": [],
-    "level": "actions",
-}
 GONE = object()
 
 

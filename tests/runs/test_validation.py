@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import functools
 import gzip
 from collections.abc import Callable
 from pathlib import Path
@@ -14,19 +15,11 @@ import xxhash
 from piase_gym.runs import validation
 from piase_gym.runs.log_file import GIVEN_UP
 from piase_gym.runs.validation import ValidationReport, validate
+from tests.helpers import log_lines
 
 Row = dict[str, Any]
-MANIFEST: Row = {
-    "control": "start",
-    "schema_version": 3,
-    "world": "GridWorld",
-    "world_version": 1,
-    "config": {},
-    "agents": ["a", "b"],
-    "num_envs": 1,
-    "actions": [],
-    "level": "actions",
-}
+MANIFEST: Row = {**log_lines.MANIFEST, "world": "GridWorld"}
+event = functools.partial(log_lines.event, event_id="")
 STEP: Row = {
     "kind": "step",
     "commands": {"a": 0, "b": None},
@@ -35,24 +28,6 @@ STEP: Row = {
     "terminated": {"a": False, "b": False},
     "truncated": {"a": False, "b": False},
 }
-
-
-def event(event_type: str, data: Any, agent: str = "system") -> Row:
-    """Return a line of a log."""
-    return {
-        "timestamp": "2020-01-02T03:04:05.250000Z",
-        "simulation_run_id": "r",
-        "experiment_id": "e",
-        "event_id": "",
-        "agent_id": agent,
-        "source_component_id": "PiaSE.SimulationEngine",
-        "source_type": "SIMULATOR",
-        "log_level": "INFO",
-        "event_type": event_type,
-        "step": 0,
-        "episode": 0,
-        "event_data": data,
-    }
 
 
 def goal(kind: str, **data: Any) -> Row:
