@@ -1,10 +1,14 @@
 """Statistics of benchmarks: what to report besides a mean.
 
 Scores are nested sequences, with tasks or runs outside and episodes inside; a run with a single
-value may be given as a number. Intervals resample training runs first and episodes second, because
-two episodes of one training run say less than two runs. Aggregates are those of Agarwal et al.
-(2021, "Deep reinforcement learning at the edge of the statistical precipice"), and
-``make test-rliable`` compares them with their package `rliable`.
+value may be given as a number. Intervals resample training runs, because two episodes of one run
+say less than two runs, and seeds. All runs of a policy play the same seeds, so a resample draws
+seeds once for all runs: more runs tell no more about other levels (Owen 2007, "The pigeonhole
+bootstrap"). Where runs have seeds of their own, intervals are wider than they need be. Runs with
+different numbers of episodes share no draws.
+
+Aggregates are those of Agarwal et al. (2021, "Deep reinforcement learning at the edge of the
+statistical precipice"), and ``make test-rliable`` compares them with their package `rliable`.
 """
 
 from __future__ import annotations
@@ -21,7 +25,9 @@ from piase_gym.errors import ConfigError
 
 RESAMPLES = 2000
 Runs = Sequence[float | Sequence[float]]
-"""The episodes' values by training run, or one value per run."""
+"""The episodes' values by training run, in one order of seeds, or one value per run."""
+AT_ONCE = 1 << 20
+"""How many episodes are drawn at a time; this bounds the memory."""
 LEAST_SPAN = 1.0
 """The smallest distance, in points, between the resampled ends of a scale."""
 
@@ -76,12 +82,19 @@ def iqm(values: ArrayLike, axis: int | None = None) -> Any:
 
 
 def wilson(successes: float, trials: int, level: float = 0.95) -> Interval:
-    """Return a share with Wilson's score interval (Wilson 1927, without continuity correction)."""
-    _tails(level)  # refuses what is not a level
+    """Return a share with Wilson's score interval (Wilson 1927, without continuity correction).
+
+    Trials are independent, such as episodes. A part of a success, such as a share of the agents of
+    an episode, counts as that part; the interval is then wide enough for agents that win together.
+    """
+    quantile = float(scipy.stats.norm.ppf(_tails(level)[1]))
     if trials < 1 or not 0 <= successes <= trials:
         raise ConfigError(f"{successes} successes in {trials} trials make no share")
-    ends = scipy.stats.binomtest(round(successes), trials).proportion_ci(level, method="wilson")
-    return Interval(successes / trials, float(ends.low), float(ends.high))
+    share, room = successes / trials, quantile * quantile / trials
+    middle = (share + room / 2.0) / (1.0 + room)
+    reach = math.sqrt(room * (share * (1.0 - share) + room / 4.0)) / (1.0 + room)
+    low = max(middle - reach, 0.0) if successes > 0 else 0.0
+    return Interval(share, low, min(middle + reach, 1.0) if successes < trials else 1.0)
 
 
 def mean_interval(
@@ -91,12 +104,13 @@ def mean_interval(
     seed: int = 0,
     anchors: Anchors | None = None,
 ) -> Interval:
-    """Return the mean of the runs' means with a hierarchical bootstrap interval.
+    """Return the mean of the runs' means with an interval for other runs on other seeds.
 
-    Bootstrap percentiles of few values are too narrow: with 5 runs, a 95 % interval covers 84 %.
-    They are taken further out (Hesterberg 2015, "What teachers should know about the bootstrap"),
-    as far as Student's quantile is from the normal one: with 5 runs they cover 92 %. With one run,
-    the interval shows how episodes vary, not how training does.
+    Bootstrap percentiles of few episodes are too narrow. They are taken further out (Hesterberg
+    2015, "What teachers should know about the bootstrap"), as far as Student's quantile is from the
+    normal one. Of few runs they cannot lead beyond the extreme ones, so the interval of several
+    runs reaches at least as far as Student's over the runs, Student's over the seeds and that of
+    the scale in quadrature. With one run, it shows how episodes vary, not how training does.
 
     Args:
         runs: The runs of one task.
@@ -107,9 +121,26 @@ def mean_interval(
     """
     drawn = _resample_runs(runs, resamples, seed).mean(axis=1)
     drawn = drawn if anchors is None else anchors.rescale(drawn, seed)
-    estimate = float(np.mean([_values(run).mean() for run in runs]))
-    count = len(runs) if len(runs) > 1 else _values(runs[0]).size
-    return _interval(estimate, drawn, _expanded(level, count))
+    arrays = [_values(run) for run in runs]
+    means = np.array([run.mean() for run in arrays])
+    mean, shared = float(means.mean()), _equally_long(arrays)
+    count = arrays[0].size if shared else len(runs)
+    found = _interval(mean, drawn, _expanded(level, count))
+    if len(runs) == 1:
+        return found
+    seeds = np.mean(arrays, axis=0) if shared else means[:1]
+    reach = math.hypot(_reach(level, means), _reach(level, seeds))
+    scale = Interval(mean, mean, mean)
+    if anchors is not None:
+        scale = _interval(mean, anchors.rescale(np.full(resamples, mean), seed), level)
+    low = mean - math.hypot(reach, mean - scale.low)
+    high = mean + math.hypot(reach, scale.high - mean)
+    return Interval(mean, min(found.low, low), max(found.high, high))
+
+
+def _equally_long(arrays: Sequence[NDArray[np.float64]]) -> bool:
+    """Return whether all runs have as many episodes, which are then taken for the same seeds."""
+    return len({run.size for run in arrays}) == 1
 
 
 def _expanded(level: float, count: int) -> float:
@@ -126,8 +157,10 @@ def share_interval(
 ) -> Interval:
     """Return the mean of the runs' shares of wins, with an interval.
 
-    One run gets Wilson's interval. Several get that of `mean_interval`, but never narrower than
-    Wilson's over all episodes together, as it would be if every run had the same share.
+    One run gets Wilson's interval. Several get that of `mean_interval`, within 0 and 1, but never
+    narrower than Wilson's over all episodes together, as it would be if every run had the same
+    share; or over the episodes of one run, if all runs won the same ones, for then the others tell
+    nothing new about levels.
 
     Args:
         runs: For each run, 1 for an episode that was won and 0 for others; shares if several
@@ -136,21 +169,38 @@ def share_interval(
         resamples: Number of resamples.
         seed: Seed of the resampling.
     """
-    won = np.concatenate([_values(run) for run in runs]) if runs else _values([])
+    arrays = [_values(run) for run in runs] or [_values([])]
+    alike = all(np.array_equal(run, arrays[0]) for run in arrays)
+    won = arrays[0] if alike else np.concatenate(arrays)
     whole = bool(np.isin(won, (0.0, 1.0)).all())
-    if whole and len(runs) == 1:
-        return wilson(float(won.sum()), won.size, level)
-    estimate, low, high = mean_interval(runs, level, resamples, seed)
-    if whole:
-        least = wilson(float(won.sum()), won.size, level)
+    least = wilson(float(won.sum()), won.size, level) if whole else None
+    if least and len(runs) == 1:
+        return least
+    share, low, high = mean_interval(runs, level, resamples, seed)
+    if least:
         low, high = min(low, least.low), max(high, least.high)
-    return Interval(estimate, low, high)
+    return Interval(share, max(low, 0.0), min(high, 1.0))
 
 
 def _interval(estimate: float, drawn: NDArray[np.float64], level: float) -> Interval:
     """Return an estimate with the middle `level` of its bootstrap values."""
     low, high = np.quantile(drawn, _tails(level))
     return Interval(estimate, float(low), float(high))
+
+
+def _reach(level: float, *groups: NDArray[np.float64]) -> float:
+    """Return how far Student's interval of a mean, or Welch's of a difference of two, reaches.
+
+    A group of a single value counts as exact.
+    """
+    upper = _tails(level)[1]
+    several = [group for group in groups if group.size > 1]
+    parts = np.array([group.var(ddof=1) / group.size for group in several])
+    variance = float(parts.sum())
+    if variance == 0.0:
+        return 0.0
+    per_freedom = (parts / variance) ** 2 / [group.size - 1 for group in several]
+    return math.sqrt(variance) * float(scipy.stats.t.ppf(upper, 1.0 / per_freedom.sum()))
 
 
 def _tails(level: float) -> list[float]:
@@ -205,18 +255,47 @@ def _resample_tasks(
     return np.concatenate(drawn, axis=1)
 
 
-def _resample_runs(runs: Runs, resamples: int, seed: int) -> NDArray[np.float64]:
-    """Return the means of the runs drawn in every resample, shape (resamples, runs)."""
+def _resample_runs(
+    runs: Runs, resamples: int, seed: int, shared: int | None = None
+) -> NDArray[np.float64]:
+    """Return the means of the runs drawn in every resample, shape (resamples, runs).
+
+    Args:
+        runs: The runs of one task.
+        resamples: Number of resamples.
+        seed: Seed of the draws.
+        shared: Seed of the draws of episodes, if those of other runs shall be the same.
+    """
     rng = np.random.default_rng(seed)
     arrays = [_values(run, "episodes of a run") for run in runs]
     if not arrays:
         raise ConfigError("there must be at least one run")
     chosen = rng.integers(len(arrays), size=(resamples, len(arrays)))
+    if _equally_long(arrays):
+        table = np.stack(arrays)
+        if shared is not None:
+            rng = np.random.default_rng([shared, table.shape[1]])
+        found = _resample_episodes(table, resamples, rng)
+        return np.take_along_axis(found, chosen, axis=1)
     means = np.empty(chosen.shape)
     for number, run in enumerate(arrays):
         where = chosen == number
-        draws = rng.integers(run.size, size=(int(where.sum()), run.size))
-        means[where] = run[draws].mean(axis=1)
+        means[where] = _resample_episodes(run[None], int(where.sum()), rng)[:, 0]
+    return means
+
+
+def _resample_episodes(
+    table: NDArray[np.float64], resamples: int, rng: np.random.Generator
+) -> NDArray[np.float64]:
+    """Return the means of runs (runs, episodes) over common draws, shape (resamples, runs)."""
+    runs, episodes = table.shape
+    means = np.empty((resamples, runs))
+    step = max(1, AT_ONCE // episodes)
+    for start in range(0, resamples, step):
+        part = means[start : start + step]
+        draws = rng.integers(episodes, size=(len(part), episodes))
+        for number, run in enumerate(table):
+            part[:, number] = run[draws].mean(axis=1)
     return means
 
 
@@ -274,8 +353,9 @@ def improvement_interval(
 ) -> Interval:
     """Return the mean over tasks of the probability of improvement, with a bootstrap interval.
 
-    Runs are resampled within their tasks, separately for x and y. How a task's points are scaled
-    does not matter here: both have the same scale.
+    Runs are resampled within their tasks, separately for x and y; episodes are the same for both
+    where both have as many. How a task's points are scaled does not matter here: both have the same
+    scale.
 
     Args:
         x: Runs by task.
@@ -290,8 +370,8 @@ def improvement_interval(
     estimate = float(np.mean([probability_of_improvement(a, b) for a, b in pairs]))
     drawn = [
         _improvement(
-            _resample_runs(mine, resamples, seed + 2 * n),
-            _resample_runs(theirs, resamples, seed + 2 * n + 1),
+            _resample_runs(mine, resamples, seed + 2 * n, seed + 2 * n),
+            _resample_runs(theirs, resamples, seed + 2 * n + 1, seed + 2 * n),
         )
         for n, (mine, theirs) in enumerate(pairs)
     ]
@@ -313,7 +393,30 @@ def paired_difference(x: ArrayLike, y: ArrayLike, level: float = 0.95) -> Interv
     if mine.size != theirs.size or mine.size < 2:
         raise ConfigError(f"{mine.size} and {theirs.size} values make no pairs; two at least")
     differences = mine - theirs
-    mean = float(differences.mean())
-    upper = 1 - _tails(level)[0]
-    reach = float(scipy.stats.sem(differences) * scipy.stats.t.ppf(upper, differences.size - 1))
+    mean, reach = float(differences.mean()), _reach(level, differences)
+    return Interval(mean, mean - reach, mean + reach)
+
+
+def difference_interval(x: Runs, y: Runs, level: float = 0.95) -> Interval:
+    """Return the mean of x - y over runs that all play the same seeds, with its interval.
+
+    It reaches as far as Student's interval of the differences by seed and Welch's of the runs'
+    means, or Student's if one side has several runs, in quadrature. A single run counts as if
+    another training gave the same; with one run on both sides this is `paired_difference`.
+
+    Args:
+        x: The values by run, in one order of seeds.
+        y: The other's, on the same seeds; there may be more or fewer runs.
+        level: Confidence level.
+
+    Raises:
+        ConfigError: If there are fewer than two seeds, or runs differ in length.
+    """
+    mine, theirs = ([_values(run, "episodes of a run") for run in runs] for runs in (x, y))
+    sizes = {run.size for run in (*mine, *theirs)}
+    if not mine or not theirs or len(sizes) > 1:
+        raise ConfigError("differences need runs on the same seeds, at least one run on each side")
+    mean, low, _ = paired_difference(np.mean(mine, axis=0), np.mean(theirs, axis=0), level)
+    means = [np.array([run.mean() for run in runs]) for runs in (mine, theirs)]
+    reach = math.hypot(mean - low, _reach(level, *means))
     return Interval(mean, mean - reach, mean + reach)

@@ -5,11 +5,13 @@ from __future__ import annotations
 import itertools
 import math
 import re
+from typing import Any
 
 import numpy as np
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
+from numpy.typing import NDArray
 from scipy import stats
 
 from piase_gym.benchmarks.evaluation import statistics as s
@@ -32,7 +34,7 @@ def test_the_interquartile_mean_of_a_known_list() -> None:
 
 @given(st.integers(1, 200), st.data(), st.sampled_from([0.8, 0.95, 0.99]))
 def test_wilson_solves_the_score_equation(trials: int, data: st.DataObject, level: float) -> None:
-    successes = data.draw(st.integers(0, trials))
+    successes = data.draw(st.integers(0, 4 * trials)) / 4  # four agents an episode
     found = s.wilson(successes, trials, level)
     assert found.estimate == successes / trials
     for end in (found.low, found.high):
@@ -137,7 +139,7 @@ def test_shares_of_several_runs_are_not_those_of_pooled_episodes() -> None:
 def test_shares_of_one_run_are_wilsons_and_sure_runs_are_not_certain() -> None:
     assert s.share_interval([[1.0, 0.0, 1.0]]) == s.wilson(2, 3)
     sure = s.share_interval([[1.0] * 20] * 5)
-    assert sure == s.wilson(100, 100)
+    assert sure == s.wilson(20, 20)  # of the same twenty levels
     halves = s.share_interval([[0.5, 1.0, 0.0, 0.5]])  # teams, whose wins depend on each other
     assert halves == s.mean_interval([[0.5, 1.0, 0.0, 0.5]])
 
@@ -158,14 +160,146 @@ def test_drawn_anchors_widen_scores_as_the_delta_method_says() -> None:
     assert loose.high - loose.low == pytest.approx(2 * 1.96 * math.sqrt(2.0), rel=0.08)
 
 
-def test_with_five_runs_it_holds_what_the_page_says() -> None:
-    page = (DOCS / "benchmarks.md").read_text("utf-8")
-    (told,) = re.findall(r"with five runs a 95 % interval holds\s+about (\d+) %", page)
-    every = np.array(list(itertools.product(range(5), repeat=5)))  # each sample that can be drawn
-    runs = np.random.default_rng(0).normal(size=(4000, 5))
-    tail = stats.norm.cdf(math.sqrt(5 / 4) * stats.t.ppf(0.025, 4))
-    low, high = np.quantile(runs[:, every].mean(axis=2), [tail, 1 - tail], axis=1)
-    assert np.mean((low <= 0.0) & (high >= 0.0)) == pytest.approx(int(told) / 100, abs=0.02)
+def played(seed: int, runs: int, spread: tuple[Any, float, float]) -> NDArray[np.float64]:
+    """Values around 0, shape (runs, 30): runs differ, levels that they share, and luck."""
+    rng = np.random.default_rng([seed, runs])
+    by_run, by_level, luck = spread
+    own, level = by_run * rng.normal(size=(runs, 1)), by_level * rng.normal(size=30)
+    found: NDArray[np.float64] = own + level + luck * rng.normal(size=(runs, 30))
+    return found
+
+
+LEVELS, TRAINING, BOTH = (0.05, 1.0, 0.2), (1.0, 0.0, 1.0), (0.3, 1.0, 0.3)
+"""What differs most, with the spreads of runs, levels and luck."""
+
+
+def test_with_few_runs_it_holds_what_the_page_says() -> None:
+    page = " ".join((DOCS / "benchmarks.md").read_text("utf-8").split())
+    (told,) = re.findall(r"a 95 % interval holds the truth at least (\d+) % of the time", page)
+    for runs, spread in itertools.product((2, 3, 5), (LEVELS, TRAINING, BOTH)):
+        inside = []
+        for seed in range(250):
+            found = s.mean_interval(played(seed, runs, spread).tolist(), resamples=150, seed=seed)
+            inside.append(found.low <= 0.0 <= found.high)
+        assert np.mean(inside) >= int(told) / 100, (runs, spread)
+
+
+def test_levels_that_all_runs_share_make_no_interval_too_wide() -> None:
+    for runs in (3, 5, 10):
+        found = s.mean_interval(played(0, runs, LEVELS).tolist())
+        levels = s.mean_interval([played(0, runs, LEVELS).mean(axis=0).tolist()])
+        assert 1.0 <= (found.high - found.low) / (levels.high - levels.low) < 1.3
+
+
+@pytest.mark.parametrize(("solvable", "flips"), [(0.8, 0.03), (0.98, 0.0)])
+def test_shares_of_runs_on_the_same_levels_cover(solvable: float, flips: float) -> None:
+    truth, inside = solvable * (1.0 - flips) + (1.0 - solvable) * flips, []
+    for seed in range(200):
+        rng = np.random.default_rng(seed)
+        won = (rng.random(50) < solvable) ^ (rng.random((5, 50)) < flips)
+        found = s.share_interval(won.astype(float).tolist(), resamples=200, seed=seed)
+        assert 0.0 <= found.low <= found.estimate <= found.high <= 1.0
+        inside.append(found.low <= truth <= found.high)
+    assert np.mean(inside) >= 0.93
+
+
+@pytest.mark.parametrize("runs", [(5, 5), (2, 3), (1, 4), (3, 1)])
+@pytest.mark.parametrize("spread", [LEVELS, (0.5, 1.0, 1.0)])
+def test_differences_of_equal_methods_hold_nothing(
+    runs: tuple[int, int], spread: tuple[float, float, float]
+) -> None:
+    inside = []  # a single run is taken for what another training would give
+    by_run = np.repeat([spread[0] if count > 1 else 0.0 for count in runs], runs)[:, None]
+    for seed in range(300):
+        values = played(seed, sum(runs), (by_run, *spread[1:])).tolist()
+        found = s.difference_interval(values[: runs[0]], values[runs[0] :])
+        inside.append(found.low <= 0.0 <= found.high)
+    assert np.mean(inside) >= 0.94
+
+
+@pytest.mark.parametrize("runs", [(1, 1), (4, 1), (1, 3), (3, 2)])
+def test_a_difference_reaches_as_far_as_seeds_and_runs_in_quadrature(runs: tuple[int, int]) -> None:
+    x, y = (played(8, count, (0.4, 1.0, 0.5)) for count in runs)
+    found = s.difference_interval((x + 0.5).tolist(), y.tolist(), 0.9)
+    seeds = stats.ttest_rel(x.mean(axis=0), y.mean(axis=0)).confidence_interval(0.9)
+    means, others, ends = x.mean(axis=1), y.mean(axis=1), None
+    if min(runs) > 1:
+        ends = stats.ttest_ind(means, others, equal_var=False).confidence_interval(0.9)
+    elif max(runs) > 1:
+        several = means if len(means) > 1 else others
+        ends = stats.ttest_1samp(several, 0.0).confidence_interval(0.9)
+    reach = math.hypot(seeds.high - seeds.low, 0.0 if ends is None else ends.high - ends.low) / 2
+    middle = 0.5 + float(x.mean() - y.mean())
+    assert found == pytest.approx((middle, middle - reach, middle + reach))
+    if runs == (1, 1):
+        assert found == s.paired_difference(x[0] + 0.5, y[0], 0.9)
+    mirrored = s.difference_interval(y.tolist(), (x + 0.5).tolist(), 0.9)
+    assert mirrored == pytest.approx((-found.estimate, -found.high, -found.low))
+
+
+def test_a_mean_reaches_at_least_as_far_as_runs_and_seeds_in_quadrature() -> None:
+    runs = [[0.0, 1.0, 5.0], [2.0, 4.0, 6.0]]
+    middle = stats.t.interval(0.95, 1, loc=3.0, scale=1.0)  # the runs' means are 2 and 4
+    seeds = stats.ttest_1samp([1.0, 2.5, 5.5], 0.0).confidence_interval(0.95)
+    reach = math.hypot(middle[1] - 3.0, (seeds.high - seeds.low) / 2)
+    assert s.mean_interval(runs) == pytest.approx((3.0, 3.0 - reach, 3.0 + reach))
+    assert s.mean_interval([2.0, 4.0]) == pytest.approx((3.0, *middle))
+    ragged = s.mean_interval([[0.0, 1.0, 5.0], [4.0]])
+    assert ragged == pytest.approx((3.0, *middle))
+    scale = s.Anchors(4.0, 4.0, 4.0)  # both ends move together, by 2 points
+    moved = s.mean_interval([2.0, 4.0], anchors=scale, resamples=20_000)
+    assert moved.high - 3.0 == pytest.approx(math.hypot(middle[1] - 3.0, 1.96 * 2.0), rel=0.01)
+    assert 3.0 - moved.low == pytest.approx(math.hypot(middle[1] - 3.0, 1.96 * 2.0), rel=0.01)
+
+
+def test_a_resample_draws_seeds_once_for_all_runs() -> None:
+    runs = np.array([[0.0, 1.0, 5.0], [2.5, 4.25, 7.0]])
+    every = [  # each sample that can be drawn, all equally likely
+        np.mean([runs[run, list(seeds)].mean() for run in chosen])
+        for chosen in itertools.product(range(2), repeat=2)
+        for seeds in itertools.product(range(3), repeat=3)
+    ]
+    for level in (0.5, 0.8, 0.95):
+        found = s.aggregate([runs.tolist()], np.mean, level=level, resamples=40_000)
+        wanted = np.quantile(every, [(1 - level) / 2, (1 + level) / 2])
+        assert found[1:] == pytest.approx(tuple(wanted), abs=0.15)
+    drawn = s._resample_runs(runs.tolist(), 40_000, 0).mean(axis=1)
+    assert {*drawn.round(9)} == {*np.round(every, 9)}
+    assert drawn.mean() == pytest.approx(np.mean(every), abs=0.02)
+    assert drawn.var() == pytest.approx(np.var(every), rel=0.03)
+
+
+def test_the_draws_do_not_depend_on_how_many_are_held_at_once(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    whole = [s.mean_interval(played(1, runs, BOTH).tolist(), resamples=50) for runs in (1, 3)]
+    monkeypatch.setattr(s, "AT_ONCE", 70)
+    parts = [s.mean_interval(played(1, runs, BOTH).tolist(), resamples=50) for runs in (1, 3)]
+    assert parts == whole
+
+
+def test_levels_do_not_blur_who_is_better_on_all_of_them() -> None:
+    levels = 10.0 * np.random.default_rng(0).normal(size=20)
+    x, y = [(levels + 1.0).tolist()] * 3, [levels.tolist()] * 2
+    assert s.improvement_interval([x], [y], resamples=200) == (1.0, 1.0, 1.0)
+    assert s.improvement_interval([y], [x], resamples=200) == (0.0, 0.0, 0.0)
+    fewer = [run[:-1] for run in y]
+    assert s.improvement_interval([x], [fewer], resamples=200).low == 0.0  # not the same seeds
+
+
+def test_runs_that_won_the_same_levels_count_once() -> None:
+    won = [1.0, 0.0, 1.0, 1.0, 0.0, 1.0, 1.0, 1.0]
+    alone, three = s.share_interval([won]), s.share_interval([won] * 3)
+    assert three.low <= alone.low
+    assert alone.high <= three.high
+    assert s.share_interval([[1.0] * 8, [1.0] * 8]) == s.wilson(8, 8)
+    assert s.share_interval([[0.0] * 8, [0.0] * 8]) == s.wilson(0, 8)
+
+
+def test_shares_stay_between_0_and_1() -> None:
+    found = s.share_interval([[1.0, 1.0, 0.0], [1.0, 1.0, 1.0]])
+    assert (found.low, found.high) == (0.0, 1.0)
+    assert s.mean_interval([[1.0, 1.0, 0.0], [1.0, 1.0, 1.0]]).high > 1.0
 
 
 def test_the_bootstrap_of_one_run_agrees_with_the_normal_approximation() -> None:
@@ -204,6 +338,11 @@ def test_bootstraps_are_deterministic() -> None:
         lambda: s.mean_interval([[1.0], []]),
         lambda: s.paired_difference([1.0], [1.0]),
         lambda: s.paired_difference([1.0, 2.0], [1.0]),
+        lambda: s.difference_interval([], [[1.0, 2.0]]),
+        lambda: s.difference_interval([[1.0, 2.0]], []),
+        lambda: s.difference_interval([[1.0], [2.0]], [[1.0]]),
+        lambda: s.difference_interval([[1.0, 2.0], [1.0]], [[1.0, 2.0]]),
+        lambda: s.difference_interval([[1.0, 2.0]], [[1.0, 2.0, 3.0]]),
         lambda: s.improvement_interval([[1.0]], []),
         lambda: s.aggregate([]),
     ],
@@ -213,25 +352,50 @@ def test_nonsense_is_refused(call: object) -> None:
         call()  # type: ignore[operator]
 
 
+def redrawn(runs: list[list[float]], seed: int, shared: int | None = None) -> list[list[float]]:
+    """The scores of 50 resamples, one number after the other."""
+    rng, episodes = np.random.default_rng(seed), len(runs[0])
+    chosen = rng.integers(len(runs), size=(50, len(runs)))
+    rng = rng if shared is None else np.random.default_rng([shared, episodes])
+    draws = rng.integers(episodes, size=(50, episodes))
+    return [
+        [math.fsum(runs[run][seed] for seed in seeds) / episodes for run in some]
+        for some, seeds in zip(chosen, draws, strict=True)
+    ]
+
+
 def test_the_draws_of_an_improvement_stay_those_of_their_seed() -> None:
     x = [[[1.0, 2, 3], [2, 2, 4], [0, 1, 5]], [[3, 3, 1], [2, 5, 4], [9, 1, 5]]]
     y = [[[1.0, 2, 2], [2, 1, 3], [4, 1, 5]], [[3, 2, 1], [6, 5, 3], [2, 1, 5]]]
     found = s.improvement_interval(x, y, resamples=50, seed=3)
     assert found.estimate == pytest.approx(11 / 18)
-    assert found.low == pytest.approx(0.20069444444444448)
-    assert found.high == pytest.approx(0.7652777777777776)
+    better = [
+        [
+            np.mean([(a > b) + 0.5 * (a == b) for a, b in itertools.product(mine, theirs)])
+            for mine, theirs in zip(redrawn(x[n], k, k), redrawn(y[n], k + 1, k), strict=True)
+        ]
+        for n, k in enumerate((3, 5))
+    ]
+    wanted = np.quantile(np.mean(better, axis=0), [0.025, 0.975])
+    assert found[1:] == pytest.approx(tuple(wanted))
 
 
 def test_the_draws_of_means_and_profiles_stay_those_of_their_seed() -> None:
-    runs = [[1.0, 2.0, 4.0], [3.0, 3.0, 8.0], [0.0, 5.0]]
-    tasks = [runs, [[2.0, 9.0], [1.0, 1.0]]]
-    found = s.mean_interval(runs, resamples=50, seed=3)
-    assert found == pytest.approx((19 / 6, 0.3333348216565701, 5.222221105979795))
-    found = s.aggregate(tasks, resamples=50, seed=3)
-    assert found == pytest.approx((19 / 6, 0.766666666666667, 4.9319444444444445))
+    ragged = [[1.0, 2.0, 4.0], [3.0, 3.0, 8.0], [0.0, 5.0]]
+    found = s.aggregate([ragged], np.mean, resamples=50, seed=3)
+    assert found == pytest.approx((19 / 6, 0.9402777777777784, 4.888888888888889))
+    found = s.mean_interval(ragged[:1], resamples=50, seed=3)
+    assert found == pytest.approx((7 / 3, 1.0000011162424276, 3.999997767515145))
+    tasks = [ragged[:2], [[2.0, 9.0], [1.0, 1.0]]]
+    scores = np.hstack([redrawn(runs, 3 + n) for n, runs in enumerate(tasks)])
+    found = s.aggregate(tasks, np.mean, resamples=50, seed=3)
+    wanted = np.quantile(scores.mean(axis=1), [0.025, 0.975])
+    assert found == pytest.approx((np.mean([7 / 3, 14 / 3, 5.5, 1.0]), *wanted))
     middle, low, high = s.profile_band(tasks, [2.0, 4.0], resamples=50, seed=3)
-    assert (middle.tolist(), low.tolist()) == ([0.8, 0.4], [0.2, 0.0])
-    assert high == pytest.approx([0.955, 0.755])
+    assert middle.tolist() == [0.75, 0.5]
+    for number, tau in enumerate((2.0, 4.0)):
+        wanted = np.quantile((scores > tau).mean(axis=1), [0.025, 0.975])
+        assert (low[number], high[number]) == pytest.approx(tuple(wanted))
 
 
 def test_one_value_is_certain_and_runs_may_be_numbers() -> None:
@@ -250,6 +414,7 @@ def test_the_level_of_confidence_reaches_every_interval() -> None:
             s.aggregate([runs], level=level),
             s.improvement_interval([runs], [other], level),
             s.paired_difference([1.0, 2.0], [0.0, 3.0], level),
+            s.difference_interval(runs, runs[:1], level),
         ]
         _, low, high = s.profile_band([runs], [0.5], level)
         return [one.high - one.low for one in found] + [float((high - low)[0])]
@@ -262,8 +427,10 @@ def test_the_level_of_confidence_reaches_every_interval() -> None:
 
 
 def test_shares_within_an_episode_have_no_interval_of_wilsons() -> None:
-    runs = [[0.5, 1.0], [1.0, 1.0]]
-    assert s.share_interval(runs) == s.mean_interval(runs)
+    runs = [[0.5, 0.25], [0.5, 0.25]]
+    assert s.share_interval(runs).estimate == 0.375
+    assert s.share_interval(runs)[1:] == (0.0, 1.0) != s.wilson(1.5, 4)[1:]
+    assert s.share_interval(runs[:1]) == s.mean_interval(runs[:1])
     with pytest.raises(ConfigError, match="at least one"):
         s.share_interval([])
 

@@ -23,7 +23,7 @@ ALLOWED = {
     r"intervals are for 95 %": "the level of intervals",
     r"with 99 % confidence": "a rule of the protocol",
     r"the interval of 99 %": "the level of an interval",
-    r"holds about 92 %": "computed; test_statistics compares it",
+    r"holds the truth at least 94 %": "simulated; test_statistics compares it",
     r"\b1/128 s\b": "a rule of PhysicsPlayground",
     r"\(64 million\)": "a default",
     r"1\.45 times the thrust": "a rule of PhysicsPlayground",
