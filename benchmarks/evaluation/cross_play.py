@@ -7,8 +7,8 @@ from dataclasses import dataclass, replace
 from typing import Any
 
 from piase_gym.benchmarks.evaluation.evaluate import evaluate
-from piase_gym.benchmarks.evaluation.results import Results, by_run
-from piase_gym.benchmarks.evaluation.statistics import Interval, share_interval
+from piase_gym.benchmarks.evaluation.results import Results
+from piase_gym.benchmarks.evaluation.statistics import Interval
 from piase_gym.benchmarks.evaluation.suites import Row
 from piase_gym.errors import SuiteError
 
@@ -33,10 +33,7 @@ class CrossPlayTable:
 
 
 def cross_tables(results: Results) -> list[CrossPlayTable]:
-    """Return a table for every row of a suite that was played with partners.
-
-    Win rates have the intervals of `share_interval`, other values those of `mean_interval`.
-    """
+    """Return a table for every row of a suite that was played with partners."""
     partners: dict[str, list[str]] = {}
     for row in results.rows:
         base = row.setting.removesuffix(f" with {row.partner}")
@@ -59,11 +56,7 @@ def _table(results: Results, base: str, partners: tuple[str, ...]) -> CrossPlayT
 def _value(results: Results, setting: str, policy: str) -> Interval | None:
     """Return one value."""
     row = results.find(setting, policy)
-    if row is None or not row.complete:
-        return None
-    if row.measure == "win_rate":
-        return share_interval(by_run(results.of(setting, policy)))
-    return row.value
+    return row.value if row is not None and row.complete else None
 
 
 def cross_play(policies: Sequence[str], row: Row, **options: Any) -> tuple[CrossPlayTable, Results]:

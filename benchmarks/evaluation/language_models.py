@@ -27,7 +27,7 @@ from piase_gym.benchmarks.evaluation.rollout import (
     make_world,
     play_one,
 )
-from piase_gym.benchmarks.evaluation.statistics import mean_interval
+from piase_gym.benchmarks.evaluation.statistics import mean_interval, share_interval
 from piase_gym.benchmarks.evaluation.suites import Setting, Suite, read_suite
 from piase_gym.core.answers import plain
 from piase_gym.core.files import write_json
@@ -272,9 +272,9 @@ def _progress(setting: str, policy: str, runs: Sequence[Sequence[Trace]]) -> lis
         for budget in (*budgets, *([most] if most else [])):
             points = [[at_budget(one.points, budget, measure) for one in run] for run in runs]
             row: dict[str, Any] = {"setting": setting, "policy": policy, measure: budget}
-            for name in ("won", "value"):
+            for name, interval in (("won", share_interval), ("value", mean_interval)):
                 values = [[getattr(point, name) for point in run] for run in points]
-                row[name] = mean_interval(values)._asdict()
+                row[name] = interval(values)._asdict()
             rows.append(row)
     return rows
 

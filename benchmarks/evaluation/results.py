@@ -20,10 +20,10 @@ from piase_gym.benchmarks.evaluation.statistics import (
     Interval,
     Runs,
     aggregate,
+    difference_interval,
     improvement_interval,
     iqm,
     mean_interval,
-    paired_difference,
     profile_band,
     share_interval,
 )
@@ -49,8 +49,9 @@ class TaskResult:
         runs: Number of its training runs.
         episodes: Number of episodes that have a result.
         faults: Number of episodes without a result, for each reason.
-        value: Mean of the runs' means, with a 95 % interval that resamples runs, then episodes
-            (`mean_interval`); with one run, only episodes.
+        value: Mean of the runs' means, with a 95 % interval for other runs on other seeds
+            (`mean_interval`); with one run, for other seeds only. Win rates have that of
+            `share_interval`.
         score: The same in points, with the uncertainty of what 0 and 100 points are; ``None`` if
             the task is disqualified, or episodes are missing.
         gap: The references.
@@ -102,7 +103,8 @@ def summarise(
     fine = [record for record in records if record.fault is None]
     faults = Counter(record.fault for record in records if record.fault is not None)
     runs = by_run(fine)
-    value = mean_interval(runs) if runs else None
+    interval = share_interval if setting.measure == "win_rate" else mean_interval
+    value = interval(runs) if runs else None
     scored = runs and not faults and gap.disqualified is None
     outcomes = _total(record.outcomes for record in fine)
     return TaskResult(
@@ -297,10 +299,14 @@ class Results:
         ]
 
     def difference(self, setting: str, policy: str, other: str) -> Interval:
-        """Return by how much a policy's values exceed another's on common seeds."""
-        mine, theirs = (_by_seed(self.of(setting, name)) for name in (policy, other))
-        common = sorted(set(mine) & set(theirs))
-        return paired_difference([mine[s] for s in common], [theirs[s] for s in common])
+        """Return by how much a policy's values exceed another's (`difference_interval`).
+
+        They are compared on the seeds that every run of both has finished.
+        """
+        both = [self.of(setting, name) for name in (policy, other)]
+        seeds = _common_seeds([*both[0], *both[1]])
+        mine, theirs = (by_run(one for one in own if one.seed in seeds) for own in both)
+        return difference_interval(mine, theirs)
 
     def evidence(self) -> list[dict[str, Any]]:
         """Return what must be equal whenever the same evaluation is repeated."""
@@ -417,9 +423,9 @@ def read_sections(path: Path) -> dict[str, Any]:
     return data if isinstance(data, dict) and data.get("protocol") == PROTOCOL else {}
 
 
-def _by_seed(records: Iterable[EpisodeRecord]) -> dict[int, float]:
-    """Return values by seed, the mean over runs."""
-    found: dict[int, list[float]] = {}
+def _common_seeds(records: Iterable[EpisodeRecord]) -> set[int]:
+    """Return the seeds that every run of every policy has."""
+    found: dict[tuple[str, int], set[int]] = {}
     for record in records:
-        found.setdefault(record.seed, []).append(record.value or 0.0)
-    return {seed: float(np.mean(values)) for seed, values in found.items()}
+        found.setdefault((record.policy, record.run), set()).add(record.seed)
+    return set.intersection(*found.values()) if found else set()

@@ -14,7 +14,7 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any, NamedTuple
 
-from piase_gym.benchmarks.evaluation.statistics import Interval, mean_interval
+from piase_gym.benchmarks.evaluation.statistics import Interval, share_interval
 from piase_gym.core.digest import digest_json
 from piase_gym.core.jsonable import jsonable
 from piase_gym.curricula import load
@@ -145,7 +145,7 @@ def ranked(lines: Iterable[Mapping[str, Any]]) -> list[Ranked]:
     found = [
         Ranked(
             candidate,
-            mean_interval([[float(one) for one in line["won"]] for line in own]),
+            share_interval([[float(one) for one in line["won"]] for line in own]),
             len(own),
             sum(line["outcome"] == "finished" for line in own),
         )

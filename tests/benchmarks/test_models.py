@@ -23,7 +23,7 @@ from piase_gym.benchmarks.evaluation.language_models import (
 )
 from piase_gym.benchmarks.evaluation.policies import read_policy
 from piase_gym.benchmarks.evaluation.report import write_report
-from piase_gym.benchmarks.evaluation.statistics import mean_interval
+from piase_gym.benchmarks.evaluation.statistics import share_interval
 from piase_gym.benchmarks.evaluation.suites import read_suite
 from piase_gym.errors import ConfigError
 from piase_gym.testing.model_server import ModelServer, Request, Say, first_command
@@ -149,7 +149,7 @@ def test_progress_is_told_up_to_the_longest_episode() -> None:
         ("tokens", 200, 0.5, 1.5),
         ("tokens", 290, 1.0, 7.0),
     ]
-    assert rows[0]["won"] == mean_interval([[0.0], [1.0]])._asdict()
+    assert rows[0]["won"] == share_interval([[0.0], [1.0]])._asdict()
     rules = played((0, 0, 0.0, 0.0), (1, 0, 1.0, 1.0))
     assert [row["steps"] for row in language_models._progress("a", "random", [[rules]])] == [1]
     assert language_models._progress("a", "m", []) == []

@@ -13,7 +13,11 @@ from piase_gym.benchmarks import Results
 from piase_gym.benchmarks.evaluation.cross_play import cross_tables
 from piase_gym.benchmarks.evaluation.protocol import EpisodeRecord
 from piase_gym.benchmarks.evaluation.results import summarise
-from piase_gym.benchmarks.evaluation.statistics import mean_interval, share_interval
+from piase_gym.benchmarks.evaluation.statistics import (
+    difference_interval,
+    mean_interval,
+    share_interval,
+)
 from piase_gym.benchmarks.evaluation.suites import Problem, Row, Setting, expand
 from piase_gym.benchmarks.references.references import ScoreRange
 from piase_gym.errors import ConfigError, ProtocolError, UnknownNameError
@@ -65,6 +69,15 @@ def test_a_row_has_the_means_and_shares_of_its_episodes() -> None:
     assert not replace(row, episodes=0).complete
 
 
+def test_win_rates_have_the_intervals_of_shares() -> None:
+    duel = replace(SETTING, measure="win_rate")
+    records = [episode(s, v, run=r) for r, s, v in ((0, 1, 1.0), (0, 2, 0.5), (1, 1, 1.0))]
+    row = summarise(duel, "mine", [*records, episode(2, 1.0, run=1)], GAP)
+    assert row.value == share_interval([[1.0, 0.5], [1.0, 1.0]])
+    assert row.value is not None
+    assert row.value.high == 1.0
+
+
 def test_episodes_that_failed_are_counted_and_take_the_score_alone() -> None:
     lost = episode(2, None, fault="fell", seconds=9.0, steps=99)
     row = summarise(SETTING, "mine", [episode(1, 3.0, steps=5, seconds=1.0), lost], GAP)
@@ -105,15 +118,20 @@ def test_a_row_is_found_by_its_names_and_the_first_policy_is_the_usual_one() -> 
 
 
 def test_policies_are_compared_on_what_both_have() -> None:
-    mine = [episode(1, 1.0), episode(2, 3.0), episode(3, 9.0), episode(1, 0.0, setting="b")]
-    twice = [episode(s, v, "other", run=r) for r, s, v in ((0, 1, 0.0), (0, 2, 4.0), (1, 1, 1.0))]
+    mine = [episode(s, v) for s, v in ((1, 1.0), (2, 3.0), (3, 9.0), (4, 8.0))]
+    mine.append(episode(1, 0.0, setting="b"))
+    first, second = ((1, 0.0), (2, 4.0), (4, 9.0)), ((2, 2.0), (1, 1.0), (3, 5.0))
+    twice = [episode(s, v, "other", run=r) for r, run in enumerate((first, second)) for s, v in run]
     alone = episode(1, 8.0, "other", setting="c")
     found = results_of(*mine, *twice, alone)
-    # Of seed 1 the other has 0 and 1 in two runs, of seed 3 nothing.
-    assert found.difference("a", "mine", "other").estimate == pytest.approx((0.5 - 1.0) / 2)
+    # Both runs of the other have the seeds 1 and 2, with means of 0.5 and 3.
+    gap = found.difference("a", "mine", "other")
+    assert gap == difference_interval([[1.0, 3.0]], [[0.0, 4.0], [1.0, 2.0]])
+    assert gap.estimate == (0.5 + 0.0) / 2
+    assert found.difference("a", "other", "mine").estimate == -gap.estimate
     better = found.improvement("mine", "other", resamples=5)
     assert better is not None
-    assert better.estimate == 1.0  # 13 / 3 against 2 and 1 on the only common task
+    assert better.estimate == 1.0  # 21 / 4 against 13 / 3 and 8 / 3 on the only common task
     assert found.improvement("mine", "nobody") is None
     assert (found.runs_of("mine"), found.runs_of("other")) == (1, 1)
     assert found.overall("nobody") is found.profile("nobody", [0.0]) is None

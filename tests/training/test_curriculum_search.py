@@ -7,13 +7,12 @@ from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
-import numpy as np
 import pytest
 from typer.testing import CliRunner
 
 from piase_gym import curricula
 from piase_gym.benchmarks.evaluation import levels
-from piase_gym.benchmarks.evaluation.statistics import mean_interval
+from piase_gym.benchmarks.evaluation.statistics import share_interval
 from piase_gym.cli.app import app
 from piase_gym.curricula.export import dumps
 from piase_gym.errors import ConfigError, UnknownNameError
@@ -99,8 +98,8 @@ def test_candidates_are_ranked_by_the_mean_of_their_trainings() -> None:
         ]
     )
     assert [(row.candidate, row.runs, row.finished) for row in rows] == [("b", 2, 2), ("a", 2, 0)]
-    runs = [np.array([1.0, 0, 0, 1]), np.array([0.0, 0, 0, 1])]
-    assert rows[1].success == mean_interval(runs)
+    runs = [[1.0, 0.0, 0.0, 1.0], [0.0, 0.0, 0.0, 1.0]]
+    assert rows[1].success == share_interval(runs)
     assert rows[0].success.estimate == 7 / 8
 
 

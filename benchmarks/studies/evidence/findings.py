@@ -197,7 +197,7 @@ class Findings(Trainings):
 
     def interval(self, arm: str, target: str) -> Interval:
         """Return that mean with its interval."""
-        return statistics.mean_interval(self.tests(arm, target))
+        return statistics.share_interval(self.tests(arm, target))
 
     def median(self, arm: str, target: str) -> float:
         """Return the median share of the tests that an arm has won."""
