@@ -36,7 +36,7 @@ def solve(settings: TrainSettings, folder: Path) -> dict[str, Any]:
     seeds = SEEDS["held_out"]
     agent = make_agent(result.name)
     won, played = success(agent, settings.make_world(), dict(settings.partners), seeds)
-    interval = wilson(won, played)
+    interval = wilson(won * len(seeds) / played, len(seeds))
     return {
         "settings": settings.model_dump(mode="json"),
         "steps": result.steps,

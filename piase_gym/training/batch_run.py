@@ -151,7 +151,8 @@ class BatchRun:
     def _finish(self) -> TrainResult:
         """Write and return the result."""
         kept = self.kept
-        interval = wilson(int(kept["won"]), int(kept["played"]))
+        episodes = len(self.seeds)  # whose agents may win together, so agents are no trials
+        interval = wilson(kept["won"] * episodes / kept["played"], episodes)
         result = TrainResult(
             policy=self.policy_file,
             steps=self.steps,

@@ -34,7 +34,7 @@ def held_out_seeds(world: World[Any, Any]) -> Sequence[int]:
 def evaluate(
     policy: Policy | Sequence[Policy], task: Any, greedy: bool = False, **config: Any
 ) -> float:
-    """Return the share of agents that win, in one episode of each held-out level."""
+    """Return the share of agents that win, in one episode of each held-out seed."""
     seeds = held_out_seeds(piase_gym.batch_env(task, num_envs=1, **config).world)
     return float(play(policy, task, seeds, greedy, **config).mean())
 

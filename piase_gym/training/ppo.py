@@ -4,10 +4,11 @@
     python examples/ppo_batch.py piase/GridWorld-DoorKey-6x6-v1 --seeds 0 1 2 --out results.json
 
 It trains on the training levels (`piase_gym.benchmarks.evaluation.levels`) of a batch seeded with
-``--seeds``, and evaluates on a thousand held-out levels that it never met, once with actions
-sampled from the policy and once with the most probable ones; a task with few levels has none to
-hold out. Success is reaching the goal, with Wilson's 95 % interval. The same seed gives the same
-policy, bit for bit, on one machine and version of torch.
+``--seeds``, and evaluates on a thousand held-out seeds, whose levels it never met and several of
+which may draw the same level; once with actions sampled from the policy and once with the most
+probable ones. A task with few levels has none to hold out. Success is reaching the goal, with
+Wilson's 95 % interval over the seeds. The same seed gives the same policy, bit for bit, on one
+machine and version of torch.
 
 What matters here, apart from the usual details of PPO:
 
@@ -490,7 +491,7 @@ def main() -> None:
             "command": shlex.join(["python", "examples/ppo_batch.py", *sys.argv[1:]]),
             "versions": {**versions, "python": platform.python_version()},
             "settings": settings.told(),
-            "held_out_levels": len(HELD_OUT),
+            "held_out_seeds": len(HELD_OUT),
             "runs": runs,
         }
         write_json(out, results)

@@ -169,7 +169,7 @@ class TrainResult:
         steps: Agent steps done.
         reason: ``finished``, ``solved`` (early) or ``interrupted``.
         dev: Success of the best policy on the dev seeds.
-        wilson95: Wilson's interval of that share.
+        wilson95: Wilson's interval of that share, with one trial for each episode.
         best_steps: Number of steps after which the best policy was found.
         cpu_seconds: CPU-seconds of all sessions of the run together.
     """

@@ -190,7 +190,8 @@ class Run:
 
     def _finish(self) -> TrainResult:
         """Write and return the result."""
-        interval = wilson(self.won, self.played)
+        episodes = len(self.seeds)  # whose agents may win together, so agents are no trials
+        interval = wilson(self.won * episodes / self.played, episodes)
         result = TrainResult(
             policy=self.folder.policy,
             steps=self.saved_at,

@@ -175,6 +175,12 @@ def test_the_result_is_of_the_newest_of_the_best_looks(told: Any) -> None:
     assert result["dev_seeds"] == [seeds[0], seeds[-1] + 1]
 
 
+def test_agents_of_one_episode_are_no_trials_of_their_own(tmp_path: Path) -> None:
+    result = train(plain(config={**ROOM, "agents": 2}, steps=1), tmp_path)
+    assert 0.0 < result.dev < 1.0
+    assert result.wilson95 == pytest.approx(wilson(20 * result.dev, 20)[1:])
+
+
 def test_the_policies_beside_a_partner_are_those_of_the_learners(tmp_path: Path) -> None:
     config = {**ROOM, "agents": 2}
     told = plain(config=config, partners={"agent_1": "random"}, steps=1)

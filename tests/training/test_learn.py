@@ -157,6 +157,9 @@ def test_an_interrupted_run_ends_as_an_unbroken_one(tmp_path: Path, changes: Any
     assert same(*(Folder(tmp_path / name).checkpoints()[0] for name in ("whole", "broken")))
     assert looks(tmp_path / "whole") == looks(tmp_path / "broken")
     assert (resumed.dev, resumed.best_steps) == (whole.dev, whole.best_steps)
+    episodes = settings.eval_episodes  # whatever the number of agents
+    assert resumed.wilson95 == whole.wilson95
+    assert whole.wilson95 == pytest.approx(wilson(episodes * whole.dev, episodes)[1:])
 
 
 def command(out: Path, *more: str) -> list[str]:

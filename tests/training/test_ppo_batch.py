@@ -200,6 +200,7 @@ def test_the_command_writes_its_results(tmp_path: Path) -> None:
     assert done.returncode == 0, done.stderr
     results = json.loads(out.read_text("utf-8"))
     assert [run["seed"] for run in results["runs"]] == [0, 1]
+    assert results["held_out_seeds"] == 1000
     for run in results["runs"]:
         low, high = run["sampled"]["wilson95"]
         assert low <= run["sampled"]["success"] <= high
