@@ -45,7 +45,7 @@ class Learned:
     Attributes:
         learner: How it was trained, in words.
         runs: Number of trainings.
-        value: Mean value of its episodes, with a hierarchical interval.
+        value: Mean value of its episodes, with an interval over runs and seeds.
         success: Share of episodes won, with an interval; ``None`` if nothing is won.
         gain: How much more it gets than the better policy of the row's `low`, on the same levels.
         edge: How much more often it wins than random play, on the same levels.
