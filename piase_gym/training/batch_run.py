@@ -29,6 +29,7 @@ from piase_gym.training import ppo
 from piase_gym.training.checkpoints import Folder
 from piase_gym.training.evaluation import look_seeds
 from piase_gym.training.networks import Policy
+from piase_gym.training.schedule import whole_updates
 from piase_gym.training.settings import Progress, TrainResult, TrainSettings, partners_of
 
 SAME = (
@@ -52,8 +53,7 @@ class BatchRun:
         self.partners = partners_of(settings, world.agents)
         self.seeds = look_seeds(world, settings.eval_episodes)
         own = len(world.agents) - len(self.partners)
-        update = settings.num_envs * settings.num_steps
-        self.total = -(-settings.steps // (own * update)) * own * update
+        self.total = whole_updates(settings.steps, own * settings.num_envs * settings.num_steps)
         options = {name: getattr(settings, name) for name in SAME}
         told = ppo.Settings(**options, total_steps=self.total // own)
         config = {"partners": self.partners or None, **settings.config}

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -15,6 +15,7 @@ from piase_gym.benchmarks.evaluation.levels import train_apart
 from piase_gym.benchmarks.evaluation.protocol import first_seed
 from piase_gym.core.world import World
 from piase_gym.errors import TrainingError
+from piase_gym.training.schedule import rate_at, whole_updates
 from piase_gym.training.settings import TrainSettings
 
 if TYPE_CHECKING:
@@ -60,7 +61,7 @@ def make_model(settings: TrainSettings, vec: VecEnv) -> PPO:
     model: PPO = kind(
         "MlpPolicy",
         vec,
-        learning_rate=lambda remaining: settings.learning_rate * remaining,
+        learning_rate=rates_of(settings, samples),
         n_steps=settings.num_steps,
         batch_size=next(size for size in sizes if samples % size == 0),  # equal minibatches
         n_epochs=settings.epochs,
@@ -75,6 +76,19 @@ def make_model(settings: TrainSettings, vec: VecEnv) -> PPO:
     )
     vec.seed(first_seed(settings.seed, settings.num_envs))  # the next reset begins there
     return model
+
+
+def rates_of(settings: TrainSettings, update: int) -> Callable[[float], float]:
+    """Return `rate_at` as Stable-Baselines3 asks for it: by the share of steps that is left.
+
+    It asks after the rollout, so the rollout's steps are taken off again.
+
+    Args:
+        settings: The settings of the run.
+        update: The agent steps of one rollout.
+    """
+    first, total = settings.learning_rate, whole_updates(settings.steps, update)
+    return lambda left: rate_at(first, max(0, round((1.0 - left) * total) - update), total)
 
 
 def make_policy(settings: TrainSettings, vec: VecEnv) -> Any:

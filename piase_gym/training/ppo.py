@@ -56,6 +56,7 @@ from piase_gym.training.playing import HELD_OUT, evaluate, play, play_returns
 from piase_gym.training.ppo_settings import OPTIONS, Settings
 from piase_gym.training.rewards import SHAPED, Shaping, training_config
 from piase_gym.training.rollout import SAMPLED, Rollout, View
+from piase_gym.training.schedule import rate_at
 
 __all__ = [
     "HELD_OUT",
@@ -332,10 +333,10 @@ class Trainer:
         """Alternate acting and learning until the steps are used up or `report` returns true."""
         settings = self.settings
         while self.steps < settings.total_steps:
+            rate = rate_at(settings.learning_rate, self.steps, settings.total_steps)
             for learner in self.learners:
                 for group in learner.optimizer.param_groups:
-                    left = 1.0 - self.steps / settings.total_steps
-                    group["lr"] = settings.learning_rate * left
+                    group["lr"] = rate
             self.recent = []
             if self.own_costs and self.steps >= settings.shaping_until * settings.total_steps:
                 self.env.reconfigure(self.own_costs)

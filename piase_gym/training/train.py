@@ -27,6 +27,7 @@ from piase_gym.training.batch_run import BatchRun
 from piase_gym.training.checkpoints import STATE, Folder, pack, restore_state, state_of
 from piase_gym.training.evaluation import look_seeds, success
 from piase_gym.training.models import check_metadata, make_model, make_policy, make_vec, metadata_of
+from piase_gym.training.schedule import whole_updates
 from piase_gym.training.settings import (
     ALGORITHMS,
     Progress,
@@ -64,7 +65,7 @@ class Run:
         self.twin = make_policy(settings, self.vec)
         self.model = make_model(settings, self.vec)
         update = self.model.n_steps * self.vec.num_envs
-        self.total = -(-settings.steps // update) * update
+        self.total = whole_updates(settings.steps, update)
         self.model.set_logger(configure(str(folder.tensorboard), ["tensorboard"]))
         self.card = metadata_of(settings, self.world, self.vec)
         self.looked_at, self.saved_at = -1, -1
@@ -109,7 +110,7 @@ class Run:
     def _learn(self) -> None:
         """Let Stable-Baselines3 learn; `between` is called whenever everything is at rest."""
         model, watch = self.model, UpdateCallback(self)
-        left = self.settings.steps - model.num_timesteps
+        left = self.total - model.num_timesteps  # of the whole updates by which the rate falls
         if left > 0 and not self._solved():
             model.learn(left, callback=watch, reset_num_timesteps=model._last_obs is None)
         if self._solved():

@@ -351,11 +351,31 @@ def test_settings_reach_the_model() -> None:
     assert (model.n_steps, model.batch_size, model.n_epochs) == (16, 64, 2)
     assert (model.gamma, model.gae_lambda, model.ent_coef, model.vf_coef) == (0.7, 0.6, 0.3, 0.4)
     assert (model.clip_range(1.0), model.seed, str(model.device)) == (0.15, 3, "cpu")
-    assert [model.lr_schedule(left) for left in (1.0, 0.5, 0.0)] == [0.25, 0.125, 0.0]
+    rates = [model.lr_schedule(left) for left in (0.875, 0.5, 0.0)]  # of eight updates
+    assert rates == [0.25, 0.25 * 5 / 8, 0.25 / 8]
     assert isinstance(model, contrib.MaskablePPO)
     wrapped: Any = vec
     assert (wrapped.gamma, wrapped.norm_reward, wrapped.norm_obs) == (0.7, True, False)
     vec.close()
+
+
+@pytest.mark.parametrize("algo", ["ippo", "maskable_ppo", "batch_ppo"])
+@pytest.mark.parametrize(("steps", "shares"), [(1, [1]), (300, [1, 2 / 3, 1 / 3])])
+def test_the_learning_rate_falls_over_whole_updates_and_is_never_used_up(
+    algo: str, steps: int, shares: list[float], tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    rates: list[float] = []
+    step = torch.optim.Adam.step
+
+    def noted(self: Any, *given: Any, **named: Any) -> Any:
+        rates.append(self.param_groups[0]["lr"])
+        return step(self, *given, **named)
+
+    monkeypatch.setattr(torch.optim.Adam, "step", noted)
+    fast = {"layers": (128,)} if algo == "batch_ppo" else {}
+    settings = small(algo=algo, steps=steps, learning_rate=0.01, minibatch=128, epochs=1, **fast)
+    train(settings, tmp_path)
+    assert rates == pytest.approx([0.01 * share for share in shares])
 
 
 def test_ppo_has_no_masks_and_rewards_are_normalised_if_so_told() -> None:
