@@ -95,9 +95,11 @@ class BatchRun:
         def between(_steps: int = 0, won: float | None = None) -> bool:
             self._require_finite()
             kept, steps = self.kept, self.steps
-            ending = steps >= self.total or self.reason == "interrupted"
+            over = steps >= self.total
+            ending = over or self.reason == "interrupted"
+            # An interruption is no reason to look: it would move all later looks.
             since = steps - kept["looked_at"]
-            if kept["looked_at"] < 0 or since >= self.settings.eval_every or (ending and since):
+            if kept["looked_at"] < 0 or since >= self.settings.eval_every or (over and since):
                 self._look()
             stop = self.settings.stop_at
             trained = kept["looked_at"] > 0 and self.reason == "finished"

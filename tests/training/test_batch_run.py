@@ -5,6 +5,7 @@ from __future__ import annotations
 import json
 import os
 import signal
+from dataclasses import replace
 from pathlib import Path
 from types import SimpleNamespace
 from typing import Any
@@ -224,6 +225,40 @@ def test_a_signal_ends_a_run_after_its_update_and_the_time_of_sessions_is_added(
     whole = train(plain(), tmp_path, resume=True)
     assert (whole.reason, whole.steps) == ("finished", 1024)
     assert 5000 <= whole.cpu_seconds < 5500
+
+
+def test_a_run_that_was_interrupted_looks_and_keeps_what_an_uninterrupted_one_does(
+    tmp_path: Path,
+) -> None:
+    learning = plain(learning_rate=0.02)
+    whole = train(learning, tmp_path / "whole")
+    ends: list[int] = []
+
+    def stop(progress: Progress) -> None:
+        if progress.steps % 256 == 0 and progress.steps not in ends:
+            ends.append(progress.steps)
+            os.kill(os.getpid(), signal.SIGINT)
+
+    parts = train(learning, tmp_path / "parts", report=stop)
+    while parts.reason == "interrupted":
+        parts = train(learning, tmp_path / "parts", report=stop, resume=True)
+    assert ends == [0, 256, 512, 768, 1024]
+    assert replace(parts, policy=whole.policy, cpu_seconds=whole.cpu_seconds) == whole
+    found = (left_by(tmp_path / name) for name in ("whole", "parts"))
+    history, policies, last = zip(*found, strict=True)
+    assert [look[0] for look in history[0]] == [0, 384, 768, 1024]
+    assert history[0] == history[1]
+    for one, other in (policies, last):
+        assert one.keys() == other.keys()
+        assert all(torch.equal(value, other[name]) for name, value in one.items())
+
+
+def left_by(folder: Path) -> tuple[list[Any], dict[str, Any], dict[str, Any]]:
+    """What a run saw when it looked, its best parameters and its last ones."""
+    looks = [(row["steps"], row["dev"], row["return"]) for row in Folder(folder).history()]
+    kept = torch.load(folder / "policy.pt", weights_only=True)["policies"][0]
+    checkpoint = torch.load(folder / "checkpoint.pt", weights_only=True)
+    return looks, kept, checkpoint["trainer"]["learners"][0]["policy"]
 
 
 def test_every_learner_has_its_share_of_the_steps(tmp_path: Path) -> None:
