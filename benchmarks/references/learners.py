@@ -332,6 +332,7 @@ def train_one(place: Path, settings: TrainSettings, rows: Sequence[Row]) -> dict
         "cpu_seconds": result.cpu_seconds,
         "policy": result.policy.name,
         "curve": curve,
+        "kept": result.best_steps,
     }
     found |= play_rows(result, rows, _played_beside(place, found["version"]))
     write_json(place / PLAYED, found)
@@ -414,7 +415,7 @@ def value_of(run: Mapping[str, Any]) -> float:
 
 
 def best_runs(folder: Path, name: str) -> list[dict[str, Any]]:
-    """Return the runs of a task's best pass: by the median of their best results on dev seeds.
+    """Return the runs of a task's best pass: by the median of their policies on dev seeds.
 
     A pass that has fewer runs than another is judged by those that it has. The episodes on held-out
     levels, which are reported, have no part in this.
@@ -422,11 +423,22 @@ def best_runs(folder: Path, name: str) -> list[dict[str, Any]]:
     tried = {attempt.name: runs_of(folder, name, attempt.name) for attempt in PASSES}
 
     def worth(attempt: str) -> tuple[float, float]:
-        looks = [max((dev, got or 0.0) for _, dev, got in run["curve"]) for run in tried[attempt]]
+        looks = [kept_look(run)[1:] for run in tried[attempt]]
         return median(dev for dev, _ in looks), median(got for _, got in looks)
 
     best = max((name for name, runs in tried.items() if runs), key=worth, default="")
     return [{**run, "pass": best} for run in tried.get(best, [])]
+
+
+def kept_look(run: Mapping[str, Any]) -> tuple[int, float, float]:
+    """Return the look at which a run's policy was kept: steps, wins and return.
+
+    Runs that do not say which it was kept the newest of those that won most, whatever they got.
+    """
+    looks = [(int(steps), float(dev), float(got or 0.0)) for steps, dev, got in run["curve"]]
+    if "kept" in run:
+        return next(look for look in looks if look[0] == run["kept"])
+    return max(looks, key=lambda look: (look[1], look[0]))
 
 
 def median_run(runs: Sequence[Mapping[str, Any]]) -> Mapping[str, Any]:
@@ -465,6 +477,7 @@ def _collected(runs: Sequence[Mapping[str, Any]]) -> dict[str, Any]:
         "steps": [run["steps"] for run in runs],
         "cpu_seconds": [run["cpu_seconds"] for run in runs],
         "curves": [run["curve"] for run in runs],
+        "kept": [kept_look(run)[0] for run in runs],
         "labels": labels,
     }
 

@@ -8,6 +8,7 @@ if it had not stopped. Both files are plain: ``torch.load(path, weights_only=Tru
 from __future__ import annotations
 
 import io
+import math
 import time
 from collections.abc import Callable, Mapping
 from dataclasses import asdict
@@ -27,7 +28,7 @@ from piase_gym.core.interrupts import on_first_interrupt
 from piase_gym.errors import PolicyError, StorageError, TrainingError
 from piase_gym.training import ppo
 from piase_gym.training.checkpoints import Folder
-from piase_gym.training.evaluation import look_seeds
+from piase_gym.training.evaluation import Look, look_seeds, mean_return
 from piase_gym.training.networks import Policy
 from piase_gym.training.schedule import whole_updates
 from piase_gym.training.settings import Progress, TrainResult, TrainSettings, partners_of
@@ -60,8 +61,8 @@ class BatchRun:
         first = first_seed(settings.seed, settings.num_envs)
         self.trainer = ppo.Trainer(settings.task, told, first, **config)
         self.own, self.config = own, config
-        self.kept = {"dev": 0.0, "best": -1.0, "best_steps": 0, "won": 0, "played": 0}
-        self.kept |= {"looked_at": -1, "saved_at": -1}
+        self.kept = {"dev": 0.0, "best": -1.0, "best_return": -math.inf, "best_steps": 0}
+        self.kept |= {"won": 0, "played": 0, "looked_at": -1, "saved_at": -1}
         self.reason, self._cpu, self._start = "finished", 0.0, time.process_time()
 
     @property
@@ -83,7 +84,8 @@ class BatchRun:
         try:
             state = torch.load(self.checkpoint, weights_only=True)
             self.trainer.restore(state["trainer"])
-            self.kept, self._cpu = state["kept"], state["cpu_seconds"]
+            self.kept |= state["kept"]  # older checkpoints tell no return
+            self._cpu = state["cpu_seconds"]
         except Exception as error:  # torch raises whatever its readers raise
             raise TrainingError(
                 f"{self.checkpoint} cannot be gone on from: {type(error).__name__}: {error!s:.200}"
@@ -133,14 +135,15 @@ class BatchRun:
         """Play the dev seeds on the task as it is, and keep the policies if none were better."""
         policies, task = self.trainer.policies, self.settings.task
         won, returns = ppo.play_returns(policies, task, self.seeds, **self.config)
+        found = Look(int(won.sum()), won.size, mean_return(returns.sum(), won.size))
         kept, steps = self.kept, self.steps
-        kept["dev"] = float(won.mean())
-        line = {"steps": steps, "dev": kept["dev"], "return": round(float(returns.mean()), 4)}
+        kept["dev"] = found.won / found.played
+        line = {"steps": steps, "dev": kept["dev"], "return": found.returned}
         line["cpu_seconds"] = round(self.cpu_seconds, 1)
         self.folder.note(line, after=int(kept["looked_at"]))
-        if kept["dev"] >= kept["best"]:
-            kept |= {"best": kept["dev"], "best_steps": steps}
-            kept |= {"won": int(won.sum()), "played": int(won.size)}
+        if (kept["dev"], found.returned) >= (kept["best"], kept["best_return"]):
+            kept |= {"best": kept["dev"], "best_return": found.returned, "best_steps": steps}
+            kept |= {"won": found.won, "played": found.played}
             save_policies(self.policy_file, self.trainer, self.settings)
         kept["looked_at"] = steps
 

@@ -1,4 +1,7 @@
-"""How often a policy wins on given seeds, for the evaluations between updates of a training.
+"""How often a policy wins on given seeds, and what it gets, for the looks of a training.
+
+A training looks between updates, and keeps the policy that wins most; of those that win as often,
+the one with the larger mean return, so that policies differ where nothing is won; then the newest.
 
 Here seats and partners are those of training. Reported numbers come from
 `piase_gym.benchmarks.evaluation.evaluate`.
@@ -7,7 +10,9 @@ Here seats and partners are those of training. Reported numbers come from
 from __future__ import annotations
 
 from collections.abc import Sequence
-from typing import Any
+from typing import Any, NamedTuple
+
+import numpy as np
 
 from piase_gym.agents import Agent, make_agent
 from piase_gym.benchmarks.evaluation.levels import is_fixed, seeds_in
@@ -20,6 +25,25 @@ from piase_gym.envs.batch import BatchEnv
 from piase_gym.envs.runner import EpisodeRunner
 from piase_gym.registry import world_spec
 from piase_gym.worlds.array_world import ArrayWorld, steps_in_batches
+
+
+class Look(NamedTuple):
+    """What a look at a policy has shown.
+
+    Attributes:
+        won: How many seats won, over all episodes.
+        played: How many there were.
+        returned: The mean of their returns, rounded as in the file of looks, which ranks them.
+    """
+
+    won: int
+    played: int
+    returned: float
+
+
+def mean_return(total: float, played: int) -> float:
+    """Return the mean return of seats, rounded."""
+    return round(float(total) / played, 4)
 
 
 def look_seeds(world: World[Any, Any], count: int) -> Sequence[int]:
@@ -37,23 +61,32 @@ def look_seeds(world: World[Any, Any], count: int) -> Sequence[int]:
     return seeds_in(world, "dev", range(SEEDS["dev"].start, SEEDS["held_out"].start), count)
 
 
+def look(
+    agent: Agent, world: World[Any, Any], partners: dict[str, str], seeds: Sequence[int]
+) -> Look:
+    """Play one episode for each seed; the agent plays every seat without a partner."""
+    if steps_in_batches(world):
+        return _in_a_batch(agent, world, partners, seeds)
+    return _told([seat for seed in seeds for seat in _alone(agent, world, partners, seed)])
+
+
 def success(
     agent: Agent, world: World[Any, Any], partners: dict[str, str], seeds: Sequence[int]
 ) -> tuple[int, int]:
-    """Play one episode for each seed; the agent plays every seat without a partner.
+    """Return how many seats win, and how many there are; see `look`."""
+    found = look(agent, world, partners, seeds)
+    return found.won, found.played
 
-    Returns:
-        How many of these seats won, and how many there were, over all episodes.
-    """
-    if steps_in_batches(world):
-        return _in_a_batch(agent, world, partners, seeds)
-    results = [result for seed in seeds for result in _alone(agent, world, partners, seed)]
-    return results.count(Result.WON), len(results)
+
+def _told(seats: Sequence[tuple[str, float]]) -> Look:
+    """Return the look at seats of which each has a result and a return."""
+    won = sum(result == Result.WON for result, _ in seats)
+    return Look(won, len(seats), mean_return(sum(got for _, got in seats), len(seats)))
 
 
 def _in_a_batch(
     agent: Agent, world: ArrayWorld[Any, Any], partners: dict[str, str], seeds: Sequence[int]
-) -> tuple[int, int]:
+) -> Look:
     """Play all seeds at once."""
     env = BatchEnv(world, len(seeds), partners=partners, autoreset="disabled")
     draws = [
@@ -61,31 +94,37 @@ def _in_a_batch(
     ]
     agents = [agent] * len(draws)
     shown, infos = env.reset(list(seeds))
-    step = 0
+    step, returns = 0, np.zeros(infos["alive"].shape)
     while infos["alive"].any():
         acts = batch_acts(agents, shown, infos["action_mask"], draws, step)
-        shown, _, _, _, infos = env.step(acts)
+        shown, rewards, _, _, infos = env.step(acts)
+        returns += rewards
         step += 1
     seats = [world.agents.index(name) for name in env.agents]
     ended = map(env.single, range(len(seeds)))  # one world, moved from slot to slot
     results = [one.result(seat) for one in ended for seat in seats]  # agents out may have lost
-    return results.count(Result.WON), len(results)
+    return _told(list(zip(results, returns.ravel().tolist(), strict=True)))
 
 
-def _alone(agent: Agent, world: World[Any, Any], partners: dict[str, str], seed: int) -> list[str]:
-    """Play one episode; return the results of the agent's seats."""
+def _alone(
+    agent: Agent, world: World[Any, Any], partners: dict[str, str], seed: int
+) -> list[tuple[str, float]]:
+    """Play one episode; return the result and the return of each of the agent's seats."""
     seated = {name: make_agent(policy) for name, policy in partners.items()}
     runner = EpisodeRunner(world, world_spec(world.name), seated)
     runner.reset(seed)
-    results = dict.fromkeys(runner.caller_agents, "")
+    own = runner.caller_agents
+    results, returns = dict.fromkeys(own, ""), dict.fromkeys(own, 0.0)
     while runner.live:
         acts: list[Any] = [None] * len(world.agents)
         for seat in runner.live:
             agent.reset(partner_seed(seed, seat))
             acts[seat] = ask_one(agent, runner, seat)
         tick = runner.step(acts)
+        for seat in own:
+            returns[seat] += tick.rewards[seat]
         for seat in runner.live:
             if tick.terminated[seat] or tick.truncated[seat]:
                 results[seat] = world.result(seat)
         runner.end_step(tick)
-    return list(results.values())
+    return list(zip(results.values(), returns.values(), strict=True))

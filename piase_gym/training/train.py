@@ -10,6 +10,7 @@ on the same machine and versions.
 from __future__ import annotations
 
 import io
+import math
 import time
 from collections.abc import Callable
 from dataclasses import asdict
@@ -25,7 +26,7 @@ from piase_gym.core.interrupts import on_first_interrupt
 from piase_gym.errors import MissingExtraError, PolicyError, StorageError, TrainingError
 from piase_gym.training.batch_run import BatchRun
 from piase_gym.training.checkpoints import STATE, Folder, pack, restore_state, state_of
-from piase_gym.training.evaluation import look_seeds, success
+from piase_gym.training.evaluation import look, look_seeds
 from piase_gym.training.models import check_metadata, make_model, make_policy, make_vec, metadata_of
 from piase_gym.training.schedule import whole_updates
 from piase_gym.training.settings import (
@@ -46,7 +47,7 @@ except ModuleNotFoundError as error:
     raise MissingExtraError("training", "train") from error
 
 
-KEPT = ("looked_at", "saved_at", "dev", "best", "best_steps", "won", "played")
+KEPT = ("looked_at", "saved_at", "dev", "best", "best_return", "best_steps", "won", "played")
 """What a checkpoint keeps of a run besides the model."""
 
 
@@ -69,7 +70,8 @@ class Run:
         self.model.set_logger(configure(str(folder.tensorboard), ["tensorboard"]))
         self.card = metadata_of(settings, self.world, self.vec)
         self.looked_at, self.saved_at = -1, -1
-        self.dev, self.best, self.best_steps, self.won, self.played = 0.0, -1.0, 0, 0, 0
+        self.dev, self.best, self.best_return = 0.0, -1.0, -math.inf
+        self.best_steps, self.won, self.played = 0, 0, 0
         self.reason = "finished"
         self._cpu, self._start = 0.0, time.process_time()
 
@@ -84,9 +86,10 @@ class Run:
         try:
             self.model.set_parameters(str(path), device="cpu")
             restore_state(self.model, self.vec, state)
+            run = {"best_return": -math.inf, **state["run"]}  # older checkpoints tell no return
             for name in KEPT:
-                setattr(self, name, state["run"][name])
-            self._cpu = state["run"]["cpu_seconds"]
+                setattr(self, name, run[name])
+            self._cpu = run["cpu_seconds"]
         except (KeyError, ValueError, TypeError, RuntimeError) as error:
             raise TrainingError(f"{path} cannot be gone on from: {error}") from error
 
@@ -161,12 +164,14 @@ class Run:
         """Play the dev seeds, and keep the policy if none was better."""
         self.twin.load_state_dict(self.model.policy.state_dict())
         agent = Sb3Agent(Network(self.twin, "the policy"))
-        won, played = success(agent, self.world, self.partners, self.seeds)
-        self.dev = won / played
-        line = {"steps": steps, "dev": self.dev, "cpu_seconds": round(self.cpu_seconds, 1)}
+        found = look(agent, self.world, self.partners, self.seeds)
+        self.dev = found.won / found.played
+        line = {"steps": steps, "dev": self.dev, "return": found.returned}
+        line["cpu_seconds"] = round(self.cpu_seconds, 1)
         self.folder.note(line, after=self.looked_at)
-        if self.dev >= self.best:
-            self.best, self.best_steps, self.won, self.played = self.dev, steps, won, played
+        if (self.dev, found.returned) >= (self.best, self.best_return):
+            self.best, self.best_return, self.best_steps = self.dev, found.returned, steps
+            self.won, self.played = found.won, found.played
             write_whole(self.folder.policy, self._pack({}))
         self.model.logger.record("dev/success", self.dev)
         self.looked_at = steps

@@ -218,6 +218,8 @@ def test_a_folder_goes_on_where_it_stopped(tmp_path: Path, monkeypatch: pytest.M
     assert (run["split"], run["budget"], run["steps"]) == ("new_levels", 2048, 2048)
     assert run["curve"][0][0] == 0
     assert run["curve"][-1][0] == 2048
+    dev, _, steps = max((dev, got, steps) for steps, dev, got in run["curve"])
+    assert learners.kept_look(run)[:2] == (run["kept"], dev) == (steps, dev)
     suite = Suite(name="one", rows=(Row(task=HARD),))
     policy = str(Path(run["folder"]) / run["policy"])
     players = {"trained": policy, "random": "random", "noop": "noop"}  # seed 0 played the blind
@@ -342,7 +344,27 @@ def test_the_best_pass_and_its_median_run_are_kept(tmp_path: Path) -> None:
     found = learners.collect(tmp_path, {"task": [], "none": []})
     assert set(found) == {"task"}
     assert found["task"]["labels"]["task"]["won"] == [[1.0] * 4] * 3
-    assert found["task"]["steps"] == [0, 1, 2]
+    assert found["task"]["steps"] == found["task"]["kept"] == [0, 1, 2]
+
+
+def test_passes_are_ranked_by_the_looks_whose_policies_were_kept(tmp_path: Path) -> None:
+    def write(attempt: str, curve: Any, **more: Any) -> None:
+        place = tmp_path / attempt / "task" / "0"
+        place.mkdir(parents=True)
+        (place / learners.PLAYED).write_text(json.dumps({"curve": curve, **more}))
+
+    def best() -> str:
+        (run,) = learners.best_runs(tmp_path, "task")
+        return str(run["pass"])
+
+    write("short", [[0, 0.5, 9.0], [10, 0.5, 1.0], [20, 0.4, 5.0]])  # by wins alone, the newest
+    assert learners.kept_look(learners.runs_of(tmp_path, "task", "short")[0]) == (10, 0.5, 1.0)
+    write("long", [[0, 0.5, 1.5], [10, 0.5, -1.0]], kept=0)
+    assert best() == "long"
+    write("costs", [[0, 0.5, 1.0], [10, 0.5, 2.0], [20, 0.9, 0.0]], kept=10)
+    assert best() == "costs"
+    write("shaped", [[0, 0.6, None], [10, 0.1, None]], kept=0)
+    assert best() == "shaped"
 
 
 def run_of(values: list[float], won: list[float] | None, name: str = "") -> dict[str, Any]:

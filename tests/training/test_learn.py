@@ -277,10 +277,13 @@ def test_bad_partners_are_refused(tmp_path: Path) -> None:
 def test_success_in_a_batch_is_success_alone() -> None:
     world = small(config={**TINY, "agents": 2}).make_world()
     seeds, partners = range(40), {"agent_1": "random"}
-    batch = evaluation.success(RandomAgent(), world, partners, seeds)  # type: ignore[arg-type]
-    alone = [evaluation._alone(RandomAgent(), world, partners, seed) for seed in seeds]
-    assert batch == (sum(row.count("won") for row in alone), 40)
-    assert 0 < batch[0] < 40
+    batch = evaluation.look(RandomAgent(), world, partners, seeds)  # type: ignore[arg-type]
+    alone = [
+        seat for seed in seeds for seat in evaluation._alone(RandomAgent(), world, partners, seed)
+    ]
+    assert batch[:2] == ([result for result, _ in alone].count("won"), 40)
+    assert 0 < batch.won < 40
+    assert batch.returned == pytest.approx(np.mean([got for _, got in alone]), abs=1e-4)
 
 
 def test_files_of_ours_are_read_without_unpickling(tmp_path: Path) -> None:
@@ -423,9 +426,9 @@ def test_a_run_looks_and_saves_when_it_is_told_and_its_result_is_of_the_best_loo
     names = [path.name for path in Folder(tmp_path).checkpoints()]
     assert names == [f"{steps:012}.zip" for steps in (1024, 768)]
     stored = json.loads((tmp_path / "result.json").read_text("utf-8"))
-    assert (stored["dev"], stored["best_steps"]) == max(
-        (dev, steps) for steps, dev in looks(tmp_path)
-    )
+    seen = [(row["dev"], row["return"], row["steps"]) for row in Folder(tmp_path).history()]
+    dev, _, steps = max(seen)
+    assert (stored["dev"], stored["best_steps"]) == (dev, steps)
     interval = wilson(round(10 * result.dev), 10)
     assert stored["wilson95"] == [interval.low, interval.high]
     seeds = evaluation.look_seeds(settings.make_world(), 10)
@@ -445,6 +448,7 @@ def test_a_run_reports_the_same_whether_it_was_broken_off_or_not(tmp_path: Path)
         for name, content in rest.items():
             new.writestr(name, content)
     state["run"]["cpu_seconds"] = 5000.0
+    del state["run"]["best_return"]  # as in checkpoints of before
     path.write_bytes(pack(path.read_bytes(), {CARD: card, STATE: state}))
     parts: list[Progress] = []
     again = train(settings, tmp_path / "parts", resume=True, report=parts.append)

@@ -1,10 +1,11 @@
-"""What training looks at between updates: wins, and no level that is held out."""
+"""What training looks at between updates: wins and returns, and no level that is held out."""
 
 from __future__ import annotations
 
 from pathlib import Path
 from typing import Any
 
+import numpy as np
 import pytest
 
 import piase_gym
@@ -16,6 +17,7 @@ pytest.importorskip("stable_baselines3")
 
 from piase_gym.training import evaluation, ppo  # needs the extra
 from piase_gym.training import train as module_of_training
+from piase_gym.training.checkpoints import Folder
 
 
 @pytest.mark.parametrize(
@@ -28,12 +30,16 @@ from piase_gym.training import train as module_of_training
     ],
 )
 def test_who_is_out_of_play_has_not_won_for_that(task: str) -> None:
+    """Also: all seats' returns count, in a batch as one by one."""
     world: Any = piase_gym.batch_env(task, num_envs=1).world
     agent, seeds = make_agent("random"), range(1_000_000, 1_000_012)
-    found = evaluation.success(agent, world, {}, seeds)
-    alone = [result for seed in seeds for result in evaluation._alone(agent, world, {}, seed)]
-    assert found == (alone.count("won"), len(alone))
-    assert found[0] < found[1]
+    found = evaluation.look(agent, world, {}, seeds)
+    alone = [seat for seed in seeds for seat in evaluation._alone(agent, world, {}, seed)]
+    won = [result for result, _ in alone].count("won")
+    assert evaluation.success(agent, world, {}, seeds) == found[:2] == (won, len(alone))
+    assert found.won < found.played
+    assert found.returned == pytest.approx(sum(got for _, got in alone) / len(alone), abs=1e-4)
+    assert found.returned != 0.0
 
 
 def test_what_a_trainer_tells_by_the_way_are_wins_too() -> None:
@@ -50,7 +56,7 @@ def test_no_look_is_at_a_level_that_is_held_out(
     algo: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     looked: list[Any] = []
-    for module, name, place in ((ppo, "play_returns", 2), (module_of_training, "success", 3)):
+    for module, name, place in ((ppo, "play_returns", 2), (module_of_training, "look", 3)):
         whole = getattr(module, name)
 
         def noted(*given: Any, whole: Any = whole, place: int = place, **named: Any) -> Any:
@@ -70,3 +76,60 @@ def test_no_look_is_at_a_level_that_is_held_out(
         assert 1_000_000 <= min(seeds) < max(seeds) < 2_000_000
     fixed = piase_gym.batch_env("piase/GridWorld-Empty-5x5-v1", num_envs=1).world
     assert evaluation.look_seeds(fixed, 3) == range(1_000_000, 1_000_003)
+
+
+class Broken(Exception):
+    """Somebody pulls the plug."""
+
+
+@pytest.mark.parametrize("algo", ["batch_ppo", "ippo"])
+@pytest.mark.parametrize(
+    ("looks", "kept"),
+    [
+        ([(0, 1.0), (0, 3.0), (0, 2.0)], 1),  # nothing is won: what is paid decides
+        ([(0, -1.0), (0, -3.0), (0, -2.0)], 0),
+        ([(0, 9.0), (2, 1.0), (1, 5.0)], 1),  # wins go first
+        ([(1, 2.0), (1, 2.0), (0, 7.0)], 1),  # of equals the newest
+    ],
+)
+def test_a_policy_is_kept_for_its_wins_then_for_its_return(
+    algo: str,
+    looks: list[tuple[int, float]],
+    kept: int,
+    tmp_path: Path,
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    left = iter(looks)
+
+    def play_returns(*_given: Any, **_named: Any) -> Any:
+        won, returned = next(left)
+        return np.arange(4) < won, np.full(4, returned)
+
+    def look(*_given: Any) -> evaluation.Look:
+        won, returned = next(left)
+        return evaluation.Look(won, 4, returned)
+
+    monkeypatch.setattr(ppo, "play_returns", play_returns)
+    monkeypatch.setattr(module_of_training, "look", look)
+    small: dict[str, Any] = {"steps": 128, "num_envs": 8, "num_steps": 8, "minibatch": 64}
+    settings = module_of_training.TrainSettings(
+        task="piase/GridWorld-Empty-5x5-v1", algo=algo, eval_every=64, save_every=64, **small
+    )
+    folder, files = Folder(tmp_path / "run"), dict[int, bytes]()
+    file = folder.path / ("policy.pt" if algo == "batch_ppo" else "policy.zip")
+
+    def note(progress: Any) -> None:
+        files[progress.steps] = file.read_bytes()
+
+    def note_and_break(progress: Any) -> None:
+        note(progress)
+        if progress.steps == 64:
+            raise Broken
+
+    with pytest.raises(Broken):  # what was best is not forgotten
+        module_of_training.train(settings, folder.path, report=note_and_break)
+    result = module_of_training.train(settings, folder.path, resume=True, report=note)
+    rows = [(row["steps"], row["dev"], row["return"]) for row in folder.history()]
+    assert rows == [(64 * n, won / 4, returned) for n, (won, returned) in enumerate(looks)]
+    assert (result.best_steps, result.dev) == (64 * kept, looks[kept][0] / 4)
+    assert file.read_bytes() == files[64 * kept]
