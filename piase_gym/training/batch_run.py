@@ -10,7 +10,7 @@ from __future__ import annotations
 import io
 import math
 import time
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Iterable, Mapping
 from dataclasses import asdict
 from pathlib import Path
 from typing import Any
@@ -95,7 +95,7 @@ class BatchRun:
         """Alternate between acting and learning until the end."""
 
         def between(_steps: int = 0, won: float | None = None) -> bool:
-            self._require_finite()
+            require_sound(self.trainer.policies, self.steps)
             kept, steps = self.kept, self.steps
             over = steps >= self.total
             ending = over or self.reason == "interrupted"
@@ -121,15 +121,6 @@ class BatchRun:
             except OSError as error:
                 raise StorageError(f"{self.folder.path} cannot be written: {error}") from error
         return self._finish()
-
-    def _require_finite(self) -> None:
-        """Raise `TrainingError` if a policy has diverged."""
-        try:
-            for policy in self.trainer.policies:
-                require_finite(policy, "the policy")
-        except PolicyError as error:
-            told = f"{error}, after {self.steps:,} steps. Try a smaller learning rate"
-            raise TrainingError(told) from error
 
     def _look(self) -> None:
         """Play the dev seeds on the task as it is, and keep the policies if none were better."""
@@ -170,6 +161,16 @@ class BatchRun:
         told = {**asdict(result), "policy": self.policy_file.name}
         write_json(self.folder.result, {**told, "dev_seeds": [self.seeds[0], self.seeds[-1] + 1]})
         return result
+
+
+def require_sound(policies: Iterable[Policy], steps: int) -> None:
+    """Raise `TrainingError` if one of the policies has diverged, so that none is saved then."""
+    try:
+        for policy in policies:
+            require_finite(policy, "the policy")
+    except PolicyError as error:
+        told = f"{error}, after {steps:,} steps. Try a smaller learning rate"
+        raise TrainingError(told) from error
 
 
 def save_policies(path: Path, trainer: ppo.Trainer, settings: TrainSettings) -> None:

@@ -30,6 +30,7 @@ from piase_gym.curricula.attempts import EpisodeCounts
 from piase_gym.curricula.directors import director_name
 from piase_gym.curricula.learning_path import PATH, PROGRESS, read_rows
 from piase_gym.errors import ConfigError, StorageError, TrainingError
+from piase_gym.training import ppo_settings
 from piase_gym.training.action_recording import (
     ACTIONS,
     ADVANTAGES,
@@ -93,6 +94,7 @@ class CurriculumTraining:
             raise StorageError(f"there is no run in {self.folder} to go on with")
         if resume:
             settings.check_goes_on(folder)
+        told = self._ppo_settings()
         ppo = import_ppo()  # torch takes seconds, so what can be checked without it comes first
         kept = load_policy(self.folder) if resume else None
         path = self.folder / PROGRESS
@@ -113,7 +115,7 @@ class CurriculumTraining:
         self._starts: list[int] = []
         self.controller.attempt_listeners.append(self._hear)
         first = first_seed(settings.seed, settings.num_envs)
-        self.trainer = ppo.Trainer(self.env, self._ppo_settings(ppo), first)
+        self.trainer = ppo.Trainer(self.env, told, first)
         self.trainer.after_rollout = self._tell_director
         shape = settings.num_steps, settings.num_envs
         self._advantages = UpdateFile(self.folder / ADVANTAGES, shape, np.float32)
@@ -146,26 +148,22 @@ class CurriculumTraining:
             told = "nothing may be written there" if place.is_dir() else "it is no folder"
             raise StorageError(f"{self.folder} cannot be the folder of a run: {place}: {told}")
 
-    def _ppo_settings(self, ppo: Any) -> Any:
+    def _ppo_settings(self) -> ppo_settings.Settings:
         """Return the settings of the trainer.
 
         Raises:
-            ConfigError: If the trainer does not know one of them.
+            ConfigError: If the trainer does not know one of them, or it is not allowed.
         """
         settings = self.settings
-        usual = {f.name: f.default for f in dataclasses.fields(ppo.Settings)}
-        own = usual.keys() - {*ppo.OPTIONS}
+        known = {field.name for field in dataclasses.fields(ppo_settings.Settings)}
+        own = known - {*ppo_settings.OPTIONS}
         given = {"num_envs": settings.num_envs, "num_steps": settings.num_steps}
         given |= {"total_steps": settings.steps, **PPO, **settings.ppo}
         if strange := set(given) - own:
             raise ConfigError(
                 f"unknown setting {min(strange)!r}; allowed: {', '.join(sorted(own))}"
             )
-        for name, value in given.items():
-            kinds = (int, float) if isinstance(usual[name], float) else (int,)
-            if type(value) not in kinds:
-                raise ConfigError(f"{name} is a number such as {usual[name]}, not {value!r:.80}")
-        return ppo.Settings(**given)
+        return ppo_settings.Settings(**given)
 
     def _begin(self) -> None:
         """Write the first files, then the settings, without which there is no run."""
@@ -181,11 +179,17 @@ class CurriculumTraining:
         """Train until the budget is used up or the curriculum is over; return the last status.
 
         The first SIGINT or SIGTERM ends the training after the present update.
+
+        Raises:
+            TrainingError: If the policy diverges; the last checkpoint is kept.
         """
+        from piase_gym.training.batch_run import require_sound
+
         look = self._look(EpisodeCounts())
 
         def after(_steps: int, _ended: float) -> bool:
             nonlocal look
+            require_sound(self.trainer.policies, self.trainer.steps)
             self._updates += 1
             self.env.write()
             row, look = self._row()

@@ -1,70 +1,88 @@
-"""The settings of the PPO in `piase_gym.training.ppo`."""
+"""The settings of the PPO in `piase_gym.training.ppo`.
+
+The kinds of numbers stand here for `piase_gym.training.settings.TrainSettings` too.
+"""
 
 from __future__ import annotations
 
 import dataclasses
+import functools
 from dataclasses import dataclass
-from typing import Any
+from typing import Annotated, Any, get_origin, get_type_hints
 
+from pydantic import Field, TypeAdapter, ValidationError
+
+from piase_gym.core.validation_messages import in_words, short
 from piase_gym.errors import ConfigError
 from piase_gym.training.rewards import REWARDS
+
+Count = Annotated[int, Field(ge=1)]
+Size = Annotated[int, Field(ge=0)]
+Positive = Annotated[float, Field(gt=0, allow_inf_nan=False)]
+Weight = Annotated[float, Field(ge=0, allow_inf_nan=False)]
+Share = Annotated[float, Field(ge=0, le=1)]
+PositiveShare = Annotated[float, Field(gt=0, le=1)]
 
 
 @dataclass(frozen=True, kw_only=True)
 class Settings:
     """The settings of PPO; the defaults solve the tasks that `piase_gym.training.ppo` names."""
 
-    num_envs: int = 1024
-    num_steps: int = 32
-    total_steps: int = 3_000_000
-    learning_rate: float = 1e-3
-    gamma: float = 0.99
-    gae_lambda: float = 0.95
-    epochs: int = 2
-    minibatch: int = 4096
-    clip: float = 0.2
-    entropy: float = 0.01
-    value_weight: float = 0.5
-    max_grad_norm: float = 0.5
-    reward_scale: float = 0.1
-    width: int = 128
+    num_envs: Count = 1024
+    num_steps: Count = 32
+    total_steps: Size = 3_000_000
+    learning_rate: Positive = 1e-3
+    gamma: Share = 0.99
+    gae_lambda: Share = 0.95
+    epochs: Count = 2
+    minibatch: Count = 4096
+    clip: Positive = 0.2
+    entropy: Weight = 0.01
+    value_weight: Weight = 0.5
+    max_grad_norm: Positive = 0.5
+    reward_scale: Positive = 0.1
+    width: Count = 128
     training_reward: str = "own"
-    shaping: float = 0.1
-    shaping_until: float = 0.5
-    memory: int = 0
+    shaping: Weight = 0.1
+    shaping_until: PositiveShare = 0.5
+    memory: Size = 0
     roles: tuple[int, ...] = ()
     central: bool = False
-    self_play: float = 0.0
-    past_every: int = 10
-    past_kept: int = 10
+    self_play: Share = 0.0
+    past_every: Count = 10
+    past_kept: Count = 10
 
     def __post_init__(self) -> None:
         """Check the values.
 
         Raises:
-            ConfigError: If one is out of its range.
+            ConfigError: If one is no number of its kind, or there is no such reward.
         """
-        wrong = [
-            (self.training_reward not in REWARDS, "training_reward", ", ".join(REWARDS)),
-            (not 0.0 <= self.self_play <= 1.0, "self_play", "a share from 0 to 1"),
-            (not 0.0 < self.shaping_until <= 1.0, "shaping_until", "a share above 0, up to 1"),
-            (self.memory < 0, "memory", "0 (none) or the length of the recurrent state"),
-            (self.past_every < 1, "past_every", "1 or more updates"),
-            (self.past_kept < 1, "past_kept", "1 or more"),
-        ]
-        wrong += [
-            (getattr(self, name) < 1, name, "1 or more")
-            for name in ("num_envs", "num_steps", "epochs", "minibatch", "width")
-        ]
-        for is_wrong, name, allowed in wrong:
-            if is_wrong:
-                raise ConfigError(f"{name} is {getattr(self, name)!r}; allowed: {allowed}")
+        if self.training_reward not in REWARDS:
+            allowed = ", ".join(REWARDS)
+            raise ConfigError(f"training_reward is {self.training_reward!r}; allowed: {allowed}")
+        for name, kind in _numbers().items():
+            try:
+                kind.validate_python(getattr(self, name), strict=True)
+            except ValidationError as error:
+                item = error.errors(include_url=False)[0]
+                told = f"{name}: {in_words(item)} (got {short(item['input'])})"
+                raise ConfigError(told) from None
 
     def told(self) -> dict[str, Any]:
         """Return all settings except those of `OPTIONS` that have their default value."""
         usual = {f.name: f.default for f in dataclasses.fields(self)}
         given = dataclasses.asdict(self)
         return {k: v for k, v in given.items() if k not in OPTIONS or v != usual[k]}
+
+
+@functools.cache
+def _numbers() -> dict[str, TypeAdapter[Any]]:
+    """Return what checks each setting that is a number of a kind."""
+    hints = get_type_hints(Settings, include_extras=True)
+    return {
+        name: TypeAdapter(hint) for name, hint in hints.items() if get_origin(hint) is Annotated
+    }
 
 
 OPTIONS = (

@@ -20,6 +20,7 @@ from piase_gym.errors import AgentError, ConfigError, TrainingError, UnknownName
 from piase_gym.names import task_fields
 from piase_gym.registry import find, load, make_config
 from piase_gym.training.checkpoints import Folder
+from piase_gym.training.ppo_settings import Count, Positive, Share, Size, Weight
 
 ALGORITHMS = ("batch_ppo", "ippo", "maskable_ppo", "ppo")
 """``ppo`` and ``maskable_ppo`` train the first agent alongside partners, ``maskable_ppo`` with
@@ -41,7 +42,7 @@ class TrainSettings(BaseModel):
 
     task: str = Field(description="a world or an id")
     algo: str = Field("ppo", description="ppo, maskable_ppo, ippo or batch_ppo")
-    steps: int = Field(3_000_000, ge=1, description="agent steps")
+    steps: Count = Field(3_000_000, description="agent steps")
     seed: int = Field(
         0, ge=0, lt=SEEDS["train"].stop, description="seed of levels, weights and draws"
     )
@@ -49,20 +50,20 @@ class TrainSettings(BaseModel):
     partners: dict[str, str] = Field(
         default_factory=dict, description="policies of agents that do not learn"
     )
-    num_envs: int = Field(256, ge=1, le=1 << 16, description="environments")
-    num_steps: int = Field(64, ge=1, description="steps in each environment before every update")
+    num_envs: Count = Field(256, le=1 << 16, description="environments")
+    num_steps: Count = Field(64, description="steps in each environment before every update")
     minibatch: int = Field(4096, ge=2, description="samples per gradient step")
-    epochs: int = Field(3, ge=1, description="passes over the samples per update")
-    learning_rate: float = Field(1e-3, gt=0, description="initial value; falls linearly to 0")
-    gamma: float = Field(0.99, ge=0, le=1, description="discount factor")
-    gae_lambda: float = Field(0.95, ge=0, le=1, description="lambda of generalised advantages")
-    clip: float = Field(0.2, gt=0, description="how far an update may move a policy (clip range)")
-    entropy: float = Field(0.01, ge=0, description="weight of the entropy bonus")
-    value_weight: float = Field(0.5, ge=0, description="weight of the value loss")
+    epochs: Count = Field(3, description="passes over the samples per update")
+    learning_rate: Positive = Field(1e-3, description="initial value; falls linearly to 0")
+    gamma: Share = Field(0.99, description="discount factor")
+    gae_lambda: Share = Field(0.95, description="lambda of generalised advantages")
+    clip: Positive = Field(0.2, description="how far an update may move a policy (clip range)")
+    entropy: Weight = Field(0.01, description="weight of the entropy bonus")
+    value_weight: Weight = Field(0.5, description="weight of the value loss")
     normalize_rewards: bool = Field(True, description="divide rewards by the std of returns")
-    width: int = Field(128, ge=1, description="length of the encoding of symbols")
+    width: Count = Field(128, description="length of the encoding of symbols")
     layers: tuple[int, ...] = Field((128,), description="widths of the hidden layers")
-    reward_scale: float = Field(0.1, gt=0, description="factor by which rewards are multiplied")
+    reward_scale: Positive = Field(0.1, description="factor by which rewards are multiplied")
     training_reward: Literal[
         "own", "small_costs", "own_costs_later", "shaped", "small_costs_shaped", "prosocial"
     ] = Field(
@@ -70,17 +71,17 @@ class TrainSettings(BaseModel):
         description="own, small_costs, own_costs_later, shaped, small_costs_shaped or prosocial: "
         "the reward for learning, never for testing",
     )
-    memory: int = Field(0, ge=0, description="size of a recurrent state; 0: none")
+    memory: Size = Field(0, description="size of a recurrent state; 0: none")
     roles: tuple[int, ...] = Field((), description="index of each agent's policy; default: all 0")
     central: bool = Field(False, description="whether the critic sees the whole state")
-    self_play: float = Field(
-        0.0, ge=0, le=1, description="share of environments in which past policies play the others"
+    self_play: Share = Field(
+        0.0, description="share of environments in which past policies play the others"
     )
-    eval_every: int = Field(100_000, ge=1, description="steps between evaluations on the dev seeds")
+    eval_every: Count = Field(100_000, description="steps between evaluations on the dev seeds")
     eval_episodes: int = Field(100, ge=1, le=1000, description="dev seeds per evaluation")
     stop_at: float | None = Field(None, gt=0, le=1, description="success rate at which to stop")
-    save_every: int = Field(200_000, ge=1, description="steps between checkpoints")
-    threads: int = Field(1, ge=1, description="torch threads; networks are small, so 1 is fast")
+    save_every: Count = Field(200_000, description="steps between checkpoints")
+    threads: Count = Field(1, description="torch threads; networks are small, so 1 is fast")
 
     def __init__(self, **data: Any) -> None:
         """Check the fields.

@@ -7,7 +7,6 @@ import os
 import signal
 from dataclasses import replace
 from pathlib import Path
-from types import SimpleNamespace
 from typing import Any
 
 import numpy as np
@@ -20,7 +19,7 @@ torch = pytest.importorskip("torch")
 pytest.importorskip("stable_baselines3")
 
 from piase_gym.training import ppo  # noqa: E402
-from piase_gym.training.batch_run import BatchRun, load_policies  # noqa: E402
+from piase_gym.training.batch_run import BatchRun, load_policies, require_sound  # noqa: E402
 from piase_gym.training.checkpoints import Folder  # noqa: E402
 from piase_gym.training.evaluation import look_seeds  # noqa: E402
 from piase_gym.training.train import Progress, TrainSettings, train  # noqa: E402
@@ -66,13 +65,12 @@ def test_a_broken_run_ends_with_the_parameters_of_an_unbroken_one(tmp_path: Path
 def test_a_policy_that_diverges_is_reported() -> None:
     sound, broken = torch.nn.Linear(1, 1), torch.nn.Linear(1, 1)
     torch.nn.init.constant_(broken.bias, float("nan"))
-    run: Any = SimpleNamespace(trainer=SimpleNamespace(policies=[sound, broken]), steps=1200)
+    policies: Any = [sound, broken]
     with pytest.raises(TrainingError) as caught:
-        BatchRun._require_finite(run)
+        require_sound(policies, 1200)
     told = "the policy has diverged: bias holds numbers that are not finite, after 1,200 steps"
     assert str(caught.value) == f"{told}. Try a smaller learning rate"
-    run.trainer.policies = [sound]
-    BatchRun._require_finite(run)
+    require_sound(policies[:1], 1200)
 
 
 def test_a_file_is_read_with_plain_torch_and_plays(tmp_path: Path) -> None:

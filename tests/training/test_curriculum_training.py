@@ -29,7 +29,7 @@ from tests.curricula.helpers import curriculum
 torch = pytest.importorskip("torch")
 pytest.importorskip("stable_baselines3")
 
-from piase_gym.training import curriculum_search, ppo  # noqa: E402  # needs the extra
+from piase_gym.training import curriculum_run, curriculum_search, ppo  # noqa: E402  # needs the extra
 from piase_gym.training.curriculum_env import SlotBatch, make_curriculum_env  # noqa: E402
 from piase_gym.training.curriculum_evaluation import LastStepEvaluator  # noqa: E402
 from piase_gym.training.curriculum_run import CurriculumTraining  # noqa: E402
@@ -195,6 +195,21 @@ def test_decisions_that_are_not_made_again_end_what_goes_on(tmp_path: Path) -> N
     with pytest.raises(TrainingError, match=r"another one than .*progress\.json tells"):
         trained(tmp_path, resume=True, steps=2048, whole=True)
     assert path.read_text("utf-8") == changed
+
+
+@pytest.mark.parametrize("saved", [0.0, 1e9])
+def test_a_policy_that_diverges_is_never_saved_over_a_good_one(
+    saved: float, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(curriculum_run, "SAVED", saved)  # at every update, or at the end alone
+    wild = {"learning_rate": 1e30}
+    run = CurriculumTraining(settings(ppo=wild), tmp_path)
+    before = (tmp_path / "policy.pt").read_bytes()
+    with pytest.raises(TrainingError, match=r"diverged.* after 128 steps\. Try a smaller"):
+        run.train()
+    run.close()
+    assert (tmp_path / "policy.pt").read_bytes() == before
+    assert all(values.isfinite().all() for values in load_policy(tmp_path)["policies"][0].values())
 
 
 # -- environments -------------------------------------------------------------------------

@@ -354,8 +354,8 @@ def test_self_play_learns_to_beat_an_untrained_player() -> None:
     ("changes", "words"),
     [
         ({"training_reward": "big"}, "own, small_costs, shaped"),
-        ({"self_play": 1.5}, "share from 0 to 1"),
-        ({"memory": -1}, "memory is -1"),
+        ({"self_play": 1.5}, "self_play: it must be at most 1"),
+        ({"memory": -1}, "memory: it must be at least 0"),
         ({"shaping_until": 0.0}, "shaping_until"),
         ({"past_kept": 0}, "past_kept"),
         ({"minibatch": 0}, "minibatch"),

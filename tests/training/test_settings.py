@@ -92,8 +92,37 @@ def test_a_setting_of_the_fast_learner_is_told_if_it_is_not_the_usual_one() -> N
 @pytest.mark.parametrize("name", ["num_envs", "num_steps", "epochs", "minibatch", "width"])
 def test_the_fast_learner_is_content_with_one_of_each(name: str) -> None:
     assert asdict(fast(**{name: 1}))[name] == 1
-    with pytest.raises(ConfigError, match=f"{name} is 0; allowed: 1 or more"):
+    with pytest.raises(ConfigError, match=rf"{name}: it must be at least 1 \(got 0\)"):
         fast(**{name: 0})
+
+
+@pytest.mark.parametrize("name", ["gamma", "gae_lambda", "self_play"])
+def test_shares_of_the_fast_learner_are_from_zero_to_one(name: str) -> None:
+    for value in (0, 1):
+        assert getattr(fast(**{name: value}), name) == value
+    for value, words in ((-0.01, "at least 0.0"), (1.01, "at most 1.0")):
+        with pytest.raises(ConfigError, match=rf"{name}: it must be {words} \(got {value}\)"):
+            fast(**{name: value})
+
+
+@pytest.mark.parametrize("name", ["entropy", "value_weight", "shaping", "memory", "total_steps"])
+def test_weights_and_sizes_of_the_fast_learner_may_be_zero_but_not_less(name: str) -> None:
+    assert getattr(fast(**{name: 0}), name) == 0
+    with pytest.raises(ConfigError, match=rf"{name}: it must be at least 0.* \(got -1\)"):
+        fast(**{name: -1})
+
+
+@pytest.mark.parametrize("name", ["learning_rate", "clip", "reward_scale", "max_grad_norm"])
+@pytest.mark.parametrize("value", [0, -1.0, float("nan"), float("inf"), None, True, "1"])
+def test_what_has_to_be_above_zero_is_a_finite_number_above_zero(name: str, value: Any) -> None:
+    with pytest.raises(ConfigError, match=rf"{name}: (it must be more than 0|a (finite )?number)"):
+        fast(**{name: value})
+
+
+@pytest.mark.parametrize("name", ["gamma", "entropy", "shaping_until"])
+def test_what_is_no_number_is_no_weight_and_no_share(name: str) -> None:
+    with pytest.raises(ConfigError, match=rf"{name}: .* \(got nan\)"):
+        fast(**{name: float("nan")})
 
 
 def test_the_fast_learner_takes_the_ends_of_every_range() -> None:
@@ -104,7 +133,7 @@ def test_the_fast_learner_takes_the_ends_of_every_range() -> None:
         "self_play": 1.0,
     }
     for name, value in (("past_every", 0), ("self_play", -0.1), ("shaping_until", 1.1)):
-        with pytest.raises(ConfigError, match=f"{name} is {value}; allowed"):
+        with pytest.raises(ConfigError, match=rf"{name}: it must be at .* \(got {value}\)"):
             fast(**{name: value})
 
 
