@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import functools
+import importlib
 import json
 import multiprocessing
 import os
@@ -16,7 +17,7 @@ import time
 from collections.abc import Iterator
 from dataclasses import replace
 from pathlib import Path
-from types import SimpleNamespace
+from types import ModuleType, SimpleNamespace
 from typing import Any
 
 import gymnasium
@@ -590,7 +591,7 @@ def test_fingerprints_of_models_see_every_number() -> None:
 
         def __init__(self, last: float, name: str = "net") -> None:
             self.parameters = {"policy": {name: torch.tensor([0.0] * 5000 + [last])}, "steps": 3}
-            self.made = object()  # differs, and does not count
+            self.made = object()
 
         def predict(self, observation: Any) -> Any:
             return observation
@@ -828,3 +829,269 @@ def choose(percept, more={default}):
     assert len({made(), made("percept"), made(default=1), made(number=2)}) == 4
     bound = [fingerprint(own.Killer(name, True).reset) for name in "aba"]
     assert bound[0] == bound[2] != bound[1]
+
+
+# -- fingerprints of whatever a policy is made of -----------------------------------------
+
+
+WAYS = """
+import functools
+import ours
+
+def reads(percept):
+    return NET(percept)
+
+def in_a_comprehension(percept):
+    return [NET(row) for row in percept]
+
+def by_a_helper(percept):
+    return (lambda: reads(percept))()
+
+def by_default(percept, net=NET):
+    return net(percept)
+
+def by_attribute(percept):
+    return by_attribute.net(percept)
+
+by_attribute.net = NET
+
+def of_a_module(percept):
+    return ours.inner.NET(percept)
+
+def by_an_import(percept):
+    from ours.inner import NET
+    return NET(percept)
+
+def by_a_distant_import(percept):
+    import ours.inner as there
+    return there.NET(percept)
+
+def closing():
+    net = NET
+    return lambda percept: net(percept)
+
+def passed_on():
+    return functools.partial(lambda nets, percept: nets[0]["net"], [{"net": (NET,)}])
+
+@functools.lru_cache
+def with_a_cache(percept):
+    return NET(percept)
+
+def wrapped():
+    @functools.wraps(reads)
+    def inner(*args):
+        return reads(*args)
+    return inner
+
+class Method:
+    def __call__(self, percept):
+        return NET(percept)
+
+class Attribute:
+    nets = {"mine": [NET]}
+    def __call__(self, percept):
+        return self.nets["mine"][0](percept)
+
+class Heir(Attribute):
+    pass
+
+class Property:
+    @property
+    def net(self):
+        return NET
+    def __call__(self, percept):
+        return self.net(percept)
+
+class Static:
+    __call__ = staticmethod(reads)
+
+class Cached:
+    @functools.cached_property
+    def net(self):
+        return NET
+
+class Own:
+    def __init__(self):
+        self.net = NET
+    def act(self):
+        return self.net
+
+closed, partial, twin = closing(), passed_on(), wrapped()
+method, attribute, heir, prop = Method(), Attribute(), Heir(), Property()
+static, cached, object_of_its_own = Static(), Cached(), Own()
+bound = object_of_its_own.act
+def by_an_object(percept):
+    return object_of_its_own(percept)
+"""
+POLICIES = """
+reads in_a_comprehension by_a_helper by_default by_attribute of_a_module by_an_import
+by_a_distant_import closed partial with_a_cache twin method attribute heir prop static cached
+object_of_its_own bound by_an_object Attribute Heir Method
+""".split()
+
+
+class Net:
+    """Stands for a network: can be called, and holds numbers."""
+
+    def __init__(self) -> None:
+        self.bias = 0.0
+
+    def __call__(self, percept: Any) -> int:
+        return int(self.bias)
+
+    def move(self, by: float) -> None:
+        self.bias += by
+
+
+def ways(net: Any, monkeypatch: pytest.MonkeyPatch) -> dict[str, Any]:
+    """Policies that come to a network in different ways, by name."""
+    inner = ModuleType("ours.inner")
+    package = ModuleType("ours")
+    names = {"NET": net}
+    vars(inner).update(names)
+    vars(package).update({"inner": inner, "__path__": []})
+    monkeypatch.setitem(sys.modules, "ours", package)
+    monkeypatch.setitem(sys.modules, "ours.inner", inner)
+    exec(WAYS, names)
+    return {name: names[name] for name in POLICIES}
+
+
+@pytest.mark.parametrize("kind", ["object", "torch", "frozen"])
+def test_fingerprints_see_networks_wherever_they_are(
+    kind: str, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    net: Any = Net()
+    if kind != "object":
+        torch = pytest.importorskip("torch")
+
+        class TorchNet(torch.nn.Module):  # type: ignore[misc, name-defined]
+            def __init__(self) -> None:
+                super().__init__()
+                self.layer = torch.nn.Linear(3, 2)
+                torch.nn.init.zeros_(self.layer.bias)
+                self.register_buffer("bias", torch.zeros(2), persistent=kind == "torch")
+
+            def move(self, by: float) -> None:
+                with torch.no_grad():
+                    (self.layer if kind == "torch" else self).bias[1] += by
+
+        net = TorchNet()
+    found = ways(net, monkeypatch)
+
+    def told() -> dict[str, str]:
+        return {name: fingerprint(policy) for name, policy in found.items()}
+
+    before = told()
+    assert told() == before
+    assert all(mark.startswith("hash:") for mark in before.values())
+    net.move(0.5)
+    after = told()
+    assert [name for name in before if before[name] == after[name]] == []
+    net.move(-0.5)
+    assert told() == before
+
+
+def test_fingerprints_see_changed_classes(monkeypatch: pytest.MonkeyPatch) -> None:
+    def told() -> tuple[str, str, str]:
+        return fingerprint(own.Hoarder), fingerprint(own.Hoarder()), fingerprint(own.OnlyAlone)
+
+    before = told()
+    monkeypatch.setattr(own.Hoarder, "choice", {"first": [1]}, raising=False)
+    one = told()
+    monkeypatch.setattr(own.Hoarder, "choice", {"first": [2]})
+    two = told()
+    monkeypatch.setattr(own.Hoarder, "act", own.OnlyAlone.act)
+    three = told()
+    for marks in zip(before[:2], one[:2], two[:2], three[:2], strict=True):
+        assert len(set(marks)) == 4
+    assert before[2] == one[2] == two[2] == three[2]
+
+
+def test_episodes_of_a_network_that_has_learned_since_are_played_anew(tmp_path: Path) -> None:
+    net = Net()
+
+    def policy(percept: Any) -> int:
+        return net(percept)
+
+    def play(out: Path | None) -> Any:
+        return evaluate({"mine": policy}, EMPTY, episodes=2, out=out, references={}).evidence()
+
+    first = play(tmp_path)
+    assert play(tmp_path) == first
+    net.move(3.0)
+    assert play(tmp_path) == play(None) != first
+
+
+class Refuses:
+    """Does not tell its state."""
+
+    def __reduce__(self) -> str:
+        raise TypeError("ask somebody else")
+
+
+@pytest.mark.parametrize("secret", [threading.Lock(), (n for n in "ab"), Refuses()])
+def test_what_cannot_be_looked_into_is_never_found_again(
+    secret: Any, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    net: Any = Net()
+    net.secret = secret
+    for name, policy in ways(net, monkeypatch).items():
+        marks = {fingerprint(policy) for _ in range(2)}
+        assert len(marks) == 2, name
+        assert all(mark.startswith("once:") for mark in marks), name
+
+
+def test_installed_packages_are_looked_into_if_the_policy_is_theirs(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    folder = tmp_path / "site-packages"
+    folder.mkdir()
+    theirs = "import {0}\nSTATE = [0]\ndef choose(p):\n    return STATE or {0}.choose(p)\n"
+    for name, other in (("bought_one", "bought_two"), ("bought_two", "bought_one")):
+        (folder / f"{name}.py").write_text(theirs.format(other))
+    monkeypatch.syspath_prepend(str(folder))
+    one, two = importlib.import_module("bought_one"), importlib.import_module("bought_two")
+    before = fingerprint(one.choose)
+    two.STATE[0] = 1
+    assert fingerprint(one.choose) == before
+    one.STATE[0] = 1
+    assert fingerprint(one.choose) != before
+    for name in ("bought_one", "bought_two"):
+        monkeypatch.delitem(sys.modules, name)
+
+
+def test_fingerprints_are_equal_in_every_process_and_load_no_torch() -> None:
+    script = """
+import functools, logging, sys
+import numpy as np
+from piase_gym.agents import make_agent
+from piase_gym.benchmarks.evaluation.fingerprints import fingerprint
+
+log, step = logging.getLogger("mine"), object()
+
+class Net:
+    names = {"a", "b", "c"}
+    def __init__(self):
+        self.seen = [np.arange(3.0)[::2], np.float32(1), {"x": frozenset("pqr")}]
+    def __call__(self, percept):
+        log.info(percept.step)
+        return percept.text in {"north", "south", "west"} and np.argmax(self.seen[0])
+
+net = Net()
+found = [net, lambda percept: net(percept), make_agent("random"), make_agent("scripted")]
+print(*map(fingerprint, found), "torch" in sys.modules)
+"""
+    told = {
+        subprocess.run(
+            [sys.executable, "-c", script],
+            env={**os.environ, "PYTHONHASHSEED": seed},
+            cwd=ROOT,
+            capture_output=True,
+            text=True,
+            check=True,
+        ).stdout
+        for seed in ("1", "2")
+    }
+    (line,) = told
+    assert line.count("hash:") == 4
+    assert line.split()[-1] == "False"
