@@ -13,11 +13,11 @@ from pathlib import Path
 from typing import Any
 
 import piase_gym
-from piase_gym.benchmarks.evaluation.levels import seeds_in, stored_counts
+from piase_gym.benchmarks.evaluation.levels import FEW, is_fixed_config, seeds_in, stored_count
 from piase_gym.benchmarks.evaluation.policies import Policy, PolicyLike, read_policies, read_policy
 from piase_gym.benchmarks.evaluation.protocol import PROTOCOL, SEEDS, EpisodeRecord, split_seeds
 from piase_gym.benchmarks.evaluation.results import Results, TaskResult, summarise
-from piase_gym.benchmarks.evaluation.rollout import Job, make_world, play
+from piase_gym.benchmarks.evaluation.rollout import Job, make_world, play, world_of
 from piase_gym.benchmarks.evaluation.suites import Problem, Row, Setting, Suite, read_suite
 from piase_gym.benchmarks.references.models import ModelFolder
 from piase_gym.benchmarks.references.references import (
@@ -211,10 +211,8 @@ def _seeds_of(
         return {setting.label: first for setting in settings}, []
     found, problems = {}, []
     for setting in settings:
-        count = stored_counts().get(setting.task)
-        if count is not None and count.fixed:
-            what = f"it has {count} levels: too few to keep some from training"
-            problems.append(Problem(setting.label, what))
+        if why := why_fixed(setting):
+            problems.append(Problem(setting.label, why))
             continue
         world = make_world(setting)
         try:
@@ -225,6 +223,18 @@ def _seeds_of(
         finally:
             world.close()
     return found, problems
+
+
+def why_fixed(setting: Setting) -> str | None:
+    """Return why trainers meet all levels of a setting, or ``None`` if they never meet some.
+
+    What counts is the config, as for trainers; where it is the id's own, the stored count of the
+    id saves looking.
+    """
+    count = stored_count(setting.task, setting.config_hash)
+    fixed = is_fixed_config(*world_of(setting)) if count is None else count.fixed
+    told = f"fewer than {FEW}" if count is None else str(count)
+    return f"it has {told} levels: too few to keep some from training" if fixed else None
 
 
 class Journal:

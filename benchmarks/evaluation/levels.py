@@ -27,6 +27,8 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
+from piase_gym.benchmarks.evaluation.protocol import config_hash
+from piase_gym.core.config import WorldConfig
 from piase_gym.core.files import write_whole
 from piase_gym.core.world import World
 from piase_gym.envs.batch import BatchEnv
@@ -109,7 +111,7 @@ def keep_to(
 
     def spared(kind: type[World[Any, Any]], config: Any) -> bool:
         if spare_fixed and id(config) not in known:
-            known[id(config)] = config, _is_fixed(kind, config)
+            known[id(config)] = config, is_fixed_config(kind, config)
         return spare_fixed and known[id(config)][1]
 
     if isinstance(env, BatchEnv):
@@ -155,13 +157,19 @@ def is_fixed(world: World[Any, Any]) -> bool:
     return True
 
 
-def _is_fixed(kind: type[World[Any, Any]], config: Any) -> bool:
-    """Return whether a config has few levels, using a world made for this."""
-    world = kind(config)
-    try:
-        return is_fixed(world)
-    finally:
-        world.close()
+_FIXED: dict[tuple[type[World[Any, Any]], str], bool] = {}
+
+
+def is_fixed_config(kind: type[World[Any, Any]], config: WorldConfig) -> bool:
+    """Return whether a config has few levels, using a world made for this once in a process."""
+    key = kind, config_hash(config)
+    if key not in _FIXED:
+        world = kind(config)
+        try:
+            _FIXED[key] = is_fixed(world)
+        finally:
+            world.close()
+    return _FIXED[key]
 
 
 # -- how many there are -------------------------------------------------------------------
@@ -248,6 +256,21 @@ def stored_counts() -> Mapping[str, LevelCount]:
     file = resources.files("piase_gym.benchmarks.measured") / FILE
     found = json.loads(file.read_text("utf-8")) if file.is_file() else {}
     return {task: LevelCount(**count) for task, count in found.items()}
+
+
+def stored_count(task: str, config: str) -> LevelCount | None:
+    """Return the stored count of an id, if a config is the id's own.
+
+    Args:
+        task: The id.
+        config: The hash of the config. Where a row has changed it, the count says nothing.
+    """
+    count = stored_counts().get(task)
+    if count is None:
+        return None
+    spec = task_spec(task)
+    own = make_config(world_spec(spec.world), task_fields(spec))
+    return count if config == config_hash(own) else None
 
 
 def count_all() -> Iterator[tuple[str, LevelCount]]:

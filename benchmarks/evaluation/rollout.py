@@ -22,6 +22,7 @@ from piase_gym.benchmarks.evaluation.policies import Policy, check_fit, read_pol
 from piase_gym.benchmarks.evaluation.protocol import EpisodeKey, EpisodeRecord, episode_value
 from piase_gym.benchmarks.evaluation.suites import Setting
 from piase_gym.core.commands import OUTCOMES
+from piase_gym.core.config import WorldConfig
 from piase_gym.core.rng import partner_seed
 from piase_gym.core.world import Act, StepResult, World
 from piase_gym.envs.actions import decode_answer, no_acts
@@ -79,11 +80,16 @@ class Job:
         return read_policy(partner).at(self.setting).fingerprint if partner else ""
 
 
+def world_of(setting: Setting) -> tuple[type[World[Any, Any]], WorldConfig]:
+    """Return the class and the config of the world of a setting."""
+    spec = world_spec(task_spec(setting.task).world)
+    return load(spec.world, spec), make_config(spec, setting.config)
+
+
 def make_world(setting: Setting) -> World[Any, Any]:
     """Make the world of a setting."""
-    spec = world_spec(task_spec(setting.task).world)
-    world: World[Any, Any] = load(spec.world, spec)(make_config(spec, setting.config))
-    return world
+    kind, config = world_of(setting)
+    return kind(config)
 
 
 def describe(error: BaseException) -> str:

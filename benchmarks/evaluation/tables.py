@@ -8,7 +8,7 @@ from typing import Any
 
 import numpy as np
 
-from piase_gym.benchmarks.evaluation.levels import stored_counts
+from piase_gym.benchmarks.evaluation.levels import stored_count
 from piase_gym.benchmarks.evaluation.results import Results, TaskResult
 from piase_gym.benchmarks.evaluation.statistics import Interval, mean_interval
 from piase_gym.benchmarks.evaluation.suites import Problem, Row, rows_by_label
@@ -79,7 +79,7 @@ def remarks(row: TaskResult) -> str:
         )
     if row.policy == ORACLE and row.gap.beaten:
         parts.append(f"a script, not an oracle: beaten by {row.gap.beaten}")
-    levels = stored_counts().get(row.task)
+    levels = stored_count(row.task, row.config_hash)
     if levels is not None and levels.fixed:
         parts.append(f"levels: {levels}, so this says nothing about generalisation")
     if row.gap.disqualified:

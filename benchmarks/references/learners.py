@@ -24,8 +24,7 @@ from typing import Any
 
 import numpy as np
 
-from piase_gym.benchmarks.evaluation.evaluate import evaluate
-from piase_gym.benchmarks.evaluation.levels import stored_counts
+from piase_gym.benchmarks.evaluation.evaluate import evaluate, why_fixed
 from piase_gym.benchmarks.evaluation.results import by_run
 from piase_gym.benchmarks.evaluation.rollout import make_world
 from piase_gym.benchmarks.evaluation.suites import (
@@ -361,8 +360,7 @@ def play_rows(
         rows: What is played.
         beside: What another training has played, if any: blind policies do not play again.
     """
-    count = stored_counts().get(rows[0].task)
-    split = "held_out" if count is not None and count.fixed else "new_levels"
+    split = "held_out" if why_fixed(setting_of(rows[0])) else "new_levels"
     known = beside["labels"] if beside.get("split") == split else {}
     players = {"trained": str(result.policy), **{name: name for name in BLIND if not known}}
     options: dict[str, Any] = {"episodes": EPISODES, "split": split, "references": {}}

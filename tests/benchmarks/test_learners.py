@@ -8,6 +8,7 @@ import re
 import shutil
 from dataclasses import replace
 from pathlib import Path
+from types import SimpleNamespace
 from typing import Any
 
 import numpy as np
@@ -365,6 +366,21 @@ def test_passes_are_ranked_by_the_looks_whose_policies_were_kept(tmp_path: Path)
     assert best() == "costs"
     write("shaped", [[0, 0.6, None], [10, 0.1, None]], kept=0)
     assert best() == "shaped"
+
+
+@pytest.mark.parametrize(
+    ("config", "split"), [({}, "new_levels"), ({"width": 5, "height": 5}, "held_out")]
+)
+def test_what_trainings_play_is_chosen_by_the_config(
+    config: dict[str, int], split: str, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    def play(*_: Any, **options: Any) -> None:
+        raise LookupError(options["split"])
+
+    monkeypatch.setattr(learners, "evaluate", play)
+    row = Row(task="piase/GridWorld-Empty-Random-8x8-v1", config=config)
+    with pytest.raises(LookupError, match=split):
+        learners.play_rows(SimpleNamespace(policy="noop"), [row], {})  # type: ignore[arg-type]
 
 
 def run_of(values: list[float], won: list[float] | None, name: str = "") -> dict[str, Any]:

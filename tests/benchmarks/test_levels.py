@@ -11,9 +11,10 @@ import numpy as np
 import pytest
 
 import piase_gym
+from piase_gym import TaskSpec, registry
 from piase_gym.benchmarks import evaluate
 from piase_gym.benchmarks.evaluation import levels
-from piase_gym.benchmarks.evaluation.rollout import make_world
+from piase_gym.benchmarks.evaluation.rollout import make_world, world_of
 from piase_gym.benchmarks.evaluation.suites import Row, Setting, Suite
 from piase_gym.benchmarks.evaluation.tables import HEAD, ONE_RUN, plain_table, result_rows
 from piase_gym.curricula import DevelopmentalCurriculum
@@ -413,6 +414,84 @@ def test_new_levels_are_of_the_held_out_part_and_fixed_tasks_are_left_out() -> N
     assert len(set(seeds)) == 12
     parts = [levels.part_of(levels.level_of(world, s)) for s in range(3_000_000, max(seeds) + 1)]
     assert seeds == [3_000_000 + n for n, part in enumerate(parts) if part == "held_out"]
+
+
+# Rows that have other levels than their id, and whether they have fewer than a hundred.
+CHANGED = [
+    (Row(task=RANDOM.format(8), config={"width": 5, "height": 5}), True),
+    (Row(task=RANDOM.format(8), config={"max_steps": 9}), False),
+    (Row(task=ONE, config={"start_pos": None, "goal_pos": None}), True),
+    (Row(task=ONE, config={"start_pos": None, "goal_pos": None, "width": 9, "height": 9}), False),
+]
+
+
+@pytest.mark.parametrize(("row", "few"), CHANGED)
+def test_what_counts_for_new_levels_is_the_config_as_for_trainers(row: Row, few: bool) -> None:
+    (own,), _ = Suite(name="s", rows=(row,)).settings("new_levels")
+    env = piase_gym.batch_env(row.task, num_envs=512, **row.config)
+    assert levels.is_fixed(env.world) == few
+    levels.train_apart(env)
+    env.reset(0)
+    met = {env.single(slot).level() for slot in range(512)}
+    rows = [row, Row(task=DOOR)]
+    results = evaluate("noop", rows, split="new_levels", episodes=20, references={})
+    if few:
+        assert results.settings == (DOOR,)
+        (told,) = [problem.what for problem in results.skipped]
+        assert told == "it has fewer than 100 levels: too few to keep some from training"
+        assert {levels.part_of(level) for level in met} == {*levels.PARTS}
+    else:
+        world = make_world(own)
+        played = {levels.level_of(world, record.seed) for record in results.of(own.label, "noop")}
+        assert len(played) > 10
+        assert not played & met
+        assert not results.skipped
+
+
+def test_ids_of_plug_ins_are_counted_too(monkeypatch: pytest.MonkeyPatch) -> None:
+    for name, size in (("few", 5), ("many", 8)):
+        fields = {"layout": "empty", "width": size, "height": size, "border": True}
+        spec = TaskSpec(id=f"mine/{name}-v0", world="GridWorld", config=fields)
+        monkeypatch.setitem(registry._tasks, spec.id, spec)
+    rows = ["mine/few-v0", "mine/many-v0"]
+    results = evaluate("noop", rows, split="new_levels", episodes=2, references={})
+    assert results.settings == ("mine/many-v0",)
+    assert [problem.where for problem in results.skipped] == ["mine/few-v0"]
+
+
+def test_levels_are_looked_for_once_and_only_if_no_count_is_known(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    asked: list[Any] = []
+    monkeypatch.setattr(levels, "_FIXED", {})
+    monkeypatch.setattr(levels, "is_fixed", lambda world: bool(asked.append(world.config.width)))
+
+    def play(task: str, split: str, **config: Any) -> None:
+        evaluate("noop", Row(task=task, config=config), split=split, episodes=1, references={})
+
+    play(DOOR, "new_levels")
+    play(DOOR, "held_out", width=7)
+    assert asked == []
+    for _ in range(2):
+        play(DOOR, "new_levels", width=7)
+    assert asked == [7]
+    play(DOOR, "new_levels", width=8)
+    assert asked == [7, 8]
+
+
+def test_a_stored_count_is_of_the_config_of_its_id_alone() -> None:
+    count = levels.stored_counts()[DOOR]
+    assert levels.stored_count(DOOR, setting(DOOR).config_hash) == count
+    assert levels.stored_count(DOOR, setting(ONE).config_hash) is None
+    assert levels.stored_count("mine/none-v0", setting(ONE).config_hash) is None
+
+
+def test_stored_counts_say_what_trainers_find() -> None:
+    small = [task for task, count in levels.stored_counts().items() if count.count < 1000]
+    told = {task: levels.stored_counts()[task].fixed for task in small}
+    assert {*told.values()} == {True, False}
+    found = {task: levels.is_fixed_config(*world_of(setting(task))) for task in here(small)}
+    assert found == {task: told[task] for task in found}
 
 
 def test_a_row_of_a_fixed_task_claims_no_generalisation() -> None:

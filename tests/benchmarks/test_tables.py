@@ -12,7 +12,7 @@ from piase_gym.benchmarks.evaluation import tables
 from piase_gym.benchmarks.evaluation.levels import stored_counts
 from piase_gym.benchmarks.evaluation.results import TaskResult
 from piase_gym.benchmarks.evaluation.statistics import Interval
-from piase_gym.benchmarks.evaluation.suites import Problem
+from piase_gym.benchmarks.evaluation.suites import Problem, Row, resolve_task
 from piase_gym.benchmarks.references.references import ScoreRange
 
 GAP = ScoreRange(0.125, 2.5, "random", "planner", False, None)
@@ -102,10 +102,12 @@ def test_remarks_are_what_a_reader_must_know(changed: Any, told: str) -> None:
 
 def test_only_of_fixed_tasks_levels_are_told() -> None:
     told = {count.fixed: (task, count) for task, count in stored_counts().items()}
-    assert tables.remarks(replace(ROW, task=told[False][0])) == ""
-    task, count = told[True]
+    marks = {task: resolve_task(Row(task=task), task, "").config_hash for task, _ in told.values()}
+    many, (few, count) = told[False][0], told[True]
+    assert tables.remarks(replace(ROW, task=many, config_hash=marks[many])) == ""
     words = f"levels: {count}, so this says nothing about generalisation"
-    assert tables.remarks(replace(ROW, task=task)) == words
+    assert tables.remarks(replace(ROW, task=few, config_hash=marks[few])) == words
+    assert tables.remarks(replace(ROW, task=few, config_hash="changed")) == ""
 
 
 def test_a_row_has_a_cell_under_every_head() -> None:
