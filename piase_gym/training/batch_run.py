@@ -36,7 +36,7 @@ from piase_gym.training.settings import Progress, TrainResult, TrainSettings, pa
 SAME = (
     *("num_envs", "num_steps", "learning_rate", "gamma", "gae_lambda", "epochs", "minibatch"),
     *("clip", "entropy", "value_weight", "width", "reward_scale"),
-    *("training_reward", "memory", "roles", "central", "self_play"),
+    *("training_reward", "memory", "roles", "central", "self_play", "threads"),
 )
 """Settings that the trainer has under the same name."""
 
@@ -211,7 +211,8 @@ def load_policies(path: str | Path) -> list[Policy]:
     except Exception as error:  # torch raises whatever its readers raise
         raise StorageError(f"{path} holds no policies: {type(error).__name__}") from error
     options = {name: getattr(settings, name) for name in SAME}
-    small = ppo.Settings(**{**options, "num_envs": 1, "num_steps": 1})
+    options |= {"num_envs": 1, "num_steps": 1, "threads": torch.get_num_threads()}
+    small = ppo.Settings(**options)
     partners = partners_of(settings, settings.make_world().agents)
     trainer = ppo.Trainer(settings.task, small, 0, partners=partners or None, **settings.config)
     try:

@@ -157,7 +157,7 @@ class CurriculumTraining:
         settings = self.settings
         known = {field.name for field in dataclasses.fields(ppo_settings.Settings)}
         own = known - {*ppo_settings.OPTIONS}
-        given = {"num_envs": settings.num_envs, "num_steps": settings.num_steps}
+        given: dict[str, Any] = {"num_envs": settings.num_envs, "num_steps": settings.num_steps}
         given |= {"total_steps": settings.steps, **PPO, **settings.ppo}
         if strange := set(given) - own:
             raise ConfigError(

@@ -16,7 +16,7 @@ from piase_gym.benchmarks.evaluation.protocol import first_seed
 from piase_gym.core.world import World
 from piase_gym.errors import TrainingError
 from piase_gym.training.schedule import rate_at, whole_updates
-from piase_gym.training.settings import TrainSettings
+from piase_gym.training.settings import TrainSettings, equal_minibatch
 
 if TYPE_CHECKING:
     from stable_baselines3 import PPO
@@ -56,14 +56,13 @@ def make_model(settings: TrainSettings, vec: VecEnv) -> PPO:
     from stable_baselines3 import PPO
 
     plan, samples = plan_of(settings, vec), vec.num_envs * settings.num_steps
-    sizes = range(min(samples, settings.minibatch), 0, -1)
     kind: Any = MaskablePPO if plan["masked"] else PPO
     model: PPO = kind(
         "MlpPolicy",
         vec,
         learning_rate=rates_of(settings, samples),
         n_steps=settings.num_steps,
-        batch_size=next(size for size in sizes if samples % size == 0),  # equal minibatches
+        batch_size=equal_minibatch(settings.minibatch, samples),
         n_epochs=settings.epochs,
         gamma=settings.gamma,
         gae_lambda=settings.gae_lambda,

@@ -53,7 +53,7 @@ from piase_gym.core.files import write_json
 from piase_gym.errors import ConfigError
 from piase_gym.training.networks import Choice, Policy, make_room
 from piase_gym.training.playing import HELD_OUT, evaluate, play, play_returns
-from piase_gym.training.ppo_settings import OPTIONS, Settings
+from piase_gym.training.ppo_settings import OPTIONS, Settings, check_self_play
 from piase_gym.training.rewards import SHAPED, Shaping, training_config
 from piase_gym.training.rollout import SAMPLED, Rollout, View
 from piase_gym.training.schedule import rate_at
@@ -238,7 +238,7 @@ class Trainer:
     """
 
     def __init__(self, task: Any, settings: Settings, seed: int, **config: Any) -> None:
-        torch.set_num_threads(1)
+        torch.set_num_threads(settings.threads)
         torch.manual_seed(seed)
         # Once a block this large has been freed, glibc keeps such memory instead of fetching it
         # again for every minibatch: without this, learning takes 15 to 25 % longer.
@@ -259,6 +259,7 @@ class Trainer:
                 self.own_costs = self.env.add_config(plain.configs[0])
         elif settings.training_reward != "own":
             raise ConfigError("training rewards need the name of a task")
+        check_self_play(settings.self_play, len(self.env.agents))
         self.learners = [Learner(settings, self.env, seats) for seats in self._roles()]
         self.shaping = None
         self.shown, self.infos = self.env.reset(seed)

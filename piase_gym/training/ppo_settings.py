@@ -51,6 +51,7 @@ class Settings:
     self_play: Share = 0.0
     past_every: Count = 10
     past_kept: Count = 10
+    threads: Count = 1
 
     def __post_init__(self) -> None:
         """Check the values.
@@ -76,6 +77,19 @@ class Settings:
         return {k: v for k, v in given.items() if k not in OPTIONS or v != usual[k]}
 
 
+def check_self_play(share: float, learners: int) -> None:
+    """Check that past selves have somebody to play against.
+
+    Raises:
+        ConfigError: If there is self-play, and only one agent learns.
+    """
+    if share and learners < 2:
+        raise ConfigError(
+            f"self_play is {share}, and only one agent learns, so past selves would play nobody; "
+            "allowed: 0.0, or more agents that learn"
+        )
+
+
 @functools.cache
 def _numbers() -> dict[str, TypeAdapter[Any]]:
     """Return what checks each setting that is a number of a kind."""
@@ -87,6 +101,6 @@ def _numbers() -> dict[str, TypeAdapter[Any]]:
 
 OPTIONS = (
     *("training_reward", "shaping", "shaping_until", "memory", "roles", "central"),
-    *("self_play", "past_every", "past_kept"),
+    *("self_play", "past_every", "past_kept", "threads"),
 )
 """Settings that were added later: results stored without them were made with their defaults."""

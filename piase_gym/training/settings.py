@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import math
 from collections.abc import Sequence
 from dataclasses import dataclass
 from pathlib import Path
@@ -20,16 +21,24 @@ from piase_gym.errors import AgentError, ConfigError, TrainingError, UnknownName
 from piase_gym.names import task_fields
 from piase_gym.registry import find, load, make_config
 from piase_gym.training.checkpoints import Folder
-from piase_gym.training.ppo_settings import Count, Positive, Share, Size, Weight
+from piase_gym.training.ppo_settings import (
+    Count,
+    Positive,
+    Share,
+    Size,
+    Weight,
+    check_self_play,
+)
 
 ALGORITHMS = ("batch_ppo", "ippo", "maskable_ppo", "ppo")
 """``ppo`` and ``maskable_ppo`` train the first agent alongside partners, ``maskable_ppo`` with
 masks; ``ippo`` trains one policy that all agents share, with masks where actions are discrete.
 ``batch_ppo`` does the same for array worlds with the PPO of `piase_gym.training.ppo`, many times
-as fast; only it has the settings `OF_BATCH_PPO`."""
+as fast; only it has the settings `OF_BATCH_PPO`, and only the others have `OF_SB3`."""
 SHARED = ("ippo", "batch_ppo")
 """Algorithms that train every agent that is not a partner."""
 OF_BATCH_PPO = ("reward_scale", "training_reward", "memory", "roles", "central", "self_play")
+OF_SB3 = ("layers", "normalize_rewards")
 
 
 class TrainSettings(BaseModel):
@@ -87,7 +96,8 @@ class TrainSettings(BaseModel):
         """Check the fields.
 
         Raises:
-            ConfigError: If a field is unknown, of a wrong type or out of range.
+            ConfigError: If a field is unknown, of a wrong type or out of range, or fields do not
+                fit together.
             UnknownNameError: If task, algorithm or a partner's policy does not exist.
             AgentError: If a partner has no seat, or no seat is left to the learner.
         """
@@ -97,16 +107,18 @@ class TrainSettings(BaseModel):
             raise ConfigError(explain(error, type(self))) from None
         if self.algo not in ALGORITHMS:
             raise UnknownNameError("algorithm", self.algo, ALGORITHMS)
-        strange = [
-            name
-            for name in OF_BATCH_PPO
-            if self.algo != "batch_ppo"
-            and getattr(self, name) != type(self).model_fields[name].default
-        ]
-        if strange:
-            raise ConfigError(f"{strange[0]} is a setting of batch_ppo alone, not of {self.algo}")
+        fast = self.algo == "batch_ppo"
+        for name in OF_SB3 if fast else OF_BATCH_PPO:
+            if getattr(self, name) != type(self).model_fields[name].default:
+                whose = "the other algorithms" if fast else "batch_ppo alone"
+                raise ConfigError(f"{name} is a setting of {whose}, not of {self.algo}")
         config = self._config()
-        partners_of(self, config.names(config.fixed_envelope().agents))
+        agents = config.names(config.fixed_envelope().agents)
+        learners = len(agents) - len(partners_of(self, agents))
+        if fast:
+            check_self_play(self.self_play, learners)
+        else:
+            equal_minibatch(self.minibatch, self.num_envs * self.num_steps * learners)
         self.make_world().close()
 
     def _config(self) -> Any:
@@ -187,6 +199,30 @@ class TrainResult:
     def name(self) -> str:
         """The name of the best policy, as `make_agent` takes it."""
         return f"{'sb3' if self.policy.suffix == '.zip' else 'ppo'}:{self.policy}"
+
+
+def equal_minibatch(asked: int, samples: int) -> int:
+    """Return the largest size up to `asked` that divides the samples of an update.
+
+    Stable-Baselines3 takes a whole gradient step on what is left over, however little that is.
+
+    Raises:
+        ConfigError: If it is less than half of what was asked for, which would be another training,
+            or 1. The message names the next sizes that fit.
+    """
+    small = [size for size in range(1, math.isqrt(samples) + 1) if samples % size == 0]
+    sizes = [*small, *(samples // size for size in reversed(small))]
+    most = min(asked, samples)
+    below = max(size for size in sizes if size <= most)
+    if below >= max(2, most / 2):
+        return below
+    above = [size for size in sizes if size > most][:1]
+    fitting = ", ".join(str(size) for size in (below, *above) if size > 1)
+    raise ConfigError(
+        f"minibatch is {asked}, and the {samples} samples of an update (num_envs times num_steps, "
+        f"for each learner) have no equal parts of at least half that size; sizes that fit: "
+        f"{fitting or 'none'}. Or change num_steps"
+    )
 
 
 def partners_of(settings: TrainSettings, agents: Sequence[str]) -> dict[str, str]:

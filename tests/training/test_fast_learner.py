@@ -329,6 +329,11 @@ def test_past_selves_play_all_but_one_and_teach_nothing() -> None:
     assert id(trainer.policy) not in kept
 
 
+def test_a_lone_learner_has_no_past_self_to_play_against() -> None:
+    with pytest.raises(ConfigError, match="and only one agent learns"):
+        ppo.Trainer(Cues(4, 1, 0, right), ppo.Settings(num_envs=4, self_play=1.0), 0)
+
+
 def test_self_play_learns_to_beat_an_untrained_player() -> None:
     """What one wins, the other loses; only who reads the cue better than the other gains."""
 

@@ -10,7 +10,6 @@ import signal
 import subprocess
 import sys
 import time
-import warnings
 import zipfile
 from pathlib import Path
 from typing import Any
@@ -39,6 +38,7 @@ contrib = pytest.importorskip("sb3_contrib")
 from piase_gym.cli.console import StepBar  # noqa: E402
 from piase_gym.cli.train import report_to  # noqa: E402
 from piase_gym.training import evaluation  # noqa: E402  # needs the extra
+from piase_gym.training.batch_run import load_policies  # noqa: E402
 from piase_gym.training.checkpoints import STATE, Folder, pack  # noqa: E402
 from piase_gym.training.models import check_metadata, make_model, make_vec  # noqa: E402
 from piase_gym.training.train import Progress, TrainSettings, train, train_to_end  # noqa: E402
@@ -333,16 +333,12 @@ def test_steps_are_rounded_up_to_whole_updates_and_said(
     assert "rounded" not in capsys.readouterr().out
 
 
-@pytest.mark.parametrize(("samples", "most", "size"), [(7, 5, 1), (12, 5, 4), (12, 64, 12)])
-def test_minibatches_are_equal(samples: int, most: int, size: int) -> None:
-    from piase_gym.adapters import sb3_vec
-    from piase_gym.training.models import make_model
-
-    vec = sb3_vec("piase/GridWorld-Empty-Random-5x5-v1", num_envs=1)
-    with warnings.catch_warnings():
-        warnings.simplefilter("ignore")  # SB3 advises against minibatches of one
-        model = make_model(small(num_steps=samples, minibatch=most), vec)
-    assert model.batch_size == size
+@pytest.mark.parametrize(("agents", "most", "size"), [(1, 48, 32), (3, 48, 48), (3, 20, 16)])
+def test_minibatches_are_equal(agents: int, most: int, size: int) -> None:
+    settings = small(algo="ippo", config={**TINY, "agents": agents}, num_envs=4, minibatch=most)
+    vec = make_vec(settings, settings.make_world(), {})
+    assert vec.num_envs * settings.num_steps == 64 * agents
+    assert make_model(settings, vec).batch_size == size
     vec.close()
 
 
@@ -475,15 +471,20 @@ def test_a_part_of_work_is_trained_to_its_end(
     assert train_to_end(settings, tmp_path).steps == 384
 
 
-def test_threads_are_those_of_the_settings_while_it_trains(tmp_path: Path) -> None:
+@pytest.mark.parametrize("algo", ["maskable_ppo", "batch_ppo"])
+def test_threads_are_those_of_the_settings_while_it_trains(algo: str, tmp_path: Path) -> None:
     before, seen = torch.get_num_threads(), set[int]()
+    fast = {"layers": (128,)} if algo == "batch_ppo" else {}
     train(
-        small(steps=1, threads=before + 1),
+        small(steps=1, threads=before + 1, algo=algo, **fast),
         tmp_path,
         report=lambda _: seen.add(torch.get_num_threads()),
     )
     assert seen == {before + 1}
     assert torch.get_num_threads() == before
+    if algo == "batch_ppo":
+        load_policies(tmp_path / "policy.pt")
+        assert torch.get_num_threads() == before
 
 
 def test_what_suffices_before_anything_is_learned_is_no_end(tmp_path: Path) -> None:

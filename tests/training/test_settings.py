@@ -18,13 +18,15 @@ from piase_gym.training.settings import (
     TrainResult,
     TrainSettings,
     check_run_folder,
+    equal_minibatch,
     partners_of,
     read_settings_of,
 )
 
 COUNTS = ("steps", "num_envs", "num_steps", "epochs", "width", "eval_every", "save_every")
 ENDS: list[dict[str, Any]] = [
-    dict.fromkeys((*COUNTS, "eval_episodes", "threads"), 1),
+    {**dict.fromkeys((*COUNTS, "eval_episodes", "threads"), 1), "algo": "batch_ppo"},
+    {"num_envs": 1, "num_steps": 2, "minibatch": 2},
     {"seed": 0, "minibatch": 2, "gamma": 0, "gae_lambda": 0, "entropy": 0, "value_weight": 0},
     {"seed": 999_999, "num_envs": 1 << 16, "gamma": 1, "gae_lambda": 1, "stop_at": 1},
     {"eval_episodes": 1000, "learning_rate": 1e-9, "clip": 1e-9, "stop_at": 1e-9},
@@ -137,6 +139,61 @@ def test_the_fast_learner_takes_the_ends_of_every_range() -> None:
             fast(**{name: value})
 
 
+# -- settings that do not fit together ------------------------------------------------------
+
+
+@pytest.mark.parametrize(
+    ("algo", "name", "value", "words"),
+    [
+        ("batch_ppo", "layers", (128, 128), "the other algorithms"),
+        ("batch_ppo", "normalize_rewards", False, "the other algorithms"),
+        ("ppo", "self_play", 0.5, "batch_ppo alone"),
+        ("ippo", "reward_scale", 1.0, "batch_ppo alone"),
+    ],
+)
+def test_a_setting_of_another_algorithm_is_refused(
+    algo: str, name: str, value: Any, words: str
+) -> None:
+    with pytest.raises(ConfigError, match=f"{name} is a setting of {words}, not of {algo}"):
+        made(algo=algo, **{name: value})
+
+
+def test_past_selves_need_somebody_to_play_against() -> None:
+    for alone in ({"config": {"agents": 1}}, {"partners": {"agent_1": "noop"}}):
+        with pytest.raises(ConfigError, match=r"self_play is 0\.5, and only one agent learns"):
+            made(algo="batch_ppo", self_play=0.5, **alone)
+        assert made(algo="batch_ppo", **alone).self_play == 0.0
+    assert made(algo="batch_ppo", self_play=0.5).self_play == 0.5
+
+
+@pytest.mark.parametrize(
+    ("asked", "samples", "size"), [(4, 12, 4), (5, 12, 4), (64, 12, 12), (2, 6, 2), (8, 20, 5)]
+)
+def test_minibatches_of_sb3_are_equal(asked: int, samples: int, size: int) -> None:
+    assert equal_minibatch(asked, samples) == size
+    plan = made(algo="ppo", num_envs=1, num_steps=samples, minibatch=asked)
+    assert plan.minibatch == asked
+
+
+@pytest.mark.parametrize(
+    ("algo", "sizes", "fitting"),
+    [
+        ("ppo", (3, 127, 64), "minibatch is 64, and the 381 samples .* that fit: 3, 127. Or"),
+        ("maskable_ppo", (1, 4099, 4096), "that fit: 4099. Or change num_steps"),
+        ("ppo", (1, 1, 2), "that fit: none. Or"),
+        ("ppo", (1, 3, 2), "that fit: 3. Or"),
+        ("ippo", (1, 127, 64), "the 254 samples .* that fit: 2, 127"),  # of two learners
+    ],
+)
+def test_a_minibatch_that_would_be_another_one_is_refused(
+    algo: str, sizes: tuple[int, int, int], fitting: str
+) -> None:
+    told = dict(zip(("num_envs", "num_steps", "minibatch"), sizes, strict=True))
+    made(algo="batch_ppo", **told)  # whose last minibatch may be smaller
+    with pytest.raises(ConfigError, match=fitting):
+        made(algo=algo, **told)
+
+
 # -- who has a seat ----------------------------------------------------------------------
 
 
@@ -165,12 +222,12 @@ def test_a_partner_whose_model_is_not_there_is_refused() -> None:
 
 
 def test_settings_are_read_as_they_were_written(tmp_path: Path) -> None:
-    settings = made(algo="batch_ppo", layers=(8, 4), roles=(0, 1), stop_at=0.5)
+    settings = made(algo="ippo", layers=(8, 4), stop_at=0.5)
     Folder(tmp_path).settings.write_text(settings.model_dump_json(), "utf-8")
     assert read_settings_of(tmp_path) == settings
     check_run_folder(Folder(tmp_path), settings, resume=True)
     with pytest.raises(ConfigError, match=r"another run: width is 128 there and 8 here; layers is"):
-        check_run_folder(Folder(tmp_path), made(width=8, algo="batch_ppo", roles=(0, 1)), True)
+        check_run_folder(Folder(tmp_path), made(width=8, algo="ippo"), True)
 
 
 @pytest.mark.parametrize("text", ["{", "[]", '{"task": 3}', '{"task": "GridWorld", "stops": 1}'])
