@@ -247,16 +247,9 @@ class WorldEnv(WorldAccess):
         """Return the state, with random streams and partners, as a JSON-serializable value."""
         return self.runner.snapshot()
 
-    def modify(self, changes: Mapping[str, Any]) -> Modified:
-        """Change fields of the config; see `WorldAccess.modify`."""
-        found = super().modify(changes)
-        self._builder.update_config()
-        return found
-
     def restore(self, snapshot: Mapping[str, Any]) -> None:
         """Restore a snapshot; the future is then the one that its state would have had."""
         self.runner.restore(snapshot)
-        self._builder.update_config()
 
     def close(self) -> None:
         """Release resources; closing twice does no harm."""

@@ -269,10 +269,11 @@ class ObservationBuilder:
         bits = spaces.Box(0, 1, (self.world.num_actions,), np.int8)
         return spaces.Dict({"observation": shown, "action_mask": bits})
 
-    def update_config(self) -> None:
-        """Follow a change of the world's config."""
+    def _writer(self) -> Callable[[Any, int], str]:
+        """Return what writes texts under the world's config, which may change at any step."""
         if self.world.config is not self._config:
             self._write, self._config = self.world.text_writer(), self.world.config
+        return self._write
 
     def _vectors(self, kept: Sequence[Any] | None = None) -> Sequence[NDArray[Any]]:
         """Return every agent's vector, in the wanted type."""
@@ -296,7 +297,7 @@ class ObservationBuilder:
         self, masks: Sequence[NDArray[np.int8]], agents: Collection[int]
     ) -> Mapping[int, str]:
         """Return the present texts, by agent number."""
-        world, write, shown = self.world, self._write, {}
+        world, write, shown = self.world, self._writer(), {}
         kept = world.capture()
         last = world.last_steps() if world.tells_last_step else ()
         for i in agents:
@@ -326,7 +327,7 @@ class ObservationBuilder:
                 vectors = self._vectors()
                 shown = {i: {"text": shown[i], "vector": vectors[i]} for i in agents}
         else:
-            kept, write = world.capture(), self._write
+            kept, write = world.capture(), self._writer()
             vectors, lines = self._vectors(kept), self._lines()
             if self.lazy:
                 later = ObservationWriter(write)

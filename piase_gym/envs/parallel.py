@@ -177,7 +177,6 @@ class WorldParallelEnv(WorldEnv, ParallelEnv[str, Any, Any]):
         """
         runner = self.runner
         runner.reset(seed, options)
-        self._builder.update_config()
         self._update_agents()
         if self.render_mode == "human":
             self.render()

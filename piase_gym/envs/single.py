@@ -112,7 +112,6 @@ class GymEnv(LimitInSpec, WorldEnv, gymnasium.Env[Any, Any]):
         """Start an episode; see `WorldParallelEnv.reset`."""
         self.runner.reset(seed, options)
         super().reset(seed=None if seed is None else check_seed(seed))
-        self._builder.update_config()
         self.runner.wait_for_entry()
         masks = self._masks()
         info: dict[str, Any] = {"seed": self.runner.seed} if self._style.full else {}

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 import typing
+from collections.abc import Mapping
 from pathlib import Path
 from typing import Any
 
@@ -142,6 +143,82 @@ def test_the_rest_waits_for_the_next_reset_and_says_so(name: str, tmp_path: Path
     walk(env, dice, 1)
     env.close()
     assert runs.replay(path).verdict == "sound", str(runs.replay(path))
+
+
+def changing(name: str) -> dict[str, Any]:
+    """Return a scenario that changes each field that may change, one at each step."""
+    world, fields, _, _ = WORLDS[name]
+    base = piase_gym.parallel_env(world, **fields).config
+    found = {field: another(base, field) for field in live_fields(name)}
+    found |= {"show_found": True, "sight": 2, "max_steps": 21}
+    fresh = [(k, v) for k, v in found.items() if v is not None and k in live_fields(name)]
+    events = [
+        {
+            "trigger": {"type": "step_reached", "step": 2 + k},
+            "response": [{"type": "change_setting", "setting": field, "value": value}],
+        }
+        for k, (field, value) in enumerate(fresh)
+    ]
+    return {"environment_type": world, "initial_state": fields, "events": events}
+
+
+def require_same_facts(env: Any, agent: str, shown: Mapping[str, Any]) -> None:
+    """Check that an agent's text and vector say what its facts say."""
+    facts, world = env.facts(agent), env.unwrapped.world
+    assert shown["text"] == world.observation_text(world.agents.index(agent))
+    assert piase_gym.parse_text(world.name, shown["text"], world.config) == facts
+    np.testing.assert_array_equal(shown["vector"], world.vector(facts))
+
+
+SCRIPTED = [name for name in WORLDS if name != "TextRoom"]  # its scenarios are stories
+
+
+@pytest.mark.parametrize("name", SCRIPTED)
+def test_text_and_vector_follow_a_script_that_changes_settings(name: str) -> None:
+    need(WORLDS[name][0])
+    scenario, dice = changing(name), np.random.default_rng(0)
+    env: Any = piase_gym.parallel_env(WORLDS[name][0], scenario=scenario)
+    before = env.reset(seed=1) and env.config
+    for _ in scenario["events"]:
+        acts = {}
+        for agent in env.agents:
+            legal = env.commands(agent)
+            acts[agent] = legal[int(dice.integers(len(legal)))]
+        shown, *_ = env.step(acts)
+        for agent in env.agents:
+            require_same_facts(env, agent, shown[agent])
+            assert env.observation_space(agent).contains(shown[agent])
+    shown, *_ = env.step({agent: env.commands(agent)[0] for agent in env.agents})
+    assert len(before.diff(env.config)) == len(scenario["events"]) >= 4
+    for agent in env.agents:
+        require_same_facts(env, agent, shown[agent])
+    shown, _ = env.reset(seed=1)
+    for agent in env.agents:  # the config of the reset is back
+        require_same_facts(env, agent, shown[agent])
+    env.close()
+
+
+@pytest.mark.parametrize("texts", ["eager", "lazy"])
+def test_texts_of_every_env_follow_a_script(texts: str) -> None:
+    change = {"type": "change_setting", "setting": "max_steps", "value": 9}
+    scenario = {
+        "environment_type": "WordCraft",
+        "initial_state": {"max_steps": 14, "mixes": 12},
+        "events": [{"trigger": {"type": "step_reached", "step": 2}, "response": [change]}],
+    }
+    given: dict[str, Any] = {"scenario": scenario, "view": "both", "texts": texts}
+    gym = piase_gym.gym_env("WordCraft", **given)
+    aec = piase_gym.aec_env("WordCraft", **given)
+    only = piase_gym.parallel_env("WordCraft", scenario=scenario, view="text")
+    for env in (gym, aec, only):
+        env.reset(seed=0)
+    for left in (13, 7, 6):
+        shown = gym.step(0)[0]
+        aec.step(0)
+        text = only.step({"agent_0": 0})[0]["agent_0"]
+        assert f"Steps left: {left}." in text
+        assert text == shown["text"] == aec.observe("agent_0")["text"]
+        require_same_facts(gym, "agent_0", shown)
 
 
 # -- the effect, step by step, against the rules --------------------------------------------------
