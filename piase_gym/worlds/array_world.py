@@ -321,6 +321,10 @@ class ArrayWorld(World[C, F]):
         """
         return None
 
+    def heard_at(self, agent: int) -> Any:
+        """Return the place at which an agent speaks and hears, for `message_range`."""
+        return self.position(agent)
+
     # -- many environments ----------------------------------------------------------------
 
     def reset_batch(self, batch: Batch, which: NDArray[np.int64], what: int = BEGIN) -> int:

@@ -96,7 +96,7 @@ class Speaks(ArrayWorld[Any, Any]):
         one, other = self.agents.index(sender), self.agents.index(recipient)
         if not self._playing[other] or not self.config.hears(one, other):
             return False
-        here, there = self.position(one), self.position(other)
+        here, there = self.heard_at(one), self.heard_at(other)
         return here is None or bool(self.config.reaches(here, there))
 
     @property

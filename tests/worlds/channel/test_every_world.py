@@ -87,6 +87,30 @@ def test_a_range_is_refused_where_nobody_is_anywhere(world: str) -> None:
         piase_gym.parallel_env(world, agents=2, message_range=2)
 
 
+@pytest.mark.parametrize("most", [0, 1])
+@pytest.mark.parametrize("said", ["say hello", "stay saying 1"])
+def test_who_was_zapped_speaks_and_hears_where_it_was_hit(said: str, most: int) -> None:
+    """In words and in symbols alike, until it comes back."""
+    channel = {"speech": True} if said == "say hello" else {"symbols": 2}
+    rules: dict[str, Any] = {"agents": 2, "message_range": most, "timeout": 9, **channel}
+    env = piase_gym.parallel_env("SocialDilemma", game="harvest", actions="text", **rules)
+    env.reset(seed=0)
+    world: Any = env.world
+    world.states["x"][0, :2], world.states["y"][0, :2] = 4, (4, 3)  # agent_1 is just ahead
+    world.states["heading"][0, :2] = 0
+    world.refresh()
+    env.step({"agent_0": "zap", "agent_1": "stay"})
+    assert world.position(1) is None
+    for speaker, listener in (("agent_0", "agent_1"), ("agent_1", "agent_0")):
+        env.step({speaker: said, listener: "stay"})
+        assert bool(env.facts(listener).messages) is (most == 1)
+        assert env.facts(speaker).messages == ()
+    world.states["x"][0, 0] = 0
+    world.refresh()
+    env.step({"agent_0": said, "agent_1": "stay"})
+    assert env.facts("agent_1").messages == ()
+
+
 def test_symbols_of_the_playground_are_those_of_the_grid() -> None:
     need("PhysicsPlayground")
     env = piase_gym.parallel_env(

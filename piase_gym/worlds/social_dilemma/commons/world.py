@@ -156,9 +156,12 @@ class Commons(SocialDilemma[CommonsFacts]):
 
     def position(self, agent: int) -> list[int] | None:
         """Return the column and the row of an agent; ``None`` in time-out."""
+        return None if self.states["out"][0, agent] else self.heard_at(agent)
+
+    def heard_at(self, agent: int) -> list[int]:
+        """Return its cell; in time-out the cell on which it was hit, as in the kernels' channel."""
         state = self.states[0]
-        away = bool(state["out"][agent])
-        return None if away else [int(state["x"][agent]), int(state["y"][agent])]
+        return [int(state["x"][agent]), int(state["y"][agent])]
 
     def objects(self) -> Objects:
         """Return agents, apples, and water with its waste."""
