@@ -5,16 +5,20 @@ Stable-Baselines3 (``sb3:PATH``, or ``sb3-greedy:PATH`` for its most probable ac
 fast learner (``ppo:PATH``, ``ppo-greedy:PATH``), a folder with a model for each task (see
 `references.models`; ``ppo`` is the one that ships), a language model (``llm:MODEL@URL``),
 ``module:attribute``, an `Agent` (object or class), a model with ``predict``, or a function of
-a `Percept`.
+a `Percept`. Models play by draws from their probabilities, as files and as objects.
 """
 
 from __future__ import annotations
 
 import copy
+import functools
 import hashlib
 import importlib
 import inspect
-from collections.abc import Callable, Mapping, Sequence
+import random
+import sys
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from contextlib import contextmanager
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
@@ -25,8 +29,9 @@ from piase_gym.agents import Agent, LLMAgent, Percept, make_agent, policies
 from piase_gym.agents.base import Action
 from piase_gym.agents.policy_registry import MODELS, families
 from piase_gym.agents.population import POPULATION
+from piase_gym.agents.simple import SeededAgent, draw_at
 from piase_gym.agents.space_data import action_spaces
-from piase_gym.benchmarks.evaluation.fingerprints import fingerprint
+from piase_gym.benchmarks.evaluation.fingerprints import fingerprint, is_sb3, predicts_itself
 from piase_gym.benchmarks.evaluation.suites import Setting
 from piase_gym.benchmarks.references.models import ModelFolder, shipped_models
 from piase_gym.core.world import World
@@ -51,41 +56,85 @@ class FunctionAgent(Agent):
         return self._choose(self.percept)
 
 
-class ModelAgent(Agent):
-    """Plays a model with ``predict(observation, deterministic=...)``, greedily.
+class ModelAgent(SeededAgent):
+    """Plays a model with ``predict(observation, deterministic=...)``, by draws.
+
+    The seed of the episode fixes the draws, if the model takes them from the generators that
+    Python, NumPy and torch share.
+
+    Args:
+        model: The model.
+        greedy: Whether to ask for the most probable action instead of a draw.
 
     Attributes:
         observation_space: The model's, if it has one; `check_fit` compares it with the world's.
         action_space: The same for actions.
     """
 
-    def __init__(self, model: Any) -> None:
+    def __init__(self, model: Any, *, greedy: bool = False) -> None:
         super().__init__()
         self.model = model
+        self.greedy = greedy
         self.observation_space = getattr(model, "observation_space", None)
         self.action_space = getattr(model, "action_space", None)
-        self._takes = inspect.signature(model.predict).parameters
+        self._takes = {*inspect.signature(model.predict).parameters}
         self._memory: Any = None
         self._first = True
 
     def reset(self, seed: int) -> None:
-        """Clear the memory of a recurrent model."""
+        """Keep the seed, and clear the memory of a recurrent model."""
+        super().reset(seed)
         self._memory, self._first = None, True
 
     def act(self) -> Action:
-        """Return the model's greedy action; give it the mask and its memory, if it takes them."""
+        """Return the model's action; give it the mask and its memory, if it takes them."""
         assert isinstance(self.percept, Percept)
         offered = {
             "action_masks": self.percept.mask,
             "state": self._memory,
             "episode_start": np.array([self._first]),
-            "deterministic": True,
+            "deterministic": self.greedy,
         }
         more = {name: value for name, value in offered.items() if name in self._takes}
-        action, self._memory = self.model.predict(self.percept.vector, **more)
+        with shared_generators(draw_at(self._seed, self.percept.step)):
+            action, self._memory = self.model.predict(self.percept.vector, **more)
         self._first = False
         given = np.asarray(action)
         return int(given) if given.shape == () and given.dtype.kind in "iu" else given
+
+
+@contextmanager
+def shared_generators(seed: int) -> Iterator[None]:
+    """Let the generators that Python, NumPy and torch share begin at a seed, and put them back.
+
+    Args:
+        seed: 32 bits.
+    """
+    torch: Any = sys.modules.get("torch")
+    python, numpy = random.getstate(), np.random.get_state()  # noqa: NPY002  # others draw from it
+    random.seed(seed)
+    np.random.seed(seed)  # noqa: NPY002
+    try:
+        if torch is None:
+            yield
+        else:
+            with torch.random.fork_rng(range(torch.cuda.device_count())):
+                torch.manual_seed(seed)
+                yield
+    finally:
+        random.setstate(python)
+        np.random.set_state(numpy)  # noqa: NPY002
+
+
+def plays_like_its_file(model: Any) -> bool:
+    """Return whether a model is one of Stable-Baselines3 whose file could be played as well.
+
+    That is so if it has no memory, and gives probabilities or values of actions.
+    """
+    if not is_sb3(model) or predicts_itself(model) or hasattr(model.policy, "lstm_actor"):
+        return False
+    tells = ("get_distribution", "q_net", "quantile_net")
+    return any(hasattr(model.policy, name) for name in tells)
 
 
 @dataclass(frozen=True)
@@ -121,6 +170,8 @@ class Policy:
             if source not in policies():
                 return True  # models in files do
             source = make_agent(source)
+        if plays_like_its_file(source):
+            return True
         if isinstance(source, type):
             return issubclass(source, Agent) and source.act_batch is not Agent.act_batch
         return isinstance(source, Agent) and source.acts_in_batches
@@ -150,7 +201,16 @@ class Policy:
         if isinstance(source, type):
             agent: Agent = source()
             return agent
+        if plays_like_its_file(source):
+            return copy.deepcopy(self._network_agent)
         return ModelAgent(source) if hasattr(source, "predict") else FunctionAgent(source)
+
+    @functools.cached_property
+    def _network_agent(self) -> Agent:
+        """The agent that plays a model as its file is played; copies share its network."""
+        from piase_gym.agents.sb3 import Sb3Agent
+
+        return Sb3Agent(self.source)
 
 
 def read_policy(policy: PolicyLike, name: str | None = None, run: int = 0) -> Policy:

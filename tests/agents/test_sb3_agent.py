@@ -17,6 +17,8 @@ import pytest
 
 import piase_gym
 from piase_gym.agents import BatchPercept, Percept, make_agent
+from piase_gym.benchmarks import Row, evaluate
+from piase_gym.benchmarks.evaluation.policies import fingerprint, read_policy
 from piase_gym.errors import CurriculumError, PolicyError, UnknownNameError
 from tests import probes
 
@@ -399,14 +401,109 @@ def test_a_file_written_anew_is_read_anew(tmp_path: Path) -> None:
 
 
 def test_the_protocol_takes_models_by_name(saved: dict[str, Any]) -> None:
-    from piase_gym.benchmarks import evaluate
-
     task, path = "piase/GridWorld-Empty-5x5-v1", saved["folder"] / "masked.zip"
     drawn, greedy = (evaluate(f"{kind}:{path}", task, episodes=3) for kind in ("sb3", "sb3-greedy"))
     assert not drawn.problems
     assert not greedy.problems
     with pytest.raises(PolicyError, match="there is no model"):
         evaluate("sb3:nowhere.zip", task, episodes=3)
+
+
+@pytest.mark.parametrize(
+    "kind", [sb3.PPO, contrib.MaskablePPO, sb3.DQN, contrib.QRDQN], ids=lambda kind: kind.__name__
+)
+def test_a_model_plays_what_its_file_plays(kind: Any, tmp_path: Path) -> None:
+    model, path = model_of(kind, spread=0.5), tmp_path / "model.zip"
+    model.save(path)
+
+    def played(policy: Any) -> list[str]:
+        row = Row(task="piase/GridWorld-v1", config=DOORS)
+        results = evaluate({"mine": policy}, row, episodes=4, references={})
+        assert not results.rows[0].faults
+        return [record.digest for record in results.episodes]
+
+    assert played(model) == played(model) == played(path)
+    assert read_policy(model).batched
+    assert played(Sb3Agent(model, greedy=True)) == played(f"sb3-greedy:{path}")
+    assert (played(model) == played(f"sb3-greedy:{path}")) == (kind in (sb3.DQN, contrib.QRDQN))
+
+
+def test_models_that_no_file_could_play_are_drawn_from_too() -> None:
+    vec = sb3_vec("GridWorld", num_envs=2, **DOORS)
+    recurrent = contrib.RecurrentPPO("MlpLstmPolicy", vec, seed=0, device="cpu")
+
+    class Sometimes(sb3.PPO):  # type: ignore[misc, name-defined]
+        asked: list[bool] = []
+
+        def predict(self, *args: Any, deterministic: bool = False, **more: Any) -> Any:
+            self.asked.append(deterministic)
+            return super().predict(*args, deterministic=deterministic, **more)
+
+    row = Row(task="piase/GridWorld-v1", config=DOORS)
+    for model in (recurrent, Sometimes("MlpPolicy", vec, seed=0, device="cpu")):
+        found = []
+        for count in (4, 4, 1):
+            torch.manual_seed(count)
+            results = evaluate({"mine": model}, row, episodes=count, references={})
+            assert not results.rows[0].faults
+            found.append([record.digest for record in results.episodes])
+        assert found[0] == found[1] == found[0][:1] + found[1][1:]
+        assert found[2] == found[0][:1]
+        assert len({*found[0]}) > 1
+        assert not read_policy(model).batched
+    assert Sometimes.asked
+    assert not any(Sometimes.asked)
+
+
+def test_continuous_models_without_a_file_that_plays_are_drawn_from() -> None:
+    probes.register()
+    env = piase_gym.gym_env("PointProbe", view="vector", actions="continuous")
+    model = sb3.SAC("MlpPolicy", env, seed=0, device="cpu", buffer_size=8)
+    agent = read_policy(model).make()
+    world = piase_gym.parallel_env("PointProbe", view="vector", actions="continuous").world
+    world.reset(0)
+    acts = []
+    for seed in (1, 1, 2):
+        agent.reset(seed)
+        agent.perceive(Percept(world, 0, 0))
+        acts.append(agent.act())
+    np.testing.assert_array_equal(acts[0], acts[1])
+    assert (acts[0] != acts[2]).any()
+
+
+def test_a_model_that_has_diverged_is_a_fault_as_its_file_is() -> None:
+    model = model_of(sb3.PPO)
+    with torch.no_grad():
+        next(model.policy.parameters())[0] = float("nan")
+    results = evaluate({"a": model, "b": "noop"}, "piase/GridWorld-v1", episodes=2, references={})
+    first, second = results.rows
+    (fault,) = first.faults
+    assert "has diverged" in fault
+    assert not second.faults
+
+
+def test_fingerprints_of_models_are_of_what_they_play_by() -> None:
+    model = model_of(sb3.PPO)
+    marks = [fingerprint(model)]
+    model.predict(model.observation_space.sample())
+    model.num_timesteps += 1
+    marks.append(fingerprint(model))
+    assert marks[0].startswith("hash:")
+    assert marks[0] == marks[1] == fingerprint(model_of(sb3.PPO))
+    with torch.no_grad():
+        model.policy.action_net.bias[0] += 1.0
+    assert fingerprint(model) != marks[0]
+
+    class Warm(sb3.PPO):  # type: ignore[misc, name-defined]
+        def predict(self, *args: Any, **more: Any) -> Any:
+            return super().predict(*args, **more)
+
+    warm = model_of(Warm)
+    marks = [fingerprint(warm)]
+    warm.temperature = 2.0
+    marks.append(fingerprint(warm))
+    assert marks[0].startswith("hash:")
+    assert marks[0] != marks[1]
 
 
 def test_points_of_a_box_are_drawn_from_the_models_normal() -> None:

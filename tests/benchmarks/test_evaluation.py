@@ -8,6 +8,7 @@ import json
 import multiprocessing
 import os
 import platform
+import random
 import resource
 import signal
 import subprocess
@@ -21,8 +22,10 @@ from types import ModuleType, SimpleNamespace
 from typing import Any
 
 import gymnasium
+import numpy as np
 import pytest
 
+from piase_gym.agents import Percept
 from piase_gym.benchmarks import Results, Row, Suite, evaluate
 from piase_gym.benchmarks.evaluation import policies
 from piase_gym.benchmarks.evaluation.evaluate import Journal
@@ -34,6 +37,7 @@ from piase_gym.benchmarks.evaluation.rollout import (
     SeatedWorld,
     describe,
     make_world,
+    play,
     play_batch,
     play_one,
 )
@@ -717,8 +721,56 @@ def test_a_recurrent_model_keeps_its_memory_for_an_episode() -> None:
         given, model.given = model.given[:steps], model.given[steps:]
         assert [state for state, *_ in given] == [None, *range(1, steps)]
         assert [start for _, start, *_ in given] == [(True, (1,))] + [(False, (1,))] * (steps - 1)
-        assert all(deterministic and sum(mask) > 0 for *_, deterministic, mask in given)
+        assert all(deterministic is False and sum(mask) > 0 for *_, deterministic, mask in given)
     assert model.given == []
+    greedy = evaluate(policies.ModelAgent(model, greedy=True), EMPTY, episodes=1)
+    assert not greedy.rows[0].faults
+    assert model.given
+    assert all(deterministic is True for _, _, deterministic, _ in model.given)
+
+
+class Dice:
+    """A model that draws from the generators that all share."""
+
+    def predict(self, observation: Any) -> tuple[int, None]:
+        drawn = [random.randrange(4), int(np.random.randint(4))]  # noqa: NPY002
+        if torch := sys.modules.get("torch"):
+            drawn.append(int(torch.randint(4, ())))
+        return sum(drawn) % 4, None
+
+
+def test_draws_of_a_model_follow_from_the_seed_and_leave_the_generators_as_they_were() -> None:
+    seeds = range(7, 10)
+
+    def played(*order: int, stir: int) -> dict[int, str]:
+        random.seed(stir)
+        np.random.seed(stir)  # noqa: NPY002
+        own_draws = [random.getstate(), np.random.get_state()[1].tolist()]  # noqa: NPY002
+        if "torch" in sys.modules:
+            sys.modules["torch"].manual_seed(stir)
+            own_draws.append(sys.modules["torch"].get_rng_state().tolist())
+        job = Job(only_setting(Row(task=EMPTY)), read_policy(Dice()), order)
+        found = {record.seed: record.digest for record in play(job)}
+        then = [random.getstate(), np.random.get_state()[1].tolist()]  # noqa: NPY002
+        if "torch" in sys.modules:
+            then.append(sys.modules["torch"].get_rng_state().tolist())
+        assert then == own_draws
+        return found
+
+    first = played(*seeds, stir=1)
+    assert played(*reversed(seeds), stir=2) == first
+    assert played(seeds[1], stir=3) == {seeds[1]: first[seeds[1]]}
+    assert len({*first.values()}) == len(seeds)
+    world = make_world(only_setting(Row(task=EMPTY)))
+    acts = []
+    agent = policies.ModelAgent(Dice())
+    for seed in (1, 2):
+        agent.reset(seed)
+        for step in range(20):
+            agent.perceive(Percept(world, 0, step))
+            acts.append(agent.act())
+    assert acts[:20] != acts[20:]
+    assert {*acts[:20]} == {0, 1, 2, 3}  # not one draw again and again
 
 
 @pytest.mark.parametrize(
