@@ -83,7 +83,7 @@ def test_every_reward_of_training_is_told_apart() -> None:
 
 def test_a_better_learner_closes_a_task(monkeypatch: pytest.MonkeyPatch) -> None:
     def policy(values: list[float]) -> dict[str, Any]:
-        return {"values": values, "mean": float(np.mean(values)), "training": {}}
+        return {"values": values * 4, "mean": float(np.mean(values)), "training": {}}
 
     policies = {"random": [0.0, 1.0], "noop": [0.5, 0.0], "ppo": [0.0, 0.5], "oracle": [9.0, 9.0]}
     entry = {"policies": {name: policy(values) for name, values in policies.items()}}
@@ -94,8 +94,8 @@ def test_a_better_learner_closes_a_task(monkeypatch: pytest.MonkeyPatch) -> None
     assert "| task | ppo, 0 M steps, 1 run | 0.25" in table
     assert table.strip().endswith("| oracle | 9.00 |")
     episodes = {
-        "values": [[5.0, 5.1], [5.2, 5.0]],
-        **{b: {"values": [0.0, 1.0]} for b in ("noop", "random")},
+        "values": [[5.0, 5.1] * 4, [5.2, 5.0] * 4],
+        **{b: {"values": [0.0, 1.0] * 4} for b in ("noop", "random")},
     }
     row = {"algo": "batch_ppo", "reward": "own", "memory": 8, "budget": 2_000_000}
     row |= {"split": "held_out", "labels": {"task": episodes}}
@@ -106,7 +106,7 @@ def test_a_better_learner_closes_a_task(monkeypatch: pytest.MonkeyPatch) -> None
     several, single = learned.learned(references)["task"]
     assert single.gain.estimate > several.gain.estimate
     assert learned.best([single, several]) is several
-    row["labels"]["task"]["values"] = [[0.0, 1.0], [0.0, 0.5]]
+    row["labels"]["task"]["values"] = [[0.0, 1.0] * 4, [0.0, 0.5] * 4]
     several, single = learned.learned(references)["task"]
     assert learned.best([single, several]) is single
 
