@@ -279,7 +279,7 @@ def _world(curriculum: DevelopmentalCurriculum, world: object) -> Iterator[_Foun
         return
     try:
         base = curriculum.base(world)
-        given, wanted = base.sizes(), curriculum.envelope(world)
+        given, wanted = base.largest_sizes(), curriculum.envelope(world)
     except CurriculumError as error:
         yield "error", (), str(error).removeprefix(f"{curriculum.source}: ")
         return

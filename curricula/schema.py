@@ -575,7 +575,7 @@ class DevelopmentalCurriculum(CurriculumModel):
         try:
             sizes = base.fixed_envelope()
         except EnvelopeError:
-            sizes = base.sizes()
+            sizes = base.largest_sizes()
         for _, config in self.configs(world):
-            sizes = sizes.union(config.sizes())
+            sizes = sizes.union(config.largest_sizes())
         return {name: int(value) for name, value in sizes.model_dump().items()}

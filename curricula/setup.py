@@ -286,7 +286,7 @@ def union_envelope(curricula: Any, config: Any, director: Director | None = None
                 whole = curriculum.config(step, config).changed(drawn)
             except ConfigError as error:
                 raise type(error)(describe_settings(step, drawn, error)) from None
-            hold(whole.sizes().model_dump())
+            hold(whole.largest_sizes().model_dump())
     return found
 
 

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import contextlib
 import difflib
 from collections.abc import Mapping
 from typing import Annotated, Any, ClassVar, Literal, Self
@@ -17,7 +18,7 @@ from pydantic import (
     model_validator,
 )
 
-from piase_gym.core.script.models import Script
+from piase_gym.core.script.models import ChangeSetting, Script
 from piase_gym.core.validation_messages import fields_at, in_words, short, without_branches
 from piase_gym.errors import ConfigError, EnvelopeError, UnknownFieldError, suggest
 
@@ -169,6 +170,18 @@ class WorldConfig(Settings):
         """Return this config's own sizes, as an envelope."""
         return Envelope(agents=self.agents)
 
+    def largest_sizes(self) -> Envelope:
+        """Return this config's sizes, with room for each value that its script sets in an episode.
+
+        Values that are not allowed need none: `check_script` refuses them.
+        """
+        found = self.sizes()
+        for change in () if self.script is None else self.script.responses(ChangeSetting):
+            with contextlib.suppress(ConfigError):
+                later = self.changed({change.setting: change.value, "script": None})
+                found = found.union(later.sizes())
+        return found
+
     def names(self, count: int | None = None) -> tuple[str, ...]:
         """Return the names of the first `count` agents (default: all of this config's)."""
         count = self.agents if count is None else count
@@ -185,9 +198,9 @@ class WorldConfig(Settings):
         """Return the envelope that fixes the spaces.
 
         Raises:
-            EnvelopeError: If the given envelope is smaller than the config's own sizes.
+            EnvelopeError: If the given envelope is smaller than `largest_sizes`.
         """
-        sizes = self.sizes()
+        sizes = self.largest_sizes()
         given = self.envelope.model_dump(exclude_unset=True) if self.envelope else {}
         envelope = sizes.model_copy(update=given)
         require_fit(self.world, envelope, sizes)

@@ -384,7 +384,7 @@ class World(ABC, Generic[C, F]):
                 the shared memory and what is remembered as this world does.
         """
         require_same_additions(self.name, self.config, config)
-        require_fit(self.name, self.envelope, config.sizes())
+        require_fit(self.name, self.envelope, config.largest_sizes())
         check_script(type(self), config, self.agents)
 
     def configure(self, config: C) -> None:

@@ -8,7 +8,7 @@ from typing import Any
 import pytest
 
 import piase_gym
-from piase_gym.agents import NoopAgent
+from piase_gym.agents import NoopAgent, QLearningAgent
 from piase_gym.agents.base import Agent
 from piase_gym.core.events import Events
 from piase_gym.envs.arguments import partners_around, resolve
@@ -102,6 +102,31 @@ def test_what_is_told_beside_an_action_is_heard() -> None:
     silent.reset(seed=0)
     post_asides(Speaks(), 0, silent.world, Events())
     assert silent.world.hints == [None, "agent_0 says: hello"]
+
+
+def episodes(partner: Agent, start: dict[str, Any] | None = None) -> int:
+    """Return how many different episodes eight resets with one seed give."""
+    fields = {"agents": 2, "layout": "door_key", "max_steps": 12}
+    env = piase_gym.parallel_env("GridWorld", partners={"agent_1": partner}, **fields)
+    found = set()
+    for _ in range(8):
+        if start is not None:
+            partner.set_state(start)
+        env.reset(seed=5)
+        digests = []
+        while env.agents:
+            env.step({"agent_0": 4})
+            digests.append(env.digest())
+        found.add(tuple(digests))
+    return len(found)
+
+
+def test_a_seed_brings_an_episode_back_once_a_partner_stops_learning() -> None:
+    """As the contract says: frozen, or taken back to where it was."""
+    assert episodes(QLearningAgent()) > 1
+    assert episodes(QLearningAgent(learning=False)) == 1
+    learner = QLearningAgent()
+    assert episodes(learner, learner.get_state()) == 1
 
 
 def test_names_and_scenarios_go_together() -> None:

@@ -15,7 +15,7 @@ import piase_gym
 from piase_gym import registry, scenarios
 from piase_gym.core.commands import Outcome
 from piase_gym.envs.batch import batch_env
-from piase_gym.errors import ConfigError, ScenarioError, SnapshotError
+from piase_gym.errors import ConfigError, EnvelopeError, ScenarioError, SnapshotError
 from tests.helpers.needs import need
 from tests.scenarios.test_mistakes_at_load import told_of
 
@@ -336,6 +336,8 @@ def compare(world: str, scenario: Any, autoreset: str, steps: int, envs: int = 4
                 assert rewards[slot, k] == pytest.approx(paid[name], abs=1e-12)
                 assert (terminated[slot, k], truncated[slot, k]) == (ended[name], cut[name])
                 assert OUTCOMES[infos["outcome"][slot, k]] == notes[name]["outcome"]
+            for k in (k for k, name in enumerate(names) if name not in playing):
+                assert (rewards[slot, k], terminated[slot, k], truncated[slot, k]) == (0, 0, 0)
             won += any(note.get("result") == "won" for note in notes.values())
             over = not env.agents
             last = autoreset == "same_step" and over
@@ -356,6 +358,47 @@ def test_batches_are_equal_to_single_environments_step_for_step(autoreset: str) 
 @pytest.mark.parametrize("name", ["the_truce", "side_effects_commons"])
 def test_scenarios_of_dilemmas_run_in_batches_too(name: str) -> None:
     compare("SocialDilemma", name, "next_step", 120, envs=3)
+
+
+GAMES = ["prisoners_dilemma", "stag_hunt", "public_goods", "harvest", "cleanup"]
+ONE_ENDS: dict[str, Any] = {
+    "events": [
+        {
+            "trigger": {"type": "step_reached", "step": 3},
+            "response": [{"type": "end", "result": "won", "agent_id": "agent_1"}],
+        }
+    ],
+    "ends": "each",
+}
+
+
+@pytest.mark.parametrize("shared", [False, True])
+@pytest.mark.parametrize("game", GAMES)
+def test_who_has_ended_takes_no_part_in_a_dilemma(game: str, shared: bool) -> None:
+    """A batch plays on as single environments do, whatever it is told for those who are out."""
+    several = {} if game in GAMES[:2] else {"agents": 3}
+    talks = {} if shared else {"symbols": 2, "message_history": 2, "message_cost": 0.5}
+    start = {"game": game, "rounds": 12, "shared_reward": shared, **several, **talks}
+    compare("SocialDilemma", {"initial_state": start, **ONE_ENDS}, "next_step", 30, envs=2)
+
+
+@pytest.mark.parametrize("game", GAMES)
+def test_who_has_ended_keeps_its_result_and_hears_nothing(game: str) -> None:
+    start = {"game": game, "rounds": 6, "symbols": 2, "message_history": 2}
+    scenario = {"initial_state": start, **ONE_ENDS}
+    env, other = (piase_gym.parallel_env("SocialDilemma", scenario=scenario) for _ in range(2))
+    env.reset(seed=0)
+    saying = env.world.num_actions - 1
+    while env.agents:
+        out = "agent_1" not in env.agents
+        env.step(dict.fromkeys(env.agents, saying))
+        other.restore(env.snapshot())
+        assert other.digest() == env.digest()
+        assert bool(env.facts("agent_1").messages) is not out
+        if out:
+            assert env.world.result(1) == "won"
+    assert env.world.states["t"][0] == 6
+    assert env.world.result(0) != "won"
 
 
 def test_make_vec_takes_a_scenario() -> None:
@@ -876,6 +919,30 @@ def test_a_curriculum_takes_scenarios_as_steps() -> None:
     env.reset(options={"config": {"script": None}})
     assert env.world.script is None
     assert not env.step({"agent_0": RIGHT})[2]["agent_0"]
+
+
+def test_spaces_have_room_for_what_a_script_sets() -> None:
+    change = {"type": "change_setting", "setting": "show_found", "value": True}
+    trigger = {"type": "step_reached", "step": 2}
+    scenario: dict[str, Any] = {
+        "environment_type": "ObjectSearch",
+        "initial_state": {"agents": 2, "max_steps": 6},
+        "events": [{"trigger": trigger, "response": [change]}],
+    }
+    compare("ObjectSearch", scenario, "next_step", 14, envs=2)
+    env = piase_gym.parallel_env("ObjectSearch", scenario=scenario)
+    plain = piase_gym.parallel_env("ObjectSearch", agents=2)
+    assert env.world.envelope.model_dump() == {**plain.world.envelope.model_dump(), "found": 1}
+    shown, _ = env.reset(seed=0)
+    for knows in (False, True, True):
+        assert env.observation_space("agent_0").contains(shown["agent_0"])
+        shown = env.step(dict.fromkeys(env.agents, 12))[0]
+        assert ("found" in shown["agent_0"]["text"]) is knows
+        assert (env.facts("agent_0").found is not None) is knows
+    with pytest.raises(EnvelopeError, match=r"found 1 \(at most 0\)"):
+        piase_gym.parallel_env("ObjectSearch", scenario=scenario, envelope={"found": 0})
+    with pytest.raises(EnvelopeError, match=r"found 1 \(at most 0\)"):
+        plain.world.check_config(env.config.changed({"envelope": None}))
 
 
 def test_scripts_put_objects_into_a_search_and_take_them_out() -> None:

@@ -55,9 +55,24 @@ from piase_gym.worlds.object_search.state import OTHER, POSE, vector_length
 
 
 class Spoken(Message):
-    """A message in words; see `piase_gym.worlds.object_search.speech`."""
+    """A message in words; see `piase_gym.worlds.object_search.speech`.
+
+    It equals no report, even one in the same words, as both are told and encoded in different ways.
+    """
 
     __slots__ = ()
+
+    def __eq__(self, other: object) -> bool:
+        """Return whether both are spoken, with the same words."""
+        return isinstance(other, Spoken) and super().__eq__(other)
+
+    def __ne__(self, other: object) -> bool:
+        """Return the opposite; that of tuples would compare words alone."""
+        return not self == other
+
+    def __hash__(self) -> int:
+        """Return a hash that differs from that of a report."""
+        return hash((Spoken, *self))
 
 
 @dataclass(frozen=True, kw_only=True)

@@ -5,7 +5,10 @@ from __future__ import annotations
 import numpy as np
 import pytest
 
+from piase_gym.core.commands import Command
+from piase_gym.core.mailbox import Message
 from piase_gym.worlds.object_search.config import ObjectSearchConfig
+from piase_gym.worlds.object_search.facts import Spoken
 from piase_gym.worlds.object_search.players.coverage import CoveragePlanner
 from piase_gym.worlds.object_search.players.oracle import SearchOracle
 from piase_gym.worlds.object_search.players.scripted import SearchScript
@@ -33,6 +36,42 @@ def test_explorers_who_report_come_near_a_planner_and_beat_those_who_do_not() ->
     assert found["talking"].mean() <= 1.3 * found["planner"].mean()
     gain = found["silent"] - found["talking"]
     assert gain.mean() - 1.96 * gain.std(ddof=1) / len(SEEDS) ** 0.5 > 0
+
+
+def test_explorers_draw_reports_and_leave_alone_what_is_said_in_words() -> None:
+    """Even words that are those of a report."""
+    world = ObjectSearch(ObjectSearchConfig(agents=3, speech=True))
+    seed = next(seed for seed in SEEDS if not _sees_others(world, seed))
+    reporting = world.read(0, "stay and report")
+    world.step([reporting, None, None])
+    (report,) = world.facts(2).messages
+    world.reset(seed)
+    words = {"message": report.message}
+    world.step([Command("say", words), Command("say", {"message": "I found the vase"}), None])
+    assert [type(letter) for letter in world.facts(2).messages] == [Spoken, Spoken]
+    player = SearchScript(world)
+    player.act(2)
+    assert player._others == {}
+    world.step([reporting, None, None])
+    player.act(2)
+    assert list(player._others) == ["agent_0"]
+
+
+def _sees_others(world: ObjectSearch, seed: int) -> bool:
+    """Return whether the third agent starts with others in sight."""
+    world.reset(seed)
+    return bool(world.facts(2).others)
+
+
+def test_words_are_no_report_even_if_they_sound_like_one() -> None:
+    report, words = (kind("agent_0", "all", "I am here.") for kind in (Message, Spoken))
+    assert report != words
+    assert words != report
+    assert not report == words  # noqa: SIM201
+    assert len({report, words, Spoken(*words), Message(*report)}) == 2
+    assert words == Spoken(*words)
+    assert not words != Spoken(*words)  # noqa: SIM202
+    assert words != Spoken("agent_0", "all", "I am there.")
 
 
 @pytest.mark.parametrize("seed", range(3))

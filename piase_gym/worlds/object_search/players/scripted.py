@@ -30,7 +30,7 @@ from piase_gym.worlds.object_search.codes import (
     VERBS,
 )
 from piase_gym.worlds.object_search.config import RECALL_NAMES
-from piase_gym.worlds.object_search.facts import SearchFacts
+from piase_gym.worlds.object_search.facts import SearchFacts, Spoken
 from piase_gym.worlds.object_search.form import Cells, Form, Place, Pose, Report, form_of
 from piase_gym.worlds.object_search.geometry import SIDE, WEDGE
 from piase_gym.worlds.object_search.observe.reports import read_report
@@ -217,8 +217,10 @@ class SearchScript:
         return action
 
     def _listen(self, facts: SearchFacts, atlas: Atlas, form: Form) -> None:
-        """Draw what the others report."""
+        """Draw what the others report; what they say in words is no report."""
         for letter in facts.messages:
+            if isinstance(letter, Spoken):
+                continue
             report: Report = read(letter.message, form)
             if isinstance(report.pose, Pose):
                 atlas.draw(report.pose, report.cells)

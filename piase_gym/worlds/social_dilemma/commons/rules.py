@@ -12,7 +12,7 @@ from __future__ import annotations
 import numpy as np
 
 from piase_gym.compiled import happens, helper, hot, inline, integer
-from piase_gym.compiled.stepping import ABSENT
+from piase_gym.compiled.stepping import ABSENT, NONE
 from piase_gym.worlds.channel.kernels import deliver, first_symbol, may_say, post
 from piase_gym.worlds.grids.codes import AGENT, FLOOR, OUTSIDE
 from piase_gym.worlds.grids.windows import (
@@ -321,6 +321,8 @@ def act(s, w, a, index):
     """Let agent `a` walk, or note that it fires; return the event so far."""
     s.beam[a] = 0
     s.said[a] = 0
+    if s.alive[a] == 0:  # a script has ended it before the others
+        return NONE
     if index < 0:
         return STAY if index == ABSENT else UNPARSABLE + (ABSENT - 1 - index)
     message = index // np.int64(w.actions)
@@ -365,7 +367,7 @@ def tick(s, w, o, acts, rewards, terminated, truncated, events):
     if firing:
         notable |= fire(s, w, o, rewards, events)
     for a in range(w.agents):
-        if s.out[a] > 0:
+        if s.out[a] > 0 and s.alive[a]:
             wait(s, w, a)
     if w.cleanup:
         pollute(s, w)
@@ -377,20 +379,23 @@ def tick(s, w, o, acts, rewards, terminated, truncated, events):
     if w.mail >= 0:
         deliver(s.mail, w, s.t, o, events, s.x, s.y)
     s.t += 1
-    return finish(s, w, o, terminated, truncated) | notable
+    return finish(s, w, o, rewards, terminated, truncated) | notable
 
 
 @helper
-def finish(s, w, o, terminated, truncated):
-    """Write which agents have ended; return whether all have."""
+def finish(s, w, o, rewards, terminated, truncated):
+    """Write which agents have ended; return whether all have. Those that were out get nothing."""
     ended = s.t >= w.rounds
     late = s.t >= w.max_steps and not ended
     for a in range(w.agents):
         terminated[o + a], truncated[o + a] = ended, late
+        if s.alive[a] == 0:
+            rewards[o + a], terminated[o + a], truncated[o + a] = 0.0, False, False
     if ended or late:
         for a in range(w.agents):
+            if s.alive[a]:
+                s.fate[a] = PLAYED if ended else OUT_OF_TIME
             s.alive[a] = 0
-            s.fate[a] = PLAYED if ended else OUT_OF_TIME
     return 1 if ended or late else 0
 
 

@@ -23,7 +23,7 @@ from piase_gym.compiled import (
     stream_key,
 )
 from piase_gym.compiled.draws import GOLDEN
-from piase_gym.compiled.stepping import ABSENT, Rules, compile_kernels
+from piase_gym.compiled.stepping import ABSENT, NONE, Rules, compile_kernels
 from piase_gym.core.text_encoding import HINT_CODE
 from piase_gym.worlds.channel.kernels import (
     deliver,
@@ -114,11 +114,15 @@ def tick(s, w, o, acts, rewards, terminated, truncated, events):
     """
     n = players(s, w)
     chosen, unread = _0, _0  # one bit per agent: whether it cooperates, and could not be read
+    gone = False
     for a in range(n):
         row = np.uint64(o + a)
-        events[row], cooperates = heard(s, w, a, np.int64(acts[row]))
-        chosen |= cooperates << np.uint64(a)
-        unread |= np.uint64(events[row] != CHOSE) << np.uint64(a)
+        if s.alive[a]:
+            events[row], cooperates = heard(s, w, a, np.int64(acts[row]))
+            chosen |= cooperates << np.uint64(a)
+            unread |= np.uint64(events[row] != CHOSE) << np.uint64(a)
+        else:
+            events[row], s.said[a], gone = NONE, 0, True
     ended, notable = False, 0
     if s.talk > 0:
         s.talk -= 1
@@ -136,12 +140,23 @@ def tick(s, w, o, acts, rewards, terminated, truncated, events):
     for a in range(n):
         row = np.uint64(o + a)
         terminated[row], truncated[row] = ended, late
+    if gone:
+        leave_out(s, n, o, rewards, terminated, truncated)
     if ended or late:
         for a in range(n):
+            if s.alive[a]:
+                s.fate[a] = PLAYED if ended else OUT_OF_TIME
             s.alive[a] = 0
-            s.fate[a] = PLAYED if ended else OUT_OF_TIME
         return 1
     return notable
+
+
+@helper
+def leave_out(s, n, o, rewards, terminated, truncated):
+    """Give nothing to agents that a script has ended; their seats go on and defect in silence."""
+    for a in range(n):
+        if s.alive[a] == 0:
+            rewards[o + a], terminated[o + a], truncated[o + a] = 0.0, False, False
 
 
 @helper
