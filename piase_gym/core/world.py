@@ -598,6 +598,10 @@ class World(ABC, Generic[C, F]):
         """Note a step that was done elsewhere, such as in a batch; ``None`` clears the note."""
         self._last = [None] * len(self.agents) if tick is None else (acts, tick)
 
+    def set_last_steps(self, last_steps: Sequence[LastStep | None]) -> None:
+        """Let `last_steps` return this until the next step."""
+        self._last = list(last_steps)
+
     def last_steps(self) -> Sequence[LastStep | None]:
         """Return, for each agent, what its command did in the last step.
 

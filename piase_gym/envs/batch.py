@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import base64
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from typing import Any
 
 import numpy as np
@@ -16,8 +16,9 @@ from piase_gym.core.config import larger
 from piase_gym.core.digest import digest_bytes
 from piase_gym.core.events import Events
 from piase_gym.core.interrupts import whole
+from piase_gym.core.last_step import LastStep
 from piase_gym.core.rng import check_seed, fresh_seed, spread_seeds
-from piase_gym.core.world import SNAPSHOT_SCHEMA, Facts, StepResult
+from piase_gym.core.world import SNAPSHOT_SCHEMA, Facts, World
 from piase_gym.envs.actions import any_out_of_range, to_indices
 from piase_gym.envs.arguments import Name, characters_of, resolve
 from piase_gym.envs.batch_checks import (
@@ -25,9 +26,11 @@ from piase_gym.envs.batch_checks import (
     check_num_envs,
     check_states,
     find_slots,
+    read_noted,
     read_snapshot,
 )
 from piase_gym.envs.config_changes import Modified
+from piase_gym.envs.last_steps import RestoredSteps, TakenStep
 from piase_gym.envs.observations import ObservationStyle
 from piase_gym.envs.partners import BatchPartners, Partners, agent_number, read_partners
 from piase_gym.envs.runner import MOST_DRAWS
@@ -37,6 +40,7 @@ from piase_gym.errors import (
     ClosedError,
     EnvelopeError,
     GenerationError,
+    PiaseError,
     ResetNeededError,
     UnsupportedError,
     require_known,
@@ -119,6 +123,9 @@ class BatchEnv:
         self.ready, self._all_ready = np.zeros(self.num_envs, np.bool_), False
         self._hints: Hints = {}
         self._shown_worlds: dict[int, ArrayWorld[Any, Any]] = {}
+        self._last: TakenStep | RestoredSteps | None = None  # not kept
+        if self._partners.look:
+            self.note_steps()
         self._closed = False
 
     # -- episodes -------------------------------------------------------------------------
@@ -189,7 +196,8 @@ class BatchEnv:
         Returns:
             Observations (envs, agents, length), rewards, terminated and truncated (envs, agents),
             and infos: ``action_mask``, ``alive``, ``outcome`` (codes of `OUTCOMES`), ``result``
-            (codes of `RESULTS`, for agents that end in this step), and under
+            (codes of `RESULTS`, for agents that end in this step), if there are such agents and
+            scenarios with metrics ``measures`` (by name, 0 for all others), and under
             ``autoreset="same_step"`` also ``final_obs`` and ``final_action_mask`` with
             ``_final_obs`` (which slots ended).
 
@@ -204,7 +212,7 @@ class BatchEnv:
         if not self._everybody:
             for slot, agent, words in self._partners.ask(acts, self.batch, self.at):
                 self.give_hint(slot, agent, words)
-        watched = self.events.active or self.admits is not None
+        watched = self.events.active or self._last is not None or self.admits is not None
         if watched or self._mode == SAME_STEP:
             with whole:
                 found = self._step_and_post(acts)
@@ -269,6 +277,9 @@ class BatchEnv:
         if stepped and full:
             infos["outcome"] = self._pick(batch.outcomes)
             infos["result"] = self._pick(self.results)
+            if self._any_result and batch.scripts is not None and batch.scripts.measures:
+                measures = batch.scripts.measures.items()
+                infos["measures"] = {name: self._pick(values) for name, values in measures}
         if stepped and self._mode == SAME_STEP:
             infos["_final_obs"] = batch.states["ended"].astype(np.bool_)
             infos["final_obs"] = self._vectors(batch.final_obs)
@@ -308,15 +319,20 @@ class BatchEnv:
         batch, agents = self.batch, len(self.world.agents)
         alive = batch.states["alive"][:, :agents].astype(np.bool_)
         over = batch.states["over"].astype(np.bool_)
+        marks = None if self._last is None else batch.states["marks"][:, :agents].copy()
         same_step = self._mode == SAME_STEP
         mode = DISABLED if same_step else self._mode
         found = self.world.step_batch(batch, mode, self.focal, acts.reshape(-1))
         if found < 0:
             return found
         self._note_results()
+        done = None
+        if marks is not None:
+            playing = alive & ~over[:, None]
+            self._last = done = TakenStep(self.world, batch, acts.copy(), playing, marks)
         if found:
             return found
-        self.events.post("batch_step", acts=acts, alive=alive, over=over)
+        self.events.post("batch_step", acts=acts, alive=alive, over=over, done=done)
         if self._mode == NEXT_STEP and over.any():
             self._post_resets(np.flatnonzero(over))
         ended = np.flatnonzero(batch.states["ended"])
@@ -362,6 +378,8 @@ class BatchEnv:
         if slots.size:
             fates = self.batch.states["fate"][slots, agents]
             self.results[slots, agents] = self.world.results(fates)
+            if self.batch.scripts is not None:
+                self.batch.scripts.measure(self.batch.states, slots, agents)
         self._any_result = slots.size > 0
 
     def fault(self) -> GenerationError:
@@ -383,9 +401,10 @@ class BatchEnv:
             world = self._shown_worlds[number] = type(self.world)(self.world.config)
             if number:
                 world.take_config(self.configs[number])
-        world.one["state"] = self.batch.states[slot]
-        world.one["table"] = self.batch.tables[number]
+        batch, state = self.batch, self.batch.states[slot]
+        world.one["state"], world.one["table"] = state, batch.tables[number]
         world.one["state"]["config"] = 0
+        world.forget_events()
         seed, hints = self._hints.get(slot, (-1, []))
         shown = seed == int(self.batch.states["seed"][slot])  # they are of the present episode
         world.hints = [None] * len(world.agents)
@@ -394,9 +413,25 @@ class BatchEnv:
         if shown:
             world.hints = list(hints)
         world.refresh()
-        world.show(self.batch.events[slot], self.batch.obs[slot])
-        world.note_step((), None)
+        world.show(batch.events[slot], batch.obs[slot])
+        begun = bool(state["t"])
+        if not begun:
+            world.forget_events()  # they can be those of the episode before
+        if begun and self._last is not None:
+            self._last.show(world, slot)
+        else:
+            world.note_step((), None)
         return world
+
+    def note_steps(self) -> None:
+        """From the next step on, keep what it takes for slots to tell what agents did in the last.
+
+        Steps cost more then. Logs ask for it, and so do partners that are asked once per
+        environment, because texts tell it. A log that begins knows no step before, even if
+        another does, so that lines and columns tell the same.
+        """
+        if self._last is None or not self._partners.look:
+            self._last = RestoredSteps({})
 
     def seeds(self) -> NDArray[np.int64]:
         """Return the effective seed of every slot's present episode."""
@@ -417,21 +452,11 @@ class BatchEnv:
         scripts = self.batch.scripts
         return (scripts and scripts.base_of(number)) or self.configs[number]
 
-    def slot_snapshot(
-        self, slot: int, acts: Sequence[int | None] = (), tick: StepResult | None = None
-    ) -> dict[str, Any]:
-        """Return one environment's state in the form that single environments restore.
-
-        Args:
-            slot: Its number.
-            acts: What its agents did in the last step, for callers that keep track of it.
-            tick: What that step did.
-        """
-        world = self.at(slot)
-        world.note_step(acts, tick)
-        base = self.config_of(slot) if world.script is None else world.base_config
+    def slot_snapshot(self, slot: int) -> dict[str, Any]:
+        """Return one environment's state in the form that single environments restore."""
+        base = self.base_config(int(self.batch.states["config"][slot]))
         config = base.model_dump(mode="json", exclude={"envelope"})
-        return {**world.snapshot(), "config": config}
+        return {**self.at(slot).snapshot(), "config": config}
 
     def facts(self, slot: int, agent: str) -> Facts:
         """Return what an agent may know in one environment."""
@@ -462,7 +487,10 @@ class BatchEnv:
         return [digest_bytes(row[place].data) for row in bytes_of(self.batch.states)]
 
     def single(self, slot: int) -> ArrayWorld[Any, Any]:
-        """Return a world in the state of one slot, for queries; the next call overwrites it."""
+        """Return a world in the state of one slot, for queries; the next call overwrites it.
+
+        It knows what agents did in the last step only after `note_steps`.
+        """
         self._require_open()
         return self.at(slot)
 
@@ -527,8 +555,11 @@ class BatchEnv:
         """Let slots go on at once under another of `configs`, which their states admit."""
         scripts, states = self.batch.scripts, self.batch.states
         before = states["config"][slots].tolist()
+        if isinstance(self._last, TakenStep):  # it was taken under the config so far
+            self._last = RestoredSteps(self._last_steps())
         moved = [] if scripts is None else scripts.move(states, slots, config)
         states["config"][slots] = config
+        self.batch.forget_events(slots)
         self.world.reset_batch(self.batch, slots, REBUILD)
         for run, potentials, which in moved:
             run.rebase(potentials, states, which)
@@ -593,7 +624,7 @@ class BatchEnv:
             EnvelopeError: If there was a reset already, or a size is not allowed.
         """
         self._require_open()
-        old, events, admits = self.world, self.events, self.admits
+        old, events, admits, noting = self.world, self.events, self.admits, self._last is not None
         config = larger(self.configs[0], old.envelope, envelope)
         if self.ready.any():
             raise EnvelopeError(f"this batch of {old.name} was reset, so its spaces are fixed")
@@ -614,6 +645,8 @@ class BatchEnv:
             dtype=self._style.dtype,
         )
         self.events, self.admits = events, admits
+        if noting:
+            self.note_steps()
         self.events.post("rebuild")
 
     @property
@@ -636,7 +669,16 @@ class BatchEnv:
         ready = self.ready.tolist()
         if partners := self._partners.get_state():
             more["partners"] = partners
+            rows = self._last_steps().items()
+            more["last_steps"] = {str(k): [last and last.row for last in row] for k, row in rows}
         return {**self._label(), "ready": ready, "states": raw, "hints": hints, **more}
+
+    def _last_steps(self) -> dict[int, Sequence[LastStep | None]]:
+        """Return what agents did in the last step, by slot, as far as it is kept."""
+        if self._last is None:
+            return {}
+        begun = np.flatnonzero(self.ready & (self.batch.states["t"] > 0)).tolist()
+        return {slot: self.at(slot).last_steps() for slot in begun}
 
     def restore(self, snapshot: Mapping[str, Any]) -> None:
         """Restore a snapshot of a batch of the same size and configs.
@@ -649,13 +691,16 @@ class BatchEnv:
         states, ready, hints = read_snapshot(snapshot, self._label(), kind)
         check_states(self.world, states, hints, self.batch.tables)
         partners = self._partners.read_state(snapshot.get("partners"))
+        noted = read_noted(snapshot, self.num_envs, len(self.world.agents))
         if self.batch.scripts is not None:
             self.batch.scripts.set_state(snapshot.get("scripts"))
         self._partners.take_state(partners)
         self.batch.states[...] = states
         self.ready[...], self._all_ready = ready, bool(np.all(ready))
-        self._hints = hints
-        self.world.reset_batch(self.batch, np.arange(self.num_envs), REBUILD)
+        self._hints, self._last = hints, self._last and RestoredSteps(noted)
+        everywhere = np.arange(self.num_envs)
+        self.batch.forget_events(everywhere)
+        self.world.reset_batch(self.batch, everywhere, REBUILD)
         self.world.refresh_batch(self.batch)
         self.events.post("batch_restore")
 
@@ -729,7 +774,8 @@ def batch_env(
     checked, spec, _, chosen, _ = resolve(name, scenario, envelope, config)
     world = load(spec.world, spec)(checked)
     if not steps_in_batches(world):
-        raise UnsupportedError(f"{spec.name} has no batched kernel; use parallel_env")
+        why = _without_kernel(load(spec.world, spec), world.config)
+        raise UnsupportedError(f"{spec.name} has no batched kernel{why}; use parallel_env")
     further = [world.config.changed(fields) for fields in configs]
     people = characters_of(chosen)
     seats = {**people, **read_partners(partners)}
@@ -745,3 +791,28 @@ def batch_env(
         infos=infos,
         dtype=dtype,
     )
+
+
+def _without_kernel(kind: type[World[Any, Any]], config: Any) -> str:
+    """Name the fields of a config for which its world has no batched kernel.
+
+    These are the fewest that must have their defaults; the string is empty if that is no help.
+    """
+
+    def batched(names: Iterable[str]) -> bool:
+        plain = {name: defaults[name] for name in names}
+        try:
+            return kind.capabilities_of(config.changed(plain)).batched
+        except PiaseError:
+            return False
+
+    fields = type(config).model_fields.items()
+    defaults = {k: field.get_default(call_default_factory=True) for k, field in fields}
+    defaults = {k: v for k, v in defaults.items() if k != "envelope" and getattr(config, k) != v}
+    needed = list(defaults)
+    if not batched(needed):
+        return ""
+    for name in defaults:
+        rest = [other for other in needed if other != name]
+        needed = rest if batched(rest) else needed
+    return " for " + " and ".join(f"{name}={getattr(config, name)!r:.60}" for name in needed)

@@ -10,6 +10,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
+from piase_gym.core.last_step import LastStep, read_last_steps
 from piase_gym.core.snapshot import DAMAGE
 from piase_gym.core.world import MAX_HINT
 from piase_gym.errors import ConfigError, SnapshotError
@@ -127,6 +128,23 @@ def read_snapshot(
     except DAMAGE as error:
         raise SnapshotError(f"this snapshot is damaged: {error!r:.200}") from None
     return states, np.array(flags, np.bool_), hints
+
+
+def read_noted(
+    snapshot: Mapping[str, Any], count: int, agents: int
+) -> dict[int, list[LastStep | None]]:
+    """Return the last steps in a batch's snapshot, by slot.
+
+    Raises:
+        SnapshotError: If they are damaged.
+    """
+    try:
+        given = {int(slot): rows for slot, rows in snapshot.get("last_steps", {}).items()}
+    except DAMAGE as error:
+        raise SnapshotError(f"this snapshot is damaged: {error!r:.200}") from None
+    if strange := [slot for slot in given if not 0 <= slot < count]:
+        raise SnapshotError(f"this snapshot has last steps of a slot {strange[0]}")
+    return {slot: read_last_steps(rows, agents) for slot, rows in given.items()}
 
 
 def check_states(world: ArrayWorld[Any, Any], states: Any, hints: Hints, tables: Any) -> None:

@@ -128,6 +128,11 @@ class BatchPartners:
                 stacklevel=4,
             )
 
+    @property
+    def look(self) -> bool:
+        """Whether some are asked once per environment, and may look at it as at a world."""
+        return bool(self._loops)
+
     def ask(
         self, acts: NDArray[np.int32], batch: Batch, at: Callable[[int], World[Any, Any]]
     ) -> list[tuple[int, str, str]]:

@@ -41,8 +41,9 @@ class BatchVectorEnv(LimitInSpec, VectorEnv[Any, Any, Any]):
     """A learner in many environments of an array world. Made by `gymnasium.make_vec`.
 
     An episode ends when the learner's does. Infos have ``action_mask``, ``outcome`` (codes of
-    `piase_gym.core.commands.OUTCOMES`), at a reset ``seed``, and where an episode ended ``result``
-    and ``won``. Under ``SAME_STEP`` the last observations are in ``final_obs``.
+    `piase_gym.core.commands.OUTCOMES`), at a reset ``seed``, and where an episode ended ``result``,
+    ``won`` and the ``measures`` of a scenario. Under ``SAME_STEP`` the last observations are in
+    ``final_obs``.
     """
 
     metadata: ClassVar[dict[str, Any]] = {  # type: ignore[misc]
@@ -134,6 +135,10 @@ class BatchVectorEnv(LimitInSpec, VectorEnv[Any, Any, Any]):
         if full and over.any():
             more["result"], more["_result"] = _NAMES[infos["result"][:, 0]], over
             more["won"], more["_won"] = infos["result"][:, 0] == _WON, over.copy()
+            if "measures" in infos:
+                more["measures"], more["_measures"] = {}, over.copy()
+                for name, values in infos["measures"].items():
+                    more["measures"] |= {name: values[:, 0], f"_{name}": over.copy()}
         if self._same_step and over.any():
             more["final_obs"], more["_final_obs"] = self._last(infos, over), over
         found = self._shown(shown[:, 0], masks), rewards[:, 0]

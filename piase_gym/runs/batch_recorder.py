@@ -5,9 +5,6 @@ from __future__ import annotations
 from collections.abc import Callable, Mapping, Sequence
 from typing import TYPE_CHECKING, Any
 
-import numpy as np
-
-from piase_gym.core.commands import OUTCOMES
 from piase_gym.core.events import Event
 from piase_gym.core.world import StepResult
 from piase_gym.runs.episode_record import EpisodeRecord
@@ -18,10 +15,7 @@ from piase_gym.runs.recorder import Recorder
 from piase_gym.runs.schema import FULL, REBUILD, SCHEMA_VERSION, SYSTEM, own_line
 
 if TYPE_CHECKING:
-    from numpy.typing import NDArray
-
     from piase_gym.envs.batch import BatchEnv
-    from piase_gym.worlds.scripted_batch import BatchScripts
 
 KINDS = "batch_reset batch_step batch_modify batch_restore hint rebuild log close".split()
 
@@ -53,16 +47,11 @@ class BatchRecorder(Recorder):
         self.env, self.face = env, face
         self._records: list[EpisodeRecord | None] = [None] * env.num_envs
         self._configs = [0] * env.num_envs
-        self._meet_world()
+        env.note_steps()
         self.start(self.manifest() if manifest is None else manifest)
         if env.ready.any():
             self._restored()
         self._leave.append(env.events.subscribe(self._hear, KINDS))
-
-    def _meet_world(self) -> None:
-        """Take note of what depends on the world."""
-        if self.world.milestones:
-            self._marks = self.env.batch.states["marks"][:, : len(self.agents)].copy()
 
     def manifest(self) -> dict[str, Any]:
         """Return what is needed to execute the run again."""
@@ -93,7 +82,7 @@ class BatchRecorder(Recorder):
             self.put_hint(event.agent, data["message"], slot, self._records[slot])
         elif event.kind == "rebuild":
             self.take_world(self.env.world)
-            self._meet_world()
+            self.env.note_steps()
             self.start({**data.get("manifest", self.manifest()), "control": REBUILD})
         elif event.kind == "close":
             self.finish("closed")
@@ -127,8 +116,6 @@ class BatchRecorder(Recorder):
     def _enter(self, slot: int, snapshot: Mapping[str, Any] | None = None) -> None:
         """Open the record of a slot's episode."""
         states, count = self.env.batch.states, len(self.agents)
-        if self.world.milestones:
-            self._marks[slot] = states["marks"][slot, :count]
         old, seed, alive = self._records[slot], int(states["seed"][slot]), states["alive"][slot]
         digest = self.env.digest(slot)
         world = self.env.at(slot) if self.levels.highest == FULL else self.world
@@ -154,38 +141,20 @@ class BatchRecorder(Recorder):
             if not record.begun:
                 self.begin(record)
         self.step += 1
-        milestones = self._milestones()
-        acts, rewards = data["acts"].tolist(), env.batch.rewards.tolist()
-        ends = env.batch.terminated.tolist(), env.batch.truncated.tolist()
-        codes = env.batch.outcomes.tolist()
-        alive = data["alive"].tolist()
-        done: dict[int, tuple[list[int | None], StepResult]] = {}
         for slot in slots:
-            flags = ends[0][slot], ends[1][slot]
-            ended = any(flags[0]) or any(flags[1])
-            notes = milestones.get(slot, {})
-            said = [OUTCOMES[code] for code in codes[slot]]
-            tick = StepResult(rewards[slot], *flags, said, ended, notes)
-            rows = zip(acts[slot], alive[slot], strict=True)
-            done[slot] = [act if plays else None for act, plays in rows], tick
-            self._step_slot(slot, acts[slot], *done[slot])
+            self._step_slot(slot, *data["done"].of(slot))
         if self.step >= self._due and self.wants(SYSTEM, "ENVIRONMENT_STATE_CHANGED"):
             self._due += self.options.snapshot_every
             for slot in slots:
-                snapshot = env.slot_snapshot(slot, *done[slot])
-                self.put_snapshot(self._record(slot), snapshot)
+                self.put_snapshot(self._record(slot), env.slot_snapshot(slot))
         self.out.flush()
 
-    def _step_slot(
-        self, slot: int, acts: Sequence[int], done: Sequence[int | None], tick: StepResult
-    ) -> None:
-        """Take note of a slot's step; `done` is ``None`` for agents not in play."""
+    def _step_slot(self, slot: int, acts: Sequence[int | None], tick: StepResult) -> None:
+        """Take note of a slot's step."""
         record, env = self._record(slot), self.env
         changes = tick.ended or env.awaiting_agents
         looks = changes or self.targets or self.levels.highest == FULL
         world = env.at(slot) if looks else env.world
-        if looks:
-            world.note_step(done, tick)
         digest = env.digest(slot) if self.out.final else ""
         self.put_step(record, world, acts, tick, (), digest, changes)
 
@@ -195,36 +164,6 @@ class BatchRecorder(Recorder):
         assert record is not None
         return record
 
-    def _milestones(self) -> dict[int, dict[int, dict[str, Any]]]:
-        """Return the milestones that were reached in this step: slot -> agent -> note."""
-        found: dict[int, dict[int, dict[str, Any]]] = {}
-        if not self.world.milestones:
-            return found
-        marks: NDArray[Any] = self.env.batch.states["marks"][:, : len(self.agents)]
-        new = marks & ~self._marks
-        self._marks = marks.copy()
-        for slot, agent in np.argwhere(new).tolist():
-            bits = int(new[slot, agent])
-            names = [name for bit, name in enumerate(self.world.milestones) if bits >> bit & 1]
-            found.setdefault(slot, {})[agent] = {"milestones": names}
-        if self.env.batch.scripts is not None:
-            self._scripted(self.env.batch.scripts, found)
-        return found
-
     def time_of(self, record: EpisodeRecord) -> int:
         """Return how many steps a slot's episode has lasted."""
         return int(self.env.batch.states["t"][record.slot])
-
-    def _scripted(self, scripts: BatchScripts, found: dict[int, dict[int, dict[str, Any]]]) -> None:
-        """Add the events of scripts, and the milestones that they noted, to the notes of a step."""
-        rows = [
-            ("events", name, slot, one)
-            for name, happened in scripts.happened
-            for slot, agent in happened.tolist()
-            for one in (range(len(self.agents)) if agent < 0 else (agent,))
-        ]
-        for name, who in scripts.reached.items():
-            rows += [("milestones", name, slot, agent) for slot, agent in np.argwhere(who).tolist()]
-        for key, name, slot, agent in rows:
-            notes = found.setdefault(slot, {}).setdefault(agent, {})
-            notes[key] = [*notes.get(key, ()), name]

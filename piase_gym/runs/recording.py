@@ -129,6 +129,11 @@ def tap(env: Any) -> Any:
         from piase_gym.runs.batch_recorder import BatchRecorder
 
         return lambda make, options: BatchRecorder(batch, make, options, face)
+    if type(core).__name__ == "SingleVectorEnv":
+        raise ConfigError(
+            "these environments have no batched kernel and run one after the other, so none has "
+            "the whole run; log one that gymnasium.make or parallel_env makes"
+        )
     raise ConfigError(
         f"{type(core).__name__} is not an environment of piase_gym; allowed: a ParallelEnv, AEC, "
         "Gymnasium or batched environment of one of its worlds, or a wrapper around one"

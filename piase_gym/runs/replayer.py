@@ -246,7 +246,8 @@ class Replayer:
             self._pending[slot] = world.config.changed(waiting)
         self.report.episodes += 1
         episode = snapshot.get("episode") or {}
-        seed, steps = episode.get("seed", data["seed"]), episode.get("steps", 0)
+        known = 0 if world.states is None else int(world.states["t"][0])  # slots tell no episode
+        seed, steps = episode.get("seed", data["seed"]), episode.get("steps", known)
         self.verifier.entered(number, event, world, seed, steps)
         if self.on_reset is not None:
             self.on_reset(slot, event)

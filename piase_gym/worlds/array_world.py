@@ -565,9 +565,25 @@ class ArrayWorld(World[C, F]):
         """Rebuild what is derived from the canonical state, vectors and masks included."""
         self._reset_one(self.one, REBUILD)
 
+    def forget_events(self) -> None:
+        """Let `refresh` show something to agents in play alone.
+
+        What others saw last is in no state, and must not be remembered again.
+        """
+        self._events[:] = self._alive
+
     def show(self, events: NDArray[np.uint8], vectors: NDArray[Any]) -> None:
         """Set what a state does not hold: events, and the last vectors of agents that are done."""
         self._events[:], self._obs[:] = events, vectors
+
+    def note_step(self, acts: Sequence[Act], tick: StepResult | None) -> None:
+        """Note a step of a batch, and keep its acts where the rules keep those of their own steps.
+
+        Reasons for a failure can depend on them.
+        """
+        super().note_step(acts, tick)
+        if tick is not None:
+            self._pack(*[ABSENT if act is None else act for act in acts])
 
     def give_hint(self, agent: int, hint: str | None) -> None:
         """Show a hint in the text and, hashed, in the vector."""
@@ -696,7 +712,7 @@ class ArrayWorld(World[C, F]):
             raise SnapshotError(f"{self.name}: {problem}")
         self.states[...] = filled
         self._marks = filled["marks"][0, : len(self.agents)].tolist()
-        self._events[:] = filled["alive"][0, : len(self.agents)]
+        self.forget_events()
         self.refresh()
 
     def twin(self, agent: int) -> Self | None:

@@ -75,6 +75,14 @@ class Batch:
             self._outputs["codes"] = 0 if self.codes is None else self.codes
         return readable(self._outputs)
 
+    def forget_events(self, which: NDArray[np.int64]) -> None:
+        """Let rebuilding some environments show something to agents in play alone.
+
+        See `ArrayWorld.forget_events`.
+        """
+        alive = self.states["alive"][which, : self.events.shape[1]] != 0
+        self.events[which] = np.where(alive, np.maximum(self.events[which], 1), 0)
+
     def __getstate__(self) -> dict[str, Any]:
         """Leave addresses behind when a batch is copied or pickled."""
         return {**self.__dict__, "kernel_states": None, "_outputs": None}

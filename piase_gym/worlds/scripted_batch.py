@@ -34,6 +34,8 @@ class BatchScripts:
         variants: For each script, the config number of each combination of changed settings.
         reached: Milestones that scripts noted in the last step, by name: shape (envs, agents).
         happened: Events of the last step: (name, rows of env and agent; agent -1 is nobody).
+        measures: The metrics, by name, of agents that ended in the last step, shape (envs, agents);
+            0 for all others. Empty if nobody ended.
     """
 
     def __init__(self, world: ArrayWorld[Any, Any], count: int) -> None:
@@ -45,6 +47,7 @@ class BatchScripts:
         self._told: list[NDArray[np.bool_]] = []
         self.reached: dict[str, NDArray[np.bool_]] = {}
         self.happened: list[tuple[str, NDArray[np.int64]]] = []
+        self.measures: dict[str, NDArray[np.float64]] = {}
         self._codes: list[NDArray[np.uint8]] = []
         self._first: list[NDArray[np.uint8] | None] = []
         self._numbers: list[NDArray[np.int32]] = []
@@ -137,7 +140,7 @@ class BatchScripts:
         """Let scripts do their part after a step; return how many episodes are over."""
         world, states = self._world, batch.states
         renewed = np.zeros(len(states), np.bool_)
-        self.reached, self.happened, self._told = {}, [], []
+        self.reached, self.happened, self._told, self.measures = {}, [], [], {}
         for number, run in enumerate(self.runs):
             played = batch.events != NONE
             playing = self._playing(batch, number)
@@ -166,6 +169,18 @@ class BatchScripts:
         if slots.size:
             world.reset_batch(batch, slots, REBUILD)
         return int(np.count_nonzero(states["over"]))
+
+    def measure(
+        self, states: NDArray[Any], slots: NDArray[np.int64], agents: NDArray[np.int64]
+    ) -> None:
+        """Keep the metrics of agents that have just ended, before their next episodes begin."""
+        numbers = np.array(self.run_of)[states["config"][slots]]
+        for number, run in enumerate(self.runs):
+            env, agent = slots[numbers == number], agents[numbers == number]
+            for row, name in enumerate(run.script.metrics):
+                shape = len(states), len(self._world.agents)
+                values = self.measures.setdefault(name, np.zeros(shape))
+                values[env, agent] = run.states["metrics"][env, row, agent]
 
     @property
     def told(self) -> list[tuple[int, int]]:

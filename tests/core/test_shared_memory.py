@@ -156,7 +156,7 @@ def test_snapshots_copies_and_pickles_carry_it() -> None:
 
 
 def test_batches_say_what_to_use_and_make_vec_shows_it() -> None:
-    with pytest.raises(UnsupportedError, match="no batched kernel; use parallel_env"):
+    with pytest.raises(UnsupportedError, match="no batched kernel for shared_memory=True; use p"):
         piase_gym.batch_env("GridWorld", num_envs=2, shared_memory=True)
     vec = gymnasium.make_vec("piase_gym:piase/GridWorld-v1", num_envs=2, shared_memory=True)
     env = gymnasium.make("piase_gym:piase/GridWorld-v1", shared_memory=True)

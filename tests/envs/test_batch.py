@@ -26,6 +26,7 @@ from piase_gym.errors import (
     ResetNeededError,
     SnapshotError,
     UnknownNameError,
+    UnsupportedError,
 )
 from piase_gym.worlds.grid_world.config import GridWorldConfig
 from tests.worlds.grid_world.reference import ReferenceGridWorld
@@ -691,3 +692,73 @@ def test_a_slot_for_which_no_level_can_be_made_is_named(monkeypatch: pytest.Monk
     monkeypatch.setattr(type(env.world), "reset_batch", reset)
     with pytest.raises(GenerationError, match=r"^slot 1: GridWorld: "):
         env.reset(seed=0)
+
+
+BUMPS: dict[str, Any] = {
+    "initial_state": {"agents": 2, "width": 3, "height": 3, "random_goals": 0, "max_steps": 9},
+    "events": [
+        {
+            "name": "bump",
+            "when": {"fact": "outcome", "equals": "failed"},
+            "on": "holds",
+            "times": "every",
+            "response": [{"type": "add_metric", "metric": "bumps"}],
+        }
+    ],
+}
+
+
+@pytest.mark.parametrize("mode", ["next_step", "same_step"])
+def test_metrics_of_scenarios_are_in_the_infos_at_the_end(mode: str) -> None:
+    batch = batch_env("GridWorld", num_envs=3, scenario=BUMPS, autoreset=mode)
+    singles = [parallel_env("GridWorld", scenario=BUMPS) for _ in range(3)]
+    vector = gymnasium.make_vec(
+        "piase_gym:piase/GridWorld-v1",
+        num_envs=3,
+        scenario=BUMPS,
+        partners="noop",
+        autoreset_mode=AutoresetMode[mode.upper()],
+    )
+    batch.reset(seed=0)
+    vector.reset(seed=0)
+    for slot, env in enumerate(singles):
+        env.reset(seed=slot)
+    rng = np.random.default_rng(1)
+    for step in range(9):
+        acts = rng.integers(0, 5, (3, 2))
+        infos = batch.step(acts)[-1]
+        told = vector.step(acts[:, 0])[-1]
+        assert ("measures" in infos) == ("measures" in told) == (step == 8)
+        alone = [
+            env.step(dict(zip(env.agents, acts[slot].tolist(), strict=True)))[-1]
+            for slot, env in enumerate(singles)
+        ]
+    bumps = infos["measures"]["bumps"]
+    assert bumps.tolist() == [[row[a]["measures"]["bumps"] for a in batch.agents] for row in alone]
+    assert len(set(bumps.ravel())) > 2
+    assert told["measures"].keys() == {"bumps", "_bumps"}
+    assert told["measures"]["bumps"].sum() > 0
+    assert told["_measures"].all()
+    assert told["measures"]["_bumps"].all()
+    assert "measures" not in batch.step(np.zeros((3, 2), np.int64))[-1]
+
+
+@pytest.mark.parametrize(
+    ("world", "fields", "named"),
+    [
+        ("GridWorld", {"agents": 2, "speech": True}, " for speech=True"),
+        ("GridWorld", {"agents": 3, "shared_memory": True}, " for shared_memory=True"),
+        ("WordCraft", {"agents": 3, "recall": "map"}, " for recall='map'"),
+        (
+            "ObjectSearch",
+            {"agents": 2, "speech": True, "recall": "map"},
+            " for (recall='map' and speech=True|speech=True and recall='map')",
+        ),
+        ("TextRoom", {"shared_memory": True}, ""),
+    ],
+)
+def test_what_has_no_batched_kernel_is_named(
+    world: str, fields: dict[str, Any], named: str
+) -> None:
+    with pytest.raises(UnsupportedError, match=f"^{world} has no batched kernel{named}; use para"):
+        batch_env(world, num_envs=2, **fields)
