@@ -115,11 +115,11 @@ class TrainSettings(BaseModel):
         config = self._config()
         agents = config.names(config.fixed_envelope().agents)
         learners = len(agents) - len(partners_of(self, agents))
+        self.make_world().close()
         if fast:
             check_self_play(self.self_play, learners)
         else:
             equal_minibatch(self.minibatch, self.num_envs * self.num_steps * learners)
-        self.make_world().close()
 
     def _config(self) -> Any:
         """Return the checked config of the world that is trained in."""

@@ -28,11 +28,16 @@ PAIR: dict[str, Any] = {"agents": 2, "layout": "door_key", "width": 6, "height":
 
 
 def trained(folder: Path, task: str = "GridWorld", **changes: Any) -> Path:
-    """A file with policies that have hardly learned, but have opinions that tell mistakes."""
+    """A file with policies that have hardly learned, but have opinions that tell mistakes.
+
+    They are the last ones: those that are kept may be the first, which have met no symbol.
+    """
     small: dict[str, Any] = {"num_envs": 8, "num_steps": 16, "minibatch": 64, "width": 16}
     small |= {"steps": 8 * 16 * 6, "eval_episodes": 4}
     path = train(TrainSettings(task=task, algo="batch_ppo", **{**small, **changes}), folder).policy
     found = torch.load(path, weights_only=True)
+    last = torch.load(folder / "checkpoint.pt", weights_only=True)["trainer"]["learners"]
+    found["policies"] = [learner["policy"] for learner in last]
     for state in found["policies"]:
         noise = torch.Generator().manual_seed(0)
         state["actor.weight"].normal_(0.0, 1.5, generator=noise)

@@ -914,6 +914,10 @@ def by_an_import(percept):
     from ours.inner import NET
     return NET(percept)
 
+def by_a_near_import(percept):
+    from .random import NET
+    return NET(percept)
+
 def by_a_distant_import(percept):
     import ours.inner as there
     return there.NET(percept)
@@ -977,8 +981,8 @@ def by_an_object(percept):
 """
 POLICIES = """
 reads in_a_comprehension by_a_helper by_default by_attribute of_a_module by_an_import
-by_a_distant_import closed partial with_a_cache twin method attribute heir prop static cached
-object_of_its_own bound by_an_object Attribute Heir Method
+by_a_near_import by_a_distant_import closed partial with_a_cache twin method attribute heir prop
+static cached object_of_its_own bound by_an_object Attribute Heir Method
 """.split()
 
 
@@ -999,11 +1003,12 @@ def ways(net: Any, monkeypatch: pytest.MonkeyPatch) -> dict[str, Any]:
     """Policies that come to a network in different ways, by name."""
     inner = ModuleType("ours.inner")
     package = ModuleType("ours")
-    names = {"NET": net}
-    vars(inner).update(names)
+    names = {"NET": net, "__package__": "ours"}
+    vars(inner)["NET"] = net
     vars(package).update({"inner": inner, "__path__": []})
     monkeypatch.setitem(sys.modules, "ours", package)
-    monkeypatch.setitem(sys.modules, "ours.inner", inner)
+    for name in ("ours.inner", "ours.random"):  # not the random of Python
+        monkeypatch.setitem(sys.modules, name, inner)
     exec(WAYS, names)
     return {name: names[name] for name in POLICIES}
 
@@ -1114,19 +1119,24 @@ def test_installed_packages_are_looked_into_if_the_policy_is_theirs(
 
 def test_fingerprints_are_equal_in_every_process_and_load_no_torch() -> None:
     script = """
-import functools, logging, sys
+import functools, logging, sys, time
+import numba
 import numpy as np
 from piase_gym.agents import make_agent
 from piase_gym.benchmarks.evaluation.fingerprints import fingerprint
 
-log, step = logging.getLogger("mine"), object()
+log, step = logging.getLogger("mine"), time.time_ns()  # the attribute step is another
+
+@numba.njit
+def add(number):
+    return number + 1
 
 class Net:
     names = {"a", "b", "c"}
     def __init__(self):
         self.seen = [np.arange(3.0)[::2], np.float32(1), {"x": frozenset("pqr")}]
     def __call__(self, percept):
-        log.info(percept.step)
+        log.info(add(percept.step))
         return percept.text in {"north", "south", "west"} and np.argmax(self.seen[0])
 
 net = Net()
