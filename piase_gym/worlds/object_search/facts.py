@@ -61,18 +61,15 @@ class Spoken(Message):
     """
 
     __slots__ = ()
+    __hash__ = Message.__hash__
 
     def __eq__(self, other: object) -> bool:
-        """Return whether both are spoken, with the same words."""
-        return isinstance(other, Spoken) and super().__eq__(other)
+        """Compare words, but not with those of a report."""
+        return type(other) is not Message and super().__eq__(other)
 
     def __ne__(self, other: object) -> bool:
-        """Return the opposite; that of tuples would compare words alone."""
+        """Return the opposite; tuples have a `__ne__` of their own."""
         return not self == other
-
-    def __hash__(self) -> int:
-        """Return a hash that differs from that of a report."""
-        return hash((Spoken, *self))
 
 
 @dataclass(frozen=True, kw_only=True)

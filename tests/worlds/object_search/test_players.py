@@ -69,7 +69,7 @@ def test_words_are_no_report_even_if_they_sound_like_one() -> None:
     assert words != report
     assert not report == words  # noqa: SIM201
     assert len({report, words, Spoken(*words), Message(*report)}) == 2
-    assert words == Spoken(*words)
+    assert words == Spoken(*words) == tuple(words)
     assert not words != Spoken(*words)  # noqa: SIM202
     assert words != Spoken("agent_0", "all", "I am there.")
 
