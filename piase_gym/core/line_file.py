@@ -39,7 +39,7 @@ class LineFile:
         self._waiting: list[bytes] = []
         require_folder(path.parent)
         try:
-            data = path.read_bytes() if path.exists() else b""
+            data = path.read_bytes() if path.is_file() or path.is_dir() else b""
             if cut and data and not data.endswith(b"\n"):
                 data = data[: data.rfind(b"\n") + 1]
                 os.truncate(path, len(data))

@@ -64,9 +64,17 @@ def ends(draws: list[float], tail: float) -> tuple[float, float]:
 
 
 def redraw(dice: random.Random, runs: list[list[float]]) -> list[float]:
-    """Means of as many runs, drawn, and their episodes, drawn."""
-    chosen = [dice.choice(runs) for _ in runs]
-    return [mean(dice.choice(run) for _ in run) for run in chosen]
+    """Means of as many runs, drawn, over seeds that are drawn once for all of them."""
+    chosen, seeds = [dice.choice(runs) for _ in runs], range(len(runs[0]))
+    drawn = [dice.choice(seeds) for _ in seeds]
+    return [mean(run[seed] for seed in drawn) for run in chosen]
+
+
+def student(values: list[float], quantile: float) -> float:
+    """How far Student's interval of a mean reaches, with the quantile of its table."""
+    middle = mean(values)
+    variance = sum((value - middle) ** 2 for value in values) / (len(values) - 1)
+    return float(quantile * (variance / len(values)) ** 0.5)
 
 
 def anchors(task: str) -> tuple[list[float], list[float]]:
@@ -85,17 +93,21 @@ def scaled(value: float, low: float, high: float) -> float:
 def test_values_success_and_scores(stored: Any, task: str) -> None:
     data, results = stored
     row, dice = results.row(task, "clumsy"), random.Random(0)
-    tail = 0.00023  # of the normal, where Student's 2.5 % of 3 runs lie, widened: 4.30 * 1.22
+    tail = 0.0159  # of the normal, where Student's 2.5 % of 20 episodes lie, widened: 2.09 * 1.026
     assert (row.runs, row.episodes) == (3, 60)
     for what, told in (("value", row.value), ("won", row.success)):
         runs = episodes(data, task, "clumsy", what)
         assert told.estimate == pytest.approx(mean(map(mean, runs)))
         drawn = [mean(redraw(dice, runs)) for _ in range(DRAWS)]
-        assert told.low <= ends(drawn, 0.01)[0]
-        assert told.high >= ends(drawn, 0.01)[1]
-        low, high = ends(drawn, tail)
-        reach = 0.25 * (high - low) + 0.02
+        assert told.low <= ends(drawn, 0.025)[0]
+        assert told.high >= ends(drawn, 0.025)[1]
         if what == "value":
+            by_seed = [mean(row) for row in zip(*runs, strict=True)]
+            both = student([*map(mean, runs)], 4.303), student(by_seed, 2.093)
+            far = sum(one**2 for one in both) ** 0.5
+            low, high = ends(drawn, tail)
+            low, high = min(low, told.estimate - far), max(high, told.estimate + far)
+            reach = 0.05 * (high - low)
             assert (told.low, told.high) == (
                 pytest.approx(low, abs=reach),
                 pytest.approx(high, abs=reach),
