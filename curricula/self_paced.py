@@ -351,8 +351,12 @@ def gaussian_divergence(one: Gauss, other: Gauss) -> float:
 
 def log_density(gaussian: Gauss, places: Array) -> Array:
     """Return the logarithm of a Gaussian's density at places, up to a constant."""
-    apart = np.linalg.solve(gaussian[1], (places - gaussian[0]).T)
-    return np.asarray(-0.5 * (apart**2).sum(axis=0) - np.log(np.diag(gaussian[1])).sum())
+    mean, factor = gaussian
+    apart = np.empty((len(mean), len(places)))
+    for row in range(len(mean)):  # a library's solver rounds one place otherwise than many
+        before = (factor[row, :row, None] * apart[:row]).sum(axis=0)
+        apart[row] = (places[:, row] - mean[row] - before) / factor[row, row]
+    return np.asarray(-0.5 * (apart**2).sum(axis=0) - np.log(np.diag(factor)).sum())
 
 
 class Samples(NamedTuple):
