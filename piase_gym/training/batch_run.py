@@ -28,7 +28,7 @@ from piase_gym.core.interrupts import on_first_interrupt
 from piase_gym.errors import PolicyError, StorageError, TrainingError
 from piase_gym.training import ppo
 from piase_gym.training.checkpoints import Folder
-from piase_gym.training.evaluation import Look, look_seeds, mean_return
+from piase_gym.training.evaluation import Look, look_seeds, mean_return, rank
 from piase_gym.training.networks import Policy
 from piase_gym.training.schedule import whole_updates
 from piase_gym.training.settings import Progress, TrainResult, TrainSettings, partners_of
@@ -128,12 +128,13 @@ class BatchRun:
         won, returns = ppo.play_returns(policies, task, self.seeds, **self.config)
         found = Look(int(won.sum()), won.size, mean_return(returns.sum(), won.size))
         kept, steps = self.kept, self.steps
-        kept["dev"] = found.won / found.played
+        standing = rank(found, self.own)
+        kept["dev"] = standing[0]
         line = {"steps": steps, "dev": kept["dev"], "return": found.returned}
         line["cpu_seconds"] = round(self.cpu_seconds, 1)
         self.folder.note(line, after=int(kept["looked_at"]))
-        if (kept["dev"], found.returned) >= (kept["best"], kept["best_return"]):
-            kept |= {"best": kept["dev"], "best_return": found.returned, "best_steps": steps}
+        if not kept["best_steps"] or standing >= (kept["best"], kept["best_return"]):
+            kept |= {"best": standing[0], "best_return": standing[1], "best_steps": steps}
             kept |= {"won": found.won, "played": found.played}
             save_policies(self.policy_file, self.trainer, self.settings)
         kept["looked_at"] = steps

@@ -1,7 +1,7 @@
 """How often a policy wins on given seeds, and what it gets, for the looks of a training.
 
-A training looks between updates, and keeps the policy that wins most; of those that win as often,
-the one with the larger mean return, so that policies differ where nothing is won; then the newest.
+A training looks between updates, and keeps the policy that `rank`s highest, then the newest. The
+look at the untrained policy begins the curve; that policy is kept only until the next look.
 
 Here seats and partners are those of training. Reported numbers come from
 `piase_gym.benchmarks.evaluation.evaluate`.
@@ -39,6 +39,15 @@ class Look(NamedTuple):
     won: int
     played: int
     returned: float
+
+
+def rank(found: Look, learners: int) -> tuple[float, float]:
+    """Return what looks are compared by: the share won, and then, for one learner, its mean return.
+
+    Several learners meet each other as they are at that moment, so that their returns do not say
+    which of them plays better: in the prisoner's dilemma they fall as all learn to defect.
+    """
+    return found.won / found.played, found.returned if learners == 1 else 0.0
 
 
 def mean_return(total: float, played: int) -> float:

@@ -26,7 +26,7 @@ from piase_gym.core.interrupts import on_first_interrupt
 from piase_gym.errors import MissingExtraError, PolicyError, StorageError, TrainingError
 from piase_gym.training.batch_run import BatchRun
 from piase_gym.training.checkpoints import STATE, Folder, pack, restore_state, state_of
-from piase_gym.training.evaluation import look, look_seeds
+from piase_gym.training.evaluation import look, look_seeds, rank
 from piase_gym.training.models import check_metadata, make_model, make_policy, make_vec, metadata_of
 from piase_gym.training.schedule import whole_updates
 from piase_gym.training.settings import (
@@ -165,12 +165,13 @@ class Run:
         self.twin.load_state_dict(self.model.policy.state_dict())
         agent = Sb3Agent(Network(self.twin, "the policy"))
         found = look(agent, self.world, self.partners, self.seeds)
-        self.dev = found.won / found.played
+        standing = rank(found, len(self.world.agents) - len(self.partners))
+        self.dev = standing[0]
         line = {"steps": steps, "dev": self.dev, "return": found.returned}
         line["cpu_seconds"] = round(self.cpu_seconds, 1)
         self.folder.note(line, after=self.looked_at)
-        if (self.dev, found.returned) >= (self.best, self.best_return):
-            self.best, self.best_return, self.best_steps = self.dev, found.returned, steps
+        if not self.best_steps or standing >= (self.best, self.best_return):
+            (self.best, self.best_return), self.best_steps = standing, steps
             self.won, self.played = found.won, found.played
             write_whole(self.folder.policy, self._pack({}))
         self.model.logger.record("dev/success", self.dev)

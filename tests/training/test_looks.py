@@ -86,10 +86,11 @@ class Broken(Exception):
 @pytest.mark.parametrize(
     ("looks", "kept"),
     [
-        ([(0, 1.0), (0, 3.0), (0, 2.0)], 1),  # nothing is won: what is paid decides
-        ([(0, -1.0), (0, -3.0), (0, -2.0)], 0),
+        ([(0, 9.0), (0, 3.0), (0, 2.0)], 1),  # nothing is won: what is paid decides
+        ([(0, 0.0), (0, -3.0), (0, -2.0)], 2),
         ([(0, 9.0), (2, 1.0), (1, 5.0)], 1),  # wins go first
-        ([(1, 2.0), (1, 2.0), (0, 7.0)], 1),  # of equals the newest
+        ([(0, 0.0), (1, 2.0), (1, 2.0)], 2),  # of equals the newest
+        ([(3, 9.0), (0, 2.0), (0, 1.0)], 1),  # what never learned is no choice
     ],
 )
 def test_a_policy_is_kept_for_its_wins_then_for_its_return(
@@ -133,3 +134,24 @@ def test_a_policy_is_kept_for_its_wins_then_for_its_return(
     assert rows == [(64 * n, won / 4, returned) for n, (won, returned) in enumerate(looks)]
     assert (result.best_steps, result.dev) == (64 * kept, looks[kept][0] / 4)
     assert file.read_bytes() == files[64 * kept]
+
+
+def test_returns_of_learners_among_themselves_do_not_rank_policies() -> None:
+    poor, rich = evaluation.Look(0, 4, -1.0), evaluation.Look(0, 4, 3.0)
+    assert evaluation.rank(poor, 1) < evaluation.rank(rich, 1)
+    assert evaluation.rank(poor, 2) == evaluation.rank(rich, 2)
+    assert evaluation.rank(evaluation.Look(1, 4, -9.0), 2) > evaluation.rank(rich, 2)
+
+
+@pytest.mark.parametrize("algo", ["batch_ppo", "ippo"])
+def test_of_learners_who_get_less_as_they_learn_the_last_are_kept(
+    algo: str, tmp_path: Path
+) -> None:
+    game = "piase/SocialDilemma-PrisonersDilemma-v1"
+    small: dict[str, Any] = {"steps": 12_800, "num_envs": 8, "num_steps": 50, "minibatch": 100}
+    both: dict[str, Any] = {"learning_rate": 0.01, "eval_every": 6400, "eval_episodes": 10}
+    settings = module_of_training.TrainSettings(task=game, algo=algo, **small, **both)
+    result = module_of_training.train(settings, tmp_path)
+    returns = [row["return"] for row in Folder(tmp_path).history()]
+    assert returns[-1] < max(returns[:-1])
+    assert result.best_steps == result.steps == 12_800
