@@ -59,6 +59,13 @@ def test_every_word_for_the_limit_of_steps(config: type[WorldConfig], alias: str
 
 
 @pytest.mark.parametrize("alias", ["max_cycles", "max_episode_steps"])
+@pytest.mark.parametrize("world", registry.list_worlds())
+def test_every_world_knows_the_words_for_its_limit(world: str, alias: str) -> None:
+    spec = registry.world_spec(world)
+    assert registry.load(spec.config, spec).plain({alias: 17}) == {"max_steps": 17}
+
+
+@pytest.mark.parametrize("alias", ["max_cycles", "max_episode_steps"])
 def test_an_alias_changes_a_limit_that_is_set(alias: str) -> None:
     assert ToyConfig(max_steps=50).changed({alias: 5}).max_steps == 5
 

@@ -141,7 +141,8 @@ class PhysicsPlaygroundConfig(RecallConfig, SymbolConfig):
     @classmethod
     def meaning(cls, name: str, value: Any) -> dict[str, Any]:
         """Also accept the original names of two keys of the channel."""
-        return {{"messages": "speech", "delay": "message_delay"}.get(name, name): value}
+        original = {"messages": "speech", "delay": "message_delay"}
+        return super().meaning(original.get(name, name), value)
 
     def reaches(self, one: Any, other: Any) -> bool:
         """Return whether two places are within `message_range`, as the crow flies."""
