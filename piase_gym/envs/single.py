@@ -194,7 +194,7 @@ def make_task(world: str, **kwargs: Any) -> GymEnv:
     Raises:
         ConfigError: If it is no positive integer, or ``max_steps`` is given as well.
     """
-    limit = _time_limit(sys._getframe(1))
+    limit = asked_limit(sys._getframe(1))
     if limit is None or limit == kwargs.get("max_steps"):
         return GymEnv(world, **kwargs)
     env = GymEnv(world, **kwargs, max_episode_steps=limit)
@@ -207,7 +207,7 @@ NO_TIME_LIMIT = -1
 """What `gymnasium.make` takes as ``max_episode_steps`` for no limit but the environment's own."""
 
 
-def _time_limit(frame: FrameType) -> Any:
+def asked_limit(frame: FrameType) -> Any:
     """Return the time limit of the `gymnasium.make` call that a frame belongs to, if any."""
     if frame.f_code is not gymnasium.make.__code__:
         return None

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import sys
 from collections.abc import Sequence
 from typing import Any, ClassVar
 
@@ -13,6 +14,7 @@ from piase_gym.envs.arguments import Name
 from piase_gym.envs.base import RENDER_MODES, WorldAccess
 from piase_gym.envs.observations import absent_observation
 from piase_gym.envs.parallel import parallel_env
+from piase_gym.envs.single import asked_limit
 from piase_gym.envs.spec import LimitInSpec
 from piase_gym.errors import ActionError, ConfigError, ResetNeededError
 
@@ -152,5 +154,13 @@ def _only(key: str, value: str, options: dict[str, Any]) -> str:
 
 
 def make_team(task: Name, **kwargs: Any) -> TeamEnv:
-    """Make a team of any world; the entry point of ``piase/Team-v0`` and the team ids."""
-    return TeamEnv(task, **kwargs)
+    """Make a team of any world; the entry point of ``piase/Team-v0`` and the team ids.
+
+    ``max_episode_steps`` means the world's own `max_steps`; see `single.make_task`.
+    """
+    limit = asked_limit(sys._getframe(1))
+    if limit is None or limit == kwargs.get("max_steps"):
+        return TeamEnv(task, **kwargs)
+    env = TeamEnv(task, **kwargs, max_episode_steps=limit)
+    env.runner.time_limit = limit
+    return env

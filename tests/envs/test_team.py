@@ -2,6 +2,9 @@
 
 from __future__ import annotations
 
+from typing import Any
+
+import gymnasium
 import numpy as np
 import pytest
 
@@ -10,6 +13,8 @@ from piase_gym.errors import (
     ActionError,
     ResetNeededError,
 )
+from piase_gym.registry import TEAM
+from piase_gym.worlds.grid_world.config import GridWorldConfig
 from tests import probes
 
 probes.register()
@@ -36,3 +41,23 @@ def test_a_team_ends_with_its_last_agent() -> None:
     won = TeamEnv("PointProbe", agents=1, arrival=2.0)
     won.reset(seed=0)
     assert won.step([4])[2:4] == (True, False)
+
+
+TASKS = ["GridWorld", GridWorldConfig(agents=2), "piase/TextRoom-LostKey-v3"]
+
+
+@pytest.mark.parametrize("task", TASKS)
+def test_max_episode_steps_is_the_limit_of_a_teams_world(task: Any) -> None:
+    env: Any = gymnasium.make(TEAM, task=task, max_episode_steps=3)
+    assert env.unwrapped.config.max_steps == env.spec.max_episode_steps == 3
+    _, info = env.reset(seed=0)
+    for _ in range(3):
+        _, _, *ends, info = env.step([int(mask.argmax()) for mask in info["action_mask"]])
+    assert ends == [False, True]
+    seats = range(env.unwrapped.n_agents)
+    assert {env.unwrapped.runner.world.result(seat) for seat in seats} == {"lost"}
+    assert gymnasium.make(env.spec).unwrapped.config == env.unwrapped.config
+    usual: Any = gymnasium.make(TEAM, task=task)
+    assert gymnasium.make(usual.spec).unwrapped.config == usual.unwrapped.config
+    unlimited: Any = gymnasium.make(TEAM, task=task, max_episode_steps=-1)
+    assert unlimited.unwrapped.config == usual.unwrapped.config
