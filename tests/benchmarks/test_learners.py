@@ -6,6 +6,7 @@ import copy
 import json
 import re
 import shutil
+import zipfile
 from dataclasses import replace
 from pathlib import Path
 from types import SimpleNamespace
@@ -540,6 +541,18 @@ def test_models_that_ship_are_small() -> None:
     files = [path for path in folder.iterdir() if path.suffix in (".pt", ".zip")]
     assert sum(path.stat().st_size for path in files) < store.LARGEST
     assert len({path.stem for path in files}) == len(files)  # one for each task
+
+
+def test_models_that_ship_are_read_by_a_line_of_plain_torch() -> None:
+    page = (ROOT / "docs" / "benchmarks.md").read_text("utf-8")
+    (own,), (sb3,) = (
+        re.findall(f"^{name} = (torch.*)$", page, re.M) for name in ("policies", "policy")
+    )
+    known, folder = {"torch": torch, "zipfile": zipfile}, Path(store.__file__).with_name("ppo")
+    found = [policy for path in folder.glob("*.pt") for policy in eval(own, {**known, "own": path})]
+    found += [eval(sb3, {**known, "sb3": path}) for path in folder.glob("*.zip")]
+    assert found
+    assert all(torch.is_tensor(values) for policy in found for values in policy.values())
 
 
 # -- dilemmas ------------------------------------------------------------------------------
