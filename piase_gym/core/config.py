@@ -108,7 +108,7 @@ class WorldConfig(Settings):
         try:
             super().__init__(**self.plain(data))
         except ValidationError as error:
-            strange = all(item["type"] == "extra_forbidden" for item in error.errors())
+            strange = any(item["type"] == "extra_forbidden" for item in error.errors())
             kind = UnknownFieldError if strange else ConfigError
             raise kind(explain(error, type(self))) from None
 

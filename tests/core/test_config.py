@@ -152,6 +152,7 @@ def test_every_wrong_field_has_a_line() -> None:
     with pytest.raises(ConfigError) as caught:
         ToyConfig(rooms=99, romos=1, agents=0)
     assert len(str(caught.value).splitlines()) == 3
+    assert isinstance(caught.value, TypeError)  # for one of them is unknown
 
 
 def test_a_misspelt_choice_is_suggested() -> None:
