@@ -82,7 +82,10 @@ def play_returns(
     while infos["alive"].any():
         for k, (one, seats) in enumerate(groups):
             seen = torch.as_tensor(shown[:, seats]).flatten(0, 1)
-            hidden, memories[k] = one.read(seen, memories[k])
+            hidden, memory = one.read(seen, memories[k])
+            if memory is not None:  # who has yet to enter remembers nothing
+                memory = memory * torch.as_tensor(infos["alive"][:, seats]).flatten()[:, None]
+            memories[k] = memory
             masks = torch.as_tensor(infos["action_mask"][:, seats]).flatten(0, 1)
             probs = one.judge(hidden, masks)[0].probs
             drawn = torch.multinomial(probs, 1, generator=generator)

@@ -265,7 +265,7 @@ class Trainer:
         self.shown, self.infos = self.env.reset(seed)
         if settings.training_reward in SHAPED:
             self.shaping = Shaping(self.env, settings.gamma, settings.shaping)
-        self.fresh = np.ones(settings.num_envs, np.bool_)
+        self.fresh = np.ones((settings.num_envs, len(self.env.agents)), np.bool_)
         self.recent: list[bool] = []
         self.steps = 0
         self.after_rollout: Callable[[Rollout], object] = lambda rollout: None
@@ -300,7 +300,9 @@ class Trainer:
     def restore(self, state: Mapping[str, Any]) -> None:
         """Restore what `state` of a trainer with the same task and settings returned."""
         self.env.restore(state["envs"])
-        self.steps, self.fresh = state["steps"], state["fresh"].numpy()
+        self.steps = state["steps"]
+        fresh = state["fresh"].numpy().reshape(len(self.fresh), -1)  # one per environment, of old
+        self.fresh = np.broadcast_to(fresh, self.fresh.shape).copy()
         self.shown = state["shown"].numpy()
         self.infos = {name: value.numpy() for name, value in state["infos"].items()}
         if self.shaping is not None:
@@ -387,7 +389,7 @@ class Trainer:
                     shown, seen = self._flat(final, learner), self._of_slots(states, learner)
                     values = learner.foresee(shown[cut], seen[cut], cut)
                     rollout.rewards[t, cut] += settings.gamma * values
-            self.fresh = ended
+            self.fresh = ended[:, None] | ~alive
             self.steps += int(alive.any(1).sum())
         for learner in self.learners:
             shown, seen = self._flat(self.shown, learner), self._of_slots(states, learner)
@@ -402,12 +404,11 @@ class Trainer:
 
     def _view(self, learner: Learner, states: Tensor, frozen: NDArray[np.bool_]) -> View:
         """Return what the slots of a policy see now."""
-        fresh = torch.as_tensor(self.fresh).repeat_interleave(len(learner.columns))
         return View(
             self._flat(self.shown, learner),
             self._flat(self.infos["action_mask"], learner),
             self._flat(self.infos["alive"], learner),
-            fresh,
+            self._flat(self.fresh, learner),
             self._of_slots(states, learner),
             self._flat(frozen, learner),
         )

@@ -19,7 +19,7 @@ class View:
         shown: Observations (slots, length).
         masks: Action masks (slots, actions).
         alive: Slots in play (slots).
-        fresh: Slots in which an episode begins (slots).
+        fresh: Slots in which an episode begins, or whose agent was not in play before (slots).
         states: The state of each slot's environment (slots, size), for a central critic.
         frozen: Slots that a past self plays (slots).
     """

@@ -239,6 +239,28 @@ def test_an_unrolled_policy_sees_what_it_saw_step_by_step() -> None:
     torch.testing.assert_close(chosen, rollout.log_probs.flatten(), rtol=1e-4, atol=1e-5)
 
 
+def test_who_enters_late_remembers_nothing_from_before(monkeypatch: pytest.MonkeyPatch) -> None:
+    """As an agent that plays the file, which is not asked before it enters."""
+    fields: dict[str, Any] = {"agents": 2, "join_at": (0, 3), "max_steps": 8}
+    trainer = ppo.Trainer("GridWorld", ppo.Settings(num_envs=2, num_steps=6, memory=5), 0, **fields)
+    read, before = trainer.policy.read, []
+
+    def noted(seen: Any, memory: Any) -> Any:
+        before.append(memory.view(2, 2, 5).any(-1))
+        return read(seen, memory)
+
+    monkeypatch.setattr(trainer.policy, "read", noted)
+    trainer.act()
+    enters = int(trainer.rollout.alive[:, 1].float().argmax())
+    assert enters > 1
+    trained = before.copy()
+    before.clear()
+    ppo.play(trainer.policy, "GridWorld", [0, 1], **fields)
+    for found in (trained, before):
+        assert found[enters].tolist() == [[True, False]] * 2
+        assert found[enters + 1].all()
+
+
 def test_roles_learn_what_one_policy_cannot() -> None:
     """Both see the same, and are paid where the first does 0 and the second 1."""
 
