@@ -105,7 +105,7 @@ def run(
     )
     models = prompt_models(simulation.manager.agents.values(), prompt, tokens)
     _warn(simulation, name)
-    found, broken = _play(simulation, episodes, render)
+    found, broken = _play(simulation, episodes, render, models)
     if broken:  # the interrupted episode does not count
         _print_sum(found, f"interrupted in episode {len(found) + 1} of {episodes}: ")
         raise typer.Exit(130)
@@ -123,14 +123,17 @@ def _warn(simulation: Simulation, name: str) -> None:
         errors.print(Text.assemble(("warning:", "yellow"), f" {warning}"), soft_wrap=True)
 
 
-def _play(simulation: Simulation, episodes: int, render: str | None) -> tuple[list[Summary], bool]:
+def _play(
+    simulation: Simulation, episodes: int, render: str | None, models: Iterable[LLMAgent]
+) -> tuple[list[Summary], bool]:
     """Play episodes and close; return their summaries, and whether an interrupt ended the play."""
     found: list[Summary] = []
+    sound = list(models)
     live = console.status(_progress(found, episodes), spinner="line")
     try:
         with simulation, live if episodes > 1 else nullcontext():
             for _ in range(episodes):
-                found.append(_episode(simulation, render))
+                found.append(_episode(simulation, render, sound))
                 live.update(_progress(found, episodes))
     except KeyboardInterrupt:
         return found, True
@@ -169,18 +172,31 @@ def prompt_models(
     return models
 
 
-def _episode(simulation: Simulation, render: str | None) -> Summary:
+def _episode(simulation: Simulation, render: str | None, sound: list[LLMAgent]) -> Summary:
     """Run one episode, at most until an interrupt, and print its summary."""
     simulation.initialize()
     _show(simulation, render)
     while simulation.run_simulation(1).stopped == "running":
         _show(simulation, render)
+        _warn_of_failures(sound)
     _show(simulation, render)
     summary = simulation.finish()
     say(summary)
     if summary.stopped == "interrupted":
         raise KeyboardInterrupt
     return summary
+
+
+def _warn_of_failures(sound: list[LLMAgent]) -> None:
+    """Print why a model's first call failed, and take the model out of those that are sound."""
+    for model in tuple(sound):
+        failure = model.last_failure
+        if failure is None:
+            continue
+        sound.remove(model)
+        told = f" {model.get_id()}, {model.policy}: {failure.message}"
+        after = "; the run goes on, and Ctrl-C ends it"
+        errors.print(Text.assemble(("warning:", "yellow"), told, after), soft_wrap=True)
 
 
 def _progress(found: list[Summary], episodes: int) -> str:

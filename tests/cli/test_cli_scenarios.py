@@ -28,6 +28,15 @@ def test_writers_are_warned(tmp_path: Path) -> None:
     assert "document_secured" in piase("scenario", "lint", "lost_key").stdout
 
 
+def test_a_model_without_a_server_is_told_at_once() -> None:
+    nobody = "llm:small@http://127.0.0.1:1/v1"
+    done = piase("run", "lost_key", "--agent", nobody, "--max-steps", "2")
+    assert done.returncode == 0
+    assert done.stderr.count("warning: PiaAgent_001, llm:small@") == 1
+    assert "cannot be reached" in done.stderr
+    assert "the last that failed" in done.stdout
+
+
 def test_run_shows_worlds_and_saves_what_came_of_it(tmp_path: Path) -> None:
     done = piase(
         *("run", "stone_gate", "--agent", "ada=oracle", "--agent", "bela=oracle"),
