@@ -674,6 +674,8 @@ def test_what_came_of_a_command_is_a_line() -> None:
     (line,) = screen.turn_lines(Turn("stay", Outcome.OK, 2.0))
     assert line.plain == "stay: ok  +2"
     assert str(line.spans[-1].style) == "bold green"
+    (line,) = screen.turn_lines(Turn("wait", Outcome.OK, -0.0100002))
+    assert line.plain.endswith("  -0.01")
     (line,) = screen.turn_lines(Turn("fly", Outcome.ILLEGAL, 0.0))
     assert line.plain == "fly: illegal  +0"
     assert [str(span.style) for span in line.spans] == ["bold", "bold red"]

@@ -134,7 +134,8 @@ def turn_lines(turn: Turn) -> list[Text]:
     style = OUTCOMES.get(turn.outcome, BAD)
     told = WORDS.get(turn.outcome, turn.outcome.value)
     said = Text.assemble((f"{turn.line}: ", "bold"), (told, style))
-    said.append(f"  {turn.reward:+g}", GOOD if turn.reward > 0 else "")
+    reward = round(turn.reward, 3) or turn.reward  # as the agent's text has it
+    said.append(f"  {reward:+g}", GOOD if turn.reward > 0 else "")
     for name in turn.milestones:
         said.append(f"  ✓ {name.replace('_', ' ')}", "bold bright_yellow")
     lines = [said]
