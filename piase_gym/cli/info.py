@@ -41,8 +41,9 @@ def info(
 def show(found: dict[str, Any]) -> None:
     """Print a description for people."""
     console.print(Text(found["name"], "bold"), Text(found["summary"]), sep="  ")
-    console.print()
-    console.print(Text(found["description"]))
+    if found["description"] != found["summary"]:
+        console.print()
+        console.print(Text(found["description"]))
     head("Agents and powers")
     console.print(_two_columns(_powers(found)))
     head("Spaces of one agent")
@@ -57,7 +58,8 @@ def show(found: dict[str, Any]) -> None:
     if found["milestones"]:
         head("Milestones")
         console.print(Padding(", ".join(found["milestones"]), (0, 0, 0, 2), expand=False))
-    head("Ids")
+    if found["ids"]:
+        head("Ids")
     for line in grouped([row["id"] for row in found["ids"]]):
         say(f"  {line}")
 

@@ -18,6 +18,7 @@ import pytest
 import piase_gym
 from piase_gym import registry
 from piase_gym.cli.describing import describe
+from piase_gym.cli.info import show
 from piase_gym.cli.options import read_settings
 from piase_gym.cli.worlds import grouped
 from piase_gym.core.config import WHOLE
@@ -85,6 +86,14 @@ def test_info_is_a_page(columns: int) -> None:
     for part in parts:
         assert part in words
     assert max(map(len, done.stdout.splitlines())) <= columns
+
+
+def test_info_says_nothing_twice(capsys: pytest.CaptureFixture[str]) -> None:
+    found = describe(DOOR_KEY, {})
+    show({**found, "summary": "Walk to a door.", "description": "Walk to a door.", "ids": []})
+    words = capsys.readouterr().out
+    assert words.count("Walk to a door.") == 1
+    assert "Ids" not in words.splitlines()
 
 
 def test_info_for_machines() -> None:
