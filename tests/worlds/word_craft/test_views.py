@@ -174,6 +174,26 @@ def test_what_is_long_is_cut_in_the_picture() -> None:
     assert held == f"agent_0 holds {'thing ' * 20}"[:70]
 
 
+def test_tables_share_the_rows_of_a_picture_and_say_how_many_things_are_not_shown() -> None:
+    things = tuple(f"thing{number}" for number in range(30))
+    scene = Scene(
+        recipes=(("goal", "a", "b"),),
+        made=(),
+        tables=((*things[:21], None), things[:3]),
+        hands=(None, None),
+        left=(3, 3),
+        agents=("agent_0", "agent_1"),
+        slots=30,
+    )
+    with strokes() as seen:
+        rgb(scene)
+    texts = [given["text"] for kind, given in seen if kind == "text"]
+    assert "On the table of agent_0, and 1 more" in texts
+    assert "On the table of agent_1" in texts
+    assert "20 thing19" in texts
+    assert "21 thing20" not in texts
+
+
 @pytest.mark.parametrize(
     "config",
     [

@@ -15,7 +15,7 @@ from piase_gym.worlds.drawing import COLOURS, GOLD, GRID, INK, PAPER, WHITE, fon
 CARD, HIGH, GAP = 130, 30, 10
 """In pixels: the width and height of a card, and the gap between two."""
 ACROSS, MOST_ROWS = 4, 10
-"""Cards in a row of a table, and rows that are shown of it."""
+"""Cards in a row of a table, and rows that are shown of all tables, but of each at least two."""
 DONE = "#009e73"
 
 
@@ -80,7 +80,8 @@ def rgb(scene: Scene) -> NDArray[np.uint8]:
 
     step, rows = HIGH + GAP, scene.branches()
     deep = max(depth for depth, *_ in rows)
-    block = min(MOST_ROWS, -(-scene.slots // ACROSS))
+    block = min(max(2, MOST_ROWS // len(scene.tables)), -(-scene.slots // ACROSS))
+    shown = block * ACROSS
     left = GAP + ACROSS * (CARD + GAP)
     head = 44
     tables_high = len(scene.tables) * (block * step + 26)
@@ -93,8 +94,10 @@ def rgb(scene: Scene) -> NDArray[np.uint8]:
     top = head
     for k, table in enumerate(scene.tables):
         whose = f"On the table of {scene.agents[k]}" if len(scene.tables) > 1 else "On the table"
+        more = sum(thing is not None for thing in table[shown:])
+        whose += f", and {more} more" if more else ""
         pen.text((GAP, top), whose, mix(INK, PAPER, 0.3), font(13))
-        for slot, thing in enumerate(table[: ACROSS * MOST_ROWS]):
+        for slot, thing in enumerate(table[:shown]):
             if thing:
                 x, y = GAP + slot % ACROSS * (CARD + GAP), top + 22 + slot // ACROSS * step
                 holders = [a for a, hand in enumerate(scene.hands) if hand == thing]
