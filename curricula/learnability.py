@@ -1,8 +1,9 @@
 """Learnability: tasks that are won now and then, where there is something to learn.
 
-With success probability p the learnability is p (1 - p). For steps: Tzannetos and others: Proximal
-Curriculum for Reinforcement Learning Agents, TMLR 2023. For levels: Rutherford and others: No
-Regrets: Investigating and Improving Regret Approximations for Curriculum Discovery (Sampling for
+With success probability p the learnability is p (1 - p). For steps it is that of Tzannetos and
+others: Proximal Curriculum for Reinforcement Learning Agents, TMLR 2023; they draw by a softmax of
+it, steps are drawn here in proportion to it. For levels: Rutherford and others: No Regrets:
+Investigating and Improving Regret Approximations for Curriculum Discovery (Sampling for
 Learnability, SFL), NeurIPS 2024.
 """
 
