@@ -75,7 +75,10 @@ def description(world: type[World[Any, Any]]) -> str:
 def spaces_of(world: World[Any, Any]) -> dict[str, str]:
     """Return the spaces of a world in words."""
     claimed = world.capabilities
-    rows = {"vector": box_words(world.vector_space), "text": f"at most {world.text_length} characters"}
+    rows = {
+        "vector": box_words(world.vector_space),
+        "text": f"at most {world.text_length} characters",
+    }
     if claimed.discrete:
         rows["discrete actions"] = f"Discrete({world.num_actions}), masked"
     if claimed.continuous:

@@ -63,7 +63,9 @@ class TrainSettings(BaseModel):
     num_steps: Count = Field(64, description="steps in each environment before every update")
     minibatch: int = Field(4096, ge=2, description="samples per gradient step")
     epochs: Count = Field(3, description="passes over the samples per update")
-    learning_rate: Positive = Field(1e-3, description="initial value; falls linearly, update by update")
+    learning_rate: Positive = Field(
+        1e-3, description="initial value; falls linearly, update by update"
+    )
     gamma: Share = Field(0.99, description="discount factor")
     gae_lambda: Share = Field(0.95, description="lambda of generalised advantages")
     clip: Positive = Field(0.2, description="how far an update may move a policy (clip range)")
