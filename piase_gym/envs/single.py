@@ -3,9 +3,9 @@
 from __future__ import annotations
 
 import sys
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from types import FrameType
-from typing import Any, ClassVar
+from typing import Any, ClassVar, TypeVar
 
 import gymnasium
 import numpy as np
@@ -17,12 +17,15 @@ from piase_gym.core.rng import check_seed
 from piase_gym.core.world import StepResult
 from piase_gym.envs.actions import ActionDecoder, explain_failure, explains_failures, no_acts
 from piase_gym.envs.arguments import Name, build_focal_runner, partners_around, resolve
-from piase_gym.envs.base import RENDER_MODES, WorldEnv, check_render_mode
+from piase_gym.envs.base import RENDER_MODES, WorldAccess, WorldEnv, check_render_mode
 from piase_gym.envs.observations import ObservationBuilder, ObservationStyle
 from piase_gym.envs.partners import Partners
 from piase_gym.envs.spec import LimitInSpec
 from piase_gym.envs.window import Window
 from piase_gym.errors import ResetNeededError, UnsupportedError
+
+Limited = TypeVar("Limited", bound=WorldAccess)
+"""An environment whose world has a limit of steps."""
 
 
 class GymEnv(LimitInSpec, WorldEnv, gymnasium.Env[Any, Any]):
@@ -194,12 +197,7 @@ def make_task(world: str, **kwargs: Any) -> GymEnv:
     Raises:
         ConfigError: If it is no positive integer, or ``max_steps`` is given as well.
     """
-    limit = asked_limit(sys._getframe(1))
-    if limit is None or limit == kwargs.get("max_steps"):
-        return GymEnv(world, **kwargs)
-    env = GymEnv(world, **kwargs, max_episode_steps=limit)
-    env.runner.time_limit = limit
-    return env
+    return make_limited(GymEnv, sys._getframe(1), world, kwargs)
 
 
 make_task.metadata = GymEnv.metadata  # type: ignore[attr-defined]  # gymnasium.make looks for it
@@ -207,7 +205,26 @@ NO_TIME_LIMIT = -1
 """What `gymnasium.make` takes as ``max_episode_steps`` for no limit but the environment's own."""
 
 
-def asked_limit(frame: FrameType) -> Any:
+def make_limited(
+    make: Callable[..., Limited], frame: FrameType, world: Name, kwargs: dict[str, Any]
+) -> Limited:
+    """Make an environment whose world has the time limit of a `gymnasium.make` call, if any.
+
+    Args:
+        make: The class of the environment.
+        frame: The frame of the call.
+        world: The world or task.
+        kwargs: Further arguments of `make`.
+    """
+    limit = _asked_limit(frame)
+    if limit is None or limit == kwargs.get("max_steps"):
+        return make(world, **kwargs)
+    env = make(world, **kwargs, max_episode_steps=limit)
+    env.runner.time_limit = limit
+    return env
+
+
+def _asked_limit(frame: FrameType) -> Any:
     """Return the time limit of the `gymnasium.make` call that a frame belongs to, if any."""
     if frame.f_code is not gymnasium.make.__code__:
         return None

@@ -14,7 +14,7 @@ from piase_gym.envs.arguments import Name
 from piase_gym.envs.base import RENDER_MODES, WorldAccess
 from piase_gym.envs.observations import absent_observation
 from piase_gym.envs.parallel import parallel_env
-from piase_gym.envs.single import asked_limit
+from piase_gym.envs.single import make_limited
 from piase_gym.envs.spec import LimitInSpec
 from piase_gym.errors import ActionError, ConfigError, ResetNeededError
 
@@ -158,9 +158,4 @@ def make_team(task: Name, **kwargs: Any) -> TeamEnv:
 
     ``max_episode_steps`` means the world's own `max_steps`; see `single.make_task`.
     """
-    limit = asked_limit(sys._getframe(1))
-    if limit is None or limit == kwargs.get("max_steps"):
-        return TeamEnv(task, **kwargs)
-    env = TeamEnv(task, **kwargs, max_episode_steps=limit)
-    env.runner.time_limit = limit
-    return env
+    return make_limited(TeamEnv, sys._getframe(1), task, kwargs)
