@@ -170,7 +170,7 @@ class CurriculumController:
 
     @property
     def inputs(self) -> MetricInputs:
-        """What is read from single steps."""
+        """What metrics read."""
         if self.options.metrics:
             return MetricInputs()
         needed = {need.metric for c in self.curricula.values() for need in c.needs}

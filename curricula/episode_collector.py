@@ -2,7 +2,8 @@
 
 `EpisodeCollector` follows one environment, `BatchEpisodeCollector` a batch. Only those values of a
 step that some metric reads are kept, and often none at all, so that following costs next to
-nothing. The rest is read when an agent's episode ends.
+nothing. The rest is read when an agent's episode ends, the world's measures only if some metric
+reads them.
 """
 
 from __future__ import annotations
@@ -70,7 +71,7 @@ class EpisodeCollector:
     Args:
         runner: The episode runner of the environment.
         agents: The agents to follow.
-        inputs: What is read from single steps.
+        inputs: What metrics read.
 
     Attributes:
         steps_before: Steps of all episodes before this one.
@@ -193,7 +194,8 @@ class EpisodeCollector:
                 self._ends[agent] = taken
                 episode = self._episodes[agent] = self._episode(agent)
                 episode.result = str(world.result(number))
-                episode.measures = dict(world.measured(number))
+                if self.inputs.measures:
+                    episode.measures = dict(world.measured(number))
         if self.targets:
             self._record_arrivals()
         return not self.runner.live
@@ -260,7 +262,7 @@ class BatchEpisodeCollector:
     Args:
         batch: The batch.
         agents: The agents to follow.
-        inputs: What is read from single steps.
+        inputs: What metrics read.
 
     Attributes:
         step: Steps of the whole batch so far.
@@ -271,7 +273,7 @@ class BatchEpisodeCollector:
         self.batch, self.agents, self.inputs = batch, tuple(agents), inputs
         self.numbers = {agent: batch.world.agents.index(agent) for agent in agents}
         self.targets = Targets()
-        self._measures = bool(batch.world.measure_names)
+        self._measures = inputs.measures and bool(batch.world.measure_names)
         self.step = 0
         shape = (batch.num_envs, len(batch.world.agents))
         self._totals = np.zeros(shape)

@@ -8,12 +8,12 @@ from __future__ import annotations
 
 import bisect
 from collections.abc import Callable, Iterable, Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import astuple, dataclass
 from typing import Any
 
 from piase_gym.errors import UnsupportedError
 from piase_gym.runs.history import SPARE, Attempt, Episode, History
-from piase_gym.runs.metric_definitions import METRICS
+from piase_gym.runs.metric_definitions import MEASURE, METRICS
 from piase_gym.runs.metrics import Metrics
 from piase_gym.runs.recent_events import Step
 from piase_gym.runs.schema import ATTEMPT
@@ -27,15 +27,17 @@ FOLLOWED = (ATTEMPT, "ENVIRONMENT_EVENT_OCCURRED", "ENVIRONMENT_STATE_CHANGED")
 
 @dataclass(frozen=True)
 class MetricInputs:
-    """What metrics read from single steps; the rest is known at the end of an episode.
+    """What metrics read that is not recorded for every episode anyway.
 
     Attributes:
         rewards: Whether sums of rewards are read.
         steps: Whether outcomes and messages of single steps are read.
+        measures: Whether what the world measures is read, at the end of an agent's episode.
     """
 
     rewards: bool = True
     steps: bool = True
+    measures: bool = True
 
     @classmethod
     def of(cls, metrics: Iterable[str]) -> MetricInputs:
@@ -45,7 +47,12 @@ class MetricInputs:
         return cls(
             rewards=bool(strange or "mean_return" in names),
             steps=bool(strange or names & _OF_STEPS),
+            measures=bool(strange or any(name.startswith(MEASURE) for name in names)),
         )
+
+    def includes(self, other: MetricInputs) -> bool:
+        """Return whether everything that another names is here too."""
+        return all(mine or not its for mine, its in zip(astuple(self), astuple(other), strict=True))
 
 
 @dataclass
@@ -69,7 +76,7 @@ class CurriculumMetrics(Metrics):
         milestones: The world's `milestones`.
         measures: The world's `measures`.
         own: User-defined metrics by name, as `piase_gym.runs.Metrics.define` takes them.
-        inputs: What is recorded of single steps; by default everything.
+        inputs: What is recorded; by default everything.
         retain: How many single steps are remembered; episodes are all remembered.
 
     Attributes:
@@ -103,7 +110,7 @@ class CurriculumMetrics(Metrics):
             UnsupportedError: If what it is computed from is not recorded.
         """
         needed = MetricInputs.of([metric])
-        if (needed.rewards and not self.inputs.rewards) or (needed.steps and not self.inputs.steps):
+        if not self.inputs.includes(needed):
             raise UnsupportedError(
                 f"{metric} is not recorded, for no criterion and no rule reads it; a director of "
                 "your own names the metrics that it reads in its attribute `metrics`"

@@ -30,7 +30,7 @@ class EnvSpec(NamedTuple):
     Attributes:
         world: An id, a world or a config.
         options: Arguments of `GymEnv`.
-        inputs: What is read from single steps.
+        inputs: What metrics read.
     """
 
     world: Any

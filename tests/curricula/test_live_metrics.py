@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from dataclasses import asdict
+from functools import partial
 from pathlib import Path
 from typing import Any
 
@@ -121,10 +122,32 @@ def test_between_decisions_only_what_is_read_is_kept() -> None:
         env.reset(seed=0)
         assert len(env.controller.collector.step_hooks) == count
         assert not env.unwrapped.events.wants_steps
-    assert MetricInputs.of(["success_rate", "milestone.x", "reached_goal_1"]) == MetricInputs(
-        False, False
-    )
-    assert MetricInputs.of(["my_own"]) == MetricInputs(True, True)
+    known = ["success_rate", "milestone.x", "reached_goal_1"]
+    assert MetricInputs.of(known) == MetricInputs(False, False, False)
+    assert MetricInputs.of(["measure.x"]) == MetricInputs(False, False, True)
+    assert MetricInputs.of(["my_own"]) == MetricInputs(True, True, True)
+
+
+@pytest.mark.parametrize("batch", [False, True])
+@pytest.mark.parametrize("read", [False, True])
+def test_what_a_world_measures_is_read_only_where_it_is_asked_for(batch: bool, read: bool) -> None:
+    rules = [["measure.coverage < 0", "FAIL_CURRICULUM"]] if read else []
+    plan = curriculum(step(1, environment_config_overrides={"width": 8}, adaptation_rules=rules))
+    make: Any = partial(piase_gym.batch_env, num_envs=2) if batch else piase_gym.parallel_env
+    env = CurriculumWrapper(make("ObjectSearch"), plan)
+    env.reset(seed=0)
+    for _ in range(6):
+        env.step(np.zeros((2, 1), np.int64) if batch else {"agent_0": 0})
+    env.reset()
+    metrics = env.controller.metrics
+    assert metrics.history.of("agent_0").episodes[0].length == 6
+    if read:
+        window = {"attempts": 9}
+        assert metrics.get_performance_metric("agent_0", "measure.coverage", window) > 0.0
+    else:
+        with pytest.raises(UnsupportedError, match="coverage is not recorded"):
+            metrics.get_performance_metric("agent_0", "measure.coverage")
+        assert metrics.history.of("agent_0").episodes[0].measures == {}
 
 
 @pytest.mark.parametrize("metric", ["mean_return", "illegal_rate", "env_steps", "messages_sent"])
