@@ -6,7 +6,6 @@ follow every step, because `piase_gym.curricula.episode_collector` hands over wh
 
 from __future__ import annotations
 
-import bisect
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import astuple, dataclass
 from typing import Any
@@ -151,10 +150,10 @@ class CurriculumMetrics(Metrics):
         self._feed("ENVIRONMENT_EVENT_OCCURRED", "system", data | _slot(slot))
 
     def add_episode(self, record: EpisodeRecord, slot: int | None = None) -> None:
-        """Record an agent's episode; episodes stay in the order in which they began."""
+        """Record an agent's episode."""
         episode = record.episode
         known = self.history.of(episode.agent)
-        bisect.insort(known.episodes, episode, key=lambda other: other.sequence)
+        known.add(episode)
         if episode.attempt != SPARE:
             known.steps.extend(record.steps)
         for name in episode.milestones:

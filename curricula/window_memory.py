@@ -99,8 +99,8 @@ def load_windows(
     decided = len(progress.decisions)
     for row in recent.episodes:
         row.attempt = row.attempt if row.attempt <= decided else 0
+        known.add(row)
     hints = [(at, number if number <= decided else 0, slot) for at, number, slot in recent.hints]
     history.step = max(history.step, recent.step)
-    known.episodes += recent.episodes
     known.hints += hints
     return max((row.sequence for row in known.episodes), default=0)

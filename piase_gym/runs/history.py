@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import bisect
+import operator
 from collections import Counter, deque
 from collections.abc import Mapping
 from dataclasses import dataclass, field
@@ -78,6 +80,10 @@ class Episode:
         return played_out(self.result)
 
 
+begun = operator.attrgetter("sequence")
+"""Returns by what episodes are ordered: when they began."""
+
+
 @dataclass(frozen=True)
 class Attempt:
     """An attempt at a step of a curriculum.
@@ -106,7 +112,8 @@ class AgentHistory:
     """What is remembered of one agent.
 
     Attributes:
-        episodes: Its episodes, in the order in which they began.
+        episodes: Its episodes, in the order in which they began; see `add`.
+        by_attempt: The same by the number of their attempt.
         hints: For each hint: the step, the attempt and the slot in which it came.
         attempts: Its attempts, in the order in which they began.
         numbered: Its episodes by slot and number.
@@ -114,10 +121,16 @@ class AgentHistory:
     """
 
     episodes: list[Episode] = field(default_factory=list)
+    by_attempt: dict[int, list[Episode]] = field(default_factory=dict)
     hints: list[tuple[int, int, int]] = field(default_factory=list)
     attempts: list[Attempt] = field(default_factory=list)
     numbered: dict[tuple[int, int], Episode] = field(default_factory=dict)
     steps: deque[Step] = field(default_factory=deque)
+
+    def add(self, episode: Episode) -> None:
+        """Add an episode, which may have begun before others that are here."""
+        for rows in (self.episodes, self.by_attempt.setdefault(episode.attempt, [])):
+            bisect.insort(rows, episode, key=begun)
 
     def attempt_in(self, slot: int) -> int:
         """Return the number of the attempt that is under way in a slot, or 0."""
@@ -277,7 +290,7 @@ class History:
         row = Episode(agent, number, slot, attempt, seed, step - 1, sequence=self.sequence)
         row.hints = self._hints.pop(agent, 0)
         self._open[slot, agent] = row
-        history.episodes.append(row)
+        history.add(row)
         history.numbered[slot, number] = row
         return row
 

@@ -3,12 +3,13 @@
 from __future__ import annotations
 
 import functools
+import itertools
 from collections import Counter
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 
 from piase_gym.errors import ConfigError, require_known
-from piase_gym.runs.history import SPARE, Attempt, Episode, History
+from piase_gym.runs.history import SPARE, Attempt, Episode, History, begun
 from piase_gym.runs.recent_events import Step
 from piase_gym.runs.schema import Event
 
@@ -102,23 +103,28 @@ def look(history: History, agent: str, window: tuple[str, int], slot: int | None
     """
     known, (kind, count) = history.agents[agent], window
     attempts = [a for a in known.attempts if slot is None or a.slot in (None, slot)]
-    episodes = [r for r in known.episodes if r.attempt != SPARE and slot in (None, r.slot)]
     hints = [(at, attempt) for at, attempt, where in known.hints if slot in (None, where)]
     current, after, since = attempts, -1, 0
+
+    def counts(row: Episode) -> bool:
+        return row.attempt != SPARE and slot in (None, row.slot)
+
     if kind == "attempts":  # without attempts, the whole run
         current = attempts[-count:]
         numbers = {attempt.number for attempt in current} or {0}
-        rows = [row for row in episodes if row.attempt in numbers]
+        mine = [row for number in numbers for row in known.by_attempt.get(number, ())]
+        rows = sorted(filter(counts, mine), key=begun)
         hinted = sum(attempt in numbers for _, attempt in hints)
         since = current[0].sequence if current else 0
     elif kind == "episodes":
-        rows = [row for row in episodes if row.finished][-count:]
-        begun = rows[0].start if rows else history.step
-        hinted = sum(at >= begun for at, _ in hints)
+        last = (row for row in reversed(known.episodes) if row.finished and counts(row))
+        rows = list(itertools.islice(last, count))[::-1]
+        start = rows[0].start if rows else history.step
+        hinted = sum(at >= start for at, _ in hints)
         since = rows[0].sequence if rows else history.sequence + 1
     else:
         after = history.step - count
-        rows = [row for row in episodes if row.end > after]
+        rows = [row for row in known.episodes if row.end > after and counts(row)]
         hinted = sum(at > after for at, _ in hints)
     start = after if after >= 0 else min((row.start for row in rows), default=history.step)
     return View(

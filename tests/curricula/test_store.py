@@ -219,7 +219,7 @@ def test_what_windows_reach_into_is_kept(windows: list[Any], ends: Any, hints: A
     for start, end, attempt in EPISODES:
         ended = "" if end == 21 else "lost"
         row = Episode("a", start, 0, attempt, 0, start, end, end - start, result=ended)
-        history.of("a").episodes.append(row)
+        history.of("a").add(row)
     history.of("a").hints += [(2, 0, 0), (6, 1, 0), (11, 2, 0), (13, 3, 0)]
     history.of("a").attempts += [Attempt(n, 1, None, False, 0, 0) for n in (1, 2, 3)]
     save_windows(history, progress, [Need("mean_return", window) for window in windows])
@@ -337,7 +337,8 @@ def test_a_history_goes_on_with_what_was_noted() -> None:
         Episode("a", n, 0, attempt, 5, n, n + 1, 1, result="lost", sequence=sequence)
         for n, (attempt, sequence) in enumerate(numbers)
     ]
-    history.of("a").episodes += rows
+    for row in rows:
+        history.of("a").add(row)
     history.of("a").hints += [(3, 2, 0), (4, 3, 1)]
     history.of("a").attempts += [Attempt(n, 1, None, False, 0, 0) for n in (1, 2, 3)]
     assert save_windows(history, progress, [Need("mean_return", ("episodes", 9))]) is None
@@ -346,8 +347,8 @@ def test_a_history_goes_on_with_what_was_noted() -> None:
     assert load_windows(again, progress, MADE) == 9
     assert again.step == 31
     known = again.of("a")
-    assert [row.attempt for row in known.episodes] == [0, 1, 0, 2]
-    assert [row.sequence for row in known.episodes] == [4, 6, 9, 8]
+    assert [row.attempt for row in known.episodes] == [0, 1, 2, 0]
+    assert [row.sequence for row in known.episodes] == [4, 6, 8, 9]
     assert known.hints == [(3, 2, 0), (4, 0, 1)]
     assert known.attempts == [Attempt(n, 1, None, False, 0, 0, 1) for n in (1, 2)]
     other = History()

@@ -4,9 +4,12 @@ from __future__ import annotations
 
 from typing import Any
 
-from piase_gym.runs.history import SPARE, History
+import numpy as np
+import pytest
+
+from piase_gym.runs.history import SPARE, Attempt, Episode, History
 from piase_gym.runs.recent_events import Step
-from piase_gym.runs.windows import check_window, look
+from piase_gym.runs.windows import WINDOWS, check_window, look
 
 
 class Lines:
@@ -191,3 +194,29 @@ def test_a_window_counts_the_attempts_and_steps_of_its_slot() -> None:
         steps.append(Step(step, 0, slot, 1, "ok", 0.0, 0))
     seen = look(run.history, "a", ("attempts", 1), None).steps
     assert [(step.step, step.slot) for step in seen] == [(1, 1), (2, 1), (1, 1)]
+
+
+@pytest.mark.parametrize("seed", range(5))
+def test_windows_hold_what_a_search_of_all_episodes_finds(seed: int) -> None:
+    rng = np.random.default_rng(seed)
+    history = History()
+    known, history.step = history.of("a"), 100
+    known.attempts += [Attempt(n, 0, (None, 0, 1)[n % 3], False, 0, 0) for n in range(1, 6)]
+    every = []
+    for sequence in rng.permutation(60).tolist():
+        attempt, slot, start = rng.integers([-1, 0, 0], [6, 2, 90]).tolist()
+        result = ("won", "lost", "abandoned", "")[rng.integers(4)]
+        row = Episode("a", sequence, slot, attempt, 0, start, start + 9, result=result)
+        row.sequence = sequence
+        known.add(row)
+        every.append(row)
+    every.sort(key=lambda row: row.sequence)
+    assert known.episodes == every
+    for slot in (None, 0, 1):
+        mine = [row for row in every if row.attempt != SPARE and slot in (None, row.slot)]
+        numbers = [a.number for a in known.attempts if slot is None or a.slot in (None, slot)]
+        for count in (1, 2, 9, 99):
+            found = {kind: look(history, "a", (kind, count), slot).episodes for kind in WINDOWS}
+            assert found["attempts"] == [r for r in mine if r.attempt in numbers[-count:]]
+            assert found["episodes"] == [r for r in mine if r.result in ("won", "lost")][-count:]
+            assert found["env_steps"] == [r for r in mine if r.end > 100 - count]
