@@ -74,6 +74,8 @@ class Envelope(Settings):
 
 # A name without spaces: letters, digits, ``_``, ``-`` and ``.``.
 AgentId = Annotated[str, Field(pattern=r"^[A-Za-z0-9][A-Za-z0-9_.-]*$", max_length=40)]
+RESERVED_NAMES = ("all", "system")
+"""What no agent is called: the recipient that is everyone else, and the sender of news and logs."""
 
 
 class WorldConfig(Settings):
@@ -141,6 +143,12 @@ class WorldConfig(Settings):
             raise ValueError(f"agent_ids must differ from each other: {', '.join(given)}")
         if len(given) > self.agents:
             raise ValueError(f"agent_ids names {len(given)} agents, but agents={self.agents}")
+        names = self.names(max(self.agents, self.envelope.agents if self.envelope else 0))
+        for place, name in enumerate(names):
+            if name in RESERVED_NAMES:
+                raise ValueError(f"no agent can be called {name!r}; choose other agent_ids")
+            if name in names[:place]:
+                raise ValueError(f"two agents would be called {name!r}; choose other agent_ids")
         entries = len(getattr(self, "join_at", ()))
         if entries > self.agents:
             raise ValueError(f"join_at has {entries} entries for {self.agents} agents")

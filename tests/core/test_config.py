@@ -137,6 +137,13 @@ def test_grid_world_aliases_change_fields_that_are_set(
         ({"agent_ids": ("a b",)}, ("agent_ids", "'a b'")),
         ({"agent_ids": ("x" * 41,)}, ("agent_ids", "40")),
         ({"agent_ids": ("",)}, ("agent_ids", "''")),
+        ({"agent_ids": ("toy_1",), "agents": 2}, ("agent_ids", "'toy_1'", "two agents")),
+        (
+            {"agent_ids": ("toy_1",), "envelope": {"agents": 2}},
+            ("agent_ids", "'toy_1'", "two agents"),
+        ),
+        ({"agent_ids": ("all",)}, ("agent_ids", "'all'")),
+        ({"agent_ids": ("system",)}, ("agent_ids", "'system'")),
     ],
 )
 def test_a_wrong_field_is_named_with_what_is_allowed(
