@@ -735,6 +735,7 @@ class PhysicsPlayground(World[PhysicsPlaygroundConfig, PhysicsFacts]):
         return {
             "config": self.config,
             "hints": list(self.hints),
+            "last_steps": list(self.last_steps()),
             "state": self.get_state() if self._begun else None,
             "script": None if script is None else (script.base, script.get_state()),
         }
@@ -753,6 +754,7 @@ class PhysicsPlayground(World[PhysicsPlaygroundConfig, PhysicsFacts]):
             self.script.set_state(done)
         if state["state"] is not None:
             self.set_state(state["state"])
+        self.set_last_steps(state["last_steps"])
 
     # -- pictures -------------------------------------------------------------------------
 

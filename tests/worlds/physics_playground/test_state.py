@@ -224,6 +224,17 @@ def check_grips(seed: int) -> set[tuple[int, ...]]:
     return seen
 
 
+def test_copies_tell_what_the_last_step_did() -> None:
+    env = piase_gym.parallel_env("PhysicsPlayground", task="reach")
+    env.reset(seed=0)
+    shown = env.step(dict.fromkeys(env.agents, 1))[0]
+    assert shown["agent_0"]["text"].startswith("Last step: ")
+    for twin in (copy.deepcopy(env), pickle.loads(pickle.dumps(env))):
+        assert twin.observe_all()[0]["agent_0"]["text"] == shown["agent_0"]["text"]
+        twin.close()
+    env.close()
+
+
 def test_logs_of_grips_out_of_order_replay_and_fork(tmp_path: Path) -> None:
     path = tmp_path / "run.jsonl"
     env = AvtLogger(make(**{**RING, "max_steps": 60}), path, snapshot_every=5)
