@@ -270,7 +270,7 @@ class WorldParallelEnv(WorldEnv, ParallelEnv[str, Any, Any]):
         self, tick: StepResult, result: ParallelStep, shown: Any, masks: Sequence[Any]
     ) -> None:
         """Add what only few steps have: notes, results, agents that leave and agents that enter."""
-        _, terminated, truncated, _, ended, notes = tick
+        paid, terminated, truncated, _, ended, notes = tick
         infos, before = result[-1], self.agents
         for name, i in self._live if self._full else ():
             if i in notes:
@@ -286,7 +286,7 @@ class WorldParallelEnv(WorldEnv, ParallelEnv[str, Any, Any]):
                 info = self._first_info(masks, i)
                 if self._full:
                     info.update(notes.get(i, {}))
-                entries: tuple[Any, ...] = (shown[i], 0.0, False, False, info)
+                entries: tuple[Any, ...] = (shown[i], paid[i], False, False, info)
                 parts: tuple[dict[str, Any], ...] = result
                 for part, value in zip(parts, entries, strict=True):
                     part[name] = value

@@ -9,6 +9,7 @@ import numpy as np
 import pytest
 
 from piase_gym.envs.aec import aec_env
+from piase_gym.envs.batch import batch_env
 from piase_gym.envs.parallel import parallel_env
 from piase_gym.envs.single import gym_env
 from piase_gym.errors import ActionError, PiaseError
@@ -229,3 +230,21 @@ def test_an_index_out_of_the_table_is_refused_after_others_have_ended() -> None:
         with pytest.raises(ActionError, match=f"action {wrong} of"):
             env.step({name: 0 if name != env.agents[-1] else wrong for name in env.agents})
     assert env.digest() == before
+
+
+def test_who_enters_gets_the_reward_that_a_batch_gives() -> None:
+    config: dict[str, Any] = {"agents": 2, "join_at": (0, 2), "start": "apart", "objects": 10}
+    one = parallel_env("ObjectSearch", **config, view="vector")
+    many = batch_env("ObjectSearch", num_envs=1, **config)
+    stay, found = one.world.commands.index(one.world.noop), 0
+    for seed in range(20):
+        one.reset(seed=seed)
+        many.reset(seed=seed)
+        for _ in range(2):
+            _, told, *_ = one.step(dict.fromkeys(one.agents, stay))
+            _, rewards, *_ = many.step(np.full((1, 2), stay))
+        assert [told["agent_0"], told["agent_1"]] == rewards[0].tolist()
+        found += told["agent_1"] > 0
+    assert found  # some see an object as they enter
+    one.close()
+    many.close()
