@@ -140,9 +140,11 @@ class Speaks(ArrayWorld[Any, Any]):
         if self.one["coded"][0]:  # `ArrayWorld` has decoded the acts of this very step
             return super().step(acts)
         alive, given, said = self.alive, list(acts), list[tuple[int, Command]]()
+        spoken: dict[int, Act] = {}
         for agent, act in enumerate(acts):
             if alive[agent] and isinstance(act, Command) and act.verb in SPOKEN:
                 given[agent] = found = self.decode(agent, act)
+                spoken[agent] = self._understood(agent, act, found)
                 if isinstance(found, Command):
                     said.append((agent, found))
                     given[agent] = self.noop
@@ -160,10 +162,10 @@ class Speaks(ArrayWorld[Any, Any]):
         shared = self.config.shared_reward
         rewards = charged(tick.rewards, speakers, playing, self.cost_of_words, shared)
         result = tick._replace(outcomes=outcomes, rewards=rewards)
-        if said and isinstance(self._last, tuple):
+        if spoken and isinstance(self._last, tuple):
             done = [*self._last[0]]
-            for agent, command in said:
-                done[agent] = command
+            for agent, understood in spoken.items():
+                done[agent] = understood
             self._last = done, result
         return result
 
@@ -243,10 +245,11 @@ class Speaks(ArrayWorld[Any, Any]):
 
     def words_told(self) -> str:
         """Return what the prompt says about speaking."""
+        rules = self.config.model_copy(update={"message_cost": self.cost_of_words})
         return " ".join(
             [
                 "You can also stay and say something in words, to all others or to one.",
-                *conditions_told(self.config),
+                *conditions_told(rules),
             ]
         )
 
