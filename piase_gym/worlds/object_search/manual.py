@@ -19,6 +19,7 @@ def fault_sentence(fault: int, config: ObjectSearchConfig) -> str:
 def manual(config: ObjectSearchConfig) -> Manual:
     """Return the words of the prompt."""
     values = config.rewards.model_dump()
+    values["message"] -= config.message_cost
     told = [name for name in values if name != "message" or config.channel]
     fields = type(config.rewards).model_fields
     rewards = "; ".join(f"{fields[name].description} {values[name]:+g}" for name in told)
@@ -76,6 +77,8 @@ def _rules(config: ObjectSearchConfig) -> str:
             rules.append(f"They are heard {config.message_delay} steps later.")
         if config.message_loss:
             rules.append("Some of them get lost.")
+        if config.message_topology is not None:
+            rules.append("Not everybody hears everybody.")
     if config.show_found:
         rules.append("You are told what the team has found.")
     if config.latecomers:

@@ -59,5 +59,7 @@ class SpeaksOfObjects(Speaks):
 
     def words_told(self) -> str:
         """Return what the prompt says about speaking."""
+        if not self.config.channel:
+            return super().words_told()
         told = "You can also stay and say something in words, under the same rules as reports."
         return " ".join([told, *history_told(self.config)])

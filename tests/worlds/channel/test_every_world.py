@@ -302,3 +302,33 @@ def test_in_worlds_of_words_a_message_costs_the_one_who_says_it(world: str) -> N
     assert {name: spoke[name] - free[name] for name in free} == pytest.approx(
         {first: -0.25, second: 0.0}
     )
+
+
+@pytest.mark.parametrize("case", SPEAKING)
+def test_text_and_infos_agree_that_nobody_speaks_to_itself(case: str) -> None:
+    world, fields = SPEAKING[case]
+    need(world)
+    env = piase_gym.parallel_env(world, agents=2, actions="text", **fields)
+    env.reset(seed=1)
+    noop = env.world.write(env.world.noop)
+    line = "tell agent_0 hello there"
+    shown, *_, infos = env.step({"agent_0": line, "agent_1": noop})
+    assert infos["agent_0"]["outcome"] == "illegal"
+    assert shown["agent_0"]["text"].startswith(f"Last step: {line}; illegal; ")
+    env.close()
+
+
+@pytest.mark.parametrize("case", SPEAKING)
+def test_prompts_say_when_words_are_heard_by_whom_and_what_they_cost(case: str) -> None:
+    world, fields = SPEAKING[case]
+    need(world)
+    rows = [[0, 1], [0, 0]]
+    rules = {"message_delay": 3, "message_cost": 0.25, "message_topology": rows}
+    for silent in [{}, {"channel": False}] if world == "ObjectSearch" else [{}]:
+        env = piase_gym.parallel_env(world, agents=2, **{**fields, **rules, **silent})
+        prompt = env.instructions("agent_0")
+        assert "Not everybody hears everybody." in prompt
+        assert "3 steps later" in prompt
+        priced = case == "ObjectSearch" and not silent
+        assert ("a report -0.25" if priced else "Each message costs 0.25.") in prompt
+        env.close()
