@@ -323,9 +323,13 @@ def _labels(text: str) -> _Labels | None:
     return _Labels(values, place) if values else None
 
 
+_EMPHASIS = re.compile(r"\A([^*]*)\*+([.!]+)\Z")
+"""A value with the end of an emphasis before its full stop."""
+
+
 def _scalar(first: str, more: str, one_line: bool) -> str:
     """Return a value from its own line, from the block below, or from both for longer texts."""
-    first = first.strip().strip("*")
+    first = _EMPHASIS.sub(r"\1\2", first.strip()).strip("*")
     if first in ("|", ">", "|-", ">-", ""):
         lines = [line.strip() for line in more.strip("\n").split("\n")]
         block = lines[: lines.index("")] if "" in lines else lines
@@ -454,10 +458,13 @@ _PAIRS = {'"': '"', "'": "'", "`": "`", "*": "*", "_": "_", "“": "”", "«": 
 
 
 def _bare(text: str) -> str:
-    """Return a text without bullets, and without quotes and emphasis around all of it."""
+    """Return a text without bullets, and without quotes and emphasis around all of it.
+
+    A full stop after these goes with them.
+    """
     text = _BULLET.sub("", text.strip()).strip()
-    while len(text) > 1 and _PAIRS.get(text[0]) == text[-1]:
-        text = text[1:-1].strip()
+    while len(ended := text.rstrip(".!")) > 1 and _PAIRS.get(ended[0]) == ended[-1]:
+        text = ended[1:-1].strip()
     return text
 
 
