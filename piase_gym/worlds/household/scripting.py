@@ -17,7 +17,7 @@ from piase_gym.worlds.household.levels import files
 from piase_gym.worlds.household.levels.generator import generate
 from piase_gym.worlds.household.levels.words import OBJECTS, RECEPTACLES, ROOM_OBJECTS
 from piase_gym.worlds.household.rules.goals import MARKS
-from piase_gym.worlds.household.state import Game
+from piase_gym.worlds.household.state import Game, HomeState
 
 _WORDS: Final = {
     "isclean": "clean", "ishot": "hot", "iscool": "cool", "issliced": "sliced", "ison": "on",
@@ -178,6 +178,7 @@ def spawn(world: Any, _states: Any, _envs: Any, thing: str, place: Any) -> None:
         return
     if there in game.accepts[number]:
         state.contents[there] = tuple(sorted((*state.contents[there], number)))
+        _note_spots(game, state, number, there)
 
 
 def remove(world: Any, _states: Any, _envs: Any, thing: str | None, place: Any) -> None:
@@ -185,5 +186,16 @@ def remove(world: Any, _states: Any, _envs: Any, thing: str | None, place: Any) 
     game, state = world.game, world.state_of
     for k, inside in enumerate(state.contents):
         if place in (None, game.receptacles[k]):
-            kept = (n for n in inside if thing not in (None, game.objects[n]))
-            state.contents[k] = tuple(kept)
+            gone = [n for n in inside if thing in (None, game.objects[n])]
+            state.contents[k] = tuple(n for n in inside if n not in gone)
+            for number in gone:
+                _note_spots(game, state, number, k)
+
+
+def _note_spots(game: Game, state: HomeState, number: int, there: int) -> None:
+    """Note whether an object is at the location of a receptacle that it came to, or left."""
+    at = game.places_of[there]
+    spots = {spot for spot in state.spots[number] if spot != at}
+    if any(number in state.contents[k] for k in game.at[at]):
+        spots.add(at)
+    state.spots[number] = tuple(sorted(spots))

@@ -45,7 +45,8 @@ def advance(turn: Turn, plans: Sequence[DecodedAction]) -> StepResult:
     outcomes, rewards = [Outcome.OK] * slots, [0.0] * slots
     notes: dict[int, dict[str, Any]] = {}
     playing = [agent for agent in state.order if state.status[agent] == "playing"]
-    changed = state.t == 0  # a task may be done from the beginning
+    # A task may be done from the beginning, or by what a script has put somewhere.
+    changed = state.t == 0 or config.script is not None
     for agent in playing:
         plan = plans[agent]
         rewards[agent] = table.step
