@@ -20,7 +20,7 @@ from piase_gym.envs.base import RENDER_MODES, check_render_mode
 from piase_gym.envs.batch import BatchEnv
 from piase_gym.envs.batch_checks import check_singles
 from piase_gym.envs.config_changes import Modified
-from piase_gym.envs.observations import ObservationStyle
+from piase_gym.envs.observations import ObservationStyle, is_native
 from piase_gym.envs.partners import Partners, agent_number, read_partners
 from piase_gym.envs.single import NO_TIME_LIMIT, GymEnv
 from piase_gym.envs.spec import LimitInSpec
@@ -220,8 +220,11 @@ def make_vector(
     view: str = "vector",
     actions: str = "discrete",
     mask: str | None = None,
+    wording: str = "canonical",
+    texts: str = "eager",
     infos: str = "full",
     dtype: str | None = None,
+    strict: bool = False,
     partners: Partners | None = None,
     autoreset_mode: AutoresetMode | str = AutoresetMode.NEXT_STEP,
     render_mode: str | None = None,
@@ -243,9 +246,12 @@ def make_vector(
         actions: ``"discrete"``, ``"text"``, or ``"continuous"`` where the world has it.
         mask: ``None`` (masks are in the infos and in `action_masks`) or ``"obs"``
             (``{"observation", "action_mask"}``).
+        wording: The dialect of texts; see `GymEnv`.
+        texts: When ``view="both"`` writes texts; see `GymEnv`.
         infos: ``"full"``, ``"mask"`` (``action_mask`` alone, besides the last observations) or
             ``"none"``.
         dtype: ``"float32"`` for vectors of that type; default: the world's own.
+        strict: Whether a text action must be the bare command; see `GymEnv`.
         partners: Policies for the other agents; default: the id's, else ``random``.
         autoreset_mode: Gymnasium's `AutoresetMode`, or its name.
         render_mode: ``"ansi"`` or ``"rgb_array"``.
@@ -254,12 +260,13 @@ def make_vector(
         config: Fields of the world's config.
     """
     mode = _mode(autoreset_mode)
-    style = ObservationStyle(view, mask, infos=infos, dtype=dtype)
+    style = ObservationStyle(view, mask, wording, texts, infos, dtype)
     style.check()
     if config.get("max_episode_steps") == NO_TIME_LIMIT:
         del config["max_episode_steps"]
     checked, spec, row, chosen, _ = resolve(world, scenario, envelope, config)
     made = load(spec.world, spec)(checked)
+    is_native(made, wording)  # refuses what the world does not have
     number = 0 if agent is None else agent_number(made.agents, agent)
     focal = made.agents[number]
     seats = partners_around(made.agents, row, partners, focal)
@@ -281,8 +288,11 @@ def make_vector(
                 view=view,
                 actions=actions,
                 mask=mask,
+                wording=wording,
+                texts=texts,
                 infos=infos,
                 dtype=dtype,
+                strict=strict,
                 partners=people(),
                 render_mode=render_mode,
             )

@@ -547,6 +547,24 @@ def test_text_goes_through_gymnasiums_synchronous_vectors() -> None:
     assert shown[0].startswith("You are agent_0")
 
 
+def test_make_vec_takes_what_make_takes_for_texts() -> None:
+    fields: dict[str, Any] = {"view": "both", "actions": "text", "wording": "native"}
+    fields |= {"texts": "lazy", "strict": True}
+    many: Any = gymnasium.make_vec("piase/TextRoom-v3", num_envs=2, **fields)
+    one: Any = gymnasium.make("piase/TextRoom-v3", disable_env_checker=True, **fields)
+    shown, alone = many.reset(seed=[3, 4])[0], one.reset(seed=3)[0]
+    assert type(many.envs[0].unwrapped.reset(seed=3)[0]) is type(alone)
+    assert shown["text"][0] == alone["text"]
+    many.step(["I would look.", "look"])
+    info = one.step("I would look.")[-1]
+    assert info["outcome"] == "unparsable"
+    assert many.envs[0].unwrapped.runner.last_step.outcomes == ["unparsable"]
+    with pytest.raises(ConfigError, match="GridWorld has no native wording"):
+        gymnasium.make_vec("piase/GridWorld-v1", num_envs=2, wording="native")
+    with pytest.raises(ConfigError, match="texts='lazy' is for view='both'"):
+        gymnasium.make_vec("piase/GridWorld-v1", num_envs=2, texts="lazy")
+
+
 def test_batch_is_public() -> None:
     assert piase_gym.batch_env is batch_env
 

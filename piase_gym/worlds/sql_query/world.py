@@ -122,7 +122,8 @@ class SqlQuery(TextWorld[SqlQueryConfig, SqlQueryFacts, SqlState, Setting]):
     `submit` ends the episode for all agents; with `answer="best"`, so does a correct result. A
     score of 1 wins. An agent that skips has lost, and the others go on. Running out of `max_steps`
     truncates the episode and loses it. The infos have the score of every query (`score`), the kind
-    of error if it failed (`error`), and at the end the task and its gold query.
+    of error if it failed (`error`), and at an agent's end the task; the gold query is told when the
+    episode ends for all.
 
     ## Versions
 

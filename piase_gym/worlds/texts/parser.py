@@ -219,7 +219,9 @@ class CommandParser:
     # -- names ----------------------------------------------------------------------------
 
     def agent_named(self, words: str) -> str | InvalidAction:
-        """Return the agent that some words stand for."""
+        """Return the agent that some words stand for; of similar names, the one that is meant."""
+        if words in self.agents:
+            return words
         name = plain(without_article(words.lower()))
         for known in self.agents:
             if plain(known) == name:

@@ -128,3 +128,24 @@ def test_a_name_that_lies_twice_is_found_once() -> None:
 def test_bad_configs(fields: dict[str, object], why: str) -> None:
     with pytest.raises(ConfigError, match=why):
         piase_gym.parallel_env("ObjectSearch", **fields)
+
+
+def test_what_a_script_puts_in_sight_is_found_by_who_cannot_move() -> None:
+    script = {
+        "events": [
+            {
+                "when": {"fact": "step", "at_least": 2},
+                "response": {"type": "spawn_object", "object": "keyboard", "place": [0]},
+            }
+        ]
+    }
+    env = piase_gym.parallel_env(
+        "ObjectSearch", backend="mock", line={3: ["keyboard"]}, objects=1, script=script
+    )
+    env.reset(seed=0)
+    found = []
+    for _ in range(4):
+        _, rewards, _, _, infos = env.step({"agent_0": env.world.action_codes("backward")[0]})
+        found.append("object_found" in infos["agent_0"].get("milestones", ()))
+        assert (rewards["agent_0"] > 0) == found[-1]
+    assert found == [False, False, True, False]  # a script acts at the end of its step

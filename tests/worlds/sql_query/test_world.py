@@ -316,11 +316,13 @@ def test_agents_share_the_question_and_not_their_results() -> None:
     gold = world.setting.task.gold
     tick = world.step([world.read(0, gold), world.read(1, "SELECT 1"), world.read(2, "skip")])  # type: ignore[list-item]
     assert tick.terminated == [False, False, True]
+    assert "gold" not in tick.notes[2]  # the others go on
     answers = [world.facts(agent).answer for agent in range(3)]
     assert [a and a.rows for a in answers[1:]] == [(("1",),), None]
     tick = world.step([world.read(0, "submit"), world.read(1, "SELECT 2"), None])  # type: ignore[list-item]
     assert tick.rewards == [1.0, 1.0, 0.0]
     assert tick.outcomes[:2] == ["ok", "failed"]
+    assert [tick.notes[agent]["gold"] for agent in range(2)] == [gold, gold]
     assert [str(world.result(agent)) for agent in range(3)] == ["won", "won", "lost"]
     world.reset(3)
     world.set_order([1, 0, 2])

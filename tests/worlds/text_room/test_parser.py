@@ -203,3 +203,12 @@ def test_names_may_have_prepositions_in_them() -> None:
         found = world.read(0, line)
         assert isinstance(found, Command), found
         assert world.write(found) == written
+
+
+@pytest.mark.parametrize("name", ["agent_0", "agent-0", "Agent_0"])
+def test_of_agents_with_similar_names_the_one_that_is_written_is_meant(name: str) -> None:
+    ids = ("me", "agent_0", "agent-0", "Agent_0")
+    env = piase_gym.parallel_env("TextRoom", agents=4, agent_ids=ids)
+    env.reset(seed=0)
+    command = env.world.read(0, f"tell {name} hello")
+    assert command == Command("tell", {"agent_id": name, "message": "hello"})

@@ -263,8 +263,9 @@ def tick(s, w, o, acts, rewards, terminated, truncated, events):
         moved = -1
     for i in range(w.agents):
         a = np.int64(s.order[i])
-        if s.alive[a] and moved >> a & 1:  # others see what they saw before
-            look(s, w, a)
+        if s.alive[a]:
+            if moved >> a & 1:  # others see what they saw before, or what a script has put there
+                look(s, w, a)
             if not w.pictures:
                 notable |= discover(s, w, o, a, rewards)
     if w.pictures:  # what is seen is known once they are taken; then `judge` goes on

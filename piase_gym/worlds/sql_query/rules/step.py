@@ -89,7 +89,9 @@ def advance(turn: Turn, plans: Sequence[DecodedAction]) -> StepResult:
         rewards[agent] += table.score * gained
         if state.status[agent] != "playing":
             task = turn.setting.task
-            notes[agent] |= {"task_id": task.task_id, "hardness": task.hardness, "gold": task.gold}
+            notes[agent] |= {"task_id": task.task_id, "hardness": task.hardness}
+            if "playing" not in state.status:  # others could still use it
+                notes[agent]["gold"] = task.gold
             notes[agent]["score"] = worth_of(config, state, final)
     if config.shared_reward:
         rewards = shared(rewards, playing)
