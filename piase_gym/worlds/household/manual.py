@@ -52,9 +52,10 @@ def manual(config: HouseholdConfig, placing: str, asks: bool) -> Manual:
     if config.agents > 1:
         people = listing(config.names(config.agents))
         later = counted(config.message_delay, "step") + " later" if config.message_delay else "soon"
+        lost = ", if it is not lost" if config.message_loss else ""
         rules.append(
             f"{people} share the home and the task, and act at once; the first to take an object "
-            f"has it. What you say is heard {later}."
+            f"has it. What you say is heard {later}{lost}."
         )
         rules += limits_told(config) + history_told(config)
     table = config.rewards

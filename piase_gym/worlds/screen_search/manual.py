@@ -27,13 +27,14 @@ def manual(config: ScreenSearchConfig) -> Manual:
         (table.illegal, "for a command that cannot be carried out or read"),
     ]
     goal = "see as many different objects as you can."
+    ends = f"after {config.max_steps} steps, or when the window is closed."
     if config.objects:
         goal = f"find together: {', '.join(config.objects)}."
+        ends = f"when all was found, {ends}"
     return Manual(
         rules,
         "; ".join(f"{value:+g} {why}" for value, why in parts if value) or "none.",
         lambda _agent: goal,
-        f"An episode ends when all was found, after {config.max_steps} steps, or when the window "
-        "is closed.",
+        f"An episode ends {ends}",
         example=("Object lamp: 20% across and 40% down, 5% wide and 9% high.", "look_left"),
     )

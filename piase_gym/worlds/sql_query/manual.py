@@ -60,9 +60,10 @@ def _rules(config: SqlQueryConfig) -> list[str]:
     if config.agents > 1:
         people = listing(config.names(config.agents))
         later = counted(config.message_delay, "step") + " later" if config.message_delay else "soon"
+        lost = ", if it is not lost" if config.message_loss else ""
         rules.append(
-            f"{people} share the question; what you say is heard {later}, and whoever submits "
-            "answers for all."
+            f"{people} share the question; what you say is heard {later}{lost}, and whoever "
+            "submits answers for all."
         )
         rules += limits_told(config) + history_told(config)
     return rules

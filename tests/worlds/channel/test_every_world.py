@@ -323,12 +323,15 @@ def test_prompts_say_when_words_are_heard_by_whom_and_what_they_cost(case: str) 
     world, fields = SPEAKING[case]
     need(world)
     rows = [[0, 1], [0, 0]]
-    rules = {"message_delay": 3, "message_cost": 0.25, "message_topology": rows}
+    rules: dict[str, Any] = {"message_topology": rows, "message_delay": 3}
+    rules |= {"message_loss": 0.5, "message_cost": 0.25}
     for silent in [{}, {"channel": False}] if world == "ObjectSearch" else [{}]:
         env = piase_gym.parallel_env(world, agents=2, **{**fields, **rules, **silent})
         prompt = env.instructions("agent_0")
         assert "Not everybody hears everybody." in prompt
         assert "3 steps later" in prompt
+        losses = ("if it is not lost", "get lost", "misses a message with a chance of 0.5")
+        assert any(words in prompt for words in losses)
         priced = case == "ObjectSearch" and not silent
         assert ("a report -0.25" if priced else "Each message costs 0.25.") in prompt
         env.close()

@@ -25,6 +25,7 @@ from piase_gym.worlds.screen_search.facts import (
     vector_box,
     vector_of,
 )
+from piase_gym.worlds.screen_search.manual import manual
 from piase_gym.worlds.screen_search.world import ScreenSearch
 
 CONFIG = ScreenSearchConfig.model_validate({"agents": 2, "window": "Demo"})
@@ -136,3 +137,10 @@ def test_each_new_thing_is_paid_to_who_sees_it_first() -> None:
     assert notes == {1: {"found": ["pen", "tin mug"]}}
     assert state.found == ["cup", "pen", "tin mug"]
     assert state.own == [["tin mug", "pen"], ["pen", "tin mug"]]
+
+
+@pytest.mark.parametrize("objects", [(), ("book",)])
+def test_the_prompt_says_when_an_episode_ends(objects: tuple[str, ...]) -> None:
+    told = manual(CONFIG.changed({"objects": objects, "max_steps": 7})).end
+    when = "when all was found, " if objects else ""
+    assert told == f"An episode ends {when}after 7 steps, or when the window is closed."
