@@ -84,16 +84,15 @@ class SlowCraft:
         makes = products(self.book, one, two)
         news = [thing for thing in makes if put(self.table(agent), thing)]
         wanted = self.needed | {self.goal}
-        reward = 0.0 if self.config.evaluation else self.config.rewards.useless
-        for thing in makes:
-            if thing in wanted and thing in self.made:
-                reward = max(reward, 0.0)
-            elif thing in wanted:
-                self.made.add(thing)
-                pays = self.config.subgoal_rewards and not self.config.evaluation
-                needed = self.config.rewards.needed
-                reward = max(reward, needed if pays and thing != self.goal else 0.0)
-        return reward, "ok" if news else "failed"
+        useless = 0.0 if self.config.evaluation else self.config.rewards.useless
+        pays = self.config.subgoal_rewards and not self.config.evaluation
+        worths = [
+            self.config.rewards.needed if pays and thing not in {*self.made, self.goal} else 0.0
+            for thing in makes
+            if thing in wanted
+        ]
+        self.made |= wanted.intersection(makes)
+        return max(worths, default=useless), "ok" if news else "failed"
 
 
 def products(book: RecipeBook, one: str, two: str) -> list[str]:

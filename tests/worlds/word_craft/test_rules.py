@@ -28,6 +28,11 @@ CONFIGS: dict[str, dict[str, Any]] = {
         "mixes": 8,
         "rewards": {"goal": 3.0, "needed": 0.5, "useless": -0.25},
     },
+    "dear subgoals": {
+        "depth": 3,
+        "mixes": 8,
+        "rewards": {"goal": 3.0, "needed": -0.5, "useless": 0.25},
+    },
     "mean": {"agents": 2, "depth": 2, "mixes": 5, "shared_reward": True},
     "several products": {"depth": 3, "mixes": 12, "goals": ["house"]},
 }

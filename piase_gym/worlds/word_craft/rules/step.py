@@ -241,19 +241,20 @@ def combine(s, w, a, one, other):
     ends = array_at(w.at_ends, pair + 2, np.int32)
     products = array_at(w.at_products, ends[pair + 1], np.int32)
     table, event, reward, marks = table_of(s, w, a), OLD, waste, 0
+    paid, needed = w.subgoal_rewards and not w.evaluation, False
     for p in range(ends[pair], ends[pair + 1]):
         if add(s, w, table, products[p]):
             event, marks = MADE, marks | 1
         k = is_made(s, products[p])
         if k < 0:
             continue
-        if (s.made >> k) & 1:
-            reward = max(reward, 0.0)  # needed, but there already
-            continue
-        s.made |= 1 << k
-        marks |= 4 if k == 0 else 2
-        paid = w.subgoal_rewards and not w.evaluation
-        reward = max(reward, w.worth_needed if paid and k > 0 else 0.0)
+        worth = 0.0
+        if not (s.made >> k) & 1:
+            s.made |= 1 << k
+            marks |= 4 if k == 0 else 2
+            worth = w.worth_needed if paid and k > 0 else 0.0
+        reward = max(reward, worth) if needed else worth
+        needed = True
     return event, reward, marks
 
 
