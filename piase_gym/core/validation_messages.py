@@ -6,7 +6,7 @@ from collections.abc import Iterator, Mapping, Sequence
 from types import UnionType
 from typing import Annotated, Any, Union, get_args, get_origin
 
-from pydantic import BaseModel
+from pydantic import BaseModel, Tag
 
 _NOUNS = {
     "int": "an integer",
@@ -94,8 +94,24 @@ def _flat(options: list[Any]) -> Iterator[Any]:
             yield option
 
 
+def _tagged(option: Any, part: str | int) -> Iterator[Any]:
+    """Yield what a union calls by a tag."""
+    origin, arguments = get_origin(option), get_args(option)
+    if origin is Annotated and Tag(str(part)) in arguments[1:]:
+        yield arguments[0]
+    elif origin is Annotated:
+        yield from _tagged(arguments[0], part)
+    elif origin in (Union, UnionType):
+        for entry in arguments:
+            yield from _tagged(entry, part)
+
+
 def _inside(option: Any, part: str | int) -> Iterator[Any]:
     """Yield the types of what lies one part further along a path."""
+    tagged = list(_tagged(option, part))
+    if tagged:
+        yield from tagged
+        return
     for entry in _flat([option]):
         arguments = get_args(entry)
         if isinstance(entry, type) and issubclass(entry, BaseModel):

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import itertools
 import re
 from collections.abc import Iterator
 from typing import Any
@@ -22,9 +23,11 @@ def find(document: Document, path: tuple[str | int, ...]) -> Key:
     """
     key: Key = ()
     node = document.data
-    for part in path:
+    for part, after in itertools.zip_longest(path, path[1:]):
         if part == "none" and isinstance(node, dict) and "none" not in node:
             part = "not"
+        if _is_tag(node, part, after):
+            continue
         if isinstance(node, dict) and part not in node:
             custom = node.get("custom_properties")
             if isinstance(custom, dict) and part in custom:
@@ -34,6 +37,13 @@ def find(document: Document, path: tuple[str | int, ...]) -> Key:
         if inside:
             key, node = (*key, part), node[part]
     return key
+
+
+def _is_tag(node: Any, part: str | int, after: str | int | None) -> bool:
+    """Return whether a part of a path only tells of which kind a mapping is, and is a key too."""
+    if not isinstance(node, dict) or part not in node or after not in node:
+        return False
+    return not isinstance(node[part], dict) or after not in node[part]
 
 
 def explain(error: ValidationError, model: type[BaseModel], document: Document) -> Iterator[str]:

@@ -51,7 +51,7 @@ events:
 TOLD = {
     "4:7: win_conditions.0.fact": "no fact 'bogus'",
     "5:5: win_conditions.1": "contradiction: 'step' cannot be at least 10 and at most 3",
-    "6:7: win_conditions.2.fact": "a number is expected (got 'many')",
+    "6:19: win_conditions.2.at_least": "a number is expected (got 'many')",
     "7:7: win_conditions.3.milestone": "unknown milestone 'nowhere'",
     "9:22: lose_conditions.0.equals": "'outcome' is never 'great'",
     "10:19: lose_conditions.1.agent_id": "unknown agent 'nobody'",
@@ -226,3 +226,28 @@ def test_endless_chains_of_a_story_are_told(
     assert len(warnings) == told
     place = f"{path}:10:5: events.0: endless: event_1, event_2 set each other off for ever, and are"
     assert all(line.startswith(place) for line in warnings)
+
+
+@pytest.mark.parametrize(
+    ("condition", "told"),
+    [
+        ("{ fact: step, atleast: 3 }", "atleast: unknown key 'atleast'; did you mean 'at_least'?"),
+        ("{ flag: a, agent: all }", "agent: unknown key 'agent'; did you mean 'agent_id'?"),
+        ("{ all: [{ fact: step, atleast: 3 }] }", "all.0.atleast: unknown key 'atleast'; did you"),
+        ("{ not: { fact: step, atleast: 3 } }", "not.atleast: unknown key 'atleast'; did you"),
+        ("{ any: [{ fact: step, at_least: 3 }], al: 1 }", "al: unknown key 'al'; "),
+    ],
+)
+@pytest.mark.parametrize("key", ["lose_conditions: [", "events: [{ response: [], when: "])
+def test_a_misspelt_key_of_a_condition_is_told_with_those_that_are_allowed(
+    tmp_path: Path, key: str, condition: str, told: str
+) -> None:
+    end = "]" if key.endswith("[") else "}]"
+    path = tmp_path / "x.yaml"
+    path.write_text(f"scenario_name: x\nenvironment_type: GridWorld\n{key}{condition}{end}\n")
+    with pytest.raises(ScenarioError) as caught:
+        scenarios.load(path)
+    start = "lose_conditions.0." if key.endswith("[") else "events.0.when."
+    line = next(line for line in str(caught.value).splitlines() if "unknown key" in line)
+    assert f"{start}{told}" in line
+    assert "allowed: '" in line

@@ -488,7 +488,8 @@ def test_what_ids_and_names_make_is_the_same() -> None:
 @pytest.mark.parametrize(
     ("condition", "told"),
     [
-        ("energy <= ", "no rule-engine sentence"),
+        ("energy <= ", "no rule-engine sentence: it ends too early"),
+        ("energy =< 0", "sentence: column 8: '=< 0' is not expected here"),
         ("enrgy <= 0", "unknown name 'enrgy'; did you mean 'energy'"),
         ("energy <= 0 and room == 'study'", None),
     ],

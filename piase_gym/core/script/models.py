@@ -143,6 +143,9 @@ Condition = Annotated[
     ),
 ]
 
+for _compound in (AllHold, AnyHolds, NoneHolds):
+    _compound.model_rebuild(force=True)  # what their conditions are is known from here on
+
 
 def parts(condition: Any) -> tuple[Any, ...]:
     """Return the conditions that a condition is made of, or nothing."""

@@ -33,7 +33,10 @@ def problem_of(sentence: str) -> str | None:
     try:
         _compiled(sentence)
     except rule_engine.RuleSyntaxError as error:
-        return f"syntax error at {str(error)[:80]!r}" if str(error) else "syntax error"
+        token = error.token
+        if token is None:
+            return "it ends too early"
+        return f"column {token.lexpos + 1}: {token.value!r:.60} is not expected here"
     except rule_engine.EngineError as error:
         return str(getattr(error, "message", error))[:80]
     return None
