@@ -28,6 +28,7 @@ _WORD = re.compile(
     re.VERBOSE | re.ASCII,
 )
 _LITERALS = ("true", "false", "null")
+LIST_WANTED = "'in' is followed by a list, such as ['north', 'south']"
 _RESERVED = ("and", "or", "not", "in", *_LITERALS)
 _FORBIDDEN = ("if", "elif", "else", "for", "while", "inf", "nan")
 READ_AS = {"&&": "and", "||": "or", "!": "not"}
@@ -222,7 +223,7 @@ class TypeChecker:
 
     def _ContainsExpression(self, node: Any) -> Any:
         if self.kind(node.container) != "list":
-            raise CurriculumError("'in' is followed by a list, such as ['north', 'south']")
+            raise CurriculumError(LIST_WANTED)
         member = self.kind(node.member)
         for part in node.container.value:
             self._alike("in", node.member, member, part, self.kind(part))

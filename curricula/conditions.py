@@ -11,12 +11,14 @@ from __future__ import annotations
 
 import decimal
 import functools
+import itertools
 from collections.abc import Mapping
 from dataclasses import dataclass
 from typing import Any
 
 from piase_gym.curricula.condition_syntax import (
     ALLOWED,
+    LIST_WANTED,
     MOST_CHARACTERS,
     READ_AS,
     Kind,
@@ -194,5 +196,7 @@ def _compile(words: list[Token], names: tuple[str, ...]) -> Any:
             f"column {word_there.column}: {word_there.text!r} is not expected here; {ALLOWED}"
         ) from None
     except (rule_engine.EngineError, ArithmeticError) as error:
+        if any(one.text == "in" and two.text != "[" for one, two in itertools.pairwise(words)):
+            raise CurriculumError(LIST_WANTED) from None
         told = str(getattr(error, "message", error))
         raise CurriculumError(f"the condition cannot be calculated: {told}") from None

@@ -235,6 +235,7 @@ WRONG = [
     ("9**score < 1", "an exponent is a whole number"),
     ("1e999999999 < 1", "is too long"),
     ("1" * 21 + " < 1", "is too long"),
+    ("score in 5", "'in' is followed by a list"),
     ("1/0 > score", "cannot be calculated: arithmetic error: division by zero"),
     ("(" * 25 + "true" + ")" * 25, "nested deeper than 20 levels"),
     ("!" * 25 + "true", "nested deeper than 20 levels"),
