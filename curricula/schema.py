@@ -329,16 +329,23 @@ class CurriculumStep(CurriculumModel):
 
     @property
     def fields(self) -> dict[str, Any]:
-        """The fields of the world's config that the step sets, `max_interactions` as `max_steps`.
+        """What `fields_in` returns, of a scenario that names its world."""
+        return self.fields_in(None)
 
-        A field ``scenario`` stands for the fields of that scenario, except the names of its
-        agents, which the environment fixes.
+    def fields_in(self, world: str | None) -> dict[str, Any]:
+        """Return the fields of a world's config that the step sets.
+
+        `max_interactions` is `max_steps` among them. A field ``scenario`` stands for the fields of
+        that scenario, except the names of its agents, which the environment fixes.
+
+        Raises:
+            ScenarioError: If the scenario cannot be read, or is of another world.
         """
         fields = dict(self.environment_config_overrides)
         if "scenario" in fields:
             from piase_gym import scenarios
 
-            told = scenarios.load(fields.pop("scenario")).fields
+            told = scenarios.load(fields.pop("scenario"), world).fields
             kept = {name: value for name, value in told.items() if name not in validation.FIXED}
             fields = {**kept, **fields}
         if self.max_interactions is not None:
@@ -543,7 +550,7 @@ class DevelopmentalCurriculum(CurriculumModel):
         """Return the config of the episodes of a step; see `configs`."""
         base = world if isinstance(world, WorldConfig) else self.base(world)
         try:
-            return base.model_copy(update={"envelope": None}).changed(step.fields)
+            return base.model_copy(update={"envelope": None}).changed(step.fields_in(base.world))
         except ConfigError as error:
             raise CurriculumError(f"{self.source}: {step.label}: {error}") from None
 

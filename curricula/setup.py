@@ -174,7 +174,7 @@ class ScenarioSetupModule:
         for agent in self.world.agents:
             if agent in orders and agent in self.curricula:
                 step = self.curricula[agent].step(orders[agent])
-                for name, value in self.base.plain(step.fields).items():
+                for name, value in self.base.plain(step.fields_in(self.base.world)).items():
                     yield name, Override(agent, step, value)
 
     def _resolve(self, name: str, one: Override, other: Override) -> Override:

@@ -119,7 +119,7 @@ def simulate(
     if isinstance(most, bool) or most < 1:
         raise ConfigError(f"the number of episodes is 1 or more, not {most!r}")
     check_seed(seed)
-    fields = base_fields(curriculum, config)
+    fields = base_fields(curriculum, config, world)
     bare = make_env(world_of(curriculum, world), None, None, fields)
     learner = SkilledLearner(skill, learning, seed)
     agent = agent_of(curriculum, bare.possible_agents)
@@ -186,14 +186,16 @@ def world_of(curriculum: DevelopmentalCurriculum, world: str | None) -> str:
 
 
 def base_fields(
-    curriculum: DevelopmentalCurriculum, config: Mapping[str, Any] | None = None
+    curriculum: DevelopmentalCurriculum,
+    config: Mapping[str, Any] | None = None,
+    world: str | None = None,
 ) -> dict[str, Any]:
     """Return the config fields with which to make an environment for a curriculum.
 
     By default the number of agents is that of the first step, so that all of them exist.
     """
     fields = dict(config or {})
-    first = curriculum.steps[0].fields
+    first = curriculum.steps[0].fields_in(curriculum.base(world_of(curriculum, world)).world)
     if "agents" in first:
         fields.setdefault("agents", first["agents"])
     return fields

@@ -66,10 +66,6 @@ def resolve(name: Name, scenario: object, envelope: object, fields: Mapping[str,
         from piase_gym import scenarios  # its models take a tenth of a second to make
 
         chosen = scenarios.load(named, spec.name)
-        if chosen.world != spec.name:
-            raise ScenarioError(
-                f"scenario {chosen.name!r} is of {chosen.world}, not of {spec.name}"
-            )
         if scenario is not None:
             base |= chosen.fields
     config = make_config(spec, {**base, **load(spec.config, spec).plain(given)})

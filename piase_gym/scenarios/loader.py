@@ -100,15 +100,24 @@ def load(path_or_name: object, world: str | None = None) -> Scenario:
     Args:
         path_or_name: A name from `names()`, the path of a ``.yaml``, ``.yml`` or ``.json`` file, a
             dict with the content of such a file, or a `WorldScenario` or `TextRoomScenario`.
-        world: The world of a dict that names none.
+        world: The world that it has to be of; a dict that names none is of this one.
 
     Returns:
         The scenario, ready to be played.
 
     Raises:
-        ScenarioError: If there is none, or something is wrong with it; every line of the message
-            says ``file:line:column: key: what is wrong, what is allowed``.
+        ScenarioError: If there is none, it is of another world, or something is wrong with it; then
+            every line of the message says ``file:line:column: key: what is wrong, what is
+            allowed``.
     """
+    found = _read(path_or_name, world)
+    if world is not None and found.world != world:
+        raise ScenarioError(f"scenario {found.name!r} is of {found.world}, not of {world}")
+    return found
+
+
+def _read(path_or_name: object, world: str | None) -> Scenario:
+    """Return a scenario; see `load`."""
     if isinstance(path_or_name, Scenario):
         return path_or_name
     if isinstance(path_or_name, ScenarioHead):
@@ -144,8 +153,6 @@ def fields_for(given: object, world: Any) -> dict[str, Any]:
         ScenarioError: If something is wrong with it, or it is of another world or other agents.
     """
     found = load(given, world.name)
-    if found.world != world.name:
-        raise ScenarioError(f"scenario {found.name!r} is of {found.world}, not of {world.name}")
     names = found.config.names()
     if names != world.config.names():
         raise ScenarioError(

@@ -134,7 +134,7 @@ def make_curriculum_env(
 
     for policy in curriculum.partners.values():
         make_agent(policy, trusted=False)
-    name, fields = world_of(curriculum, world), base_fields(curriculum, config)
+    name, fields = world_of(curriculum, world), base_fields(curriculum, config, world)
     spec = find(name)[0]
     options = {"director": director, "seed": seed, "progress": progress}
     if not issubclass(load_part(spec.world, spec), ArrayWorld):

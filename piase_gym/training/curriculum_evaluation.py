@@ -41,7 +41,7 @@ class LastStepEvaluator:
         config = controller.setup.config({self.agent: last.order})
         spec = find(config.world)[0]
         if "rewards" in type(config).model_fields:  # those of training are for training alone
-            plain = make_config(spec, last.fields).rewards
+            plain = make_config(spec, last.fields_in(config.world)).rewards
             config = config.changed({"rewards": plain.model_dump()})
         self.config, self.batched = config, not isinstance(env, SlotBatch)
         self.place = list(env.agents).index(self.agent)

@@ -179,5 +179,7 @@ def _check(jobs: Sequence[SearchJob]) -> None:
 def _task(settings: CurriculumTrainingSettings) -> Any:
     """Return what the last step of a curriculum plays."""
     curriculum = load(settings.curriculum)
-    fields = {**base_fields(curriculum, settings.config), **curriculum.steps[-1].fields}
-    return world_of(curriculum, settings.world), jsonable(fields), dict(curriculum.partners)
+    world = world_of(curriculum, settings.world)
+    fields = base_fields(curriculum, settings.config, world)
+    fields |= curriculum.steps[-1].fields_in(curriculum.base(world).world)
+    return world, jsonable(fields), dict(curriculum.partners)

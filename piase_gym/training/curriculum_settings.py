@@ -97,7 +97,7 @@ class CurriculumTrainingSettings:
         """
         made = make_director(curriculum.director if self.director is None else self.director)
         made.check_curriculum(curriculum)
-        fields = base_fields(curriculum, self.config)
+        fields = base_fields(curriculum, self.config, self.world)
         resolve(world_of(curriculum, self.world), None, None, fields)
 
 
