@@ -279,13 +279,17 @@ def read_director(given: str | None) -> Any:
 
     Raises:
         ScenarioError: If the file cannot be read.
+        ConfigError: If there is nothing in it.
     """
     from piase_gym.core.files import SCENARIO_SUFFIXES
     from piase_gym.scenarios.reading import read_file
 
     if given is None or Path(given).suffix.lower() not in SCENARIO_SUFFIXES:
         return given
-    return json.loads(json.dumps(read_file(Path(given)).data))
+    data = read_file(Path(given)).data
+    if data is None:
+        raise ConfigError(f"{given}: there is no director in this file; give its name and options")
+    return data
 
 
 @curriculum.command()

@@ -270,6 +270,9 @@ def test_a_director_is_a_name_or_a_file(tmp_path: Path) -> None:
     assert curriculum.read_director(str(path)) == {"type": "fixed", "seed": 3}
     with pytest.raises(ScenarioError):
         curriculum.read_director(str(tmp_path / "none.yaml"))
+    path.write_text("# nothing yet\n")
+    with pytest.raises(ConfigError, match="there is no director in this file"):
+        curriculum.read_director(str(path))
 
 
 def test_seeds_are_trained_side_by_side_by_whom_was_chosen(
