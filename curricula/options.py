@@ -22,7 +22,7 @@ class CurriculumOptions:
     """What to follow, and how, as users specify it.
 
     Args:
-        curricula: Agent -> curriculum, its name or its path; or one curriculum, for the agent
+        curricula: Agent -> curriculum, its name, path or content; or one of these, for the agent
             that it is written for, the only agent of the caller or, if it names a `lead`, all.
         own: The caller's agents.
         director: A director, its name, or a mapping of name and options; by default the
@@ -91,7 +91,8 @@ class CurriculumOptions:
 
 def _assign(curricula: Any, own: Sequence[str]) -> dict[str, DevelopmentalCurriculum]:
     """Return the curriculum of each agent, in the order of the agents."""
-    if not isinstance(curricula, Mapping):
+    is_one = isinstance(curricula, Mapping) and "steps" in curricula and "steps" not in own
+    if is_one or not isinstance(curricula, Mapping):
         curriculum = loader.load(curricula)
         if curriculum.agent is not None:
             return _assign({curriculum.agent: curriculum}, own)

@@ -415,6 +415,14 @@ def test_a_hint_of_rules_is_not_given_where_steps_are_drawn(tmp_path: Path) -> N
     env.close()
 
 
+def test_one_curriculum_may_be_given_as_the_content_of_its_file() -> None:
+    plan = {"name": "Rooms", "steps": [{"order": 1, "name": "Room"}]}
+    env = CurriculumWrapper(piase_gym.parallel_env("GridWorld"), plan)
+    env.reset(seed=0)
+    assert env.progress["agent_0"].curriculum == "Rooms"
+    env.close()
+
+
 # -- bad input ---------------------------------------------------------------------------------
 
 
