@@ -103,7 +103,7 @@ def read_file(path: Path, most: int = MOST_BYTES) -> Document:
         )
     try:
         as_json = path.suffix.lower() == ".json"
-        with open_regular(path) as file, io.TextIOWrapper(file, encoding="utf-8") as stream:
+        with open_regular(path) as file, io.TextIOWrapper(file, encoding="utf-8-sig") as stream:
             size = os.fstat(file.fileno()).st_size
             most = most if as_json else MOST_BYTES
             if size > most:
@@ -281,6 +281,8 @@ class _JsonReader:
 
     def read(self) -> Document:
         """Read the text."""
+        if self._skip(0) == len(self.text):
+            raise self._wrong(0, (), "there is nothing in it")
         value, end = self._value(self._skip(0), ())
         if self._skip(end) != len(self.text):
             raise self._wrong(self._skip(end), (), "there is more after the end")

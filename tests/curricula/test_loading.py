@@ -19,6 +19,7 @@ from hypothesis import strategies as st
 import piase_gym
 from piase_gym import curricula
 from piase_gym.curricula import CurriculumStep, DevelopmentalCurriculum
+from piase_gym.curricula.simulated_learner import base_fields
 from piase_gym.errors import CurriculumError
 from tests.curricula.helpers import SIMPLE, curriculum
 
@@ -473,6 +474,26 @@ def test_a_step_can_be_a_scenario() -> None:
     assert made.envelope()["agents"] == 2
     with pytest.raises(CurriculumError, match="step 1 's1': unknown scenario 'stone_gat'"):
         curriculum({"environment_config": {"scenario": "stone_gat"}}, world="TextRoom").envelope()
+
+
+def test_the_scenario_of_a_step_is_one_of_the_curriculums_world() -> None:
+    told = "step 1 's1': scenario 'lost_key' is of TextRoom, not of GridWorld"
+    with pytest.raises(CurriculumError, match=told):
+        curriculum({"environment_config": {"scenario": "lost_key"}}, world="GridWorld").envelope()
+    scenario = {"initial_state": {"width": 5}}  # names no world, so it is the curriculum's
+    made = curriculum({"environment_config": {"scenario": scenario}}, world="GridWorld")
+    assert made.config(made.step(1)).width == 5
+    assert base_fields(made, {"agents": 2}) == {"agents": 2}
+
+
+def test_files_with_nothing_in_them_and_with_a_mark_of_their_encoding(tmp_path: Path) -> None:
+    path = tmp_path / "x.json"
+    for text in ("", " \n"):
+        path.write_text(text)
+        with pytest.raises(CurriculumError, match=r":1:1: this is not JSON: there is nothing in"):
+            curricula.load(path)
+    path.write_text(json.dumps(SIMPLE), "utf-8-sig")
+    assert curricula.load(path).sha256 == curricula.load(SIMPLE).sha256
 
 
 def test_worlds_are_asked_for_their_milestones() -> None:
