@@ -85,7 +85,7 @@ def check_columns(path: Path) -> Seal:
 def _summary(raw: Raw) -> dict[str, object] | None:
     """Return the data of a line if it is a summary."""
     event = parse(raw)
-    if raw.torn or isinstance(event, Problem) or event.get("event_type") != "SIMULATION_CONTROL":
+    if isinstance(event, Problem) or event.get("event_type") != "SIMULATION_CONTROL":
         return None
     data = event.get("event_data")
     return data if isinstance(data, dict) and data.get("control") == "end" else None

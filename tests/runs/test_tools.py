@@ -301,6 +301,13 @@ def test_compressed_logs_are_read_everywhere(ending: str, tmp_path: Path) -> Non
     assert runs.replay(torn).seal.state == "unsealed"
 
 
+def test_a_log_without_its_last_line_end_is_sealed_and_sound(tmp_path: Path) -> None:
+    path = logged(tmp_path / "run.jsonl")
+    path.write_bytes(path.read_bytes().rstrip(b"\n"))  # as some editors leave it
+    assert runs.validate(path).ok
+    assert runs.replay(path).verdict == "sound"
+
+
 def test_endings_of_other_compressions_are_refused(tmp_path: Path) -> None:
     for ending in (".bz2", ".xz", ".zip"):
         with pytest.raises(LogWriteError, match=r"allowed: \.jsonl, \.jsonl\.gz, \.jsonl\.zst"):
