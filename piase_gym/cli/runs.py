@@ -136,12 +136,14 @@ def export(
 ) -> None:
     """Write a run in another format."""
     from piase_gym import runs
+    from piase_gym.runs.log_file import has_columns
 
     if format == "preferences":
         say(f"saved {runs.preferences(run, out, overwrite=overwrite)}")
         return
+    log = runs.read(run, level=level)
     found = runs.export(
-        runs.read(run, level=level),
+        log,
         out,
         format=format,
         dialect=dialect,
@@ -151,6 +153,13 @@ def export(
     )
     shown = ", ".join(found) if isinstance(found, list) else str(found)
     say(f"saved {shown}")
+    if not has_columns(run) and log.problems:  # columns would be played again for it
+        print_unread(len(log.problems), f", the first: {log.problems[0]}")
+
+
+def print_unread(count: int, more: str = "") -> None:
+    """Say how many lines were left out."""
+    say(f"{count:,} line{'' if count == 1 else 's'} could not be read{more}", "red")
 
 
 def stats(run: RunFile) -> None:
@@ -172,7 +181,7 @@ def stats(run: RunFile) -> None:
     if goals:
         console.print(make_table(columns, goals))
     if found.unread:
-        say(f"{found.unread} lines could not be read", "red")
+        print_unread(found.unread)
 
 
 def plot(

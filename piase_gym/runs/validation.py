@@ -76,7 +76,8 @@ class ValidationReport:
             word = "complete and sound" if self.sealed else "complete, but unsealed (schema 1)"
             return f"{self.path}: {self.lines} lines, {word}"
         shown = "\n".join(f"  {problem}" for problem in self.problems[:20])
-        return f"{self.path}: {self.lines} lines, {self.count} problems\n{shown}"
+        found = f"{self.count} problem{'' if self.count == 1 else 's'}"
+        return f"{self.path}: {self.lines} lines, {found}\n{shown}"
 
 
 def validate(path: str | os.PathLike[str]) -> ValidationReport:
