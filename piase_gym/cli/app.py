@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import inspect
 import sys
 from typing import Annotated
 
@@ -59,6 +60,13 @@ curriculum.curriculum.command()(curriculum_search.search)
 app.add_typer(curriculum.curriculum, name="curriculum")
 
 
+def _as_option(message: str) -> str:
+    """Name an argument of Python as this command's option, or leave it out if there is none."""
+    takes = {c.__name__ for c in runs.COMMANDS if "overwrite" in inspect.signature(c).parameters}
+    option = ", or --overwrite" if takes & set(sys.argv[1:2]) else ""
+    return message.replace(", or overwrite=True", option)
+
+
 def main() -> None:
     """Run the command line; a user's mistake is one line, not a traceback."""
     for stream in (sys.stdin, sys.stdout, sys.stderr):
@@ -70,7 +78,7 @@ def main() -> None:
         print_error(error)
         sys.exit(130)
     except PiaseError as error:
-        print_error(error)
+        print_error(_as_option(str(error)))
         sys.exit(2)
     except OSError as error:
         if error.filename is None:

@@ -70,7 +70,8 @@ def check_datasets(
     known = list(minari.list_local_datasets())
     for dataset in (f"{name}/{agent}-v0" for agent in agents):
         if not overwrite and dataset in known:
-            raise LogWriteError(f"there is a dataset {dataset} already; or overwrite=True")
+            told = f"there is a dataset {dataset} already; give another name, or overwrite=True"
+            raise LogWriteError(told)
     return minari, known
 
 

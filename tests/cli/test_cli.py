@@ -387,3 +387,15 @@ def test_the_examples_of_the_page_run(tmp_path: Path) -> None:
         stdin=subprocess.DEVNULL,
     )
     assert done.returncode == 0, done.stderr
+
+
+def test_a_file_that_exists_is_told_with_the_option_if_there_is_one(tmp_path: Path) -> None:
+    path = tmp_path / "run.jsonl"
+    assert piase("run", "lost_key", "--agent", "oracle", "--log", str(path)).returncode == 0
+    done = piase("run", "lost_key", "--log", str(path))
+    assert done.returncode == 2
+    assert done.stderr.rstrip().endswith(f"there is a log at {path} already; give another path")
+    for option, code in (((), 0), ((), 2), (("--overwrite",), 0)):
+        done = piase("export", str(path), str(tmp_path / "run.csv"), *option)
+        assert done.returncode == code
+        assert ("; give another name, or --overwrite" in done.stderr) == (code == 2)
