@@ -36,7 +36,7 @@ if TYPE_CHECKING:
 TEMPLATE = files("piase_gym.scenarios").joinpath("template.yaml").read_text("utf-8")
 """What `piase scenario new` writes; ``TITLE`` stands for the title."""
 
-scenario = typer.Typer(no_args_is_help=True, help="Check, list, describe and begin scenarios.")
+scenario = typer.Typer(no_args_is_help=True, help="Check, list, begin, run and play scenarios.")
 
 
 # -- piase run ------------------------------------------------------------------------------
