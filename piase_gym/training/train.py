@@ -40,6 +40,7 @@ from piase_gym.training.settings import (
 )
 
 try:
+    import sb3_contrib  # noqa: F401  # which the models need
     import torch
     from stable_baselines3.common.callbacks import BaseCallback
     from stable_baselines3.common.logger import configure

@@ -242,9 +242,12 @@ def test_a_module_that_fails_is_a_mistake(tmp_path: Path) -> None:
     assert "Traceback" not in done.stderr
 
 
-def test_a_missing_extra_is_named() -> None:
-    code = "import sys; sys.modules['torch'] = None; from piase_gym.cli import main; main()"
-    command = [sys.executable, "-c", code, "demo"]
+@pytest.mark.parametrize(
+    ("module", "words"), [("torch", ["demo"]), ("sb3_contrib", ["train", "GridWorld"])]
+)
+def test_a_missing_extra_is_named(module: str, words: list[str]) -> None:
+    code = f"import sys; sys.modules[{module!r}] = None; from piase_gym.cli import main; main()"
+    command = [sys.executable, "-c", code, *words]
     done = subprocess.run(
         command, capture_output=True, text=True, check=False, env=environment(COLUMNS="200")
     )
