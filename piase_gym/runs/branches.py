@@ -28,7 +28,7 @@ from piase_gym.errors import (
     suggest,
 )
 from piase_gym.registry import world_spec
-from piase_gym.runs.manifest import rebuild
+from piase_gym.runs.manifest import rebuild, require_slot
 from piase_gym.runs.reader import Run
 from piase_gym.runs.replayer import Replayer, read_act
 from piase_gym.runs.schema import Event
@@ -88,6 +88,7 @@ class Cut:
 
     def __init__(self, run: Run, at: int, slot: int, players: Policies) -> None:
         """Execute the prefix; the rest of the episode is kept for agents that repeat it."""
+        require_slot(run.manifest, slot)
         self.run, self.slot = run, slot
         self.agents: dict[str, Agent] = {}
         self.notes: list[str] = []

@@ -15,7 +15,7 @@ from piase_gym.core.commands import Command
 from piase_gym.core.digest import digest_json
 from piase_gym.core.documents import own_classes
 from piase_gym.core.world import World
-from piase_gym.errors import PiaseError, RunError
+from piase_gym.errors import ConfigError, PiaseError, RunError
 from piase_gym.registry import load, make_config, world_spec
 from piase_gym.runs.schema import SCHEMA_VERSION
 
@@ -117,6 +117,18 @@ def versions() -> dict[str, str]:
     return found
 
 
+def require_slot(manifest: Mapping[str, Any], slot: int) -> None:
+    """Check that a run has an environment of this number.
+
+    Raises:
+        ConfigError: If it has none.
+    """
+    count = manifest["num_envs"]
+    if not 0 <= slot < count:
+        last = f" to {count - 1}" if count > 1 else ""
+        raise ConfigError(f"there is no slot {slot} in this run; allowed: 0{last}")
+
+
 def rebuild(manifest: Mapping[str, Any]) -> World[Any, Any]:
     """Return the world of a manifest, with the config from the start of the run.
 
@@ -127,9 +139,12 @@ def rebuild(manifest: Mapping[str, Any]) -> World[Any, Any]:
     check_manifest(manifest)
     own = manifest["config"].get("environment")
     if isinstance(own, str) and own not in own_classes:
+        module = own.partition(":")[0]
+        remedy = f"import {module!r:.60} first"
+        if module == "__main__":
+            remedy = "only the script that defines it can replay it; put the class into a module"
         raise RunError(
-            f"line 1: this run is of {own!r:.80}, an environment of somebody's own; "
-            f"import {own.partition(':')[0]!r:.60} first"
+            f"line 1: this run is of {own!r:.80}, an environment of somebody's own; {remedy}"
         )
     spec = world_spec(manifest["world"])
     try:

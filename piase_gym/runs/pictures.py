@@ -13,6 +13,7 @@ from numpy.typing import NDArray
 from piase_gym.core.files import replacing
 from piase_gym.errors import ConfigError, LogWriteError, RunError, need
 from piase_gym.runs.history import History
+from piase_gym.runs.manifest import require_slot
 from piase_gym.runs.reader import Run, read
 from piase_gym.runs.replayer import Replayer
 from piase_gym.runs.sinks import check_out
@@ -72,7 +73,7 @@ def render(
         The file.
 
     Raises:
-        ConfigError: If the ending is another.
+        ConfigError: If the ending is another, or the run has no such slot.
         RunError: If there is nothing to show.
         LogWriteError: If the file exists or cannot be written; what was there is kept.
         MissingExtraError: If an mp4 is wanted and imageio-ffmpeg is not installed.
@@ -85,11 +86,13 @@ def render(
     write = _write_video if place.suffix == ".mp4" else _write_images
     run = path if isinstance(path, Run) else read(path)
     check_out(place, run.path, overwrite)
+    require_slot(run.manifest, slot)
     with replacing(place, overwrite=overwrite, error=LogWriteError) as new:
         pictures = frames(run, slot=slot, start=start, stop=stop)
         first = next(pictures, None)
         if first is None:
-            raise RunError("there is no step to show")
+            to = "the end" if stop is None else f"step {stop}"
+            raise RunError(f"there is no step to show from step {start} to {to}")
         write(new, first, pictures, fps)
     return place
 

@@ -16,6 +16,7 @@ import pytest
 
 from piase_gym import runs
 from piase_gym.errors import ConfigError, LogWriteError, RunError
+from piase_gym.runs.manifest import rebuild, require_slot
 from piase_gym.wrappers import AvtLogger
 from tests.helpers.cli_runner import piase
 from tests.helpers.piaavt import lines, refusal
@@ -202,8 +203,24 @@ def test_pictures_are_those_of_the_run(log: Path, tmp_path: Path) -> None:
         assert image.size == env.render().shape[1::-1]
     with pytest.raises(ConfigError, match="gif"):
         runs.render(log, tmp_path / "run.bmp")
-    with pytest.raises(RunError, match="no step"):
+    with pytest.raises(RunError, match="no step to show from step 1000000 to the end"):
         runs.render(log, tmp_path / "none.gif", start=10**6)
+    with pytest.raises(RunError, match="no step to show from step 4 to step 2"):
+        runs.render(log, tmp_path / "none.gif", start=4, stop=2)
+    for slot in (1, -1):
+        with pytest.raises(ConfigError, match=f"no slot {slot} in this run; allowed: 0$"):
+            runs.render(log, tmp_path / "none.gif", slot=slot)
+        with pytest.raises(ConfigError, match=f"no slot {slot} in this run; allowed: 0$"):
+            runs.fork(log, at=1, slot=slot)
+    manifest = {**runs.read(log).manifest, "num_envs": 64}
+    with pytest.raises(ConfigError, match="no slot 64 in this run; allowed: 0 to 63"):
+        require_slot(manifest, 64)
+
+
+def test_the_log_of_a_class_of_a_script_is_replayed_by_that_script_alone(log: Path) -> None:
+    manifest = runs.read(log).manifest
+    with pytest.raises(RunError, match=r"'__main__:Lamps'.*; only the script that defines it can"):
+        rebuild({**manifest, "config": {**manifest["config"], "environment": "__main__:Lamps"}})
 
 
 @pytest.mark.parametrize("ending", ["png", "svg"])
