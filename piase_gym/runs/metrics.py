@@ -187,8 +187,10 @@ class Metrics(PiaAVTInterface):
         """Register a metric of your own; it is called with a `View`.
 
         Raises:
-            ConfigError: If the name is taken by a common metric.
+            ConfigError: If the name is taken by a common metric, or the metric cannot be called.
         """
+        if not callable(metric):
+            raise ConfigError(f"a metric is a function of a View, not {metric!r:.60}")
         if name in METRICS or name.startswith((MILESTONE, MEASURE, REACHED)):
             raise ConfigError(f"the metric {name!r} exists; give yours another name")
         self._own[name] = metric

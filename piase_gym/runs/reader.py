@@ -167,10 +167,17 @@ class Run:
         return duckdb_views(self.path, self.level)
 
     def sql(self, query: str) -> Any:
-        """Return the result of a query over the views of `duckdb`, as a list of tuples."""
+        """Return the result of a query over the views of `duckdb`, as a list of tuples.
+
+        Raises:
+            ConfigError: If the query fails.
+        """
+        from piase_gym.runs.tables import explained
+
         connection = self.duckdb()
         try:
-            return connection.execute(query).fetchall()
+            with explained("query"):
+                return connection.execute(query).fetchall()
         finally:
             connection.close()
 

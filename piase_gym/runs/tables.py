@@ -4,7 +4,8 @@ from __future__ import annotations
 
 import os
 import tempfile
-from collections.abc import Callable, Iterable
+from collections.abc import Callable, Iterable, Iterator
+from contextlib import contextmanager
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -74,6 +75,20 @@ FROM lines
 """
 
 
+@contextmanager
+def explained(what: str) -> Iterator[None]:
+    """Tell what DuckDB has against a query.
+
+    Raises:
+        ConfigError: If the query fails.
+    """
+    duckdb = need("duckdb", "SQL over a log")
+    try:
+        yield
+    except duckdb.Error as error:
+        raise ConfigError(f"the {what} fails: {error}") from None
+
+
 def sql_metric(query: str) -> Callable[[View], Any]:
     """Return a metric that runs a query over the tables of a view."""
 
@@ -84,10 +99,8 @@ def sql_metric(query: str) -> Callable[[View], Any]:
             for name, table in _tables(view).items():
                 connection.register(name, table)
             given = {"agent": view.agent} if "$agent" in query else None
-            try:
+            with explained("metric's query"):
                 row = connection.execute(query, given).fetchone()
-            except duckdb.Error as error:
-                raise ConfigError(f"the metric's query fails: {error}") from None
             return None if row is None else row[0]
         finally:
             connection.close()

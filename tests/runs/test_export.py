@@ -186,6 +186,8 @@ def test_sql_over_a_log(log: Path, seen: list[Seen]) -> None:
     for agent, total, count in rows:
         assert total == pytest.approx(sum(seen[0].returns[agent]))
         assert count == sum(seen[0].lengths[agent])
+    with pytest.raises(ConfigError, match=r"the query fails: .*step"):
+        run.sql("SELECT * FROM step")
     kinds = dict(run.sql("SELECT event_type, count(*) FROM events GROUP BY 1"))
     assert kinds == Counter(event["event_type"] for event in run)
 

@@ -130,6 +130,9 @@ def test_metrics_of_ones_own(tmp_path: Path) -> None:
         metrics.get_performance_metric("agent_1", "wrong")
     with pytest.raises(ConfigError, match="success_rate"):
         metrics.define("success_rate", lambda view: 1.0)
+    wrong: Any = "SELECT 1"
+    with pytest.raises(ConfigError, match="a metric is a function of a View, not 'SELECT 1'"):
+        metrics.define("mine", wrong)
 
 
 def test_wrong_questions_are_named() -> None:
