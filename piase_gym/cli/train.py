@@ -217,8 +217,8 @@ def show(result: TrainResult, folder: Path) -> None:
     table.add_row("won on the dev seeds", f"{result.dev:.1%} ({low:.1%} to {high:.1%})")
     table.add_row("found after", f"{result.best_steps:,} steps")
     table.add_row("CPU-seconds", f"{result.cpu_seconds:,.0f}")
-    table.add_row("policy", result.name)
     console.print(table)
+    say(f"The policy is {result.name}")
     if result.reason == "interrupted":
         console.print(f"Go on with: piase train ... --out {folder} --resume", soft_wrap=True)
         raise typer.Exit(130)

@@ -256,10 +256,11 @@ def test_what_came_of_a_training_is_a_table(said: Said) -> None:
         wilson95=(0.4, 0.6),
         best_steps=1024,
         cpu_seconds=1234.6,
-        name="ppo:x.zip",
+        name=f"ppo:runs/{'x' * 90}.zip",
     )
     train.show(result, Path("runs/x"))
     told = "\n".join(said())
+    assert told.endswith(f"\nThe policy is {result.name}")  # in one piece, to be copied
     for words in (
         "budget used after 2,048 steps",
         "50.0% (40.0% to 60.0%)",
