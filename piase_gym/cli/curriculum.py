@@ -14,6 +14,7 @@ from rich.table import Table
 from piase_gym.cli.console import StepBar, console, errors, make_table, say
 from piase_gym.cli.options import (
     Modules,
+    Overwrite,
     Settings,
     complete_from,
     complete_worlds,
@@ -310,11 +311,14 @@ def plot(
     out: Annotated[
         Path, typer.Option("--out", "-o", metavar="FILE", help="A .png, .svg or .pdf file.")
     ] = Path("path.png"),
+    overwrite: Overwrite = False,
 ) -> None:
     """Draw the path: steps over environment steps, attempts, hints, branches, success."""
     from piase_gym.curricula.learning_path import read_paths
     from piase_gym.training.curriculum_plot import plot_paths
 
+    if out.is_file() and not overwrite:
+        raise ConfigError(f"{out} exists; give another name, or --overwrite")
     place = plot_paths(read_paths(source), out)
     errors.print(f"wrote {place}", markup=False, soft_wrap=True)
 

@@ -201,6 +201,7 @@ Tokens = Annotated[
 LogFile = Annotated[
     Path | None, typer.Option("--log", metavar="FILE", help="Write a PiaAVT log (.jsonl).")
 ]
+Overwrite = Annotated[bool, typer.Option("--overwrite", help="Replace a file that exists.")]
 
 
 def split_pair(text: str, wrong: str) -> tuple[str, str]:

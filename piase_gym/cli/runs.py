@@ -8,12 +8,11 @@ from typing import Annotated
 import typer
 
 from piase_gym.cli.console import console, make_table, say
-from piase_gym.cli.options import KeyEnv, Modules, split_pair
+from piase_gym.cli.options import KeyEnv, Modules, Overwrite, split_pair
 
 RunFile = Annotated[
     Path, typer.Argument(metavar="RUN", help="A log: .jsonl, .jsonl.gz or .jsonl.zst.")
 ]
-Overwrite = Annotated[bool, typer.Option("--overwrite", help="Replace a file that exists.")]
 
 
 def replay(run: RunFile, module: Modules = None) -> None:

@@ -690,6 +690,10 @@ def test_the_commands_go_together(tmp_path: Path) -> None:
     drawn = piase("curriculum", "plot", "run", "-o", "new/p.svg", cwd=tmp_path)
     assert drawn.returncode == 0, drawn.stderr
     assert (tmp_path / "new" / "p.svg").stat().st_size > 5000
+    for option, code in (((), 2), (("--overwrite",), 0)):
+        drawn = piase("curriculum", "plot", "run", "-o", "new/p.svg", *option, cwd=tmp_path)
+        assert drawn.returncode == code
+        assert ("exists; give another name, or --overwrite" in drawn.stderr) == (code == 2)
     twice = piase("curriculum", "run", str(CORNER), *words, "--out", "run", cwd=tmp_path)
     assert twice.returncode == 2
     assert "--resume" in twice.stderr
