@@ -66,6 +66,13 @@ class Levels:
         return self.wants(SYSTEM, "ENVIRONMENT_EVENT_OCCURRED")
 
 
+ENTRIES = (
+    "control schema_version world world_version config config_hash scenario curricula face "
+    "num_envs agents policies actions milestones measures level levels versions"
+).split()
+"""The entries of every manifest."""
+
+
 @dataclass(frozen=True)
 class Options:
     """How a run is logged; see `piase_gym.wrappers.AvtLogger` for the first fields.
@@ -96,6 +103,9 @@ class Options:
             every = getattr(self, name)
             if not isinstance(every, int) or isinstance(every, bool) or every < 1:
                 raise ConfigError(f"{name} must be a positive number of steps, not {every!r}")
+        for name in self.more:
+            if name in ENTRIES:
+                raise ConfigError(f"every manifest has {name!r}; give the entry another name")
 
     def name(self, world: str) -> str:
         """Return the name of the run, a new one if none is given."""

@@ -3,15 +3,17 @@
 from __future__ import annotations
 
 import sys
+from pathlib import Path
 from types import SimpleNamespace
 from typing import Any
 
 import numpy as np
 import pytest
 
+from piase_gym import runs
 from piase_gym.core.commands import Command, InvalidAction, Outcome
 from piase_gym.core.digest import digest_json
-from piase_gym.errors import RunError
+from piase_gym.errors import ConfigError, RunError
 from piase_gym.runs.manifest import (
     check_manifest,
     command_table,
@@ -21,7 +23,7 @@ from piase_gym.runs.manifest import (
     rebuild,
     versions,
 )
-from piase_gym.runs.options import Options
+from piase_gym.runs.options import ENTRIES, Options
 from piase_gym.runs.replayer import read_act
 from tests.helpers.log_lines import MANIFEST
 from tests.helpers.run_worlds import text
@@ -69,12 +71,19 @@ def manifest_of(world: Any, **options: Any) -> dict[str, Any]:
     return make_manifest(world, {1: player}, "parallel", Options(**options), origin, num_envs=3)
 
 
+def test_an_entry_of_ones_own_replaces_none_of_the_manifest(tmp_path: Path) -> None:
+    with pytest.raises(ConfigError, match="every manifest has 'world'; give the entry another"):
+        runs.record(text(), tmp_path / "run.jsonl", more={"world": "x"})
+    assert not (tmp_path / "run.jsonl").exists()
+
+
 def test_a_manifest_says_all_that_is_needed_to_run_again() -> None:
     world = text().unwrapped.world
     config = plain_config(world.config)
     assert config["agents"] == 2
     assert "envelope" in config
     found = manifest_of(world, level="full", levels={"system": "critical"}, more={"note": 1})
+    assert [*found] == [*ENTRIES, "note"]
     assert found == {
         "control": "start",
         "schema_version": 3,
