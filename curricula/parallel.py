@@ -23,7 +23,7 @@ from piase_gym.curricula.setup import union_envelope
 from piase_gym.curricula.slot_workers import EnvSpec, SlotCommand, SlotResult, WorkerPool
 from piase_gym.curricula.tutors import require_text
 from piase_gym.envs.single import GymEnv
-from piase_gym.errors import ConfigError, ResetNeededError, UnsupportedError
+from piase_gym.errors import ActionError, ConfigError, ResetNeededError, UnsupportedError
 
 CURRICULUM_OPTIONS = ("director", "tutor", "progress", "seed", "metrics", "lag")
 """Options that are the curriculum's; all others are the environment's."""
@@ -249,11 +249,15 @@ class ParallelCurricula(_Slots, VectorEnv[Any, Any, Any]):
     def step(
         self, actions: Any
     ) -> tuple[Any, NDArray[Any], NDArray[Any], NDArray[Any], dict[str, Any]]:
-        """Let the learner act in every slot with an episode in play; begin one in the others."""
+        """Let the learner act in every slot with an episode in play; begin one in the others.
+
+        Raises:
+            ActionError: If there is not one action for each slot; nothing has happened then.
+        """
         if self._over is None:
             raise ResetNeededError("call reset() before the first step")
+        given = _one_each(self.action_space, actions, len(self._over))
         self._step += 1
-        given = iterate(self.action_space, actions)
         results = self._tell(
             [
                 self.controller.reset_command(slot, None, self._step)
@@ -295,6 +299,21 @@ class ParallelCurricula(_Slots, VectorEnv[Any, Any, Any]):
     def close_extras(self, **kwargs: Any) -> None:
         """Make the remaining decisions, save the progress, and stop the workers."""
         self.controller.close()
+
+
+def _one_each(space: Any, actions: Any, slots: int) -> list[Any]:
+    """Return the action of each slot.
+
+    Raises:
+        ActionError: If there is not one for each.
+    """
+    try:
+        given = list(iterate(space, actions))
+    except (TypeError, ValueError):
+        given = []
+    if len(given) != slots:
+        raise ActionError(f"there is one action for each of the {slots} slots, not {actions!r:.60}")
+    return given
 
 
 class AsyncStep(NamedTuple):

@@ -127,6 +127,16 @@ def test_progress_of_slots_is_kept(tmp_path: Path) -> None:
     env.close()
 
 
+@pytest.mark.parametrize("actions", [[STAY], [STAY] * 3, None, 5])
+def test_there_is_one_action_for_each_slot(actions: Any) -> None:
+    env = ParallelCurricula("GridWorld", CORNER, slots=2, workers=0)
+    env.reset(seed=0)
+    with pytest.raises(ActionError, match="one action for each of the 2 slots, not "):
+        env.step(actions)
+    env.step([STAY, STAY])
+    env.close()
+
+
 def test_a_worker_that_dies_is_named() -> None:
     env = ParallelCurricula("GridWorld", CORNER, slots=2, workers=1)
     env.reset(seed=0)
