@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import itertools
 import json
+import shlex
 from collections.abc import Iterator
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any
@@ -245,8 +246,15 @@ def run(
         training.close()
     show_run(training, folder)
     if training.interrupted:
-        say(f"Go on with: piase curriculum run {name} --out {folder} --resume")
+        say(f"Go on with: {command_to_resume(name, folder, module)}")
         raise typer.Exit(130)
+
+
+def command_to_resume(name: str, folder: Path, modules: list[str] | None) -> str:
+    """Return the command that goes on with a run, as a shell reads it."""
+    imports = [word for module in modules or () for word in ("-m", module)]
+    words = ["piase", "curriculum", "run", name, "--out", str(folder), "--resume", *imports]
+    return shlex.join(words)
 
 
 def settings_of_run(

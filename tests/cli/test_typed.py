@@ -262,6 +262,13 @@ def test_runs_have_a_folder() -> None:
     assert curriculum.default_folder("a", "b", 5) == Path("runs/curriculum/a-b-5")
 
 
+def test_the_command_that_goes_on_with_a_run_imports_what_it_needs() -> None:
+    told = curriculum.command_to_resume("door_key", Path("runs/a b"), ["mine", "yours"])
+    assert told == ("piase curriculum run door_key --out 'runs/a b' --resume -m mine -m yours")
+    told = curriculum.command_to_resume("door_key", Path("runs/a"), None)
+    assert told == "piase curriculum run door_key --out runs/a --resume"
+
+
 def test_a_director_is_a_name_or_a_file(tmp_path: Path) -> None:
     assert curriculum.read_director(None) is None
     assert curriculum.read_director("fixed") == "fixed"
