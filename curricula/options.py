@@ -17,6 +17,9 @@ from piase_gym.errors import AgentError, ConfigError
 if TYPE_CHECKING:
     from piase_gym.agents.base import Agent
 
+CURRICULUM_OPTIONS = ("director", "tutor", "progress", "seed", "metrics", "lag")
+"""Options that are the curriculum's, also where those of an environment stand beside them."""
+
 
 class CurriculumOptions:
     """What to follow, and how, as users specify it.

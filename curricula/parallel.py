@@ -18,15 +18,12 @@ from numpy.typing import NDArray
 from piase_gym.core.rng import spread_seeds
 from piase_gym.curricula.controller import CurriculumController, CurriculumProperties
 from piase_gym.curricula.metrics import EpisodeRecord
-from piase_gym.curricula.options import CurriculumOptions
+from piase_gym.curricula.options import CURRICULUM_OPTIONS, CurriculumOptions
 from piase_gym.curricula.setup import union_envelope
 from piase_gym.curricula.slot_workers import EnvSpec, SlotCommand, SlotResult, WorkerPool
 from piase_gym.curricula.tutors import require_text
 from piase_gym.envs.single import GymEnv
 from piase_gym.errors import ActionError, ConfigError, ResetNeededError, UnsupportedError
-
-CURRICULUM_OPTIONS = ("director", "tutor", "progress", "seed", "metrics", "lag")
-"""Options that are the curriculum's; all others are the environment's."""
 
 
 class SlotController(CurriculumController):

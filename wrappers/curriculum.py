@@ -13,14 +13,16 @@ from pettingzoo.utils import BaseParallelWrapper
 from piase_gym.curricula.batch_controller import BatchController, require_batch
 from piase_gym.curricula.controller import CurriculumProperties
 from piase_gym.curricula.env_controller import EnvController
-from piase_gym.curricula.options import CurriculumOptions
+from piase_gym.curricula.options import CURRICULUM_OPTIONS, CurriculumOptions
 from piase_gym.envs.batch import BatchEnv
 from piase_gym.envs.parallel import WorldParallelEnv
 from piase_gym.envs.single import GymEnv
 from piase_gym.envs.vector import BatchVectorEnv
-from piase_gym.errors import ConfigError
+from piase_gym.errors import ConfigError, UnknownFieldError, suggest
 from piase_gym.interfaces.own import adapted
 from piase_gym.wrappers.avt_log import BatchLogger
+
+OPTIONS = (*CURRICULUM_OPTIONS, "agents")
 
 
 def CurriculumWrapper(  # the wrapper's name in the words of users, whatever it returns
@@ -75,6 +77,18 @@ def CurriculumWrapper(  # the wrapper's name in the words of users, whatever it 
         True
     """
     env = adapted(env, over_worlds=True)
+    for name in options:
+        if name not in OPTIONS:
+            hint = suggest(name, OPTIONS)
+            raise UnknownFieldError(f"CurriculumWrapper has no option {name!r}; {hint}")
+    layer = env
+    while layer is not None:
+        if isinstance(layer, _Led):
+            raise ConfigError(
+                "the agents of this environment follow curricula already; one CurriculumWrapper "
+                "takes those of all agents, as a mapping"
+            )
+        layer = getattr(layer, "env", None)
     for kind, wrapper in WRAPPERS.items():
         if isinstance(env, kind):
             return wrapper(env, curricula, **options)

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from pathlib import Path
+from typing import Any
 
 import numpy as np
 import pytest
@@ -11,10 +12,7 @@ import piase_gym
 from piase_gym import curricula, runs
 from piase_gym.core.text_encoding import hash_text
 from piase_gym.curricula.export import plain
-from piase_gym.errors import (
-    CurriculumError,
-    EnvelopeError,
-)
+from piase_gym.errors import ConfigError, CurriculumError, EnvelopeError, UnknownFieldError
 from piase_gym.simulation.sensors import Sensor
 from piase_gym.wrappers import AddSensors, AvtLogger, CurriculumWrapper
 from piase_gym.wrappers.keep_agents import KeepAgents
@@ -385,3 +383,16 @@ def test_a_curriculum_none_of_whose_steps_is_open_is_refused() -> None:
         one["developmental_stage_prerequisite"] = "walker"
     with pytest.raises(CurriculumError, match="agent_0 can take no step of 'Doors and keys': all"):
         CurriculumWrapper(piase_gym.parallel_env("GridWorld"), curricula.load(closed))
+
+
+def test_a_misspelt_option_is_named_with_those_that_are_allowed() -> None:
+    env = piase_gym.parallel_env("GridWorld")
+    with pytest.raises(UnknownFieldError, match="no option 'directr'; did you mean 'director'"):
+        CurriculumWrapper(env, "door_key", directr="plr")
+
+
+@pytest.mark.parametrize("between", [lambda env: env, KeepAgents])
+def test_agents_that_follow_curricula_follow_no_others(between: Any) -> None:
+    env = between(CurriculumWrapper(piase_gym.parallel_env("GridWorld"), "door_key"))
+    with pytest.raises(ConfigError, match="follow curricula already"):
+        CurriculumWrapper(env, "rooms")
