@@ -84,12 +84,21 @@ class TimedHint:
         words: The words.
         order: The curriculum step in which they are said, by its order; by default all.
         attempt: The first attempt in which they are said.
+
+    Raises:
+        ConfigError: If they would never be said: before the first step, or without words.
     """
 
     after: int
     words: str
     order: int | None = None
     attempt: int = 1
+
+    def __post_init__(self) -> None:
+        """Check the moment and the words."""
+        if type(self.after) is not int or self.after < 1:
+            raise ConfigError(f"after is a number of steps from 1 on, not {self.after!r:.60}")
+        require_text(self.words)
 
 
 class ScriptedTutor:
@@ -99,6 +108,9 @@ class ScriptedTutor:
         choices: (order of a step, number of the attempt) -> decision.
         words: Key of a hint -> its words, instead of the curriculum's.
         nudges: What is said in the middle of episodes.
+
+    Raises:
+        ConfigError: If a choice is for something else than a pair of numbers.
     """
 
     def __init__(
@@ -108,6 +120,10 @@ class ScriptedTutor:
         nudges: Sequence[TimedHint] = (),
     ) -> None:
         """Keep the script."""
+        for key in choices or ():
+            if not (isinstance(key, tuple) and [type(part) for part in key] == [int, int]):
+                told = "a choice is for the order of a step and the number of an attempt"
+                raise ConfigError(f"{told}, such as (1, 2), not for {key!r:.60}")
         self.choices, self.words = dict(choices or {}), dict(words or {})
         self.nudges = tuple(nudges)
 

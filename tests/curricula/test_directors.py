@@ -301,8 +301,23 @@ def test_a_tutored_run_replays_without_the_tutor(inside: bool, tmp_path: Path) -
     assert words.count(("Go on!", "tutor")) == 2
 
 
+def test_scripts_of_tutors_that_never_come_true_are_refused() -> None:
+    for after in (0, -1, 1.5, True):
+        with pytest.raises(ConfigError, match="after is a number of steps from 1 on"):
+            TimedHint(after, "Go on!")  # type: ignore[arg-type]
+    with pytest.raises(ConfigError, match="not blank"):
+        TimedHint(1, "  ")
+    for key in (1, (1,), ("1", 2)):
+        with pytest.raises(ConfigError, match=r"such as \(1, 2\), not for"):
+            ScriptedTutor({key: "REPEAT_STEP"})  # type: ignore[dict-item]
+
+
 def test_tutors_must_say_something() -> None:
-    tutor = ScriptedTutor(nudges=[TimedHint(1, "  ")])
+    class Mute(ScriptedTutor):
+        def watch(self, glimpse: Any) -> str:
+            return "  "
+
+    tutor = Mute()
     env = CurriculumWrapper(piase_gym.parallel_env("GridWorld"), CORNER, tutor=tutor)
     env.reset(seed=0)
     with pytest.raises(ConfigError, match="not blank"):
