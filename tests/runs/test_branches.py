@@ -359,7 +359,7 @@ def driven(
     """Drive the prefix of a run up to a cut."""
     monkeypatch.setattr(branches, "Replayer", Prefix)
     monkeypatch.setattr(branches, "make_agent", lambda wanted: MADE.get(wanted, wanted))
-    manifest = {"policies": {"a": "caller", "b": "random"}}
+    manifest = {"policies": {"a": "caller", "b": "random"}, "num_envs": 2}
     told = {"rows": ROWS, "wrong": None, "broken": None, "ends": None, "path": "run.jsonl"}
     run = SimpleNamespace(agents=list(NAMES), manifest=manifest, **told | more)
     return Cut(run, at, slot, players or {})  # type: ignore[arg-type]
