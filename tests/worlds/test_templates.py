@@ -125,12 +125,13 @@ SAID: dict[str, tuple[dict[str, Any], ...]] = {
             "feedback": "explain",
             "rewards": {"illegal": -1, "subgoal": 1, "step": -1},
         },
-        {"world": "Household", "agents": 2, "feedback": "explain", "shared_reward": True},
+        {"world": "Household", "agents": 2, "feedback": "explain", "shared_reward": True}
+        | {"message_loss": 0.1},
         {"world": "Household", "agents": 3, "feedback": "explain", "receptacles": 3, "objects": 3},
     ),
     "sql_query": (
         {"world": "SqlQuery", "answer": "best", "rewards": {"illegal": -1, "error": -1}},
-        {"world": "SqlQuery", "writes": 1.0, "discover": True, "agents": 2},
+        {"world": "SqlQuery", "writes": 1.0, "discover": True, "agents": 2, "message_loss": 0.1},
         {"world": "SqlQuery", "reward_mode": "original", "max_steps": 40},
     ),
     "grid_world": (
@@ -157,7 +158,8 @@ SAID: dict[str, tuple[dict[str, Any], ...]] = {
     "object_search": (
         {"world": "ObjectSearch", "agents": 4, "width": 8, "height": 8, "show_found": True},
         {"world": "ObjectSearch", "backend": "mock", "agents": 2, "objects": 1, "width": 5},
-        {"world": "ObjectSearch", "agents": 2, "message_range": 4, "message_delay": 2, "sight": 3},
+        {"world": "ObjectSearch", "agents": 2, "message_range": 4, "message_delay": 2, "sight": 3}
+        | {"message_topology": [[0, 1], [0, 0]]},
         {"world": "ObjectSearch", "agents": 2, "message_loss": 0.2, "wandering": 2, "speech": True},
         {"world": "ObjectSearch", "join_at": [0, 2], "agents": 2, "end_when_found": False},
         {"world": "ObjectSearch", "recall": 2},
