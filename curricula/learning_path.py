@@ -172,8 +172,8 @@ def read_paths(path: str | Path) -> list[LearningPath]:
         return _of_folder(place)
     if not place.exists():
         raise ProgressError(
-            f"there is no {place}; give the folder of 'piase curriculum run', a log (.jsonl, "
-            ".jsonl.zst) or a file of progress (.json)"
+            f"there is no file {str(place)!r}; give the folder of 'piase curriculum run', a log "
+            "(.jsonl, .jsonl.zst) or a file of progress (.json)"
         )
     if place.name == PATH and (place.parent / PROGRESS).exists():
         return _of_folder(place.parent)

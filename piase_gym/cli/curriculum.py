@@ -379,9 +379,10 @@ def simulate(
         say(line)
     console.print(table_of(path, [step.order for step in curriculum.steps]))
     outcome = "is not over" if path.outcome == "running" else describe_outcome(path.outcome)
+    count = f"{found.episodes:,} episode{'' if found.episodes == 1 else 's'}"
     say(
-        f"The curriculum {outcome} after {found.episodes:,} episodes and "
-        f"{found.steps:,} steps; the skill is {found.skill:.2f}."
+        f"The curriculum {outcome} after {count} and {found.steps:,} steps; the skill is "
+        f"{found.skill:.2f}."
     )
 
 

@@ -74,10 +74,10 @@ def export(
     kind = format or ENDINGS.get(Path(place.stem).suffix if packed else place.suffix)
     known = {**WRITERS, "minari": None, "chat": None}
     if kind not in known:
-        what = (
-            f"unknown format {kind!r}" if kind else f"the ending of {Path(out).name!r} is unknown"
-        )
-        raise ConfigError(f"{what}; {suggest(kind or '', known)}")
+        if kind is None:
+            endings = f"allowed: {', '.join(ENDINGS)}; or name a format: {', '.join(known)}"
+            raise ConfigError(f"the ending of {place.name!r} is unknown; {endings}")
+        raise ConfigError(f"unknown format {kind!r}; {suggest(kind, known)}")
     require_known("dialect", dialect, DIALECTS)
     require_known("timestamps", timestamps, TIMESTAMPS)
     if packed and kind not in ("jsonl", "chat", "minari"):

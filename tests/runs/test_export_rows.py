@@ -221,7 +221,8 @@ def test_formats_go_by_the_name_or_the_ending(rows: list[Any], tmp_path: Path) -
     path = log(tmp_path, *rows)
     export(path, tmp_path / "table", format="csv")
     assert (tmp_path / "table").read_text("utf-8").startswith("timestamp,")
-    with pytest.raises(ConfigError, match=r"the ending of 'a\.txt' is unknown"):
+    allowed = r"allowed: \.csv, \.parquet, .*; or name a format: csv, .*chat"
+    with pytest.raises(ConfigError, match=rf"the ending of 'a\.txt' is unknown; {allowed}"):
         export(path, tmp_path / "a.txt")
     with pytest.raises(ConfigError, match="unknown format 'cvs'; did you mean 'csv'"):
         export(path, tmp_path / "a.txt", format="cvs")
