@@ -20,6 +20,7 @@ from piase_gym.benchmarks.references.learned import (
     dilemmas_table,
     learners_table,
     open_problems_table,
+    partly_learned_table,
     trainings_table,
 )
 from piase_gym.benchmarks.references.references import shipped
@@ -226,6 +227,7 @@ def with_learners(text: str) -> str:
     """Return a page with what learners came to, at those of the places that it has."""
     shown = {
         "open": open_problems_table,
+        "partly": partly_learned_table,
         "worlds": learners_table,
         "trainings": trainings_table,
         "dilemmas": dilemmas_table,

@@ -174,6 +174,16 @@ def open_problems(references: References | None = None) -> dict[str, list[Learne
     }
 
 
+def partly_learned(references: References | None = None) -> dict[str, Learned]:
+    """Return the best learners that are above random level, but do not solve their setting."""
+    rows = {label: best(found) for label, found in learned(references).items()}
+    return {
+        label: row
+        for label, row in rows.items()
+        if not row.at_random_level and row.success is not None and row.success.estimate < SOLVED
+    }
+
+
 def best(rows: Sequence[Learned]) -> Learned:
     """Return the best of some learners: one above random level, then by wins, then by gain.
 
@@ -201,12 +211,23 @@ def open_problems_table(references: References | None = None) -> str:
     rows = []
     for label, found in sorted(open_problems(references).items()):
         row = best(found)
-        runs = f"{row.learner}, {row.runs} run{'s' * (row.runs > 1)}"
         policies = settings.get(label, {}).get("policies", {})
         name, mean = _best_known(policies)
-        cells = [label, runs, _told(row.value), _share(row.success)]
-        cells += ["–" if row.random_success is None else f"{row.random_success:.0%}", name, mean]
-        rows.append(cells)
+        wins = [_share(row.success), _random(row)]
+        rows.append([label, _how(row), _told(row.value), *wins, name, mean])
+    return markdown(head, rows)
+
+
+def partly_learned_table(references: References | None = None) -> str:
+    """Return what is above random level and not solved as Markdown, the least won first."""
+    head = ("task", "the best learner", "it wins", "random wins")
+    rows = [
+        [label, _how(row), _share(row.success), _random(row)]
+        for label, row in sorted(
+            partly_learned(references).items(),
+            key=lambda item: (item[1].success.estimate if item[1].success else 0.0, item[0]),
+        )
+    ]
     return markdown(head, rows)
 
 
@@ -261,9 +282,8 @@ def trainings_table() -> str:
             steps = f"{np.mean(entry['steps']) / 1e6:.2g}"
             levels = "held out" if row.held_out else "all, which are few"
             cpu = f"{np.mean(entry['cpu_seconds']):.0f}"
-            random = "–" if row.random_success is None else f"{row.random_success:.0%}"
             cells = [label, entry["pass"], row.learner, str(row.runs), steps, cpu, levels]
-            rows.append([*cells, _told(row.value), _share(row.success), random])
+            rows.append([*cells, _told(row.value), _share(row.success), _random(row)])
     return markdown(head, rows)
 
 
@@ -290,6 +310,16 @@ def _best_known(policies: Mapping[str, Any]) -> tuple[str, str]:
         return "–", "–"
     name = max(looking, key=lambda one: float(looking[one]))
     return name, f"{looking[name]:.2f}"
+
+
+def _how(row: Learned) -> str:
+    """Write how a learner was trained, and how often."""
+    return f"{row.learner}, {row.runs} run{'s' * (row.runs > 1)}"
+
+
+def _random(row: Learned) -> str:
+    """Write how often random play wins."""
+    return "–" if row.random_success is None else f"{row.random_success:.0%}"
 
 
 def _told(interval: Interval) -> str:

@@ -112,6 +112,28 @@ def test_a_better_learner_closes_a_task(monkeypatch: pytest.MonkeyPatch) -> None
     assert learned.best([single, several]) is single
 
 
+def test_what_is_learned_in_part_is_told_with_its_best_learner(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    def trained(share: int) -> dict[str, Any]:
+        wins = [1.0] * share + [0.0] * (100 - share)
+        luck = [1.0] * 10 + [0.0] * 90
+        blind = {"values": luck, "won": luck}
+        episodes = {"values": [wins] * 2, "won": [wins] * 2, "random": blind, "noop": blind}
+        told = {"algo": "batch_ppo", "reward": "own", "memory": 0, "budget": 2_000_000}
+        return {**told, "split": "held_out", "labels": {f"W-{share}": episodes}}
+
+    stored = {str(share): trained(share) for share in (10, 90, 50, 94, 95)}
+    monkeypatch.setattr(learned, "stored_learners", lambda: stored)
+    assert set(learned.open_problems({})) == {"W-10"}
+    assert set(learned.partly_learned({})) == {"W-50", "W-90", "W-94"}
+    rows = learned.partly_learned_table({}).splitlines()[2:]
+    assert [row.split("|")[1].strip() for row in rows] == ["W-50", "W-90", "W-94"]
+    assert rows[0].startswith("| W-50 | fast PPO, up to 2 M steps, 2 runs | 50% (")
+    assert rows[0].endswith(" | 10% |")
+    assert "| W | 5 | 4 | 1 of 5 | 1 |" in learned.learners_table({})
+
+
 def test_what_has_no_training_is_named(monkeypatch: pytest.MonkeyPatch) -> None:
     policy = {"values": [0.0, 1.0], "mean": 0.5}
     both = {"policies": {"random": policy, "noop": policy, "ppo": policy}}
