@@ -97,6 +97,23 @@ def wilson(successes: float, trials: int, level: float = 0.95) -> Interval:
     return Interval(share, low, min(middle + reach, 1.0) if successes < trials else 1.0)
 
 
+def share_difference(one: Interval, other: Interval) -> Interval:
+    """Return the difference of two independent shares, given their intervals.
+
+    The interval is the hybrid score interval of Newcombe (1998, "Interval estimation for the
+    difference between independent proportions", method 10).
+
+    Example:
+        >>> difference = share_difference(wilson(56, 70), wilson(48, 80))
+        >>> [round(part, 4) for part in difference]
+        [0.2, 0.0524, 0.3339]
+    """
+    difference = one.estimate - other.estimate
+    below = math.hypot(one.estimate - one.low, other.high - other.estimate)
+    above = math.hypot(one.high - one.estimate, other.estimate - other.low)
+    return Interval(difference, difference - below, difference + above)
+
+
 def mean_interval(
     runs: Runs,
     level: float = 0.95,

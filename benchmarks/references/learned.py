@@ -12,14 +12,20 @@ import functools
 import json
 from collections import Counter
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from importlib import resources
 from pathlib import Path
 from typing import Any
 
 import numpy as np
 
-from piase_gym.benchmarks.evaluation.statistics import Interval, mean_interval, share_interval
+from piase_gym.benchmarks.evaluation.statistics import (
+    Interval,
+    mean_interval,
+    share_difference,
+    share_interval,
+    wilson,
+)
 from piase_gym.benchmarks.evaluation.suites import rows_by_label
 from piase_gym.benchmarks.evaluation.tables import markdown
 from piase_gym.benchmarks.references.references import BLIND, References, shipped
@@ -136,9 +142,16 @@ def _of_model(policies: Mapping[str, Any], low: Sequence[str]) -> Learned:
     model, made = policies[MODEL], policies[MODEL].get("training", {})
     name = f"{made.get('algo', 'ppo')}, {made.get('steps', 0) / 1e6:g} M steps"
     runs = model.get("runs") or [model["values"]]
-    floor, random = _floor(policies, low), policies["random"].get("won")
-    won = model.get("won")
-    return _compared(name, runs, won, floor, random[0] if random else None, "held_out")
+    floor, random = _floor(policies, low), policies["random"]
+    won, by_luck = model.get("won"), random.get("won")
+    found = _compared(name, runs, won, floor, by_luck[0] if by_luck else None, "held_out")
+    if found.success is None or found.edge is not None or random.get("success") is None:
+        return found
+    # Which episodes random play won is not stored, but how many.
+    count = len(random["values"])
+    luck = wilson(random["success"] * count, count)
+    edge = share_difference(found.success, luck)
+    return replace(found, edge=edge, random_success=luck.estimate)
 
 
 def _compared(

@@ -112,6 +112,24 @@ def test_a_better_learner_closes_a_task(monkeypatch: pytest.MonkeyPatch) -> None
     assert learned.best([single, several]) is single
 
 
+@pytest.mark.parametrize(("wins", "is_open"), [(2, True), (9, False)])
+def test_who_gets_more_but_wins_less_than_random_play_is_at_random_level(
+    monkeypatch: pytest.MonkeyPatch, wins: int, is_open: bool
+) -> None:
+    """Of older measurements only the share that random play won is stored."""
+    won = [1.0] * wins + [0.0] * (10 - wins)
+    model = {"values": [5.0, 5.1] * 50, "won": [won * 10], "training": {}}
+    blind = {"values": [0.0, 1.0] * 50, "success": 0.7}
+    entry = {"policies": {"ppo": model, "random": blind, "noop": {**blind, "success": 0.0}}}
+    monkeypatch.setattr(learned, "stored_learners", dict)
+    references = {"settings": {"task": entry}}
+    assert ("task" in learned.open_problems(references)) == is_open
+    (row,) = learned.learned(references)["task"]
+    assert row.random_success == 0.7
+    assert row.edge is not None
+    assert row.edge.estimate == pytest.approx(wins / 10 - 0.7)
+
+
 def test_what_is_learned_in_part_is_told_with_its_best_learner(
     monkeypatch: pytest.MonkeyPatch,
 ) -> None:
