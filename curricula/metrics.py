@@ -12,14 +12,14 @@ from typing import Any
 
 from piase_gym.errors import UnsupportedError
 from piase_gym.runs.history import SPARE, Attempt, Episode, History
-from piase_gym.runs.metric_definitions import MEASURE, METRICS
+from piase_gym.runs.metric_definitions import MEASURE, METRICS, MILESTONE, REACHED
 from piase_gym.runs.metrics import Metrics
 from piase_gym.runs.recent_events import Step
 from piase_gym.runs.schema import ATTEMPT
 from piase_gym.runs.windows import Value, View, Window
 
 _OF_STEPS = frozenset({"illegal_rate", "invalid_rate", "messages_sent", "env_steps"})
-_PARTS = ("milestone.", "measure.", "reached_goal_")
+_PARTS = (MILESTONE, MEASURE, REACHED)
 FOLLOWED = (ATTEMPT, "ENVIRONMENT_EVENT_OCCURRED", "ENVIRONMENT_STATE_CHANGED")
 """The event types that are recorded: attempts, hints, milestones."""
 

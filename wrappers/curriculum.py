@@ -23,6 +23,7 @@ from piase_gym.interfaces.own import adapted
 from piase_gym.wrappers.avt_log import BatchLogger
 
 OPTIONS = (*CURRICULUM_OPTIONS, "agents")
+"""The options of `CurriculumWrapper`."""
 
 
 def CurriculumWrapper(  # the wrapper's name in the words of users, whatever it returns
