@@ -285,32 +285,8 @@ def put(text: str, marker: str, shown: str) -> str:
     return f"{before}<!-- {marker} -->\n{shown}<!-- end -->{after}"
 
 
-def with_evidence(text: str) -> str:
-    """Return the page about the evidence on curricula with what the finished trainings say.
-
-    Raises:
-        MissingExtraError: If the extras are not installed with which it is trained and reckoned.
-    """
-    from piase_gym.benchmarks.studies.evidence.report import stored
-
-    return put(text, "evidence", stored())
-
-
-def write_evidence(path: Path) -> None:
-    """Write the page about the evidence, and draw its picture; without the extras they stay."""
-    try:
-        text = with_evidence(path.read_text("utf-8"))
-        from piase_gym.benchmarks.studies.evidence.findings import Findings
-        from piase_gym.benchmarks.studies.evidence.report import PICTURE, draw
-
-        draw(Findings.read(), path.parent / PICTURE)
-    except (MissingExtraError, ModuleNotFoundError):
-        return
-    path.write_text(text, encoding="utf-8")
-
-
 def with_teachers(text: str) -> str:
-    """Return the page about the second plan with its arms and what its trainings say.
+    """Return the page about the evidence on curricula with its arms and what its trainings say.
 
     Raises:
         MissingExtraError: If the extras are not installed with which it is trained and reckoned.
@@ -321,9 +297,13 @@ def with_teachers(text: str) -> str:
 
 
 def write_teachers(path: Path) -> None:
-    """Write the page about the second plan; without the extras it stays."""
+    """Write the page about the evidence, and draw its picture; without the extras they stay."""
     try:
         text = with_teachers(path.read_text("utf-8"))
+        from piase_gym.benchmarks.studies.evidence.findings import Evidence
+        from piase_gym.benchmarks.studies.evidence.verdict import PICTURE, draw
+
+        draw(Evidence.read(), path.parent / PICTURE)
     except (MissingExtraError, ModuleNotFoundError):
         return
     path.write_text(text, encoding="utf-8")
@@ -382,7 +362,6 @@ def main() -> None:
         path.write_text(text, encoding="utf-8")
     FOLDER.with_name("transcripts.md").write_text(beside("transcripts").page(), encoding="utf-8")
     FOLDER.with_name("file_fields.md").write_text(formats(), encoding="utf-8")
-    write_evidence(FOLDER.with_name("evidence_curricula.md"))
     write_teachers(FOLDER.with_name("evidence_teachers.md"))
 
 

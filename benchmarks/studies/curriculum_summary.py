@@ -20,15 +20,18 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
+import numpy as np
+from numpy.typing import NDArray
+
 from piase_gym.benchmarks.evaluation.evaluate import versions
 from piase_gym.benchmarks.evaluation.protocol import SEEDS
-from piase_gym.benchmarks.studies.evidence.train import examine as examine_step
 from piase_gym.benchmarks.studies.jobs import add_backend, do_all, errors_told
 from piase_gym.core.digest import digest_json
 from piase_gym.curricula import load
 from piase_gym.curricula.learning_path import PATH, SUCCESS, read_paths, read_rows
 from piase_gym.errors import ConfigError
-from piase_gym.training.curriculum_env import controller_of, make_curriculum_env
+from piase_gym.training.curriculum_env import SlotBatch, controller_of, make_curriculum_env
+from piase_gym.training.curriculum_evaluation import play_slots
 from piase_gym.training.curriculum_run import CurriculumTraining
 from piase_gym.training.curriculum_settings import (
     PPO,
@@ -157,13 +160,21 @@ def examine(folder: Path, seeds: range) -> dict[int, int] | None:
     width = ppo.Settings(**{**PPO, **settings.ppo}).width
     policy = ppo.Policy(env.observation_space, int(env.action_space.n), width)
     policy.load_state_dict(load_policy(folder)["policy"])
-    controller = controller_of(env)
     found = {
-        step.order: int(examine_step(policy, env, controller, path.agent, step.order, seeds).sum())
+        step.order: int(_won(policy, env, path.agent, step.order, seeds).sum())
         for step in curriculum.steps
     }
     env.close()
     return found
+
+
+def _won(policy: Any, env: Any, agent: str, order: int, seeds: range) -> NDArray[np.bool_]:
+    """Return which episodes of a step an agent wins, one for each seed, with sampled actions."""
+    config = controller_of(env).setup.config({agent: order})
+    if isinstance(env, SlotBatch):
+        return play_slots(policy, config, seeds)[0]
+    won: NDArray[np.bool_] = import_ppo().play(policy, config, seeds)
+    return won[:, list(env.agents).index(agent)]
 
 
 def parsed(arguments: Sequence[str] | None = None) -> argparse.Namespace:

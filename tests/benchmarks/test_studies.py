@@ -110,7 +110,7 @@ def commands() -> list[Callable[..., None]]:
     pytest.importorskip("torch")
     from piase_gym.benchmarks.studies import curriculum_summary, solve
     from piase_gym.benchmarks.studies.dilemmas import train as dilemmas
-    from piase_gym.benchmarks.studies.evidence import study, train
+    from piase_gym.benchmarks.studies.evidence import study
 
     def of_dilemmas(words: list[str]) -> None:
         dilemmas.main(["harvest", "--steps", "1", *words])
@@ -121,7 +121,6 @@ def commands() -> list[Callable[..., None]]:
     return [
         sample_efficiency.main,
         study.main,
-        train.main,
         of_dilemmas,
         of_a_curriculum,
         solve.main,

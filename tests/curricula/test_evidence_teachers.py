@@ -1,4 +1,4 @@
-"""The second plan of the evidence on curricula: its runner, and what it says of stored lines."""
+"""The evidence on curricula: its plan and runner, and what it says of stored lines."""
 
 from __future__ import annotations
 
@@ -15,13 +15,15 @@ pytest.importorskip("torch")
 pytest.importorskip("scipy")
 pytest.importorskip("jinja2")
 
+import numpy as np
 from scipy import stats
 
 from piase_gym import curricula
-from piase_gym.benchmarks.studies.evidence import plan, study, verdict
+from piase_gym.benchmarks.studies.evidence import findings, plan, study, verdict
 from piase_gym.benchmarks.studies.jobs import read_lines
-from piase_gym.errors import MissingExtraError
+from piase_gym.errors import MissingExtraError, StorageError
 from piase_gym.runs.history import Episode
+from piase_gym.training.curriculum_env import make_curriculum_env
 from piase_gym.training.curriculum_settings import import_ppo
 from tests.curricula.teacher_helpers import AGENT, opened
 from tests.paths import DOCS
@@ -46,7 +48,7 @@ def test_the_plan_is_what_the_page_says() -> None:
     assert f"tested on {plan.TESTS} levels of the part `held_out`" in text
     assert f"looked at {plan.MARKS} times on the way, on {plan.LOOKS} levels" in text
     assert "1 − 0.05/5" in text
-    assert pytest.approx(1 - 0.05 / 5) == verdict.CORRECTED
+    assert pytest.approx(1 - 0.05 / 5) == findings.CORRECTED
     assert re.findall(r"^\| `(\w+)` \| [A-Z]\w+ \|", PAGE, re.M) == NAMES
     assert len({curricula.load(name).world for name in NAMES}) >= 4
     every = study.jobs(dict.fromkeys(NAMES, 1))
@@ -83,6 +85,22 @@ def test_arms_differ_in_what_they_are_named_for_alone() -> None:
     assert made["sequential"].episodes(plan.curriculum("door_key").steps[0]) == 256
     assert made["alp_gmm"].random < 1.0
     assert (made["learning_progress"].rate, made["learning_progress"].fast_rate) == (0.002, 0.02)
+
+
+def test_arms_play_the_steps_that_they_are_named_for() -> None:
+    target = plan.TARGETS["door_key"]
+
+    def widths(arm: str, num_envs: int = 4) -> set[int]:
+        stages, director = plan.ARMS[arm].make(target)
+        env = make_curriculum_env(stages, num_envs=num_envs, director=director)
+        env.reset(0)
+        return set(env.unwrapped.batch.states["width"].tolist())
+
+    assert widths("target_only") == {10}
+    assert widths("uniform", 64) == {6, 8, 10}
+    assert widths("domain_randomisation", 64) == {6, 7, 8, 9, 10}
+    for arm in ("sequential", "dse_shipped", "dse", "order_only", "no_branches"):
+        assert widths(arm) == {6}
 
 
 @pytest.mark.parametrize(
@@ -144,7 +162,7 @@ def test_what_is_there_is_not_done_again_and_the_rest_comes_out_the_same(
 # -- the verdict ---------------------------------------------------------------------------------
 
 
-def write(path: Path, won: Any, seeds: range = plan.SEEDS, arms: Any = None) -> verdict.Evidence:
+def write(path: Path, won: Any, seeds: range = plan.SEEDS, arms: Any = None) -> findings.Evidence:
     """Write lines of trainings: `won(arm, target, seed)` of 200 tests; the budget is 1,000,000."""
     lines: list[Any] = []
     for target, seed in itertools.product(NAMES, plan.TRIED):
@@ -157,7 +175,7 @@ def write(path: Path, won: Any, seeds: range = plan.SEEDS, arms: Any = None) -> 
         if job.seed in seeds and (arms is None or job.arm in arms):
             lines.append(line_of(job, won(job.arm, job.target, job.seed)))
     path.write_text("".join(json.dumps(line) + "\n" for line in lines), "utf-8")
-    return verdict.Evidence.read(path)
+    return findings.Evidence.read(path)
 
 
 def line_of(job: study.Job, won: int) -> dict[str, Any]:
@@ -226,9 +244,9 @@ def test_intervals_are_students_at_the_corrected_level(tmp_path: Path) -> None:
 
 def test_steps_to_threshold_are_a_share_of_the_budget(tmp_path: Path) -> None:
     found = write(tmp_path / "a", lambda arm, target, seed: 200 if arm == "dse" else 50)
-    assert set(found.values("dse", "rooms", verdict.to_threshold)) == {0.3}
-    assert set(found.values("plr", "rooms", verdict.to_threshold)) == {1.0}
-    early = found.gap("dse", "plr", "rooms", verdict.to_threshold)
+    assert set(found.values("dse", "rooms", findings.to_threshold)) == {0.3}
+    assert set(found.values("plr", "rooms", findings.to_threshold)) == {1.0}
+    early = found.gap("dse", "plr", "rooms", findings.to_threshold)
     assert early is not None
     assert early.estimate == pytest.approx(-0.7)
 
@@ -243,7 +261,7 @@ def test_what_is_not_complete_is_not_compared_and_said(tmp_path: Path) -> None:
     (tmp_path / "a").write_text(
         "".join(json.dumps(x) + "\n" for x in lines if x["key"] != last["key"]), "utf-8"
     )
-    cut = verdict.Evidence.read(tmp_path / "a")
+    cut = findings.Evidence.read(tmp_path / "a")
     assert (part.complete("explore"), cut.complete("explore")) == ([0, 1, 2], [0, 1])
     assert len(cut.values("dse", "explore")) == 2
     text = verdict.report(cut)
@@ -254,7 +272,7 @@ def test_what_is_not_complete_is_not_compared_and_said(tmp_path: Path) -> None:
     lacking = write(tmp_path / "b", better_by(10), range(2), ours)
     assert "The arm `syllabus` is left out" in verdict.report(lacking)
     assert lacking.complete("rooms") == [0, 1]
-    empty = verdict.Evidence.read(tmp_path / "none")
+    empty = findings.Evidence.read(tmp_path / "none")
     assert "0 of 600 planned trainings" in verdict.report(empty)
 
 
@@ -266,21 +284,63 @@ def test_lines_of_other_plans_and_budgets_are_not_counted(tmp_path: Path) -> Non
     ]
     with (tmp_path / "a").open("a", encoding="utf-8") as file:
         file.writelines(json.dumps(line) + "\n" for line in strange)
-    found = verdict.Evidence.read(tmp_path / "a")
+    found = findings.Evidence.read(tmp_path / "a")
     assert (found.strange, len(found.lines)) == (2, 60)
     before = found.values("dse", "rooms")
     twice = line_of(study.jobs({"rooms": plan.TARGETS["rooms"].budgets[0]}, ["dse"])[0], 0)
     tried = line_of(study.Job("target_only", "rooms", 1000, 250_000), 200)
     with (tmp_path / "a").open("a", encoding="utf-8") as file:
         file.writelines(json.dumps(line) + "\n" for line in (twice, tried))
-    found = verdict.Evidence.read(tmp_path / "a")  # of two lines of a training the first counts
+    found = findings.Evidence.read(tmp_path / "a")  # of two lines of a training the first counts
     assert (found.strange, found.values("dse", "rooms")) == (2, before)
     assert found.tried["rooms"][250_000] == [0.1, 0.1]
 
 
 def test_the_page_says_what_the_stored_lines_say() -> None:
     results = PAGE.split("<!-- teachers -->\n")[1].split("<!-- end -->")[0]
-    assert results == verdict.stored()
+    assert results == verdict.stored(), "run python docs/make_pages.py"
+    assert f"]({verdict.PICTURE})" in results
+    assert (DOCS / verdict.PICTURE).read_bytes().startswith(b"\x89PNG")
+
+
+def test_the_command_prints_and_draws(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    pytest.importorskip("matplotlib")
+    write(tmp_path / "a", better_by(10), range(1))
+    picture = tmp_path / "deep" / "p.png"
+    verdict.main(["--results", str(tmp_path / "a"), "--picture", str(picture)])
+    assert "### `rooms` (1 seed)" in capsys.readouterr().out
+    assert picture.read_bytes().startswith(b"\x89PNG")
+    (tmp_path / "b").write_text("{\n{}\n", "utf-8")
+    with pytest.raises(StorageError, match="line 1"):
+        read_lines(tmp_path / "b")
+    with pytest.raises(SystemExit):
+        verdict.main(["--results", str(tmp_path / "b")])
+    assert "line 1 is damaged" in capsys.readouterr().err
+
+
+def test_the_picture_has_a_dot_for_each_training_and_a_line_in_their_middle(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    pytest.importorskip("matplotlib")
+    figures: list[Any] = []
+    monkeypatch.setattr(verdict, "save_figure", lambda figure, path: figures.append(figure) or path)
+    found = write(tmp_path / "a", lambda arm, _, seed: 40 + seed if arm == "dse" else 100)
+    assert verdict.draw(found, tmp_path / "p.png") == tmp_path / "p.png"
+    ((panel, *others),) = [figure.axes for figure in figures]
+    assert [p.get_title() for p in (panel, *others)] == [f"{t} (10 seeds)" for t in NAMES]
+    place = list(plan.ARMS).index("dse")
+    dots, middle, ends = [
+        (list(map(float, one.get_xdata())), list(map(float, one.get_ydata())))
+        for one in panel.lines
+        if abs(float(np.mean(one.get_ydata())) - place) < 0.01
+    ]
+    assert dots[0] == pytest.approx([20 + seed / 2 for seed in range(10)])
+    assert dots[1] == pytest.approx(np.linspace(place - 0.2, place + 0.2, 10))
+    assert middle == (pytest.approx([22.25] * 2), pytest.approx([place - 0.35, place + 0.35]))
+    interval = found.middle("dse", ["door_key"])
+    assert ends == ([100 * interval.low, 100 * interval.high], [place, place])
+    none = findings.Evidence.read(tmp_path / "none")
+    assert verdict.draw(none, tmp_path / "q.png") is None
 
 
 def test_the_arm_of_others_is_named_where_their_package_is_missing() -> None:

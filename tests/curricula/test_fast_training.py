@@ -9,10 +9,12 @@ import pytest
 
 pytest.importorskip("torch")
 
+from piase_gym import curricula
 from piase_gym.benchmarks.evaluation import levels
 from piase_gym.curricula import AdaptationDecisionModule, CurriculumManager
 from piase_gym.registry import find, load
 from piase_gym.training.curriculum_env import make_curriculum_env
+from piase_gym.training.curriculum_evaluation import play_slots
 from piase_gym.training.curriculum_settings import import_ppo
 from tests.curricula.helpers import Table, curriculum
 
@@ -145,3 +147,24 @@ def test_hints_are_seen_though_a_level_was_drawn_again() -> None:
         assert batch.batch.states["hint"][slot].any()
         level = levels.level_of(world, int(batch.batch.states["seed"][slot]))
         assert levels.part_of(level) == "train"
+
+
+def test_who_does_nothing_wins_no_test_and_who_does_anything_some() -> None:
+    import torch
+    from torch.distributions import Categorical
+
+    env = make_curriculum_env(curricula.load("text_quest"), num_envs=2)
+    config = env.env.controller.setup.config({"agent_0": 1})
+    seeds = range(2_000_000, 2_000_012)
+
+    def lazy(shown: torch.Tensor, masks: torch.Tensor) -> tuple[Categorical, None]:
+        logits = torch.full(masks.shape, -1e9)
+        logits[:, 0] = 0.0  # the first command changes nothing
+        return Categorical(logits=logits), None
+
+    def legal(shown: torch.Tensor, masks: torch.Tensor) -> tuple[Categorical, None]:
+        return Categorical(logits=torch.where(masks > 0, 0.0, -1e9)), None
+
+    assert not play_slots(lazy, config, seeds)[0].any()
+    chance = play_slots(legal, config, seeds)[0]
+    assert 0 < chance.sum() < len(seeds)

@@ -1,1 +1,1 @@
-"""The evidence on curricula: see `docs/evidence_curricula.md`."""
+"""The evidence on curricula: see `docs/evidence_teachers.md`."""

@@ -1,4 +1,4 @@
-"""What the finished trainings of the evidence on curricula say, and which of them may be compared.
+"""What the finished trainings of the evidence on curricula say, by the rules of the plan.
 
 A seed of a target is complete when all arms have a training with it. Only complete seeds are
 compared, so no arm is judged by seeds that another arm was spared.
@@ -6,23 +6,19 @@ compared, so no arm is judged by seeds that another arm was spared.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Collection, Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 from statistics import fmean
-from typing import Any, ClassVar
-
-import numpy as np
+from typing import Any
 
 from piase_gym.benchmarks.evaluation import statistics
 from piase_gym.benchmarks.evaluation.statistics import Interval
-from piase_gym.benchmarks.studies.evidence.train import ARMS, OUT, PLAN, TARGETS, Scale, jobs
-from piase_gym.benchmarks.studies.jobs import read_lines
+from piase_gym.benchmarks.studies.evidence import plan, study
+from piase_gym.benchmarks.studies.evidence.plan import ARMS, OPTIONAL, RIVALS, TARGETS
 
-MARGIN = 0.05
-"""The least difference of shares that counts, and the least that counts as learnt; see the plan."""
-SOLVED = 0.8
-"""A training has solved its target if it wins this share of the test, as `sequential` asks."""
+CORRECTED = 1.0 - 0.05 / len(TARGETS)
+"""The level of the intervals on single targets."""
 Line = Mapping[str, Any]
 Value = Callable[[Line], float]
 
@@ -32,73 +28,75 @@ def success(line: Line) -> float:
     return fmean(int(sign) for sign in line["won"])
 
 
-def verdict(gap: Interval | None, margin: float) -> str:
-    """Return the plan's name for a difference of shares; `margin` is the least that counts."""
+def to_threshold(line: Line) -> float:
+    """Return the share of its budget after which a training wins half of a mark's levels, or 1."""
+    reached = [look["steps"] for look in line["curve"] if look["won"] >= plan.THRESHOLD]
+    return min(1.0, reached[0] / line["steps"]) if reached else 1.0
+
+
+def verdict(gap: Interval | None) -> str:
+    """Return the plan's name for a difference of shares; without a gap there is one pair only."""
     if gap is None:
         return "one pair only"
-    if gap.low > 0.0 and gap.estimate >= margin:
+    if gap.low > 0.0 and gap.estimate >= plan.SMALLEST:
         return "better"
-    if gap.high < 0.0 and gap.estimate <= -margin:
+    if gap.high < 0.0 and gap.estimate <= -plan.SMALLEST:
         return "worse"
     return "no difference shown"
 
 
-def overall(verdicts: Sequence[str]) -> str:
-    """Return ``better`` or ``worse`` by the plans' rule for several targets; empty for neither."""
-    better, worse = verdicts.count("better"), verdicts.count("worse")
-    return "better" if better >= 2 and not worse else "worse" if worse >= 2 and not better else ""
-
-
 @dataclass(frozen=True)
-class Comparison:
-    """`dse` minus another arm on common seeds.
-
-    Attributes:
-        arm: The other arm.
-        pairs: Number of common seeds.
-        gap: The mean difference of the shares won, with Student's 95 % interval; ``None`` for
-            fewer than two pairs.
-        chance: The probability of improvement.
-    """
-
-    arm: str
-    pairs: int
-    gap: Interval | None
-    chance: float
-
-    @property
-    def verdict(self) -> str:
-        """The plan's name for such a difference."""
-        return verdict(self.gap, MARGIN)
-
-    @property
-    def small(self) -> bool:
-        """Whether there is a difference that is smaller than what the plan counts."""
-        there = self.gap is not None and (self.gap.low > 0 or self.gap.high < 0)
-        return there and self.verdict == "no difference shown"
-
-
-@dataclass(frozen=True)
-class Trainings:
-    """The finished trainings of a plan, each once.
+class Evidence:
+    """The finished trainings of the plan, each once.
 
     Attributes:
         lines: Their lines.
-        every: All arms of the plan.
-        optional: Arms that are not compared as long as they have no training.
-        targets: All targets of the plan.
+        budgets: Steps of a training on each target that has a calibration.
+        tried: For each target and budget, what `target_only` has won in the calibration.
+        strange: Number of lines that belong to another plan, curriculum or budget.
     """
 
-    every: ClassVar[Collection[str]]
-    optional: ClassVar[Collection[str]] = ()
-    targets: ClassVar[Collection[str]]
     lines: Sequence[Line]
+    budgets: Mapping[str, int]
+    tried: Mapping[str, Mapping[int, Sequence[float]]]
+    strange: int
+
+    @classmethod
+    def read(cls, path: Path = study.OUT) -> Evidence:
+        """Read a file of results; a missing file has none.
+
+        Raises:
+            StorageError: If it is damaged.
+        """
+        every, budgets = study.finished(path), study.budgets(path)
+        keys = {job.key for job in study.jobs(budgets)}
+        own = {line["key"]: line for line in every if line["key"] in keys}
+        tried = {target: study.shares(every, target) for target in TARGETS}
+        counted = len(own) + sum(len(won) for shares in tried.values() for won in shares.values())
+        return cls(list(own.values()), budgets, tried, len(every) - counted)
+
+    # -- which trainings there are -------------------------------------------------------------
+
+    @property
+    def planned(self) -> int:
+        """Number of trainings in the plan."""
+        return len(plan.SEEDS) * len(TARGETS) * len(ARMS)
+
+    @property
+    def hours(self) -> float:
+        """CPU-hours of all finished trainings."""
+        return sum(sum(line["cpu_seconds"].values()) for line in self.lines) / 3600
 
     @property
     def arms(self) -> list[str]:
-        """The arms that are compared."""
+        """The arms that are compared: optional ones only if they have a training."""
         there = {line["arm"] for line in self.lines}
-        return [name for name in self.every if name not in self.optional or name in there]
+        return [name for name in ARMS if name not in OPTIONAL or name in there]
+
+    @property
+    def compared(self) -> list[str]:
+        """The targets that have a complete seed."""
+        return [target for target in TARGETS if self.complete(target)]
 
     def of(self, arm: str, target: str) -> dict[int, Line]:
         """Return the trainings of an arm on a target, by seed."""
@@ -114,17 +112,30 @@ class Trainings:
         mine = self.of(arm, target)
         return [mine[seed] for seed in self.complete(target)]
 
-    def values(self, arm: str, target: str, value: Value = success) -> list[float]:
-        """Return a value of each of these trainings."""
-        return [value(line) for line in self.counted(arm, target)]
+    # -- what they came to ---------------------------------------------------------------------
 
-    def tests(self, arm: str, target: str) -> list[list[float]]:
-        """Return the test episodes of these trainings: 1 for a win, else 0."""
-        return [[float(sign) for sign in line["won"]] for line in self.counted(arm, target)]
+    def values(self, arm: str, target: str, value: Value = success) -> list[float]:
+        """Return a value of each counted training."""
+        return [value(line) for line in self.counted(arm, target)]
 
     def middle(self, arm: str, targets: Sequence[str]) -> Interval:
         """Return the interquartile mean of an arm over targets, with its interval."""
-        return statistics.aggregate([self.tests(arm, target) for target in targets])
+        counted = [self.counted(arm, target) for target in targets]
+        won = [[[float(sign) for sign in line["won"]] for line in lines] for lines in counted]
+        return statistics.aggregate(won)
+
+    def failed(self, arm: str, target: str) -> int:
+        """Return how many counted trainings of an arm ended in FAIL."""
+        return sum(line["outcome"] == "failed" for line in self.counted(arm, target))
+
+    def gap(self, mine: str, other: str, target: str, value: Value = success) -> Interval | None:
+        """Return the mean difference of two arms on a target, with the corrected interval.
+
+        Returns:
+            The difference, or ``None`` for fewer than two seeds.
+        """
+        pairs = self.values(mine, target, value), self.values(other, target, value)
+        return statistics.paired_difference(*pairs, CORRECTED) if len(pairs[0]) > 1 else None
 
     def over_targets(self, mine: str, other: str, value: Value = success) -> Interval | None:
         """Return the difference of two arms over all targets, averaged within each seed.
@@ -132,93 +143,48 @@ class Trainings:
         Returns:
             The mean with its interval, or ``None`` for fewer than two seeds.
         """
-        seeds = set.intersection(*(set(self.complete(target)) for target in self.targets))
+        seeds = set.intersection(*(set(self.complete(target)) for target in TARGETS))
         if len(seeds) < 2:
             return None
         ours, theirs = (
             [fmean(value(run[seed]) for run in runs) for seed in sorted(seeds)]
-            for runs in ([self.of(arm, target) for target in self.targets] for arm in (mine, other))
+            for runs in ([self.of(arm, target) for target in TARGETS] for arm in (mine, other))
         )
         return statistics.paired_difference(ours, theirs)
 
+    # -- what follows --------------------------------------------------------------------------
 
-@dataclass(frozen=True)
-class Findings(Trainings):
-    """The finished trainings of the first plan.
+    @property
+    def hard_enough(self) -> int:
+        """Number of targets on which `target_only` learnt enough in the calibration."""
+        return sum(
+            plan.gain(self.tried[target], steps) >= plan.SMALLEST
+            for target, steps in self.budgets.items()
+        )
 
-    Attributes:
-        planned: Number of trainings that there will be.
-        seeds: Number of seeds that each arm will have on each target.
-        strange: Number of lines that belong to another plan, curriculum or scale.
-    """
+    def learnt(self, target: str) -> bool:
+        """Return whether any arm wins enough more than an untrained policy to say something."""
+        untrained = fmean(self.tried[target][0])
+        won = [fmean(self.values(arm, target)) for arm in self.arms]
+        return max(won) - untrained >= plan.SMALLEST
 
-    every, targets = ARMS, TARGETS
-    planned: int
-    seeds: int
-    strange: int
+    def verdict(self, arm: str, target: str) -> str:
+        """Return the verdict on `dse` against another arm on a target that is compared."""
+        return verdict(self.gap("dse", arm, target)) if self.learnt(target) else "nothing learnt"
 
-    @classmethod
-    def read(cls, path: Path = OUT, scale: Scale | None = None) -> Findings:
-        """Read a file of results; a missing file has none.
+    def verdicts(self, rival: str) -> dict[str, str]:
+        """Return the verdict on `dse` against a rival on each target that is compared."""
+        return {target: self.verdict(rival, target) for target in self.compared}
 
-        Raises:
-            StorageError: If it is damaged.
-        """
-        scale = scale or Scale()
-        keys = {job.key for job in jobs(scale)}
-        every = read_lines(path)
-        own = {x["key"]: x for x in every if x.get("plan") == PLAN and x.get("key") in keys}
-        strange = sum(x.get("key") not in own for x in every)
-        return cls(list(own.values()), len(keys), scale.seeds, strange)
+    def conclusion(self, rival: str) -> str:
+        """Return whether the DSE ``helps`` or ``hurts`` against a rival; empty for neither."""
+        found = list(self.verdicts(rival).values())
+        better, worse = found.count("better"), found.count("worse")
+        if better and worse:
+            return ""
+        return "helps" if better >= 2 else "hurts" if worse >= 2 else ""
 
-    def compare(self, arm: str, target: str) -> Comparison:
-        """Compare `dse` with another arm; there must be a complete seed."""
-        mine, other = self.values("dse", target), self.values(arm, target)
-        gap = statistics.paired_difference(mine, other) if len(mine) > 1 else None
-        chance = statistics.probability_of_improvement(mine, other)
-        return Comparison(arm, len(mine), gap, chance)
-
-    def failed(self) -> tuple[int, int]:
-        """Return how many trainings with `dse` ended in FAIL, and how many there are."""
-        mine = [x for x in self.lines if x["arm"] == "dse"]
-        return sum(x["outcome"] == "failed" for x in mine), len(mine)
-
-    def verdict(self, target: str) -> str:
-        """Return the verdict on `dse` against `uniform` on a target."""
-        if not self.complete(target):
-            return "open"
-        if not any(self.mean(arm, target) >= MARGIN for arm in ARMS):
-            return "nothing learnt"
-        return self.compare("uniform", target).verdict
-
-    def mean(self, arm: str, target: str) -> float:
-        """Return the mean share of the tests that an arm has won."""
-        return fmean(self.values(arm, target))
-
-    def interval(self, arm: str, target: str) -> Interval:
-        """Return that mean with its interval."""
-        return statistics.share_interval(self.tests(arm, target))
-
-    def median(self, arm: str, target: str) -> float:
-        """Return the median share of the tests that an arm has won."""
-        return float(np.median(self.values(arm, target)))
-
-    def solved(self, arm: str, target: str) -> int:
-        """Return how many trainings of an arm have solved their target."""
-        return sum(share >= SOLVED for share in self.values(arm, target))
-
-    def spent(self, arm: str, target: str) -> dict[str, Any]:
-        """Return how an arm's budget was spent, on average."""
-        mine = self.counted(arm, target)
-        steps = [[x["episodes"][order] for x in mine] for order in mine[0]["episodes"]]
-        return {
-            "episodes": [fmean(counts) for counts in steps],
-            "completed": fmean(len(x["completed"]) for x in mine),
-            "failed": sum(x["outcome"] == "failed" for x in mine),
-            "hints": fmean(x["hints"] for x in mine),
-            "seconds": fmean(x["cpu_seconds"]["training"] for x in mine),
-        }
-
-
-OTHERS = tuple(arm for arm in ARMS if arm != "dse")
-"""The arms that `dse` is compared with."""
+    @property
+    def helps(self) -> bool:
+        """Whether the conclusion is that the DSE helps: it does against both rivals."""
+        return all(self.conclusion(rival) == "helps" for rival in RIVALS)

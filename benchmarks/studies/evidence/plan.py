@@ -1,4 +1,4 @@
-"""The second plan of the evidence on curricula: targets, arms, budgets, and what would count.
+"""The plan of the evidence on curricula: targets, arms, budgets, and what would count.
 
 It was written before any of its trainings; `docs/evidence_teachers.md` describes it. Budgets follow
 by a rule (`budget`) from a calibration with other seeds, in which only `target_only` plays.

@@ -1,134 +1,40 @@
-"""What the trainings of the second plan say, by the plan's own rules: see `plan`.
+"""The results of the evidence on curricula, as `docs/evidence_teachers.md` shows them.
 
-``python -m piase_gym.benchmarks.studies.evidence.verdict`` prints what `docs/evidence_teachers.md`
-promises to report; ``docs/make_pages.py`` writes the same into the page. Everything is computed
-from the lines of finished trainings. A seed of a target is complete when all arms have it, and only
-complete seeds are compared.
+``python -m piase_gym.benchmarks.studies.evidence.verdict`` prints what the page promises to report;
+``--picture`` draws the success of every training. ``docs/make_pages.py`` writes both into the page.
+Everything is computed from the lines of finished trainings.
 """
 
 from __future__ import annotations
 
 import argparse
-import functools
-from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
+from collections.abc import Sequence
 from pathlib import Path
 from statistics import fmean
+from typing import Any
 
 from jinja2 import Environment, FileSystemLoader, StrictUndefined
 from rich.console import Console
 
-from piase_gym.benchmarks.evaluation import statistics
+from piase_gym.benchmarks.evaluation.plots import COLOURS, new_figure, save_figure
 from piase_gym.benchmarks.evaluation.statistics import Interval
 from piase_gym.benchmarks.evaluation.tables import percent, rounded
 from piase_gym.benchmarks.studies.evidence import findings, plan, study
-from piase_gym.benchmarks.studies.evidence.findings import Line, Value, success
+from piase_gym.benchmarks.studies.evidence.findings import Evidence
 from piase_gym.benchmarks.studies.evidence.plan import ABLATIONS, ARMS, RIVALS, TARGETS
-from piase_gym.benchmarks.studies.evidence.report import points, told
 from piase_gym.errors import PiaseError
 
-CORRECTED = 1.0 - 0.05 / len(TARGETS)
-"""The level of the intervals on single targets."""
-verdict = functools.partial(findings.verdict, margin=plan.SMALLEST)
-"""Returns the plan's name for a difference of shares."""
+PICTURE = "images/evidence_teachers.png"
+"""The path of the page's picture, relative to the page."""
 
 
-def to_threshold(line: Line) -> float:
-    """Return the share of its budget after which a training wins half of a mark's levels, or 1."""
-    reached = [look["steps"] for look in line["curve"] if look["won"] >= plan.THRESHOLD]
-    return min(1.0, reached[0] / line["steps"]) if reached else 1.0
+def report(evidence: Evidence, picture: str | None = None) -> str:
+    """Return the whole report, as Markdown.
 
-
-@dataclass(frozen=True)
-class Evidence(findings.Trainings):
-    """The finished trainings of the second plan.
-
-    Attributes:
-        budgets: Steps of a training on each target that has a calibration.
-        tried: For each target and budget, what `target_only` has won in the calibration.
-        strange: Number of lines that belong to another plan, curriculum or budget.
+    Args:
+        evidence: The finished trainings.
+        picture: The path of the picture, if there is one.
     """
-
-    every, optional, targets = ARMS, plan.OPTIONAL, TARGETS
-    budgets: Mapping[str, int]
-    tried: Mapping[str, Mapping[int, Sequence[float]]]
-    strange: int
-
-    @classmethod
-    def read(cls, path: Path = study.OUT) -> Evidence:
-        """Read a file of results; a missing file has none.
-
-        Raises:
-            StorageError: If it is damaged.
-        """
-        every, budgets = study.finished(path), study.budgets(path)
-        keys = {job.key for job in study.jobs(budgets)}
-        own = {line["key"]: line for line in every if line["key"] in keys}
-        tried = {target: study.shares(every, target) for target in TARGETS}
-        counted = len(own) + sum(len(won) for shares in tried.values() for won in shares.values())
-        return cls(list(own.values()), budgets, tried, len(every) - counted)
-
-    @property
-    def planned(self) -> int:
-        """Number of trainings in the plan."""
-        return len(plan.SEEDS) * len(TARGETS) * len(ARMS)
-
-    @property
-    def compared(self) -> list[str]:
-        """The targets that have a complete seed."""
-        return [target for target in TARGETS if self.complete(target)]
-
-    def gap(self, mine: str, other: str, target: str, value: Value = success) -> Interval | None:
-        """Return the mean difference of two arms on a target, with the corrected interval."""
-        pairs = self.values(mine, target, value), self.values(other, target, value)
-        return statistics.paired_difference(*pairs, CORRECTED) if len(pairs[0]) > 1 else None
-
-    def learnt(self, target: str) -> bool:
-        """Return whether any arm wins enough more than an untrained policy to say something."""
-        untrained = fmean(self.tried[target][0])
-        won = [fmean(self.values(arm, target)) for arm in self.arms]
-        return max(won) - untrained >= plan.SMALLEST
-
-    def verdicts(self, rival: str) -> dict[str, str]:
-        """Return the verdict on `dse` against a rival on each target that is compared."""
-        return {
-            target: verdict(self.gap("dse", rival, target))
-            if self.learnt(target)
-            else "nothing learnt"
-            for target in self.compared
-        }
-
-    def conclusion(self, rival: str) -> str:
-        """Return whether the DSE ``helps`` or ``hurts`` against a rival; empty for neither."""
-        common = findings.overall(list(self.verdicts(rival).values()))
-        return {"better": "helps", "worse": "hurts"}.get(common, "")
-
-    @property
-    def helps(self) -> bool:
-        """Whether the conclusion is that the DSE helps: it does against both rivals."""
-        return all(self.conclusion(rival) == "helps" for rival in RIVALS)
-
-    def failed(self, arm: str, target: str) -> int:
-        """Return how many complete trainings of an arm ended in FAIL."""
-        mine = self.of(arm, target)
-        return sum(mine[seed]["outcome"] == "failed" for seed in self.complete(target))
-
-    @property
-    def hard_enough(self) -> int:
-        """Number of targets on which `target_only` learnt enough in the calibration."""
-        return sum(
-            plan.gain(self.tried[target], steps) >= plan.SMALLEST
-            for target, steps in self.budgets.items()
-        )
-
-    @property
-    def hours(self) -> float:
-        """CPU-hours of all finished trainings."""
-        return sum(sum(line["cpu_seconds"].values()) for line in self.lines) / 3600
-
-
-def report(evidence: Evidence) -> str:
-    """Return the whole report, as Markdown."""
     folder = FileSystemLoader(Path(__file__).parent)
     pages = Environment(loader=folder, undefined=StrictUndefined, keep_trailing_newline=True)
     return pages.get_template("verdict.md.jinja").render(
@@ -141,12 +47,70 @@ def report(evidence: Evidence) -> str:
         percent=percent,
         points=points,
         rounded=rounded,
-        share=told,
-        success=success,
-        to_threshold=to_threshold,
-        verdict=verdict,
-        corrected=CORRECTED,
+        share=share,
+        to_threshold=findings.to_threshold,
+        corrected=findings.CORRECTED,
+        picture=picture,
     )
+
+
+def share(interval: Interval, runs: int) -> str:
+    """Write a share with its interval, if there are several trainings."""
+    if runs < 2:
+        return percent(interval.estimate)
+    return f"{percent(interval.estimate)} ({percent(interval.low)} to {percent(interval.high)})"
+
+
+def points(gap: Interval) -> str:
+    """Write a difference of shares in points with its interval, all with their signs."""
+    numbers = (rounded(100 * part, 1) for part in gap)
+    middle, low, high = (n if n.startswith("-") else f"+{n}" for n in numbers)
+    return f"{middle} ({low} to {high})"
+
+
+def draw(evidence: Evidence, path: Path) -> Path | None:
+    """Draw a dot for each training, and the interquartile mean of each arm with its interval.
+
+    Only trainings with complete seeds are drawn, and only targets that have some; each target has a
+    scale of its own.
+
+    Returns:
+        The file, or ``None`` if there is nothing to draw.
+
+    Raises:
+        MissingExtraError: If Matplotlib is not installed.
+    """
+    targets, arms = evidence.compared, evidence.arms
+    if not targets:
+        return None
+    figure = new_figure(1.8 + 2.0 * len(targets), 1.0 + 0.3 * len(arms))
+    panels = figure.subplots(1, len(targets), sharey=True, squeeze=False)[0]
+    for panel, target in zip(panels, targets, strict=True):
+        for place, arm in enumerate(arms):
+            _draw_arm(panel, place, evidence, arm, target)
+        seeds = len(evidence.complete(target))
+        panel.set_title(f"{target} ({seeds} seed{'s' if seeds > 1 else ''})", fontsize=9)
+        panel.set_xlim(left=-0.04 * panel.get_xlim()[1])
+        panel.spines[["top", "right"]].set_visible(False)
+        panel.grid(axis="x", color="0.9", zorder=0)
+    panels[0].set_yticks(range(len(arms)), arms, fontsize=8)
+    panels[0].set_ylim(len(arms) - 0.4, -0.6)
+    figure.supxlabel("won of the held-out levels, %", fontsize=9)
+    return save_figure(figure, path)
+
+
+def _draw_arm(panel: Any, place: int, evidence: Evidence, arm: str, target: str) -> None:
+    """Draw the trainings of one arm."""
+    shares = evidence.values(arm, target)
+    colour = COLOURS[0 if arm == "dse" else 1]
+    spread = [0.4 * (k / max(1, len(shares) - 1) - 0.5) for k in range(len(shares))]
+    along = [place + shift for shift in spread]
+    panel.plot([100 * s for s in shares], along, "o", color=colour, alpha=0.6, markersize=3)
+    middle = evidence.middle(arm, [target])
+    panel.plot([100 * middle.estimate] * 2, [place - 0.35, place + 0.35], color=colour, linewidth=2)
+    if len(shares) > 1:
+        ends = [100 * middle.low, 100 * middle.high]
+        panel.plot(ends, [place, place], color=colour, linewidth=1)
 
 
 def arms() -> str:
@@ -156,16 +120,20 @@ def arms() -> str:
 
 def stored() -> str:
     """Return the report of the shipped results, for the page."""
-    return report(Evidence.read())
+    return report(Evidence.read(), PICTURE)
 
 
 def main(arguments: Sequence[str] | None = None) -> None:
-    """Print the report."""
+    """Print the report, and draw the picture."""
     parser = argparse.ArgumentParser(description=str(__doc__).split("\n")[0])
     parser.add_argument("--results", type=Path, default=study.OUT, help="the file of results")
+    parser.add_argument("--picture", type=Path, help="draw the picture into this file")
     options = parser.parse_args(arguments)
     try:
-        text = report(Evidence.read(options.results))
+        evidence = Evidence.read(options.results)
+        text = report(evidence)
+        if options.picture is not None:
+            draw(evidence, options.picture)
     except PiaseError as error:
         parser.error(str(error))
     Console(soft_wrap=True).print(text, markup=False, highlight=False)
