@@ -119,14 +119,11 @@ def measure_episodes(rounds: int) -> list[dict[str, Any]]:
     return compared(in_turns(runs, 20, rounds))
 
 
+@described
 def measure_all(rounds: int = ROUNDS) -> dict[str, Any]:
     """Measure steps in so many rounds of bursts, and episodes in a thirtieth; JSON-able."""
-
-    def measure() -> dict[str, Any]:
-        episodes = measure_episodes(max(5, rounds // 30))
-        return {"rounds": rounds, "steps": measure_steps(rounds), "episodes": episodes}
-
-    return described(measure)
+    episodes = measure_episodes(max(5, rounds // 30))
+    return {"rounds": rounds, "steps": measure_steps(rounds), "episodes": episodes}
 
 
 # -- the page -----------------------------------------------------------------------------

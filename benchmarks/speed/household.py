@@ -75,31 +75,7 @@ def rate(games: Sequence[str], wording: str) -> float:
     return done / spent
 
 
-def _measure(games: Sequence[str]) -> dict[str, Any]:
-    """Measure everything."""
-    homes = HouseholdConfig()
-    kinds = {"generated homes": (), **({TAKEN: games} if games else {})}
-    env = _envs(games, view="text")[0]
-    made = [generate(homes, seed).game for seed in range(HOMES)]
-    costs = {
-        "a generated home, certified": milliseconds(lambda k: generate(homes, k), range(HOMES)),
-        "a plan": milliseconds(lambda game: find_plan(game, game.start, 0), made),
-        "a reset of a loaded game": milliseconds(lambda k: env.reset(seed=k), range(200)),
-    }
-    if games:
-        loaded = [json.loads(Path(game).read_text("utf-8")) for game in games]
-        costs["reading a game file"] = milliseconds(read_game, loaded)
-    return {
-        "players": {
-            kind: {player: play(player, paths) for player in PLAYERS}
-            for kind, paths in kinds.items()
-        },
-        "rates": {wording: rate(games, wording) for wording in ("canonical", "native")},
-        "costs": costs,
-        "games": len(games),
-    }
-
-
+@described
 def measure_all(games: str | None = None) -> dict[str, Any]:
     """Measure players and speed.
 
@@ -109,7 +85,28 @@ def measure_all(games: str | None = None) -> dict[str, Any]:
     Returns:
         JSON-able: ``players`` (share won and steps), ``rates``, ``costs`` and what was measured on.
     """
-    return described(lambda: _measure(games_in(games) if games else ()))
+    given = games_in(games) if games else ()
+    homes = HouseholdConfig()
+    kinds = {"generated homes": (), **({TAKEN: given} if given else {})}
+    env = _envs(given, view="text")[0]
+    made = [generate(homes, seed).game for seed in range(HOMES)]
+    costs = {
+        "a generated home, certified": milliseconds(lambda k: generate(homes, k), range(HOMES)),
+        "a plan": milliseconds(lambda game: find_plan(game, game.start, 0), made),
+        "a reset of a loaded game": milliseconds(lambda k: env.reset(seed=k), range(200)),
+    }
+    if given:
+        loaded = [json.loads(Path(game).read_text("utf-8")) for game in given]
+        costs["reading a game file"] = milliseconds(read_game, loaded)
+    return {
+        "players": {
+            kind: {player: play(player, paths) for player in PLAYERS}
+            for kind, paths in kinds.items()
+        },
+        "rates": {wording: rate(given, wording) for wording in ("canonical", "native")},
+        "costs": costs,
+        "games": len(given),
+    }
 
 
 def sections(found: Mapping[str, Any]) -> dict[str, Section]:

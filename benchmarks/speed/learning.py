@@ -35,6 +35,7 @@ LAYERS: Mapping[str, Mapping[str, Any]] = {
 }
 
 
+@described
 def measure_all(rounds: int = 7, seeds: int = 3, steps: int = 2_500_000) -> dict[str, Any]:
     """Measure the rate of training, all trainers in turn, and train until the task is solved.
 
@@ -47,13 +48,9 @@ def measure_all(rounds: int = 7, seeds: int = 3, steps: int = 2_500_000) -> dict
         JSON-able: ``rates`` (agent-steps per CPU-second), ``solved`` (a row a seed), and what it
         was measured on.
     """
-
-    def measure() -> dict[str, Any]:
-        timers = {name: timer_of(**options) for name, options in LAYERS.items()}
-        rates = medians(interleaved(timers, rounds))
-        return {"rates": rates, "solved": [solve(seed, steps) for seed in range(seeds)]}
-
-    return described(measure)
+    timers = {name: timer_of(**options) for name, options in LAYERS.items()}
+    rates = medians(interleaved(timers, rounds))
+    return {"rates": rates, "solved": [solve(seed, steps) for seed in range(seeds)]}
 
 
 def timer_of(plain: bool = False, **options: Any) -> Callable[[], float]:

@@ -162,8 +162,18 @@ def bare(client: Any, asked: list[list[dict[str, str]]]) -> tuple[float, float]:
     return clock.read(EPISODES * len(asked))
 
 
-def _measure(rounds: int, decisions: int) -> dict[str, Any]:
-    """Measure everything."""
+@described
+def measure_all(rounds: int = 5, decisions: int = 200) -> dict[str, Any]:
+    """Measure what a decision costs, and how many are made a second while a server is waited for.
+
+    Args:
+        rounds: How often each row is measured; medians are kept.
+        decisions: Decisions of each world in a round.
+
+    Returns:
+        JSON-able: ``costs`` in CPU-milliseconds, ``rates`` in calls a second with the CPU-time of
+        each, the ``ratio`` of the rates, and what was measured on.
+    """
     openai = need("openai", "this benchmark", "llm")
     kinds = {
         "line": "{}",
@@ -197,20 +207,6 @@ def _measure(rounds: int, decisions: int) -> dict[str, Any]:
         "ratio": statistics.median(ours[0] / theirs[0] for ours, theirs in pairs),
         "openai": openai.__version__,
     }
-
-
-def measure_all(rounds: int = 5, decisions: int = 200) -> dict[str, Any]:
-    """Measure what a decision costs, and how many are made a second while a server is waited for.
-
-    Args:
-        rounds: How often each row is measured; medians are kept.
-        decisions: Decisions of each world in a round.
-
-    Returns:
-        JSON-able: ``costs`` in CPU-milliseconds, ``rates`` in calls a second with the CPU-time of
-        each, the ``ratio`` of the rates, and what was measured on.
-    """
-    return described(lambda: _measure(rounds, decisions))
 
 
 def sections(found: Mapping[str, Any]) -> dict[str, Section]:

@@ -117,6 +117,7 @@ def _memory() -> int:
     return resource.getrusage(resource.RUSAGE_SELF).ru_maxrss * 1024
 
 
+@described
 def measure_all(events: int = EVENTS, rounds: int = ROUNDS) -> dict[str, Any]:
     """Measure everything.
 
@@ -130,20 +131,16 @@ def measure_all(events: int = EVENTS, rounds: int = ROUNDS) -> dict[str, Any]:
         ``reading``.
     """
     few = max(1, rounds // 10)
-
-    def measure() -> dict[str, Any]:
-        with tempfile.TemporaryDirectory() as name:
-            folder = Path(name)
-            return {
-                "levels": [measure_level(level, folder, rounds) for level in runs.LEVELS],
-                "live": measure_live(rounds),
-                "batches": [measure_batch(count, folder, few) for count in BATCHES],
-                "columns": [measure_batch(count, folder, few, "arrow") for count in COLUMNS],
-                "replay": measure_replay(folder, few),
-                "reading": measure_reading(folder, events),
-            }
-
-    return described(measure)
+    with tempfile.TemporaryDirectory() as name:
+        folder = Path(name)
+        return {
+            "levels": [measure_level(level, folder, rounds) for level in runs.LEVELS],
+            "live": measure_live(rounds),
+            "batches": [measure_batch(count, folder, few) for count in BATCHES],
+            "columns": [measure_batch(count, folder, few, "arrow") for count in COLUMNS],
+            "replay": measure_replay(folder, few),
+            "reading": measure_reading(folder, events),
+        }
 
 
 # -- the page -----------------------------------------------------------------------------

@@ -21,6 +21,7 @@ OPTIONS = {
 }
 
 
+@described
 def measure_all(
     rounds: int = ROUNDS, seconds: float = SECONDS, quests: int = QUESTS, cycles: int = 200
 ) -> dict[str, Any]:
@@ -37,17 +38,13 @@ def measure_all(
         and at the end: processes that wanted to run in the last minute), ``grid_world`` and
         ``text_room``, and ``physics``, or why it is ``lacking``.
     """
-
-    def measure() -> dict[str, Any]:
-        found = {"grid_world": throughput.measure_all(rounds, seconds)}
-        found["text_room"] = text_room.measure_all(text_room.textworld_python(), quests, rounds)
-        try:
-            found["physics"] = physics.measure_all(2 * rounds, cycles)
-        except (ImportError, MissingExtraError) as error:
-            return {**found, "lacking": f"PhysicsPlayground was not measured: {error}"}
-        return found
-
-    return described(measure)
+    found = {"grid_world": throughput.measure_all(rounds, seconds)}
+    found["text_room"] = text_room.measure_all(text_room.textworld_python(), quests, rounds)
+    try:
+        found["physics"] = physics.measure_all(2 * rounds, cycles)
+    except (ImportError, MissingExtraError) as error:
+        return {**found, "lacking": f"PhysicsPlayground was not measured: {error}"}
+    return found
 
 
 def sections(found: Mapping[str, Any]) -> dict[str, Section]:

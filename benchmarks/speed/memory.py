@@ -209,6 +209,7 @@ def costs(memories: int, count: int = 300) -> dict[str, float]:
     return {**found, "an embedding by all-MiniLM-L6-v2": embed}
 
 
+@described
 def measure_all(
     episodes: int = EPISODES, lessons: int = LESSONS, memories: int = MEMORIES
 ) -> dict[str, Any]:
@@ -223,16 +224,12 @@ def measure_all(
         JSON-able: ``recall`` (task -> player -> delay -> wins), ``episodes``, ``costs``,
         ``memories`` and what was measured on.
     """
-
-    def measure() -> dict[str, Any]:
-        return {
-            "recall": {name: recall(task, episodes, lessons) for name, task in TASKS.items()},
-            "episodes": episodes,
-            "costs": costs(memories),
-            "memories": memories,
-        }
-
-    return described(measure)
+    return {
+        "recall": {name: recall(task, episodes, lessons) for name, task in TASKS.items()},
+        "episodes": episodes,
+        "costs": costs(memories),
+        "memories": memories,
+    }
 
 
 def sections(found: Mapping[str, Any]) -> dict[str, Section]:

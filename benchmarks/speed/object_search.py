@@ -57,6 +57,7 @@ def interval(values: Any) -> list[float]:
     return [float(np.mean(values)), spread]
 
 
+@described
 def measure_all(
     houses: int = HOUSES, rounds: int = ROUNDS, seconds: float = SECONDS
 ) -> dict[str, Any]:
@@ -67,7 +68,7 @@ def measure_all(
         rounds: How often each row is measured; medians are kept.
         seconds: CPU-seconds of each measurement.
     """
-    return described(lambda: {**_players(houses), "house_ms": _house(), **_rates(rounds, seconds)})
+    return {**_players(houses), "house_ms": _house(), **_rates(rounds, seconds)}
 
 
 def _players(houses: int) -> dict[str, Any]:

@@ -29,8 +29,18 @@ FIELDS: dict[str, Any] = {
 }
 
 
-def _measure(houses: int, describer: str) -> dict[str, Any]:
-    """Let agents fly at random through houses, with eyes of both kinds."""
+@described
+def measure_all(houses: int = 20, describer: str = "colours") -> dict[str, Any]:
+    """Measure a describer.
+
+    Args:
+        houses: How many houses agents fly through.
+        describer: Its name.
+
+    Returns:
+        JSON-able: ``scores`` (means over pictures in which there is something), ``seen`` (objects
+        seen by both kinds of eyes, or by one), ``milliseconds`` of a picture.
+    """
     pictures: Any = piase_gym.parallel_env(
         "ObjectSearch", backend="camera", describer=describer, **FIELDS
     )
@@ -68,20 +78,6 @@ def _measure(houses: int, describer: str) -> dict[str, Any]:
         "seen": seen,
         "milliseconds": 1000 * spent / (steps * AGENTS),
     }
-
-
-def measure_all(houses: int = 20, describer: str = "colours") -> dict[str, Any]:
-    """Measure a describer.
-
-    Args:
-        houses: How many houses agents fly through.
-        describer: Its name.
-
-    Returns:
-        JSON-able: ``scores`` (means over pictures in which there is something), ``seen`` (objects
-        seen by both kinds of eyes, or by one), ``milliseconds`` of a picture.
-    """
-    return described(lambda: _measure(houses, describer))
 
 
 def sections(found: Mapping[str, Any]) -> dict[str, Section]:

@@ -284,6 +284,7 @@ def measure_memory() -> dict[str, Any]:
 # -- all of it ----------------------------------------------------------------------------
 
 
+@described
 def measure_all(only: str = "jobs,collect,peaks,start,memory", rounds: int = 5) -> dict[str, Any]:
     """Measure the parts that are asked for; the others are those that are stored.
 
@@ -303,15 +304,11 @@ def measure_all(only: str = "jobs,collect,peaks,start,memory", rounds: int = 5) 
             raise ConfigError(f"there is no part {part!r}; {suggest(part, parts)}")
     stored = json.loads(FILE.read_text("utf-8")) if FILE.exists() else {}
     loads = dict(stored.get("loads", {}))
-
-    def measure() -> dict[str, Any]:
-        found = {name: stored[name] for name in parts if name in stored}
-        for name in chosen:
-            loads[name] = os.getloadavg()[0]
-            found[name] = parts[name]()
-        return {**found, "loads": loads}
-
-    return described(measure)
+    found = {name: stored[name] for name in parts if name in stored}
+    for name in chosen:
+        loads[name] = os.getloadavg()[0]
+        found[name] = parts[name]()
+    return {**found, "loads": loads}
 
 
 def sections(found: Mapping[str, Any]) -> dict[str, Section]:

@@ -40,20 +40,7 @@ def _row(name: str, env: BatchEnv) -> Row:
     return Row(name, env.num_envs * len(env.agents), batch_steps(env))
 
 
-def _measure(rounds: int, seconds: float) -> dict[str, Any]:
-    """Measure every scenario in every size."""
-    found: dict[str, dict[str, Any]] = {}
-    for name, config in scripted():
-        for envs in BATCHES:
-            plain = config.model_copy(update={"script": None})
-            rows = [
-                _row("with", batch_env(config, num_envs=envs)),
-                _row("without", batch_env(plain, num_envs=envs)),
-            ]
-            found.setdefault(name, {})[str(envs)] = measure(rows, rounds, seconds, burst=20)
-    return {"scenarios": found}
-
-
+@described
 def measure_all(rounds: int = ROUNDS, seconds: float = SECONDS) -> dict[str, Any]:
     """Measure all scenarios of array worlds.
 
@@ -65,7 +52,16 @@ def measure_all(rounds: int = ROUNDS, seconds: float = SECONDS) -> dict[str, Any
         JSON-able: ``scenarios`` (name -> environments -> rates ``with`` and ``without`` the
         script), and what was measured on.
     """
-    return described(lambda: _measure(rounds, seconds))
+    found: dict[str, dict[str, Any]] = {}
+    for name, config in scripted():
+        for envs in BATCHES:
+            plain = config.model_copy(update={"script": None})
+            rows = [
+                _row("with", batch_env(config, num_envs=envs)),
+                _row("without", batch_env(plain, num_envs=envs)),
+            ]
+            found.setdefault(name, {})[str(envs)] = measure(rows, rounds, seconds, burst=20)
+    return {"scenarios": found}
 
 
 def sections(found: Mapping[str, Any]) -> dict[str, Section]:

@@ -2,18 +2,22 @@
 
 from __future__ import annotations
 
+import functools
 import os
 import platform
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
-from typing import Any, NamedTuple
+from typing import Any, NamedTuple, ParamSpec
 
 import rich.table
 from rich.console import Console
 
 from piase_gym.benchmarks.evaluation.evaluate import versions
 from piase_gym.benchmarks.evaluation.tables import markdown
+
+Options = ParamSpec("Options")
+"""What a measurement is asked with."""
 
 
 class Table(NamedTuple):
@@ -63,16 +67,21 @@ def machine() -> str:
     return f"{model}, {os.cpu_count()} cores, {platform.system()}"
 
 
-def described(measure: Callable[[], dict[str, Any]]) -> dict[str, Any]:
-    """Measure, and add what it was measured on.
+def described(measure: Callable[Options, dict[str, Any]]) -> Callable[Options, dict[str, Any]]:
+    """Let a function that measures also return what it was measured on.
 
     Returns:
-        What was measured, and ``machine``, ``versions`` and ``load``: processes that wanted to run
-        in the last minute, at the start and at the end.
+        The function. What it measures is between ``machine`` and ``versions``, and ``load``:
+        processes that wanted to run in the last minute, at the start and at the end.
     """
-    load = os.getloadavg()[0]
-    found = {"machine": machine(), "versions": versions(), **measure()}
-    return {**found, "load": [load, os.getloadavg()[0]]}
+
+    @functools.wraps(measure)
+    def measured(*args: Options.args, **options: Options.kwargs) -> dict[str, Any]:
+        load = os.getloadavg()[0]
+        found = {"machine": machine(), "versions": versions(), **measure(*args, **options)}
+        return {**found, "load": [load, os.getloadavg()[0]]}
+
+    return measured
 
 
 def about(found: Mapping[str, Any]) -> str:

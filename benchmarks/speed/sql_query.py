@@ -144,24 +144,7 @@ def _won(episode: Mapping[str, Any]) -> bool:
     return bool(episode["summary"]["max_reward"] == 1)
 
 
-def _measure(files: str | None, logs: str | None, server: str | None) -> dict[str, Any]:
-    """Measure everything."""
-    if files is None and (logs or server):
-        raise ConfigError("logs and servers are of InterCode's tasks: give files as well")
-    sets = {"own questions": own_questions()}
-    played = {}
-    if files is not None:
-        sets["InterCode's tasks"] = load(files)
-        for log in sorted(Path(logs).rglob("ic_sql_multiturn_*_turns*.json")) if logs else ():
-            if "human" not in log.name:
-                name = log.stem.removeprefix("ic_sql_multiturn_").replace("_", " ")
-                played[name] = again(log, sets["InterCode's tasks"])
-    kinds = compared(sets["InterCode's tasks"], server) if server else {}
-    rates = {name: gold_rates(dataset) for name, dataset in sets.items()}
-    sizes = {name: len(dataset.tasks) for name, dataset in sets.items()}
-    return {"rates": rates, "sizes": sizes, "logs": played, "server": kinds}
-
-
+@described
 def measure_all(
     files: str | None = None, logs: str | None = None, server: str | None = None
 ) -> dict[str, Any]:
@@ -176,7 +159,20 @@ def measure_all(
         JSON-able: ``rates``, ``logs`` (as published, and here), ``server`` (tasks by `KINDS`) and
         what was measured on.
     """
-    return described(lambda: _measure(files, logs, server))
+    if files is None and (logs or server):
+        raise ConfigError("logs and servers are of InterCode's tasks: give files as well")
+    sets = {"own questions": own_questions()}
+    played = {}
+    if files is not None:
+        sets["InterCode's tasks"] = load(files)
+        for log in sorted(Path(logs).rglob("ic_sql_multiturn_*_turns*.json")) if logs else ():
+            if "human" not in log.name:
+                name = log.stem.removeprefix("ic_sql_multiturn_").replace("_", " ")
+                played[name] = again(log, sets["InterCode's tasks"])
+    kinds = compared(sets["InterCode's tasks"], server) if server else {}
+    rates = {name: gold_rates(dataset) for name, dataset in sets.items()}
+    sizes = {name: len(dataset.tasks) for name, dataset in sets.items()}
+    return {"rates": rates, "sizes": sizes, "logs": played, "server": kinds}
 
 
 def sections(found: Mapping[str, Any]) -> dict[str, Section]:

@@ -56,6 +56,7 @@ def wins(policy: str) -> int:
     return success(make_agent(policy), env.world, {}, HELD_OUT)[0]
 
 
+@described
 def measure_all(steps: int = BUDGET, seeds: Sequence[int] = SEEDS) -> dict[str, Any]:
     """Train once a seed.
 
@@ -63,12 +64,8 @@ def measure_all(steps: int = BUDGET, seeds: Sequence[int] = SEEDS) -> dict[str, 
         JSON-able: ``runs`` (wins, steps, CPU-seconds), the wins at ``random``, ``episodes``, and
         what was measured on.
     """
-
-    def measure() -> dict[str, Any]:
-        runs = [learn(seed, steps) for seed in seeds]
-        return {"runs": runs, "random": wins("random"), "episodes": len(HELD_OUT)}
-
-    return described(measure)
+    runs = [learn(seed, steps) for seed in seeds]
+    return {"runs": runs, "random": wins("random"), "episodes": len(HELD_OUT)}
 
 
 def sections(found: Mapping[str, Any]) -> dict[str, Section]:

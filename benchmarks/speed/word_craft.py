@@ -190,8 +190,17 @@ def costs(book: str) -> dict[str, Any]:
     }
 
 
-def _measure(book: str | None) -> dict[str, Any]:
-    """Measure everything."""
+@described
+def measure_all(book: str | None = None) -> dict[str, Any]:
+    """Measure players, learning and speed.
+
+    Args:
+        book: A recipe book in the original's schema.
+
+    Returns:
+        JSON-able: ``players`` (shares won), ``learning``, ``rates``, ``books``, ``own``, and what
+        was measured on.
+    """
     measures: dict[str, Callable[[], float]] = {NOOP: noop_rate}
     for name, config in SPEEDS.items():
         measures[f"{name}: text"] = text_rate(config)
@@ -218,19 +227,6 @@ def _measure(book: str | None) -> dict[str, Any]:
             "tasks": {str(d): count for d, count in tasks.task_counts(own).items()},
         },
     }
-
-
-def measure_all(book: str | None = None) -> dict[str, Any]:
-    """Measure players, learning and speed.
-
-    Args:
-        book: A recipe book in the original's schema.
-
-    Returns:
-        JSON-able: ``players`` (shares won), ``learning``, ``rates``, ``books``, ``own``, and what
-        was measured on.
-    """
-    return described(lambda: _measure(book))
 
 
 def _interval(values: Sequence[float]) -> tuple[float, float]:
