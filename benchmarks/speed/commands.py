@@ -19,6 +19,7 @@ from rich.console import Console
 
 from piase_gym.benchmarks.speed.shown import Section
 from piase_gym.core.files import write_json
+from piase_gym.errors import PiaseError
 
 
 def run(name: str) -> None:
@@ -34,8 +35,11 @@ def run(name: str) -> None:
     parser.add_argument("--out", type=Path, default=stored, help="a JSON file for what is found")
     given = vars(parser.parse_args())
     out, console = given.pop("out"), Console()
-    with Console(stderr=True).status("measuring; every row in turn"):
-        found = module.measure_all(**given)
+    try:
+        with Console(stderr=True).status("measuring; every row in turn"):
+            found = module.measure_all(**given)
+    except PiaseError as error:
+        parser.error(str(error))
     for section in module.sections(found).values():
         section.print(console)
     if out is not None:

@@ -13,6 +13,7 @@ import pytest
 
 from piase_gym.benchmarks.speed import commands
 from piase_gym.benchmarks.speed.shown import Section, Table
+from piase_gym.errors import ConfigError
 from tests.paths import ROOT
 
 FILES = [path for path in (ROOT / "benchmarks").glob("*.py") if path.stem != "__init__"]
@@ -92,6 +93,20 @@ def test_another_file_can_be_named(
     monkeypatch.setattr(sys, "argv", ["made_up", "--out", str(tmp_path / "other.json")])
     commands.run("made_up")
     assert [path.name for path in tmp_path.iterdir()] == ["other.json"]
+
+
+def test_what_cannot_be_measured_is_said_in_a_sentence(
+    module: Any, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    def measure_all(steps: int = 3, share: float = 0.5, name: str | None = None) -> Any:
+        raise ConfigError(f"there is no part {name!r}")
+
+    module.measure_all = measure_all
+    monkeypatch.setattr(sys, "argv", ["made_up", "--name", "jbos"])
+    with pytest.raises(SystemExit) as ended:
+        commands.run("made_up")
+    assert ended.value.code == 2
+    assert "made_up: error: there is no part 'jbos'\n" in capsys.readouterr().err
 
 
 def test_sections_are_tables_then_words() -> None:
