@@ -8,9 +8,10 @@ docs/memory.md. Times are CPU-seconds. What needs an extra that is not there is 
 from __future__ import annotations
 
 import re
-from collections.abc import Callable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass
 from pathlib import Path
-from typing import Any, Protocol
+from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
@@ -22,6 +23,7 @@ from piase_gym.benchmarks.speed.timing import milliseconds
 from piase_gym.core.rng import Stream
 from piase_gym.errors import MissingExtraError
 from piase_gym.memory import FaissMemory, find_embedder, memory_text, query_text
+from piase_gym.worlds.text_room.levels.recall import COLOURS
 from piase_gym.wrappers import AddMemory
 
 FILE = OUT = Path(__file__).parents[1] / "measured" / "memory.json"
@@ -30,70 +32,51 @@ EPISODES = 400
 MEMORIES = 10_000
 LESSONS = 4000
 """Episodes that the learner learns from, all at the shortest delay."""
-Policy = Callable[[str, NDArray[np.float32], list[str]], str]
+AGENT = "agent_0"
+Policy = Callable[[str, NDArray[np.float32], Sequence[str]], str]
 """Chooses one of some marks, given an agent's text and vector."""
 
 
-class Recall(Protocol):
-    """A task of delayed recall for one agent, `AGENT`."""
+@dataclass(frozen=True)
+class Recall:
+    """A task of delayed recall for one agent: a cue is seen once, and decides a later choice.
+
+    Attributes:
+        world: The name of the world.
+        cue: A pattern of the cue in texts; its group is the mark that is to be chosen.
+        marks: What can be chosen.
+        wait: The command until then.
+        choice: The command that chooses a mark.
+    """
+
+    world: str
+    cue: str
+    marks: Sequence[str]
+    wait: str
+    choice: str
 
     def make(self, delay: int) -> Any:
         """Return its environment for a delay, with text actions and both views."""
+        return piase_gym.parallel_env(self.world, recall=delay, actions="text")
 
     def play(self, env: Any, seed: int, choose: Policy) -> bool:
-        """Play an episode; returns whether the choice was right."""
-
-    def told(self, text: str) -> Iterator[str]:
-        """Yield the marks that an agent reads in its memories, the nearest first."""
-
-
-class Lanterns:
-    """TextRoom's own: a lantern is seen once, and the casket of its colour is to be opened."""
-
-    def make(self, delay: int) -> Any:
-        """Return its environment for a delay."""
-        return piase_gym.parallel_env("TextRoom", recall=delay, actions="text")
-
-    def play(self, env: Any, seed: int, choose: Policy) -> bool:
-        """Play an episode; returns whether it was won."""
+        """Play an episode; return whether the choice was right."""
         shown, infos = env.reset(seed=seed)
+        delay, step = env.unwrapped.config.recall, 0
         while env.agents:
-            text, vector = shown[AGENT]["text"], shown[AGENT]["vector"]
-            colours = re.findall(r"You see the (\w+) casket", text)
-            line = f"open {choose(text, vector, colours)} casket" if colours else "wait"
+            line = self.wait
+            if step > delay:
+                mark = choose(shown[AGENT]["text"], shown[AGENT]["vector"], self.marks)
+                line = self.choice.format(mark)
             shown, _, _, _, infos = env.step({AGENT: line})
+            step += 1
         return bool(infos[AGENT]["result"] == "won")
 
-    def told(self, text: str) -> Iterator[str]:
-        """Yield the colours of lanterns."""
-        yield from re.findall(r"(\w+)_lantern", text)
 
-
-class Signs:
-    """ObjectSearch's own: a sign is seen once, and the way that it named is to be gone."""
-
-    def make(self, delay: int) -> Any:
-        """Return its environment for a delay."""
-        return piase_gym.parallel_env("ObjectSearch", recall=delay, actions="text")
-
-    def play(self, env: Any, seed: int, choose: Policy) -> bool:
-        """Play an episode; returns whether it was won."""
-        shown, infos = env.reset(seed=seed)
-        while env.agents:
-            text, vector = shown[AGENT]["text"], shown[AGENT]["vector"]
-            waits = env.unwrapped.facts(AGENT).steps <= env.unwrapped.config.recall
-            line = "stay" if waits else choose(text, vector, [*WAYS])
-            shown, _, _, _, infos = env.step({AGENT: line})
-        return bool(infos[AGENT]["result"] == "won")
-
-    def told(self, text: str) -> Iterator[str]:
-        """Yield the ways of signs."""
-        yield from re.findall(r"(\w+) sign", text)
-
-
-AGENT = "agent_0"
-WAYS = ("forward", "backward")
-TASKS: dict[str, Recall] = {"TextRoom": Lanterns(), "ObjectSearch": Signs()}
+TASKS = {
+    "TextRoom": Recall("TextRoom", r"(\w+)_lantern", COLOURS, "wait", "open {} casket"),
+    "ObjectSearch": Recall("ObjectSearch", r"(\w+) sign", ("forward", "backward"), "stay", "{}"),
+}
 
 
 def guesser(dice: Stream) -> Policy:
@@ -102,10 +85,11 @@ def guesser(dice: Stream) -> Policy:
 
 
 def reader(task: Recall, dice: Stream) -> Policy:
-    """Return a policy that takes the mark that it reads in its memories, else any."""
+    """Return a policy that takes the first mark that it reads in its memories, else any."""
 
-    def choose(text: str, _vector: NDArray[np.float32], marks: list[str]) -> str:
-        return next(task.told(text), marks[dice.integer(len(marks))])
+    def choose(text: str, _vector: NDArray[np.float32], marks: Sequence[str]) -> str:
+        drawn = marks[dice.integer(len(marks))]
+        return str(next(iter(re.findall(task.cue, text)), drawn))
 
     return choose
 
@@ -122,9 +106,9 @@ class Learner:
         self.start, self.rate = start, rate
         self.rng = np.random.default_rng(0)
         self.weights: dict[str, NDArray[np.float64]] = {}
-        self.last: tuple[list[str], NDArray[np.float64], NDArray[np.float64]]
+        self.last: tuple[Sequence[str], NDArray[np.float64], NDArray[np.float64]]
 
-    def __call__(self, _text: str, vector: NDArray[np.float32], marks: list[str]) -> str:
+    def __call__(self, _text: str, vector: NDArray[np.float32], marks: Sequence[str]) -> str:
         """Draw a mark."""
         seen = vector[self.start :].astype(np.float64)
         seen /= max(float(np.linalg.norm(seen)), 1e-9)
@@ -142,15 +126,11 @@ class Learner:
             self.weights[mark] += self.rate * (won - 1 / len(marks)) * step * seen
 
 
-def _size(env: Any) -> int:
-    """Return how many numbers an agent's vector has."""
-    return int(env.observation_space(AGENT)["vector"].shape[0])
-
-
 def players_of(task: Recall, lessons: int) -> dict[str, tuple[int, Policy]]:
     """Return how many memories each player is shown, and its policy."""
     plain, memory = task.make(DELAYS[0]), AddMemory(task.make(DELAYS[0]))
-    blind, learner = Learner(0), Learner(_size(plain))
+    without_memory = plain.observation_space(AGENT)["vector"].shape[0]
+    blind, learner = Learner(0), Learner(without_memory)
     for seed in range(10**6, 10**6 + lessons):
         blind.learn(task.play(plain, seed, blind))
         learner.learn(task.play(memory, seed, learner))
