@@ -8,6 +8,7 @@ was interrupted, or that used up its budget, continues where it stopped; and wha
 from __future__ import annotations
 
 from collections.abc import Iterable, Mapping, Sequence
+from contextlib import closing
 from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Any
@@ -20,14 +21,8 @@ from piase_gym.benchmarks.evaluation import tables
 from piase_gym.benchmarks.evaluation.evaluate import RESULTS, Progress, SuiteLike, evaluate
 from piase_gym.benchmarks.evaluation.policies import Policy, read_policies
 from piase_gym.benchmarks.evaluation.results import Results, read_sections
-from piase_gym.benchmarks.evaluation.rollout import (
-    EpisodeMetrics,
-    Job,
-    SeatedWorld,
-    make_world,
-    play_one,
-)
-from piase_gym.benchmarks.evaluation.statistics import mean_interval, share_interval
+from piase_gym.benchmarks.evaluation.rollout import EpisodeMetrics, Job, SeatedWorld, play_one
+from piase_gym.benchmarks.evaluation.statistics import Interval, mean_interval, share_interval
 from piase_gym.benchmarks.evaluation.suites import Setting, Suite, read_suite
 from piase_gym.core.answers import plain
 from piase_gym.core.files import write_json
@@ -173,9 +168,7 @@ class _Watched(SeatedWorld):
 
 def trace(setting: Setting, policy: Policy, seed: int) -> Trace:
     """Play an episode once more, and measure it at the start and after every step."""
-    world = make_world(setting)
-    job = Job(setting, policy.at(setting), (seed,))
-    seated, points = _Watched(job, world), list[Point]()
+    job, points = Job(setting, policy.at(setting), (seed,)), list[Point]()
     focal = job.blank(seed).focal
 
     def models() -> list[LLMAgent]:
@@ -187,12 +180,9 @@ def trace(setting: Setting, policy: Policy, seed: int) -> Trace:
         tokens = sum(model.usage.tokens for model in models())
         points.append(Point(metrics.steps, tokens, value, won))
 
-    try:
-        seated.check()
+    with closing(_Watched(job)) as seated:
         play_one(seated, seed, look)
         calls = {model.get_id(): tuple(model.transcript) for model in models()}
-    finally:
-        world.close()
     return Trace(tuple(points), calls)
 
 
@@ -324,14 +314,9 @@ def progress_rows(found: Sequence[Mapping[str, Any]], measure: str) -> list[tupl
             row["setting"],
             row["policy"],
             f"{row[measure]:,}",
-            tables.interval(_tuple(row["won"]), 0, 100),
-            tables.interval(_tuple(row["value"])),
+            tables.interval(Interval(**row["won"]), 0, 100),
+            tables.interval(Interval(**row["value"])),
         )
         for row in found
         if measure in row
     ]
-
-
-def _tuple(value: Mapping[str, float]) -> Any:
-    """Return a stored interval as a tuple."""
-    return value["estimate"], value["low"], value["high"]

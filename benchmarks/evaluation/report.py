@@ -19,7 +19,7 @@ from piase_gym.benchmarks.evaluation.cross_play import cross_tables
 from piase_gym.benchmarks.evaluation.policies import Policy, read_policies
 from piase_gym.benchmarks.evaluation.protocol import PROTOCOL
 from piase_gym.benchmarks.evaluation.results import Results, read_sections, timings_beside
-from piase_gym.benchmarks.evaluation.rollout import Job, SeatedWorld, make_world, play_one
+from piase_gym.benchmarks.evaluation.rollout import Job, SeatedWorld, play_one
 from piase_gym.benchmarks.evaluation.suites import Setting, slug
 from piase_gym.core.files import write_whole
 from piase_gym.errors import MissingExtraError, PiaseError, ProtocolError, StorageError
@@ -36,19 +36,14 @@ def film(setting: Setting, policy: Policy, seed: int) -> list[NDArray[np.uint8]]
     Returns:
         Arrays of shape (height, width, 3).
     """
-    world = make_world(setting)
     frames: list[NDArray[np.uint8]] = []
 
     def watch(_: object) -> None:
         if len(frames) < FRAMES:
-            frames.append(world.rgb())
+            frames.append(seated.world.rgb())
 
-    seated = SeatedWorld(Job(setting, policy.at(setting), (seed,)), world)
-    try:
-        seated.check()
+    with contextlib.closing(SeatedWorld(Job(setting, policy.at(setting), (seed,)))) as seated:
         play_one(seated, seed, watch)
-    finally:
-        world.close()
     return frames
 
 

@@ -11,6 +11,7 @@ import functools
 import time
 from collections import Counter
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from contextlib import closing
 from dataclasses import dataclass, replace
 from typing import Any
 
@@ -114,27 +115,34 @@ class SeatedWorld:
 
     Fresh agents cannot carry anything from one episode to the next, so an episode does not depend
     on which episodes were played before it, nor in which process.
+
+    Attributes:
+        job: What is played.
+        world: The world.
+        roles: The policies of focal seats (``True``) and of the other seats (``False``).
+        batchable: Whether the batched kernel is certain to give the same records.
     """
 
-    def __init__(self, job: Job, world: World[Any, Any]) -> None:
-        """Take the world; agents are made when they are needed."""
+    def __init__(self, job: Job) -> None:
+        """Make the world, and one agent of each role to check that it fits.
+
+        Raises:
+            Exception: Of any kind, if the world or a policy cannot be made or they do not fit.
+        """
         self.job = job
-        self.world = world
-        self.spec = world_spec(world.name)
+        self.world = make_world(job.setting)
+        self.spec = world_spec(self.world.name)
         self.roles: dict[bool, Policy] = {True: job.policy}
         if job.setting.partner:
             self.roles[False] = read_policy(job.setting.partner).at(job.setting)
-
-    def check(self) -> None:
-        """Make one agent of each role and check that it fits, before anything is played."""
-        self._samples = {own: policy.make() for own, policy in self.roles.items()}
-        for agent in self._samples.values():
+        samples = [policy.make() for policy in self.roles.values()]
+        for agent in samples:
             check_fit(agent, self.world)
+        self.batchable = plays_in_batches(self.world, samples)
 
-    @property
-    def batchable(self) -> bool:
-        """Whether the batched kernel is certain to give the same records."""
-        return plays_in_batches(self.world, self._samples.values())
+    def close(self) -> None:
+        """Close the world."""
+        self.world.close()
 
     def agents(self, seats: Sequence[bool]) -> list[Agent]:
         """Return a fresh agent for every seat."""
@@ -402,18 +410,14 @@ def play(job: Job) -> Iterator[EpisodeRecord]:
         One record per episode, in the order of the seeds.
     """
     try:
-        world = make_world(job.setting)
-        seated = SeatedWorld(job, world)
-        seated.check()
+        seated = SeatedWorld(job)
     except Exception as error:  # a policy may fail in any way, and the other jobs go on
         for seed in job.seeds:
             yield replace(job.blank(seed), fault=describe(error))
         return
-    try:
+    with closing(seated):
         if seated.batchable:
             yield from play_batch(seated)
         else:
             for seed in job.seeds:
                 yield play_one(seated, seed)
-    finally:
-        world.close()

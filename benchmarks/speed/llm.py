@@ -19,12 +19,12 @@ from contextlib import contextmanager
 from pathlib import Path
 from typing import Any
 
-from piase_gym.agents import Agent, LLMAgent
+from piase_gym.agents import LLMAgent
 from piase_gym.agents.llm import Reply
 from piase_gym.agents.llm.client import Client
 from piase_gym.benchmarks.evaluation.evaluate import play_jobs, singly
 from piase_gym.benchmarks.evaluation.policies import read_policy
-from piase_gym.benchmarks.evaluation.rollout import Job, SeatedWorld, make_world, play_one
+from piase_gym.benchmarks.evaluation.rollout import Job, SeatedWorld, play_one
 from piase_gym.benchmarks.evaluation.suites import Row, Setting, read_suite
 from piase_gym.benchmarks.speed.shown import Section, Table, about, described
 from piase_gym.errors import need
@@ -60,28 +60,26 @@ class Instant(Client):
         return self._reply
 
 
-class _Seated(SeatedWorld):
-    """A world with an agent that is there already."""
+def seated(task: str, steps: int, client: Client, **options: Any) -> SeatedWorld:
+    """Return a task with a model that a client in this process answers for.
 
-    agent: Agent
-
-    def agents(self, seats: Any) -> list[Agent]:
-        """Return it."""
-        return [self.agent]
+    Args:
+        task: The task.
+        steps: How many steps an episode lasts.
+        client: The client.
+        options: Arguments of the agent.
+    """
+    agent = LLMAgent("instant", "http://127.0.0.1:1/v1", **options)
+    agent._client = lambda: client  # type: ignore[method-assign]
+    return SeatedWorld(Job(setting_of(task, steps), read_policy(agent), (0,)))
 
 
 def decision(task: str, text: str, answer: str, steps: int) -> float:
     """Return the CPU-milliseconds of a step in which a model answers at once."""
-    setting = setting_of(task, steps)
-    agent = LLMAgent("instant", "http://127.0.0.1:1/v1", answer=answer)
-    client = Instant(text)
-    agent._client = lambda: client  # type: ignore[method-assign]
-    world = make_world(setting)
-    seated = _Seated(Job(setting, read_policy(agent), (0,)), world)
-    seated.agent = agent
-    play_one(seated, 1)  # warms up
+    game = seated(task, steps, Instant(text), answer=answer)
+    play_one(game, 1)  # warms up
     start = time.process_time()
-    record = play_one(seated, 2)
+    record = play_one(game, 2)
     spent = time.process_time() - start
     if record.fault is not None or record.steps != steps:
         raise RuntimeError(f"{task}: {record.fault or record.steps}")
@@ -131,19 +129,14 @@ def at_once(url: str, task: str, first_seed: int) -> tuple[float, float]:
 
 def messages_of(task: str, answer: str) -> list[list[dict[str, str]]]:
     """Return what an episode's model is told in each step."""
-    agent, asked = LLMAgent("instant", "http://127.0.0.1:1/v1"), list[Any]()
+    asked: list[list[dict[str, str]]] = []
 
     class Kept(Instant):
         def ask(self, request: Mapping[str, Any]) -> Reply:
             asked.append(list(request["messages"]))
             return super().ask(request)
 
-    client = Kept(answer)
-    agent._client = lambda: client  # type: ignore[method-assign]
-    setting = setting_of(task, STEPS)
-    seated = _Seated(Job(setting, read_policy(agent), (0,)), make_world(setting))
-    seated.agent = agent
-    play_one(seated, 2)
+    play_one(seated(task, STEPS, Kept(answer)), 2)
     return asked
 
 

@@ -132,8 +132,7 @@ def test_a_batch_gives_what_single_environments_give(row: Row) -> None:
     (setting,), _ = Suite(name="s", rows=(row,)).settings("dev")
     seeds = tuple(SEEDS["dev"][:9])
     job = Job(setting, read_policy("random"), seeds)
-    seated = SeatedWorld(job, make_world(setting))
-    seated.check()
+    seated = SeatedWorld(job)
     assert seated.batchable
     batched = [record.evidence() for record in play_batch(seated)]
     assert batched == [play_one(seated, seed).evidence() for seed in seeds]
@@ -141,8 +140,7 @@ def test_a_batch_gives_what_single_environments_give(row: Row) -> None:
 
 def test_the_batch_is_not_taken_for_policies_that_have_not_promised() -> None:
     (setting,), _ = Suite(name="s", rows=(Row(task=EMPTY),)).settings("dev")
-    seated = SeatedWorld(Job(setting, read_policy("oracle"), (0,)), make_world(setting))
-    seated.check()
+    seated = SeatedWorld(Job(setting, read_policy("oracle"), (0,)))
     assert not seated.batchable
 
 
