@@ -19,7 +19,6 @@ import sys
 from collections import Counter
 from collections.abc import Callable, Iterable, Iterator, Mapping
 from dataclasses import asdict, dataclass
-from importlib import resources
 from itertools import islice
 from pathlib import Path
 from typing import Any
@@ -46,7 +45,7 @@ TIMES = 8
 """All levels are known when each has been drawn this often."""
 LEAST_SEEDS, MOST_SEEDS, MOST_SLOW = 512, 1 << 17, 1 << 12
 """Seeds drawn to count levels: at least, at most, and at most for worlds without a batch."""
-FILE = "levels.json"
+FILE = Path(__file__).parents[1] / "measured" / "levels.json"
 
 
 def part_of(level: str) -> str:
@@ -253,8 +252,7 @@ def count_levels(world: World[Any, Any], least: int = LEAST_SEEDS) -> LevelCount
 @functools.lru_cache(maxsize=1)
 def stored_counts() -> Mapping[str, LevelCount]:
     """Return the stored counts by id."""
-    file = resources.files("piase_gym.benchmarks.measured") / FILE
-    found = json.loads(file.read_text("utf-8")) if file.is_file() else {}
+    found = json.loads(FILE.read_text("utf-8")) if FILE.is_file() else {}
     return {task: LevelCount(**count) for task, count in found.items()}
 
 
@@ -292,10 +290,9 @@ def count_all() -> Iterator[tuple[str, LevelCount]]:
 def main() -> None:
     """Count the levels, and write the file next to the other measurements."""
     found = {**stored_counts(), **dict(count_all())}
-    path = Path(str(resources.files("piase_gym.benchmarks.measured"))) / FILE
     text = json.dumps({task: asdict(found[task]) for task in sorted(found)}, indent=1)
-    write_whole(path, f"{text}\n".encode())
-    sys.stdout.write(f"{path}: {len(found)} ids\n")
+    write_whole(FILE, f"{text}\n".encode())
+    sys.stdout.write(f"{FILE}: {len(found)} ids\n")
 
 
 if __name__ == "__main__":

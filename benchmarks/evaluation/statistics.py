@@ -39,6 +39,11 @@ class Interval(NamedTuple):
     low: float
     high: float
 
+    def words(self, form: str) -> str:
+        """Return it as ``0.50 (0.41 to 0.59)``, with the form of its numbers, such as ``.2f``."""
+        middle, low, high = (format(part, form) for part in self)
+        return f"{middle} ({low} to {high})"
+
 
 class Anchors(NamedTuple):
     """How uncertain the ends of a scale are: they are means of episodes too.

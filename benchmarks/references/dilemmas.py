@@ -28,7 +28,7 @@ from piase_gym.benchmarks.evaluation.evaluate import evaluate
 from piase_gym.benchmarks.evaluation.protocol import EpisodeRecord
 from piase_gym.benchmarks.evaluation.results import by_run
 from piase_gym.benchmarks.evaluation.suites import Row, Suite
-from piase_gym.benchmarks.references.learned import DILEMMAS, stored_dilemmas
+from piase_gym.benchmarks.references.learned import DILEMMAS, FOLDER, stored_dilemmas
 from piase_gym.benchmarks.references.learners import (
     PASSES,
     median_run,
@@ -129,8 +129,7 @@ def main(arguments: Sequence[str] | None = None) -> None:
     """Measure what is missing, and store it."""
     parser = argparse.ArgumentParser(description=str(__doc__).split("\n")[0])
     parser.add_argument("folder", type=Path, help="of ``piase bench learners``")
-    usual = Path(__file__).with_name(DILEMMAS)
-    parser.add_argument("--out", type=Path, default=usual, help="the file of results")
+    parser.add_argument("--out", type=Path, default=FOLDER / DILEMMAS, help="the file of results")
     options = parser.parse_args(arguments)
     found = dict(stored_dilemmas(options.out))
     measured = 0

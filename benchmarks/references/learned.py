@@ -13,7 +13,6 @@ import json
 from collections import Counter
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
-from importlib import resources
 from pathlib import Path
 from typing import Any
 
@@ -28,8 +27,9 @@ from piase_gym.benchmarks.evaluation.statistics import (
 )
 from piase_gym.benchmarks.evaluation.suites import rows_by_label
 from piase_gym.benchmarks.evaluation.tables import markdown
-from piase_gym.benchmarks.references.references import BLIND, References, shipped
+from piase_gym.benchmarks.references.references import BLIND, shipped
 
+FOLDER = Path(__file__).parent
 FILE, DILEMMAS = "learners.json", "dilemmas.json"
 MODEL = "ppo"
 SOLVED = 0.95
@@ -79,19 +79,21 @@ class Learned:
 @functools.lru_cache(maxsize=1)
 def stored_learners() -> Mapping[str, Any]:
     """Return the stored trainings by the name of their model."""
-    file = resources.files("piase_gym.benchmarks.references") / FILE
-    found: dict[str, Any] = json.loads(file.read_text("utf-8")) if file.is_file() else {}
-    return found
+    return _read(FOLDER / FILE)
 
 
-def stored_dilemmas(file: Path | None = None) -> Mapping[str, Any]:
+def stored_dilemmas(file: Path = FOLDER / DILEMMAS) -> Mapping[str, Any]:
     """Return what is stored about social dilemmas, by the names of models."""
-    file = file or Path(str(resources.files("piase_gym.benchmarks.references"))) / DILEMMAS
+    return _read(file)
+
+
+def _read(file: Path) -> Mapping[str, Any]:
+    """Return the contents of a file of results; none if it does not exist."""
     found: dict[str, Any] = json.loads(file.read_text("utf-8")) if file.is_file() else {}
     return found
 
 
-def learned(references: References | None = None) -> dict[str, list[Learned]]:
+def learned() -> dict[str, list[Learned]]:
     """Return the results of learners by label, trainings with several seeds first."""
     found: dict[str, list[Learned]] = {}
     low = _low_by_label()
@@ -100,8 +102,7 @@ def learned(references: References | None = None) -> dict[str, list[Learned]]:
             found.setdefault(label, []).append(
                 _of_trainings(entry, episodes, low.get(label, BLIND))
             )
-    settings = (shipped() if references is None else references).get("settings", {})
-    for label, entry in settings.items():
+    for label, entry in shipped().get("settings", {}).items():
         policies = entry["policies"]
         if MODEL in policies and all(name in policies for name in BLIND):
             found.setdefault(label, []).append(_of_model(policies, low.get(label, BLIND)))
@@ -179,17 +180,17 @@ def _compared(
     )
 
 
-def open_problems(references: References | None = None) -> dict[str, list[Learned]]:
+def open_problems() -> dict[str, list[Learned]]:
     """Return the settings in which every known learner is at random level."""
-    found = learned(references)
+    found = learned()
     return {
         label: rows for label, rows in found.items() if all(row.at_random_level for row in rows)
     }
 
 
-def partly_learned(references: References | None = None) -> dict[str, Learned]:
+def partly_learned() -> dict[str, Learned]:
     """Return the best learners that are above random level, but do not solve their setting."""
-    rows = {label: best(found) for label, found in learned(references).items()}
+    rows = {label: best(found) for label, found in learned().items()}
     return {
         label: row
         for label, row in rows.items()
@@ -214,41 +215,40 @@ def best(rows: Sequence[Learned]) -> Learned:
 # -- pages ---------------------------------------------------------------------------------
 
 
-def open_problems_table(references: References | None = None) -> str:
+def open_problems_table() -> str:
     """Return the open problems as Markdown, each with the best known score."""
-    settings = (shipped() if references is None else references).get("settings", {})
     head = (
         *("task", "the best learner", "it gets", "it wins", "random wins", "best known"),
         "it gets",
     )
     rows = []
-    for label, found in sorted(open_problems(references).items()):
+    for label, found in sorted(open_problems().items()):
         row = best(found)
-        policies = settings.get(label, {}).get("policies", {})
+        policies = shipped().get("settings", {}).get(label, {}).get("policies", {})
         name, mean = _best_known(policies)
         wins = [_share(row.success), _random(row)]
-        rows.append([label, _how(row), _told(row.value), *wins, name, mean])
+        rows.append([label, _how(row), row.value.words(".2f"), *wins, name, mean])
     return markdown(head, rows)
 
 
-def partly_learned_table(references: References | None = None) -> str:
+def partly_learned_table() -> str:
     """Return what is above random level and not solved as Markdown, the least won first."""
     head = ("task", "the best learner", "it wins", "random wins")
     rows = [
         [label, _how(row), _share(row.success), _random(row)]
         for label, row in sorted(
-            partly_learned(references).items(),
+            partly_learned().items(),
             key=lambda item: (item[1].success.estimate if item[1].success else 0.0, item[0]),
         )
     ]
     return markdown(head, rows)
 
 
-def learners_table(references: References | None = None) -> str:
+def learners_table() -> str:
     """Return for every world how many settings learners solve, and how many are open, in words."""
-    rows = []
+    rows, known = [], learned()
     worlds: dict[str, list[Learned]] = {}
-    for label, found in learned(references).items():
+    for label, found in known.items():
         worlds.setdefault(_world_of(label), []).append(best(found))
     for world, found in sorted(worlds.items()):
         above = sum(not row.at_random_level for row in found)
@@ -262,18 +262,12 @@ def learners_table(references: References | None = None) -> str:
         "it is *open* where no learner is above random level."
     )
     table = markdown(("world", "settings", "above random level", "solved", "open"), rows)
-    return "\n".join([table, words, *_without_learner(references)]) + "\n"
-
-
-def _without_learner(references: References | None) -> list[str]:
-    """Return how many settings of the suites have no stored training, per world, in words."""
-    known = learned(references)
-    settings = (shipped() if references is None else references).get("settings", {})
-    left = Counter(_world_of(label) for label in settings if label not in known)
-    if not left:
-        return []
-    told = ", ".join(f"{world} {count}" for world, count in sorted(left.items()))
-    return ["", f"Left out are the settings of the suites without a stored training: {told}."]
+    parts = [table, words]
+    settings = shipped().get("settings", {})
+    if left := Counter(_world_of(label) for label in settings if label not in known):
+        told = ", ".join(f"{world} {count}" for world, count in sorted(left.items()))
+        parts += ["", f"Left out are the settings of the suites without a stored training: {told}."]
+    return "\n".join(parts) + "\n"
 
 
 def _world_of(label: str) -> str:
@@ -296,7 +290,7 @@ def trainings_table() -> str:
             levels = "held out" if row.held_out else "all, which are few"
             cpu = f"{np.mean(entry['cpu_seconds']):.0f}"
             cells = [label, entry["pass"], row.learner, str(row.runs), steps, cpu, levels]
-            rows.append([*cells, _told(row.value), _share(row.success), _random(row)])
+            rows.append([*cells, row.value.words(".2f"), _share(row.success), _random(row)])
     return markdown(head, rows)
 
 
@@ -309,10 +303,10 @@ def dilemmas_table() -> str:
     for _, found in sorted(stored_dilemmas().items()):
         cells = [found["task"], str(len(found["self_play"]))]
         for kind in ("self_play", "strangers", "prosocial"):
-            cells.append(_told(mean_interval(found[kind])) if kind in found else "–")
+            cells.append(mean_interval(found[kind]).words(".2f") if kind in found else "–")
         ((best,), (own,)) = found["best_response"], found["in_its_place"]
         gain = mean_interval([(np.array(best) - np.array(own)).tolist()])
-        rows.append([*cells, _told(gain)])
+        rows.append([*cells, gain.words(".2f")])
     return markdown(head, rows)
 
 
@@ -335,13 +329,6 @@ def _random(row: Learned) -> str:
     return "–" if row.random_success is None else f"{row.random_success:.0%}"
 
 
-def _told(interval: Interval) -> str:
-    """Write an interval of values."""
-    return f"{interval.estimate:.2f} ({interval.low:.2f} to {interval.high:.2f})"
-
-
 def _share(interval: Interval | None) -> str:
     """Write an interval of shares."""
-    if interval is None:
-        return "–"
-    return f"{interval.estimate:.0%} ({interval.low:.0%} to {interval.high:.0%})"
+    return "–" if interval is None else interval.words(".0%")

@@ -13,7 +13,6 @@ import functools
 import json
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
-from importlib import resources
 from pathlib import Path
 from typing import Any
 
@@ -84,7 +83,7 @@ References = Mapping[str, Any]
 @functools.lru_cache(maxsize=1)
 def shipped() -> References:
     """Return the references that ship with this version; empty if there are none."""
-    file = resources.files(__package__) / FILE
+    file = Path(__file__).with_name(FILE)
     return _checked(json.loads(file.read_text("utf-8")), FILE) if file.is_file() else {}
 
 
@@ -156,7 +155,7 @@ def scale_of(
         return closed("the references were not played on the same seeds", means[floor], means[best])
     gap = mean_interval([(values[best] - values[floor]).tolist()], NOISE_LEVEL)
     if gap.low <= LEAST_GAP:
-        why = f"the gap of {gap.estimate:.3g} ({gap.low:.3g} to {gap.high:.3g}) is within noise"
+        why = f"the gap of {gap.words('.3g')} is within noise"
         return closed(why, means[floor], means[best])
     anchors = anchors_of(values[floor], values[best])
     return ScoreRange(means[floor], means[best], floor, top, certified, None, anchors, beaten)

@@ -88,9 +88,8 @@ def sections(found: Mapping[str, Any]) -> dict[str, Section]:
     rates = [[name, f"{rate:,.0f}"] for name, rate in found["rates"].items()]
     rows = []
     for row in found["solved"]:
-        share, low, high = wilson(row["success"] * row["episodes"], row["episodes"])
-        told = f"{share:.1%} ({low:.1%} to {high:.1%})"
-        rows.append([str(row["seed"]), f"{row['steps']:,}", f"{row['cpu_seconds']:.0f}", told])
+        won = wilson(row["success"] * row["episodes"], row["episodes"]).words(".1%")
+        rows.append([str(row["seed"]), f"{row['steps']:,}", f"{row['cpu_seconds']:.0f}", won])
     return {
         "rates": Section([Table([[f"`{TASK}`", "agent-steps per CPU-second"], *rates])]),
         "solved": Section(

@@ -36,8 +36,9 @@ def section(lines: Sequence[Mapping[str, Any]], shown: Sequence[int]) -> str:
         completed = sum(row["completed_at"] is not None for row in steps.values())
         rows.append([str(line["settings"]["seed"]), f"{completed} of {len(steps)}"])
         for order in shown:
-            at = steps[order]["completed_at"]
-            rows[-1] += ["–" if at is None else f"{at:,}", _share(steps[order]["tested"])]
+            at, tested = steps[order]["completed_at"], steps[order]["tested"]
+            won = wilson(tested["won"], tested["episodes"])
+            rows[-1] += ["–" if at is None else f"{at:,}", won.words(".1%")]
     first = names[shown[0]]
     done = sum(line["steps"][shown[0] - 1]["completed_at"] is not None for line in lines)
     most = max(line["env_steps"] for line in lines)
@@ -45,12 +46,6 @@ def section(lines: Sequence[Mapping[str, Any]], shown: Sequence[int]) -> str:
     episodes = lines[0]["steps"][0]["tested"]["episodes"]
     cost = f"of at most {most:,} environment steps; {episodes} test episodes for each share"
     return f"{markdown(head, rows)}\n{told} {cost}.\n"
-
-
-def _share(tested: Mapping[str, int]) -> str:
-    """Write the share of test episodes that were won, with its interval."""
-    share, low, high = wilson(tested["won"], tested["episodes"])
-    return f"{share:.1%} ({low:.1%} to {high:.1%})"
 
 
 def stored_sections() -> dict[str, str]:

@@ -176,10 +176,8 @@ def stored_sections(path: Path = OUT) -> dict[str, str]:
     for learner in LEARNERS:
         runs = [run for run in found["runs"] if run["learner"] == learner]
         if runs:
-            won = share_interval([run["won"] for run in runs])
-            value = mean_interval([run["values"] for run in runs])
-            share = f"{won.estimate:.1%} ({won.low:.1%} to {won.high:.1%})"
-            gets = f"{value.estimate:.1f} ({value.low:.1f} to {value.high:.1f})"
+            share = share_interval([run["won"] for run in runs]).words(".1%")
+            gets = mean_interval([run["values"] for run in runs]).words(".1f")
             spent = sum(run["cpu_seconds"] for run in runs) / len(runs)
             rows.append([learner, str(len(runs)), share, gets, f"{spent:.0f}"])
     if not rows:

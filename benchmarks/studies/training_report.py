@@ -10,6 +10,7 @@ from collections.abc import Mapping
 from pathlib import Path
 from typing import Any, Final
 
+from piase_gym.benchmarks.evaluation.statistics import Interval
 from piase_gym.benchmarks.evaluation.tables import markdown
 
 FOLDER: Final = Path(__file__).with_name("measured")
@@ -40,8 +41,7 @@ def _about(told: Mapping[str, Any]) -> list[str]:
 
 def _share(told: Mapping[str, Any]) -> str:
     """Write a success and its interval."""
-    low, high = told["wilson95"]
-    return f"{told['success']:.1%} ({low:.1%} to {high:.1%})"
+    return Interval(told["success"], *told["wilson95"]).words(".1%")
 
 
 def _cost(run: Mapping[str, Any]) -> list[str]:

@@ -88,10 +88,10 @@ def test_a_better_learner_closes_a_task(monkeypatch: pytest.MonkeyPatch) -> None
 
     policies = {"random": [0.0, 1.0], "noop": [0.5, 0.0], "ppo": [0.0, 0.5], "oracle": [9.0, 9.0]}
     entry = {"policies": {name: policy(values) for name, values in policies.items()}}
-    references = {"settings": {"task": entry}}
+    monkeypatch.setattr(learned, "shipped", lambda: {"settings": {"task": entry}})
     monkeypatch.setattr(learned, "stored_learners", dict)
-    assert set(learned.open_problems(references)) == {"task"}
-    table = learned.open_problems_table(references)
+    assert set(learned.open_problems()) == {"task"}
+    table = learned.open_problems_table()
     assert "| task | ppo, 0 M steps, 1 run | 0.25" in table
     assert table.strip().endswith("| oracle | 9.00 |")
     episodes = {
@@ -101,14 +101,14 @@ def test_a_better_learner_closes_a_task(monkeypatch: pytest.MonkeyPatch) -> None
     row = {"algo": "batch_ppo", "reward": "own", "memory": 8, "budget": 2_000_000}
     row |= {"split": "held_out", "labels": {"task": episodes}}
     monkeypatch.setattr(learned, "stored_learners", lambda: {"task": row})
-    assert learned.open_problems(references) == {}
-    assert learned.best(learned.learned(references)["task"]).learner.endswith("8, up to 2 M steps")
+    assert learned.open_problems() == {}
+    assert learned.best(learned.learned()["task"]).learner.endswith("8, up to 2 M steps")
     entry["policies"]["ppo"] = policy([7.0, 8.0])
-    several, single = learned.learned(references)["task"]
+    several, single = learned.learned()["task"]
     assert single.gain.estimate > several.gain.estimate
     assert learned.best([single, several]) is several
     row["labels"]["task"]["values"] = [[0.0, 1.0] * 4, [0.0, 0.5] * 4]
-    several, single = learned.learned(references)["task"]
+    several, single = learned.learned()["task"]
     assert learned.best([single, several]) is single
 
 
@@ -122,9 +122,9 @@ def test_who_gets_more_but_wins_less_than_random_play_is_at_random_level(
     blind = {"values": [0.0, 1.0] * 50, "success": 0.7}
     entry = {"policies": {"ppo": model, "random": blind, "noop": {**blind, "success": 0.0}}}
     monkeypatch.setattr(learned, "stored_learners", dict)
-    references = {"settings": {"task": entry}}
-    assert ("task" in learned.open_problems(references)) == is_open
-    (row,) = learned.learned(references)["task"]
+    monkeypatch.setattr(learned, "shipped", lambda: {"settings": {"task": entry}})
+    assert ("task" in learned.open_problems()) == is_open
+    (row,) = learned.learned()["task"]
     assert row.random_success == 0.7
     assert row.edge is not None
     assert row.edge.estimate == pytest.approx(wins / 10 - 0.7)
@@ -143,13 +143,14 @@ def test_what_is_learned_in_part_is_told_with_its_best_learner(
 
     stored = {str(share): trained(share) for share in (10, 90, 50, 94, 95)}
     monkeypatch.setattr(learned, "stored_learners", lambda: stored)
-    assert set(learned.open_problems({})) == {"W-10"}
-    assert set(learned.partly_learned({})) == {"W-50", "W-90", "W-94"}
-    rows = learned.partly_learned_table({}).splitlines()[2:]
+    monkeypatch.setattr(learned, "shipped", dict)
+    assert set(learned.open_problems()) == {"W-10"}
+    assert set(learned.partly_learned()) == {"W-50", "W-90", "W-94"}
+    rows = learned.partly_learned_table().splitlines()[2:]
     assert [row.split("|")[1].strip() for row in rows] == ["W-50", "W-90", "W-94"]
     assert rows[0].startswith("| W-50 | fast PPO, up to 2 M steps, 2 runs | 50% (")
     assert rows[0].endswith(" | 10% |")
-    assert "| W | 5 | 4 | 1 of 5 | 1 |" in learned.learners_table({})
+    assert "| W | 5 | 4 | 1 of 5 | 1 |" in learned.learners_table()
 
 
 def test_what_has_no_training_is_named(monkeypatch: pytest.MonkeyPatch) -> None:
@@ -158,10 +159,12 @@ def test_what_has_no_training_is_named(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(learned, "stored_learners", dict)
     trained = {"piase/GridWorld-Empty-5x5-v1": both}
     left = {f"piase/{name}-v1": {"policies": {"random": policy}} for name in ("B-2", "B", "A")}
-    table = learned.learners_table({"settings": {**trained, **left}})
+    monkeypatch.setattr(learned, "shipped", lambda: {"settings": {**trained, **left}})
+    table = learned.learners_table()
     assert "| GridWorld | 1 | 0 | – | 1 |" in table
     assert table.endswith("without a stored training: A 1, B 2.\n")
-    assert "Left out" not in learned.learners_table({"settings": trained})
+    monkeypatch.setattr(learned, "shipped", lambda: {"settings": trained})
+    assert "Left out" not in learned.learners_table()
 
 
 def test_the_page_of_open_problems_has_them_all_and_no_other() -> None:

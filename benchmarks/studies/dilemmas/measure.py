@@ -28,6 +28,7 @@ from piase_gym.agents import Agent, Percept, make_agent
 from piase_gym.agents.base import Action, BatchPercept
 from piase_gym.agents.matrix_strategies import remember
 from piase_gym.benchmarks.evaluation.rollout import batch_acts
+from piase_gym.benchmarks.evaluation.statistics import Interval
 from piase_gym.core.rng import partner_seeds
 from piase_gym.envs.actions import decode_answer
 from piase_gym.envs.batch import BatchEnv
@@ -39,28 +40,11 @@ SEED = 10_000_000
 """The first seed of evaluation; training never meets it."""
 
 
-@dataclass(frozen=True)
-class Estimate:
-    """A mean over episodes.
-
-    Attributes:
-        mean: The mean.
-        error: Its standard error.
-    """
-
-    mean: float
-    error: float
-
-    def __str__(self) -> str:
-        """Return the mean with its 95 % interval."""
-        low, high = self.mean - 1.96 * self.error, self.mean + 1.96 * self.error
-        return f"{self.mean:.3f} ({low:.3f} to {high:.3f})"
-
-
-def estimate(values: Sequence[float] | NDArray[np.float64]) -> Estimate:
-    """Return the mean of episodes and its standard error."""
+def estimate(values: Sequence[float] | NDArray[np.float64]) -> Interval:
+    """Return the mean of episodes with its 95 % interval, from its standard error."""
     array = np.asarray(values, np.float64)
-    return Estimate(float(array.mean()), float(array.std() / np.sqrt(array.size)))
+    mean, reach = float(array.mean()), 1.96 * float(array.std() / np.sqrt(array.size))
+    return Interval(mean, mean - reach, mean + reach)
 
 
 def choices(env: BatchEnv, agents: Sequence[Agent]) -> NDArray[np.int64]:
@@ -71,7 +55,7 @@ def choices(env: BatchEnv, agents: Sequence[Agent]) -> NDArray[np.int64]:
     return batch_acts(agents, shown, masks, seeds, states["t"])
 
 
-def against(policy: str | Agent, strategy: str, *, episodes: int = 1000, **config: Any) -> Estimate:
+def against(policy: str | Agent, strategy: str, *, episodes: int = 1000, **config: Any) -> Interval:
     """Return a policy's mean share of the best response's return; see `shares_against`."""
     return estimate(shares_against(policy, strategy, episodes=episodes, **config))
 
@@ -116,7 +100,7 @@ class Exploit:
             the other, and after both defected.
     """
 
-    gain: Estimate
+    gain: Interval
     first: bool
     then: tuple[bool, bool, bool, bool]
 
@@ -188,7 +172,7 @@ def _returns(
     return returns
 
 
-def in_commons(policy: str | Agent, task: str, *, episodes: int = 50) -> dict[str, Estimate]:
+def in_commons(policy: str | Agent, task: str, *, episodes: int = 50) -> dict[str, Interval]:
     """Return the measures of a commons in which all agents play one policy, and the mean return."""
     found = commons_episodes(policy, task, episodes=episodes)
     return {name: estimate(values) for name, values in found.items()}
@@ -258,13 +242,13 @@ def main() -> None:
     given, console = parser.parse_args(), Console()
     if given.strategy:
         share = against(given.policy, given.strategy, episodes=given.episodes)
-        console.print(f"share of the best response to {given.strategy}: {share}")
+        console.print(f"share of the best response to {given.strategy}: {share.words('.3f')}")
         found = exploited(given.policy, episodes=given.episodes, rounds=10)
-        console.print(f"who knows only the last round gains against it: {found.gain}")
+        console.print(f"who knows only the last round gains against it: {found.gain.words('.3f')}")
     if given.commons:
         task = f"piase/SocialDilemma-{given.commons}-v1"
         for name, value in in_commons(given.policy, task, episodes=given.episodes).items():
-            console.print(f"{name}: {value}")
+            console.print(f"{name}: {value.words('.3f')}")
 
 
 if __name__ == "__main__":

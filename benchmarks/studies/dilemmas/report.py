@@ -57,8 +57,7 @@ def harvest(found: Mapping[str, Any]) -> dict[str, dict[str, Interval]]:
 def told(value: Interval) -> str:
     """Write a value and its interval."""
     digits = 1 if abs(value.estimate) >= 10.0 else 2 if abs(value.estimate) >= 1.0 else 3
-    one, low, high = (f"{number:.{digits}f}" for number in value)
-    return f"{one} ({low} to {high})"
+    return value.words(f".{digits}f")
 
 
 def cost(found: Mapping[str, Any]) -> str:
