@@ -7,7 +7,6 @@ played; that is what makes a run resumable and results comparable.
 
 from __future__ import annotations
 
-import functools
 from collections.abc import Mapping
 from dataclasses import asdict, dataclass, field, fields
 from typing import Any
@@ -72,38 +71,12 @@ def first_seed(seed: int, num_envs: int) -> int:
     return max(APART, num_envs) * seed % (SEEDS["train"].stop - num_envs)
 
 
-@dataclass(frozen=True)
-class EpisodeKey:
-    """What identifies an episode.
-
-    Attributes:
-        task: Id of the task.
-        version: Version of the world.
-        config: Hash of the config.
-        seed: Effective seed of the episode.
-        seats: For each agent in order: its name and the fingerprint of its policy.
-        measure: The measure, followed by the names of the focal agents.
-    """
-
-    task: str
-    version: int
-    config: str
-    seed: int
-    seats: tuple[tuple[str, str], ...]
-    measure: tuple[str, ...]
-
-    @functools.cached_property
-    def digest(self) -> str:
-        """Return the key as 16 hexadecimal digits."""
-        return digest_json([PROTOCOL, asdict(self)])
-
-
 @dataclass(frozen=True, kw_only=True)
 class EpisodeRecord:
     """What is recorded about one episode.
 
     Attributes:
-        key: Digest of its `EpisodeKey`.
+        key: What identifies it, as 16 hexadecimal digits; see `rollout.Job.blank`.
         setting: Label of the row of the suite.
         policy: Name of the policy that is evaluated.
         run: Which training run of the policy, from 0.

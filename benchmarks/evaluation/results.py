@@ -8,6 +8,7 @@ from collections import Counter
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import asdict, dataclass, field, replace
 from itertools import groupby
+from operator import attrgetter
 from pathlib import Path
 from typing import Any
 
@@ -134,13 +135,9 @@ def summarise(
 INTERVALS = ("value", "score", "success")
 
 
-def _value(record: EpisodeRecord) -> float | None:
-    """Return the value of an episode."""
-    return record.value
-
-
 def by_run(
-    records: Iterable[EpisodeRecord], what: Callable[[EpisodeRecord], float | None] = _value
+    records: Iterable[EpisodeRecord],
+    what: Callable[[EpisodeRecord], float | None] = attrgetter("value"),
 ) -> list[list[float]]:
     """Return the episodes' values, or what `what` returns for each, by run and in seed order."""
     ordered = sorted(records, key=lambda record: (record.run, record.seed))
@@ -316,7 +313,8 @@ class Results:
         """Return the results as JSON-able values, the same wherever they were played."""
         return {
             "protocol": PROTOCOL,
-            **{name: getattr(self, name) for name in ("suite", "split")},
+            "suite": self.suite,
+            "split": self.split,
             "rows": [row_to_json(row) for row in self.rows],
             "episodes": self.evidence(),
             "problems": [asdict(problem) for problem in self.problems],
@@ -346,7 +344,8 @@ class Results:
         try:
             episodes = _timed(data["episodes"], timings or {})
             return cls(
-                **{name: data[name] for name in ("suite", "split")},
+                suite=data["suite"],
+                split=data["split"],
                 versions=data.get("versions") or (timings or {}).get("versions", {}),
                 rows=tuple(_row_with_time(row, episodes) for row in data["rows"]),
                 episodes=episodes,

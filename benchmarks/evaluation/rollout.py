@@ -20,10 +20,11 @@ from numpy.typing import ArrayLike, NDArray
 
 from piase_gym.agents.base import Agent, BatchPercept, Percept, ask
 from piase_gym.benchmarks.evaluation.policies import Policy, check_fit, read_policy
-from piase_gym.benchmarks.evaluation.protocol import EpisodeKey, EpisodeRecord, episode_value
+from piase_gym.benchmarks.evaluation.protocol import PROTOCOL, EpisodeRecord, episode_value
 from piase_gym.benchmarks.evaluation.suites import Setting
 from piase_gym.core.commands import OUTCOMES
 from piase_gym.core.config import WorldConfig
+from piase_gym.core.digest import digest_json
 from piase_gym.core.rng import partner_seed
 from piase_gym.core.world import Act, StepResult, World
 from piase_gym.envs.actions import decode_answer, no_acts
@@ -56,16 +57,16 @@ class Job:
         focal = tuple(agent for agent, own in seats.items() if own)
         prints = {True: policy.fingerprint, False: self._partner_print}
         names = {True: policy.name, False: setting.partner}
-        key = EpisodeKey(
-            task=setting.task,
-            version=setting.version,
-            config=setting.config_hash,
-            seed=seed,
-            seats=tuple((agent, prints[own]) for agent, own in seats.items()),
-            measure=(setting.measure, *focal),
-        )
+        identity = {
+            "task": setting.task,
+            "version": setting.version,
+            "config": setting.config_hash,
+            "seed": seed,
+            "seats": [(agent, prints[own]) for agent, own in seats.items()],
+            "measure": (setting.measure, *focal),
+        }
         return EpisodeRecord(
-            key=key.digest,
+            key=digest_json([PROTOCOL, identity]),
             setting=setting.label,
             policy=policy.name,
             run=policy.run,
