@@ -10,6 +10,7 @@ import inspect
 import re
 from collections.abc import Callable, Mapping, Sequence
 from pathlib import Path
+from types import ModuleType
 from typing import Any
 
 import piase_gym
@@ -219,8 +220,9 @@ def readme(text: str) -> str:
 
 
 def with_references(text: str) -> str:
-    """Return the page about benchmarks with the numbers of the stored references."""
-    return put(text, "references", reference_table(shipped()))
+    """Return the page about benchmarks with what is stored of references and of oracles."""
+    text = put(text, "references", reference_table(shipped()))
+    return put(text, "exploitability", exploitability_table(shipped()))
 
 
 def with_learners(text: str) -> str:
@@ -236,39 +238,11 @@ def with_learners(text: str) -> str:
     return with_sections(text, "learners", here)
 
 
-def with_exploitability(text: str) -> str:
-    """Return the page about benchmarks with how oracles can be exploited."""
-    return put(text, "exploitability", exploitability_table(shipped()))
-
-
-def with_speed(text: str) -> str:
-    """Return the page about speed with the tables of the stored measurements."""
-    sections = {**measured("measure"), **physics_reach.stored_sections()}
-    return with_sections(text, "speed", sections)
-
-
-def with_dilemmas(text: str) -> str:
-    """Return the page about benchmarks with what was measured of training in dilemmas."""
-    return with_sections(text, "dilemmas", dilemma_report.stored_sections())
-
-
-def with_courses(text: str) -> str:
-    """Return the page about curricula with what trainings through them came to."""
-    return with_sections(text, "training", curriculum_report.stored_sections())
-
-
 def with_options(text: str) -> str:
     """Return the page about teachers with the options of all directors that have some."""
     kinds = {name: registry.load(where) for name, where in DIRECTORS.items()}
     table = beside("field_tables").options_tables(kinds) + "\n"
     return with_sections(text, "directors", {"options": table})
-
-
-def with_trainings(text: str) -> str:
-    """Return the page about training with what it costs."""
-    text = with_sections(text, "training", training_report.stored_sections())
-    text = with_sections(text, "efficiency", sample_efficiency.stored_sections())
-    return with_sections(text, "learning", measured("learning"))
 
 
 def with_sections(text: str, kind: str, sections: Mapping[str, str]) -> str:
@@ -309,6 +283,11 @@ def write_teachers(path: Path) -> None:
     path.write_text(text, encoding="utf-8")
 
 
+def with_study(kind: str, study: ModuleType) -> Callable[[str], str]:
+    """Return what puts the stored results of a study into a page."""
+    return lambda text: with_sections(text, kind, study.stored_sections())
+
+
 def with_measured(kind: str, name: str) -> Callable[[str], str]:
     """Return what puts the tables of a stored measurement into a page."""
     return lambda text: with_sections(text, kind, measured(name))
@@ -316,9 +295,9 @@ def with_measured(kind: str, name: str) -> Callable[[str], str]:
 
 WRITERS: Mapping[str, Sequence[Callable[[str], str]]] = {
     "alfworld.md": (with_measured("household", "household"),),
-    "benchmarks.md": (with_references, with_exploitability, with_dilemmas, with_learners),
+    "benchmarks.md": (with_references, with_study("dilemmas", dilemma_report), with_learners),
     "cameras_and_windows.md": (with_measured("pictures", "pictures"),),
-    "curricula.md": (with_courses,),
+    "curricula.md": (with_study("training", curriculum_report),),
     "exploring.md": (with_measured("object_search", "object_search"),),
     "following_curricula.md": (with_measured("cost", "curriculum"),),
     "language_models.md": (
@@ -334,9 +313,13 @@ WRITERS: Mapping[str, Sequence[Callable[[str], str]]] = {
     "runs.md": (with_measured("logging", "logs"),),
     "scale.md": (with_measured("scale", "scale"),),
     "scenarios.md": (with_library, with_measured("scenarios", "scenarios")),
-    "speed.md": (with_speed,),
+    "speed.md": (with_measured("speed", "measure"), with_study("speed", physics_reach)),
     "teachers.md": (with_options,),
-    "training.md": (with_trainings,),
+    "training.md": (
+        with_study("training", training_report),
+        with_study("efficiency", sample_efficiency),
+        with_measured("learning", "learning"),
+    ),
     "wordcraft.md": (with_measured("wordcraft", "word_craft"),),
 }
 """Page -> what writes the stored results into it."""

@@ -2,16 +2,14 @@
 
 from __future__ import annotations
 
-import importlib.util
 import json
 import re
 from typing import Any
 
 import pytest
 
-from piase_gym.benchmarks.speed import commands, measure, throughput
+from piase_gym.benchmarks.speed import measure, throughput
 from piase_gym.benchmarks.speed.timing import rate_table
-from piase_gym.benchmarks.studies import physics_reach
 from tests.paths import ROOT
 
 PAGE = ROOT / "docs" / "speed.md"
@@ -20,13 +18,6 @@ PAGE = ROOT / "docs" / "speed.md"
 def stored(name: str) -> Any:
     """Return a stored result."""
     return json.loads((ROOT / "benchmarks" / "measured" / name).read_text("utf-8"))
-
-
-def test_the_page_shows_the_stored_measurements() -> None:
-    text = PAGE.read_text("utf-8")
-    shown = re.findall(r"<!-- speed: (\w+) -->\n(.*?)<!-- end -->", text, re.S)
-    stored = {**commands.stored_sections("measure"), **physics_reach.stored_sections()}
-    assert dict(shown) == stored, "run python docs/make_pages.py"
 
 
 def test_outside_of_what_is_stored_the_page_has_no_measured_numbers() -> None:
@@ -76,15 +67,3 @@ def test_everything_is_measured_and_told(monkeypatch: pytest.MonkeyPatch) -> Non
         assert cost > 0.0
         assert f"| {cost:.0f} |" in parts["physics"]
     assert found["machine"] in parts["machine"]
-
-
-def test_pages_are_written_from_what_is_stored() -> None:
-    spec = importlib.util.spec_from_file_location("make_pages", ROOT / "docs" / "make_pages.py")
-    assert spec is not None
-    assert spec.loader is not None
-    module = importlib.util.module_from_spec(spec)
-    spec.loader.exec_module(module)
-    text = PAGE.read_text("utf-8")
-    emptied = re.sub(r"(<!-- speed: \w+ -->\n).*?(<!-- end -->)", r"\1\2", text, flags=re.S)
-    assert emptied != text
-    assert module.with_speed(emptied) == text

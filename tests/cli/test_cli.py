@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import importlib.util
 import json
 import os
 import re
@@ -10,7 +9,6 @@ import shutil
 import subprocess
 import sys
 from pathlib import Path
-from types import ModuleType
 from typing import Any
 
 import pytest
@@ -26,6 +24,7 @@ from piase_gym.errors import ConfigError
 from piase_gym.registry import load, make_config, task_spec, world_spec
 from tests import probes
 from tests.helpers.cli_runner import COMMAND, ROOT, environment, piase
+from tests.helpers.scripts import module_at
 
 DOOR_KEY = "piase/GridWorld-DoorKey-8x8-v1"
 probes.register()
@@ -342,15 +341,6 @@ def test_values_are_completed() -> None:
     words = "piase info GridWorld -c layout="
     done = piase(_PIASE_COMPLETE="complete_zsh", _TYPER_COMPLETE_ARGS=words)
     assert '"layout=door_key"' in done.stdout
-
-
-def module_at(path: Path) -> ModuleType:
-    spec = importlib.util.spec_from_file_location(path.stem, path)
-    assert spec is not None
-    assert spec.loader is not None
-    module = importlib.util.module_from_spec(spec)
-    spec.loader.exec_module(module)
-    return module
 
 
 def test_the_page_is_fresh() -> None:

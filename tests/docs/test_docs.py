@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import importlib.util
 import os
 import re
 import subprocess
@@ -17,6 +16,7 @@ from piase_gym import registry
 from piase_gym.cli.game.session import play_oracle
 from piase_gym.core.events import OWN_KINDS
 from tests.helpers.needs import here
+from tests.helpers.scripts import module_at
 from tests.paths import ROOT
 
 BLOCKS = re.findall(r"```python\n(.*?)```", (ROOT / "README.md").read_text("utf-8"), re.S)
@@ -80,12 +80,7 @@ def test_films_are_small_and_shown() -> None:
 
 def make_pages() -> Any:
     """Return the module that writes the generated pages."""
-    spec = importlib.util.spec_from_file_location("make_pages", ROOT / "docs" / "make_pages.py")
-    assert spec is not None
-    assert spec.loader is not None
-    pages = importlib.util.module_from_spec(spec)
-    spec.loader.exec_module(pages)
-    return pages
+    return module_at(ROOT / "docs" / "make_pages.py")
 
 
 @pytest.mark.parametrize(

@@ -1,15 +1,15 @@
 """Numbers that were measured stand in generated parts of the pages, and nowhere else.
 
-The generated parts are compared with the stored results by the tests of their pages.
+The generated parts are those that docs/make_pages.py writes from the stored results.
 """
 
 from __future__ import annotations
 
-import importlib.util
 import re
 
 import pytest
 
+from tests.helpers.scripts import module_at
 from tests.paths import ROOT
 
 PAGES = ("README.md", "CHANGELOG.md", "CONTRIBUTING.md", "docs/**/*.md")
@@ -57,11 +57,7 @@ def test_no_measured_number_is_typed_by_hand(page: str) -> None:
 
 
 def test_every_generated_part_is_written_from_what_is_stored() -> None:
-    spec = importlib.util.spec_from_file_location("make_pages", ROOT / "docs" / "make_pages.py")
-    assert spec is not None
-    assert spec.loader is not None
-    module = importlib.util.module_from_spec(spec)
-    spec.loader.exec_module(module)
+    module = module_at(ROOT / "docs" / "make_pages.py")
     marked = {page for page in pages() if "<!-- end -->" in (ROOT / page).read_text("utf-8")}
     marked.discard("README.md")  # whose parts test_docs.py compares
     assert marked <= {f"docs/{name}" for name in module.WRITERS}

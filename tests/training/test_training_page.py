@@ -39,14 +39,6 @@ def test_the_page_shows_what_is_stored() -> None:
             assert f"| `{told['task']}` | {told['seed']} {row}" in shown[name]
 
 
-def test_the_page_shows_how_fast_it_learns() -> None:
-    pytest.importorskip("torch")
-    from piase_gym.benchmarks.speed.commands import stored_sections
-
-    shown = dict(re.findall(r"<!-- learning: (\w+) -->\n(.*?)<!-- end -->", PAGE, re.S))
-    assert shown == stored_sections("learning"), "run python docs/make_pages.py"
-
-
 def runs(name: str) -> list[dict[str, Any]]:
     """The stored runs, with drawn actions."""
     return [

@@ -1,6 +1,5 @@
 """Texts and commands of the grids: both frames of reference, memory, synonyms, grammar."""
 
-import importlib.util
 import json
 import re
 
@@ -18,6 +17,7 @@ from piase_gym.worlds.grid_world.players.oracle import GridOracle
 from piase_gym.worlds.grid_world.players.scripted import GridScript
 from piase_gym.worlds.grid_world.world import GridWorld
 from tests.helpers.grammar import faults
+from tests.helpers.scripts import module_at
 from tests.paths import ROOT
 
 MAP = """
@@ -347,9 +347,7 @@ def test_nothing_is_told_of_what_is_not_in_play():
 
 def test_the_page_of_episodes_is_fresh():
     """The page shows what a player sees now, and the first episode is as short as the oracle's."""
-    spec = importlib.util.spec_from_file_location("words", ROOT / "docs" / "grids_in_words.py")
-    pages = importlib.util.module_from_spec(spec)
-    spec.loader.exec_module(pages)
+    pages = module_at(ROOT / "docs" / "grids_in_words.py")
     assert pages.PAGE.read_text("utf-8") == pages.page()
     first = pages.EPISODES[0]
     env = piase_gym.parallel_env(first.task, view="vector")
