@@ -12,10 +12,11 @@ import fnmatch
 import json
 import re
 from collections.abc import Iterable, Mapping, Sequence
-from dataclasses import asdict, dataclass, field, fields, replace
+from dataclasses import asdict, dataclass, field, replace
 from pathlib import Path
-from typing import Any
+from typing import Any, get_type_hints
 
+from pydantic import TypeAdapter, ValidationError
 from ruamel.yaml import YAML
 
 from piase_gym.benchmarks.evaluation.protocol import (
@@ -26,6 +27,7 @@ from piase_gym.benchmarks.evaluation.protocol import (
     config_hash,
     split_seeds,
 )
+from piase_gym.core.validation_messages import in_words, short
 from piase_gym.errors import PiaseError, ProtocolError, SuiteError, UnknownNameError, suggest
 from piase_gym.names import task_fields
 from piase_gym.registry import (
@@ -366,15 +368,13 @@ def _read_manifest(path: Path) -> Suite:
         data = json.loads(path.read_text("utf-8"))
     except (OSError, ValueError) as error:
         raise SuiteError(f"{path}: the manifest cannot be read: {error}") from None
-    if not isinstance(data, Mapping) or "rows" not in data:
-        raise SuiteError(f"{path}: a manifest is a mapping with a key 'rows'")
+    if not isinstance(data, Mapping) or not isinstance(data.get("rows"), list):
+        raise SuiteError(f"{path}: a manifest is a mapping with a key 'rows', which is a list")
     if data.get("protocol") != PROTOCOL:
         found = data.get("protocol")
         raise ProtocolError(f"{path} is of protocol {found!r}; allowed here: {PROTOCOL}")
-    split, rows = (
-        str(data.get("split", "dev")),
-        tuple(_read_row(item, path) for item in data["rows"]),
-    )
+    rows = tuple(_read_row(item, path) for item in data["rows"])
+    split = str(data.get("split", "dev"))
     try:
         episodes = len(split_seeds(split, data.get("episodes", 20)))
     except SuiteError as error:
@@ -386,16 +386,23 @@ def _read_row(item: Any, path: Path) -> Row:
     """Read one row of a manifest."""
     if isinstance(item, str):
         return _row_of(item)
-    names = [entry.name for entry in fields(Row)]
     if not isinstance(item, Mapping) or "task" not in item:
         raise SuiteError(f"{path}: a row is a mapping with a key 'task', not {item!r:.60}")
-    for key in item:
-        if key not in names:
-            raise SuiteError(f"{path}: unknown key {key!r} in a row; {suggest(key, names)}")
-    lists = {key: tuple(value) for key, value in item.items() if isinstance(value, list)}
-    return Row(**{**item, **lists})
+    found: dict[str, Any] = {}
+    for key, value in item.items():
+        if key not in KINDS:
+            raise SuiteError(f"{path}: unknown key {key!r} in a row; {suggest(key, KINDS)}")
+        found[key] = tuple(value) if isinstance(value, list) else value
+        try:
+            KINDS[key].validate_python(found[key], strict=True)
+        except ValidationError as error:
+            told, got = in_words(error.errors(include_url=False)[0]), short(value)
+            raise SuiteError(f"{path}: {key} of a row: {told} (got {got})") from None
+    return Row(**found)
 
 
+KINDS = {name: TypeAdapter[Any](kind) for name, kind in get_type_hints(Row).items()}
+"""What the values of a row in a manifest are, by key."""
 ROWS = Path(__file__).with_name("suites.yaml")
 TABLE: tuple[Row, ...] = tuple(
     _read_row(item, ROWS) for item in YAML(typ="safe", pure=True).load(ROWS.read_text("utf-8"))

@@ -132,12 +132,19 @@ def test_a_manifest_may_name_tasks_alone(tmp_path: Path) -> None:
     [
         ([], "a manifest is a mapping with a key 'rows'"),
         ({"protocol": 1}, "a manifest is a mapping with a key 'rows'"),
+        ({"rows": TEAM}, "a key 'rows', which is a list"),
         ({"rows": [3]}, "a row is a mapping with a key 'task', not 3"),
         ({"rows": [{"focal": 1}]}, "a row is a mapping with a key 'task'"),
         (
             {"rows": [{"task": TEAM, "focl": 1}]},
             "unknown key 'focl' in a row; did you mean",
         ),
+        (
+            {"rows": [{"task": TEAM, "focal": 1, "partners": "noop"}]},
+            r"partners of a row: .* \(got 'noop'\)",
+        ),
+        ({"rows": [{"task": TEAM, "focal": "1"}]}, r"focal of a row: .* \(got '1'\)"),
+        ({"rows": [{"task": TEAM, "config": []}]}, "config of a row: "),
         ({"rows": [], "episodes": 0}, "mine.json: episodes must be an integer from 1 to 1000"),
         ({"rows": [], "episodes": 1001}, "mine.json: episodes must be an integer from 1 to 1000"),
         ({"rows": [], "split": "held_ot"}, "unknown split 'held_ot'; did you mean 'held_out'"),
