@@ -103,21 +103,14 @@ def _rates(rounds: int, seconds: float) -> dict[str, Any]:
         houses("batch of 1,024 houses"),
         houses("the same without a channel", channel=False),
         houses("batch of 1,024 lines", backend="mock"),
-        world_row("ObjectSearch", AGENTS, "vector"),
-        world_row("ObjectSearch", AGENTS, "both", read=True),
+        world_row("ObjectSearch", AGENTS, "vector")._replace(name=VECTORS),
+        world_row("ObjectSearch", AGENTS, "both", read=True)._replace(name=f"{VECTORS} {TEXTS}"),
     ]
-    rows = [row._replace(name=name) for row, name in zip(rows, RATES, strict=True)]
     return {"rates": measure(rows, rounds, seconds, 100)}
 
 
-RATES = (
-    "no-op ParallelEnv, 8 agents",
-    "batch of 1,024 houses",
-    "the same without a channel",
-    "batch of 1,024 lines",
-    "ParallelEnv of a house, vectors",
-    "ParallelEnv of a house, vectors and texts, every text read",
-)
+NOOP = "no-op ParallelEnv, 8 agents"
+VECTORS, TEXTS = "ParallelEnv of a house, vectors", "and texts, every text read"
 SHOWN = (("steps", 1), ("coverage", 2), ("duplicate_work", 2), ("reports_sent", 1))
 """Which means are shown, with how many digits."""
 
@@ -131,7 +124,7 @@ def sections(found: Mapping[str, Any]) -> dict[str, Section]:
         lines.append((player, shown[0], shown[1], shown[2], shown[3]))
     speeds = [("random actions, resets included", "M agent-steps per CPU-second", "of the no-op")]
     speeds += [
-        (name, f"{rate / 1e6:.2f}", f"{rate / rates[RATES[0]]:.2f}") for name, rate in rates.items()
+        (name, f"{rate / 1e6:.2f}", f"{rate / rates[NOOP]:.2f}") for name, rate in rates.items()
     ]
     words = (
         f"Means of {found['houses']} houses of 16 by 16 with 8 objects, and their 95 % intervals. "

@@ -10,7 +10,7 @@ machine, so a test plays some of them again.
 from __future__ import annotations
 
 import statistics
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from pathlib import Path
 from typing import Any
 
@@ -76,18 +76,14 @@ def tasks() -> list[str]:
     return [task for task in shipped if registry.missing(task) is None]
 
 
-def measure_all(note: Callable[[str], None] = lambda _: None) -> dict[str, Any]:
+def measure_all() -> dict[str, Any]:
     """Measure every id.
-
-    Args:
-        note: Called with each id before it is played.
 
     Returns:
         JSON-able, by id: what `lengths_of` does for each of `PLAYERS`, and the ``prompt``.
     """
     found: dict[str, Any] = {}
     for task in tasks():
-        note(task)
         env = piase_gym.parallel_env(task, view="text")
         prompt = len(env.instructions(env.possible_agents[0])) / CHARACTERS
         env.close()

@@ -23,6 +23,7 @@ import piase_gym
 from piase_gym.benchmarks.speed.shown import Section, Table
 from piase_gym.benchmarks.speed.timing import interleaved, medians, milliseconds
 from piase_gym.core.rng import Stream
+from piase_gym.errors import ConfigError
 from piase_gym.worlds.text_room.players.oracle import TextRoomOracle
 from piase_gym.worlds.text_room.world import TextRoom
 
@@ -74,11 +75,18 @@ class TextWorldProcess:
     """TextWorld, played in a process of its own."""
 
     def __init__(self, python: str) -> None:
+        """Start the process, and let it make a game.
+
+        Raises:
+            ConfigError: If the interpreter cannot be started.
+        """
         code = TEXTWORLD.format(rooms=ROOMS, objects=OBJECTS, steps=STEPS // 10)
         pipe = subprocess.PIPE
-        self.process = subprocess.Popen(
-            [python, "-W", "ignore", "-c", code], stdin=pipe, stdout=pipe, text=True
-        )
+        command = [python, "-W", "ignore", "-c", code]
+        try:
+            self.process = subprocess.Popen(command, stdin=pipe, stdout=pipe, text=True)
+        except OSError as error:
+            raise ConfigError(f"{python} cannot be started: {error}") from None
         self.made: dict[str, float] = json.loads(self._answer("{"))
 
     def _answer(self, start: str = "") -> str:

@@ -11,7 +11,7 @@ import numpy as np
 import pytest
 
 import piase_gym
-from piase_gym.benchmarks.speed import peer_worker, peers, throughput
+from piase_gym.benchmarks.speed import peer_worker, peers, text_room, throughput
 from piase_gym.benchmarks.speed.peers import Peer
 from piase_gym.benchmarks.speed.timing import Row, interleave, rate_table, time_row
 from piase_gym.compiled.stepping import NEXT_STEP
@@ -203,3 +203,8 @@ def test_the_bare_kernel_does_what_the_batch_does() -> None:
         face.step(acts)
         assert bare.world.step_batch(bare.batch, NEXT_STEP, -1, acts.reshape(-1)) == 0
     assert face.batch.states.tobytes() == bare.batch.states.tobytes()
+
+
+def test_an_interpreter_for_textworld_that_cannot_be_started_is_named() -> None:
+    with pytest.raises(ConfigError, match=r"^/nowhere/python cannot be started: "):
+        text_room.measure_all("/nowhere/python")

@@ -317,7 +317,7 @@ def test_what_explorers_do_is_told() -> None:
         "ratio": [1.254, 1.1, 1.4],
         "gain": [20.04, 2.5],
         "house_ms": 0.1234,
-        "rates": {object_search.RATES[0]: 2e6, "batch": 5e6},
+        "rates": {object_search.NOOP: 2e6, "batch": 5e6},
         **MACHINE,
     }
     parts = object_search.sections(found)
