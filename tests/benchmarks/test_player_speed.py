@@ -10,7 +10,7 @@ from typing import Any
 
 import pytest
 
-from piase_gym.benchmarks.speed import household, object_search, pictures, timing, word_craft
+from piase_gym.benchmarks.speed import household, object_search, timing, word_craft
 from piase_gym.benchmarks.speed.timing import Row
 
 ABOUT = {
@@ -56,40 +56,7 @@ def test_homes_are_played_and_timed(monkeypatch: pytest.MonkeyPatch) -> None:
     }
 
 
-def test_what_was_measured_of_homes_is_told(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(household, "HOMES", 7)
-    row = {"won": 0.5, "steps": 12.34}
-    found = {
-        "players": {"generated homes": {"oracle": row}, household.TAKEN: {"search": row}},
-        "rates": {"native": 1234.5},
-        "costs": {"a plan": 1.234},
-        "games": 3,
-        **ABOUT,
-    }
-    shown = household.sections(found)
-    (players,), (speed,) = shown["players"].tables, shown["speed"].tables
-    assert players.lines == [
-        ("games", "player", "won", "steps of those"),
-        ("7 generated homes", "`oracle`", "50 %", "12.3"),
-        ("3 given games", "`search`", "50 %", "12.3"),
-    ]
-    assert speed.lines == [
-        ("what", "value"),
-        ("steps per CPU-second, native text", "1,234"),
-        ("a plan, CPU-ms", "1.23"),
-    ]
-    assert shown["players"].words == ["Within 50 steps a game."]
-    assert "Measured on a machine" in shown["speed"].words[0]
-
-
 # -- ObjectSearch -------------------------------------------------------------------------
-
-
-def test_an_interval_is_the_mean_and_half_its_width() -> None:
-    # The deviations of 1, 2, 3 and 6 from 3 are 2, 1, 0 and 3: a variance of 14 / 3.
-    mean, half = object_search.interval([1.0, 2.0, 3.0, 6.0])
-    assert mean == 3.0
-    assert half == pytest.approx(1.96 * math.sqrt(14 / 3) / 2)
 
 
 def test_teams_are_compared_in_the_same_houses(monkeypatch: pytest.MonkeyPatch) -> None:
@@ -150,61 +117,6 @@ def test_rows_of_houses_have_the_names_of_the_page(monkeypatch: pytest.MonkeyPat
         ("ObjectSearch", 4, "vector"),
         ("ObjectSearch", 4, "both"),
     ]
-
-
-def test_what_was_measured_of_houses_is_told() -> None:
-    means = {"steps": (12.34, 0.56), "coverage": (0.5, 0.1), "duplicate_work": (0.25, 0.05)}
-    found = {
-        "houses": 2,
-        "house_ms": 0.1234,
-        "players": {"oracle": {**means, "reports_sent": (3.0, 0.25)}},
-        "rates": {object_search.NOOP: 2e6, "batch": 5e6},
-        "ratio": [1.5, 1.25, 1.75],
-        "gain": [10.0, 2.5],
-        **ABOUT,
-    }
-    shown = object_search.sections(found)
-    (players,), (speed,) = shown["players"].tables, shown["speed"].tables
-    assert players.lines[1:] == [
-        ("oracle", "12.3 ± 0.6", "0.50 ± 0.10", "0.25 ± 0.05", "3.0 ± 0.2")
-    ]
-    assert speed.lines[1:] == [
-        (object_search.NOOP, "2.00", "1.00"),
-        ("batch", "5.00", "2.50"),
-    ]
-    words = "".join(shown["players"].words)
-    assert "Means of 2 houses" in words
-    assert "1.50 times the steps of the coverage planner (1.25 to 1.75)" in words
-    assert "10.0 ± 2.5 fewer" in words
-    assert shown["speed"].words[0] == "A house is made in 0.123 CPU-ms."
-
-
-def test_what_was_measured_of_pictures_is_told() -> None:
-    names = ("precision", "recall", "overlap", "caption_precision", "caption_recall")
-    found = {
-        "describer": "colours",
-        "pictures": 1234,
-        "scores": dict(zip(names, (0.1, 0.2, 0.3, 0.4, 0.5), strict=True)),
-        "seen": {"both": 50, "house": 20, "picture": 30},
-        "milliseconds": 1.26,
-        **ABOUT,
-    }
-    shown = pictures.sections(found)["scores"]
-    assert shown.tables[0].lines == [
-        ("what", "precision", "recall", "overlap"),
-        ("objects", "0.100", "0.200", "0.300"),
-        ("names in captions", "0.400", "0.500", ""),
-    ]
-    words = shown.words[0]
-    for told in (
-        "`colours` on 1,234 pictures",
-        "Of 100 sights",
-        "50 % were had",
-        "30 % by the camera alone",
-        "20 % by the rules alone",
-        "1.3 CPU-ms an agent",
-    ):
-        assert told in words
 
 
 # -- WordCraft ----------------------------------------------------------------------------

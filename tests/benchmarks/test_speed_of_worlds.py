@@ -310,7 +310,8 @@ def test_what_household_does_is_told() -> None:
 def test_what_explorers_do_is_told() -> None:
     # of 1, 2, 3 and 6 the mean is 3, the sample's variance 14 / 3
     assert object_search.interval([1, 2, 3, 6]) == [3.0, pytest.approx(1.96 * (14 / 12) ** 0.5)]
-    measures = {name: [1.256, 0.125] for name, _ in object_search.SHOWN}
+    means = {"steps": (12.34, 0.56), "coverage": (0.5, 0.1), "duplicate_work": (0.25, 0.05)}
+    measures = {**means, "reports_sent": (3.0, 0.25)}
     found = {
         "houses": 200,
         "players": {"oracle": measures},
@@ -321,8 +322,8 @@ def test_what_explorers_do_is_told() -> None:
         **MACHINE,
     }
     parts = object_search.sections(found)
-    few, many = "1.3 ± 0.1", "1.26 ± 0.12"
-    assert parts["players"].tables[0].lines[1:] == [("oracle", few, many, many, few)]
+    shown = ("12.3 ± 0.6", "0.50 ± 0.10", "0.25 ± 0.05", "3.0 ± 0.2")
+    assert parts["players"].tables[0].lines[1:] == [("oracle", *shown)]
     assert parts["players"].words == [
         "Means of 200 houses of 16 by 16 with 8 objects, and their 95 % intervals. Explorers with "
         "reports take 1.25 times the steps of the coverage planner (1.10 to 1.40), and 20.0 ± 2.5 "
