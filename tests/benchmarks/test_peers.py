@@ -13,30 +13,9 @@ import pytest
 import piase_gym
 from piase_gym.benchmarks.speed import peer_worker, peers, text_room, throughput
 from piase_gym.benchmarks.speed.peers import Peer
-from piase_gym.benchmarks.speed.timing import Row, interleave, rate_table, time_row
+from piase_gym.benchmarks.speed.timing import Row
 from piase_gym.compiled.stepping import NEXT_STEP
 from piase_gym.errors import ConfigError
-
-
-def test_timers_are_asked_in_turn_and_the_first_round_is_dropped() -> None:
-    asked = []
-    answers = {"a": iter([100.0, 1.0, 3.0, 2.0]), "b": iter([0.0, 5.0, 4.0, 6.0])}
-
-    def ask(name: str) -> float:
-        asked.append(name)
-        return next(answers[name])
-
-    found = interleave({name: lambda _, n=name: ask(n) for name in "ab"}, rounds=3)
-    assert found == {"a": 2.0, "b": 5.0}
-    assert asked == list("abababab")
-
-
-def test_a_step_counts_for_all_of_its_agents(monkeypatch: pytest.MonkeyPatch) -> None:
-    clock = iter([0.0, 0.0, 0.3, 0.6, 0.6])
-    monkeypatch.setattr("time.process_time", lambda: next(clock))
-    done: list[int] = []
-    assert time_row(0.5, Row("x", 4, done.append), burst=30) == pytest.approx(60 * 4 / 0.6)
-    assert done == [30, 30]
 
 
 def test_a_worker_answers_with_steps_a_second_of_all_agents(
@@ -57,16 +36,6 @@ def test_a_worker_answers_with_steps_a_second_of_all_agents(
     assert told[0] == "ready ('name', 16)"
     assert list(map(float, told[1:])) == [60 * 4 / 0.5, 30 * 4 / 1.0]
     assert done == [30] * 3
-
-
-def test_ratios_are_to_every_base() -> None:
-    table = rate_table("t", {"a": 2.0, "b": 4.0, "c": 3.0}, ["a", "b"])
-    assert [row["ratios"] for row in table["rates"]] == [
-        {"a": 1.0, "b": 0.5},
-        {"a": 2.0, "b": 1.0},
-        {"a": 1.5, "b": 0.75},
-    ]
-    assert list(rate_table("t", {"a": 2.0, "b": 4.0})["rates"][1]["ratios"]) == ["a"]
 
 
 NOBODY = Peer("Nobody's suite", "nobody", "nobody, 1 environment")
