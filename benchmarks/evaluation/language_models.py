@@ -15,7 +15,7 @@ from typing import Any
 
 import numpy as np
 
-from piase_gym.agents import Agent, LLMAgent
+from piase_gym.agents import LLMAgent
 from piase_gym.agents.llm import Budget, ReplyFile, Usage
 from piase_gym.benchmarks.evaluation import tables
 from piase_gym.benchmarks.evaluation.evaluate import RESULTS, Progress, SuiteLike, evaluate
@@ -157,15 +157,6 @@ def player(agent: LLMAgent, repeat: int, replies: ReplyFile, budget: Budget) -> 
 # -- playing once more --------------------------------------------------------------------
 
 
-class _Watched(SeatedWorld):
-    """A world that remembers the agents that play."""
-
-    def agents(self, seats: Sequence[bool]) -> list[Agent]:
-        """Return a fresh agent for every seat."""
-        self.playing = dict(zip(self.world.agents, super().agents(seats), strict=True))
-        return list(self.playing.values())
-
-
 def trace(setting: Setting, policy: Policy, seed: int) -> Trace:
     """Play an episode once more, and measure it at the start and after every step."""
     job, points = Job(setting, policy.at(setting), (seed,)), list[Point]()
@@ -180,7 +171,7 @@ def trace(setting: Setting, policy: Policy, seed: int) -> Trace:
         tokens = sum(model.usage.tokens for model in models())
         points.append(Point(metrics.steps, tokens, value, won))
 
-    with closing(_Watched(job)) as seated:
+    with closing(SeatedWorld(job)) as seated:
         play_one(seated, seed, look)
         calls = {model.get_id(): tuple(model.transcript) for model in models()}
     return Trace(tuple(points), calls)

@@ -122,6 +122,7 @@ class SeatedWorld:
         world: The world.
         roles: The policies of focal seats (``True``) and of the other seats (``False``).
         batchable: Whether the batched kernel is certain to give the same records.
+        playing: The agents of the newest episode, by name.
     """
 
     def __init__(self, job: Job) -> None:
@@ -140,6 +141,7 @@ class SeatedWorld:
         for agent in samples:
             check_fit(agent, self.world)
         self.batchable = plays_in_batches(self.world, samples)
+        self.playing: dict[str, Agent] = {}
 
     def close(self) -> None:
         """Close the world."""
@@ -147,12 +149,11 @@ class SeatedWorld:
 
     def agents(self, seats: Sequence[bool]) -> list[Agent]:
         """Return a fresh agent for every seat."""
-        found = []
+        self.playing = {}
         for name, own in zip(self.world.agents, seats, strict=True):
-            agent = self.roles[own].make()
-            agent.set_id(name)
-            found.append(agent)
-        return found
+            self.playing[name] = self.roles[own].make()
+            self.playing[name].set_id(name)
+        return list(self.playing.values())
 
 
 def play_one(
