@@ -56,8 +56,8 @@ class LiveSink(LoggerInterface):
                 raise ConfigError(f"{given} of a sink is a positive number, not {value!r}")
         self.path, self.timeout, self.room = name, timeout, room
         self._queue: queue.SimpleQueue[bytes | None] = queue.SimpleQueue()
-        self._waiting = 0
-        """Bytes that wait."""
+        self._given = self._taken = 0
+        """Bytes so far; only the caller's thread counts the first, only the sink's the second."""
         self._since = time.monotonic()
         """When the thread began what it does now, or did last."""
         self._busy, self._closed = True, False
@@ -82,10 +82,11 @@ class LiveSink(LoggerInterface):
         if os.getpid() != self._owner:
             return  # a forked child has no such thread, and the log is not its own
         self._check()
-        if self._waiting + len(lines) > self.room:
-            told = f"{self._waiting:,} bytes wait for it, and {len(lines):,} more have no room"
+        waiting = self._given - self._taken
+        if waiting + len(lines) > self.room:
+            told = f"{waiting:,} bytes wait for it, and {len(lines):,} more have no room"
             raise self._given_up(OSError(f"it is full: {told}"))
-        self._waiting += len(lines)
+        self._given += len(lines)
         self._queue.put(lines)
 
     def close(self) -> None:
@@ -135,7 +136,7 @@ class LiveSink(LoggerInterface):
                     break
                 sink.write(lines)
                 sink.flush()
-                self._waiting -= len(lines)
+                self._taken += len(lines)
         except Exception as error:
             self._failure = error
         finally:

@@ -101,10 +101,41 @@ def test_what_was_taken_makes_room_again() -> None:
     for _ in range(10):
         sink.write(json.dumps({"text": "x" * 6000}).encode() + b"\n")
         end = time.monotonic() + 5
-        while sink._waiting and time.monotonic() < end:
+        while sink._taken < sink._given and time.monotonic() < end:
             time.sleep(0.001)
     sink.close()
     assert sizes == [6000] * 10
+
+
+def test_what_is_taken_while_more_is_written_makes_room() -> None:
+    taken = [threading.Event(), threading.Event()]
+
+    class Piece(bytes):
+        """A line that is counted only when the sink has taken the one before."""
+
+        lengths = 0
+
+        def __len__(self) -> int:
+            self.lengths += 1
+            if self.lengths == 2:  # the first time, it is asked whether there is room
+                taken[0].set()
+                assert taken[1].wait(10)
+                time.sleep(0.05)  # until the sink's thread has counted it
+            return super().__len__()
+
+    def take(event: dict[str, Any]) -> None:
+        assert taken[0].wait(10)
+        if event["number"] == 1:
+            taken[1].set()
+
+    sink = runs.CallbackSink(take, room=32)
+    sink.write(b'{"number":1}\n')
+    sink.write(Piece(b'{"number":2}\n'))
+    end = time.monotonic() + 5
+    while not sink._queue.empty() and time.monotonic() < end:
+        time.sleep(0.001)
+    sink.write(b'{"number":3,"more":0}\n')  # too long, had the first still a share of the room
+    sink.close()
 
 
 class Wall:
