@@ -22,25 +22,21 @@ from typing import Any
 
 from piase_gym.agents.llm.replies import REPLY_EVENT
 from piase_gym.core.commands import Command
-from piase_gym.core.files import replacing
-from piase_gym.errors import LogWriteError, RunError
+from piase_gym.errors import RunError
 from piase_gym.runs.branches import BRANCHES
 from piase_gym.runs.json_values import dumps
 from piase_gym.runs.reader import Run, read
 from piase_gym.runs.replayer import Replayer
 from piase_gym.runs.schema import Event
-from piase_gym.runs.sinks import check_out
+from piase_gym.runs.sinks import output_file
 
 Chat = dict[str, Any]
 
 
-def transcripts(run: Run, *, unfinished: bool = False) -> Iterator[Chat]:
+def transcripts(run: Run) -> Iterator[Chat]:
     """Yield a chat for each agent's part in each episode of a run.
 
-    Args:
-        run: The run.
-        unfinished: Whether to include episodes still in progress at the end of the log; their
-            result is ``None``.
+    Episodes still in progress at the end of the log come last; their result is ``None``.
 
     Raises:
         RunError: If the run cannot be executed again.
@@ -50,8 +46,7 @@ def transcripts(run: Run, *, unfinished: bool = False) -> Iterator[Chat]:
         gathered.hear(event)
         yield from gathered.finished
         gathered.finished.clear()
-    if unfinished:
-        yield from gathered.open_chats()
+    yield from gathered.open_chats()
 
 
 class _Chats:
@@ -195,9 +190,8 @@ def preferences(
     places = sorted({path.parent for path in Path(folder).rglob(BRANCHES[0])})
     if not places:
         raise RunError(f"{folder} has no branches of a fork; make them with fork(..., logs=FOLDER)")
-    check_out(Path(out), places[0] / BRANCHES[0], overwrite)
     with (
-        replacing(Path(out), overwrite=overwrite, error=LogWriteError) as new,
+        output_file(Path(out), places[0] / BRANCHES[0], overwrite) as new,
         new.open("wb") as file,
     ):
         for place in places:
@@ -209,8 +203,7 @@ def preferences(
 def _pairs(folder: Path) -> Iterator[Chat]:
     """Yield a pair for each agent that answered differently in two branches."""
     one, two = (
-        {chat["agent"]: chat for chat in transcripts(read(folder / name), unfinished=True)}
-        for name in BRANCHES
+        {chat["agent"]: chat for chat in transcripts(read(folder / name))} for name in BRANCHES
     )
     for agent in one.keys() & two.keys():
         worse, better = sorted((one[agent], two[agent]), key=lambda chat: chat["return"])

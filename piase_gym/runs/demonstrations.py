@@ -154,7 +154,7 @@ def play_part(part: _Part) -> Any:
 
             return [
                 {**chat, "episode": chat["episode"] + part.numbers.start}
-                for chat in transcripts(run, unfinished=True)
+                for chat in transcripts(run)
             ]
         from piase_gym.runs.minari_export import gather
 

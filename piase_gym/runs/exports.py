@@ -16,7 +16,7 @@ from piase_gym.runs.agent_lines import ONLY_FULL, goal_prefix, step_events
 from piase_gym.runs.json_values import dumps, encode
 from piase_gym.runs.reader import Run, damaged, read
 from piase_gym.runs.schema import EVENT_TYPES, FIELDS, LINE_DAMAGE, MORE_FIELDS, Event, component_id
-from piase_gym.runs.sinks import check_out, packer
+from piase_gym.runs.sinks import output_file, packer
 
 DIALECTS = ("native", "legacy")
 TIMESTAMPS = ("iso", "epoch")
@@ -86,14 +86,13 @@ def export(
         from piase_gym.runs.minari_export import to_minari
 
         return to_minari(run, os.fspath(out), overwrite)
-    place = Path(out)
-    check_out(place, run.path, overwrite)
-    if kind == "chat":
-        from piase_gym.runs.chat_export import transcripts
+    with output_file(place, run.path, overwrite) as new:
+        if kind == "chat":
+            from piase_gym.runs.chat_export import transcripts
 
-        return write_chats(transcripts(run, unfinished=True), place, overwrite)
-    with replacing(place, overwrite=overwrite, error=LogWriteError) as new:
-        WRITERS[kind](_rows(run, dialect, timestamps, expand), new)
+            _to_jsonl(transcripts(run), new)
+        else:
+            WRITERS[kind](_rows(run, dialect, timestamps, expand), new)
     return place
 
 

@@ -10,13 +10,12 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from piase_gym.core.files import replacing
-from piase_gym.errors import ConfigError, LogWriteError, RunError, need
+from piase_gym.errors import ConfigError, RunError, need
 from piase_gym.runs.history import History
 from piase_gym.runs.manifest import require_slot
 from piase_gym.runs.reader import Run, read
 from piase_gym.runs.replayer import Replayer
-from piase_gym.runs.sinks import check_out
+from piase_gym.runs.sinks import output_file
 
 KINDS = (".gif", ".mp4", ".png")
 SMOOTH = 20
@@ -85,9 +84,8 @@ def render(
         raise ConfigError(f"fps must be a positive number, not {fps!r}")
     write = _write_video if place.suffix == ".mp4" else _write_images
     run = path if isinstance(path, Run) else read(path)
-    check_out(place, run.path, overwrite)
     require_slot(run.manifest, slot)
-    with replacing(place, overwrite=overwrite, error=LogWriteError) as new:
+    with output_file(place, run.path, overwrite) as new:
         pictures = frames(run, slot=slot, start=start, stop=stop)
         first = next(pictures, None)
         if first is None:
@@ -183,8 +181,7 @@ def plot(
     charts[0].legend(fontsize="small")
     charts[0].set_title(f"{run.manifest['world']}, run {run.run_id}", fontsize="medium")
     place = Path(out)
-    check_out(place, run.path, overwrite)
-    with replacing(place, overwrite=overwrite, error=LogWriteError) as new:
+    with output_file(place, run.path, overwrite) as new:
         try:
             figure.savefig(new)
         except ValueError as error:

@@ -10,14 +10,16 @@ import stat
 import sys
 import zlib
 from abc import ABC, abstractmethod
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any, TextIO
 
 import orjson
 
-from piase_gym.errors import LogWriteError, MissingExtraError
+from piase_gym.core.files import replacing
+from piase_gym.errors import LogWriteError, need, require_known
 from piase_gym.runs.schema import LOG_LEVELS
 
 try:
@@ -71,10 +73,15 @@ class MemorySink(EventSink):
 
 
 class ConsoleSink(LoggerInterface):
-    """Prints lines at or above a log level to a stream."""
+    """Prints lines at or above a log level to a stream.
+
+    Raises:
+        ConfigError: If there is no such log level.
+    """
 
     def __init__(self, stream: TextIO | None = None, log_level: str = "INFO") -> None:
         """Take the stream (default: standard error) and the lowest level to show."""
+        require_known("log_level", log_level, LOG_LEVELS)
         self.stream = stream
         self.shown = LOG_LEVELS[LOG_LEVELS.index(log_level) :]
 
@@ -132,24 +139,21 @@ class FileSink(LoggerInterface):
             os.close(file)
 
 
-def check_out(place: Path, log: Path, overwrite: bool) -> None:
-    """Check where the output made from a log would go.
+@contextmanager
+def output_file(place: Path, log: Path, overwrite: bool) -> Iterator[Path]:
+    """Yield a new file for what is made from a log; see `piase_gym.core.files.replacing`.
 
     Raises:
         LogWriteError: If that is the log itself, no file, or a file that may not be lost.
     """
     try:
-        exists = place.exists()
-        itself = exists and place.samefile(log)
+        itself = place.exists() and place.samefile(log)
     except (OSError, ValueError) as error:
         raise LogWriteError(f"{str(place)!r} cannot be written: {error}") from None
     if itself:
         raise LogWriteError(f"{place} is the log itself; give another name")
-    if exists and not place.is_file():
-        kind = "a folder" if place.is_dir() else "no file"
-        raise LogWriteError(f"{place} is {kind}; name a file")
-    if exists and not overwrite:
-        raise LogWriteError(f"{place} exists; give another name, or overwrite=True")
+    with replacing(place, overwrite=overwrite, error=LogWriteError) as new:
+        yield new
 
 
 def _open(path: Path, overwrite: bool) -> int:
@@ -238,9 +242,6 @@ def packer(path: Path) -> Packer | None:
         return Packer(lambda data: gzip.compress(data) + gzip.flush(zlib.Z_SYNC_FLUSH), gzip.flush)
     if path.suffix != ".zst":
         return None
-    try:
-        import zstandard
-    except ImportError:
-        raise MissingExtraError("a log that ends with .zst", "data") from None
+    zstandard = need("zstandard", "a log that ends with .zst")
     zst, block = zstandard.ZstdCompressor(level=3).compressobj(), zstandard.COMPRESSOBJ_FLUSH_BLOCK
     return Packer(lambda data: zst.compress(data) + zst.flush(block), zst.flush)

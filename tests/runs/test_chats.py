@@ -72,7 +72,7 @@ def test_an_episode_that_goes_on_has_no_result(tmp_path: Path) -> None:
     assert [message["role"] for message in chat["messages"]] == ["system", "user", "assistant"]
     assert chat["mask"] == [0, 0, 1]
     assert chat["result"] is None
-    assert list(transcripts(runs.read(log))) == []
+    assert list(transcripts(runs.read(log))) == [chat]
 
 
 def test_a_fork_makes_a_pair(tmp_path: Path) -> None:

@@ -15,8 +15,8 @@ from typing import Any
 import orjson
 import pytest
 
-from piase_gym.errors import LogWriteError, MissingExtraError
-from piase_gym.runs.sinks import ConsoleSink, FileSink, MemorySink, check_out, packer
+from piase_gym.errors import ConfigError, LogWriteError, MissingExtraError
+from piase_gym.runs.sinks import ConsoleSink, FileSink, MemorySink, output_file, packer
 
 
 def line(level: str = "INFO", **data: Any) -> bytes:
@@ -44,6 +44,8 @@ def test_the_console_shows_a_short_form_of_what_matters(
     ]
     ConsoleSink().write(line("DEBUG") + line(x=1))
     assert capsys.readouterr().err == '03:04:05.678     12 a X {"x":1}\n'
+    with pytest.raises(ConfigError, match=r"unknown log_level 'debug'; .*'DEBUG'"):
+        ConsoleSink(stream, "debug")
 
 
 @pytest.mark.parametrize("length", [160, 161])
@@ -149,9 +151,10 @@ def test_a_full_disk_leaves_whole_lines(tmp_path: Path, monkeypatch: pytest.Monk
 def test_what_is_made_of_a_log_goes_elsewhere(tmp_path: Path) -> None:
     log, other = tmp_path / "run.jsonl", tmp_path / "other"
     log.touch()
-    check_out(other, log, False)
-    other.touch()
-    check_out(other, log, True)
+    with output_file(other, log, False):
+        pass
+    with output_file(other, log, True):
+        pass
     (tmp_path / "link").symlink_to(log)
     for place, overwrite, told in (
         (log, True, "run.jsonl is the log itself; give another name"),
@@ -160,11 +163,13 @@ def test_what_is_made_of_a_log_goes_elsewhere(tmp_path: Path) -> None:
         (Path("/dev/null"), True, "/dev/null is no file; name a file"),
         (other, False, "other exists; give another name, or overwrite=True"),
     ):
-        with pytest.raises(LogWriteError) as caught:
-            check_out(place, log, overwrite)
+        with pytest.raises(LogWriteError) as caught, output_file(place, log, overwrite):
+            pass
         assert str(caught.value).endswith(told)
-    with pytest.raises(LogWriteError, match=r"^'x+' cannot be written: .*name too long"):
-        check_out(Path("x" * 300), log, True)
+    long = Path("x" * 300)
+    told = r"^'x+' cannot be written: .*name too long"
+    with pytest.raises(LogWriteError, match=told), output_file(long, log, True):
+        pass
 
 
 def test_packers_go_by_the_ending(monkeypatch: pytest.MonkeyPatch) -> None:
