@@ -54,16 +54,6 @@ def action_details(command: Any, table: Sequence[Mapping[str, Any]]) -> dict[str
     return {"type": kind, "parameters": {}}
 
 
-def action_command(details: Mapping[str, Any], more: Mapping[str, Any]) -> dict[str, Any]:
-    """Return a command as the fields of `core.models.ActionCommand`.
-
-    Args:
-        details: Its `action_details`.
-        more: Its ``sequence_id`` and ``execution_priority``, as far as they were given.
-    """
-    return {"action_type": details["type"], "parameters": details["parameters"], **more}
-
-
 def step_events(
     data: Mapping[str, Any],
     episode: int | str,
@@ -98,7 +88,11 @@ def step_events(
             **slot,
         }
         if results and agent in results:
-            sent["action_command"] = action_command(details, submitted.get(agent, {}))
+            sent["action_command"] = {
+                "action_type": details["type"],
+                "parameters": details["parameters"],
+                **submitted.get(agent, {}),
+            }
             executed["action_result"] = results[agent]
         yield agent, "AGENT_ACTION_SENT_TO_ENV", sent
         yield agent, "AGENT_ACTION_EXECUTED_IN_ENV", executed

@@ -48,16 +48,10 @@ class BatchRecorder(Recorder):
         self._records: list[EpisodeRecord | None] = [None] * env.num_envs
         self._configs = [0] * env.num_envs
         env.note_steps()
-        self.start(self.manifest() if manifest is None else manifest)
+        self.start(make_manifest(env, face, options) if manifest is None else manifest)
         if env.ready.any():
             self._restored()
         self._leave.append(env.events.subscribe(self._hear, KINDS))
-
-    def manifest(self) -> dict[str, Any]:
-        """Return what is needed to execute the run again."""
-        env, options = self.env, self.options
-        origin, count = env.events.origin, env.num_envs
-        return make_manifest(env.world, env.partners, self.face, options, origin, num_envs=count)
 
     def episode_records(self) -> Sequence[EpisodeRecord | None]:
         """Return the records of all slots."""
@@ -83,7 +77,8 @@ class BatchRecorder(Recorder):
         elif event.kind == "rebuild":
             self.take_world(self.env.world)
             self.env.note_steps()
-            self.start({**data.get("manifest", self.manifest()), "control": REBUILD})
+            told = data.get("manifest") or make_manifest(self.env, self.face, self.options)
+            self.start({**told, "control": REBUILD})
         elif event.kind == "close":
             self.finish("closed")
         else:

@@ -201,11 +201,8 @@ class ColumnRecorder:
 
     def _world(self) -> dict[str, Any]:
         """Return what it takes to make the batch again, without partners."""
-        env = self.env
-        face, options, origin = self.face, self.options, env.events.origin
-        partners, count = env.partners, env.num_envs
-        manifest = make_manifest(env.world, partners, face, options, origin, num_envs=count)
-        return {"manifest": manifest, "configs": [plain(c) for c in env.configs]}
+        manifest = make_manifest(self.env, self.face, self.options)
+        return {"manifest": manifest, "configs": [plain(c) for c in self.env.configs]}
 
     def _width(self) -> int:
         """Return how many actions a step has."""

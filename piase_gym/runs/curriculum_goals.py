@@ -9,6 +9,7 @@ from __future__ import annotations
 from collections.abc import Mapping
 from typing import Any
 
+from piase_gym.runs.agent_lines import AgentEvent
 from piase_gym.runs.schema import ATTEMPT
 
 GOAL_TYPE = "CURRICULUM_STEP"
@@ -21,7 +22,6 @@ _ENDS = {
     "DSE_AGENT_CURRICULUM_FINISHED": ("ABANDONED", "the curriculum is finished"),
 }
 _ABOUT = frozenset({ATTEMPT, "DSE_ADAPTATION_EVAL", "DSE_APPLY_HINT", "DSE_REPEAT_STEP", *_ENDS})
-GoalLine = tuple[str, str, dict[str, Any]]
 
 
 class StepGoals:
@@ -45,7 +45,7 @@ class StepGoals:
 
     def hear(
         self, event_type: str, agent: str | None, data: Mapping[str, Any]
-    ) -> tuple[Mapping[str, Any], list[GoalLine]]:
+    ) -> tuple[Mapping[str, Any], list[AgentEvent]]:
         """Take in a line of the DSE.
 
         Returns:
@@ -55,7 +55,7 @@ class StepGoals:
         about = self.schema > 1 and agent is not None and event_type in _ABOUT
         if not about or agent is None or type(order) is not int or "goal_id" in data:
             return data, []
-        key, found = (agent, order), list[GoalLine]()
+        key, found = (agent, order), list[AgentEvent]()
         if event_type == ATTEMPT and key not in self._open:
             if "slot" not in data and "drawn_by" not in data:
                 for other in [other for other in self._open if other[0] == agent]:
@@ -80,14 +80,14 @@ class StepGoals:
         goal_id = self._ids.get(key)
         return (data if goal_id is None else {**data, "goal_id": goal_id}), found
 
-    def end(self) -> list[GoalLine]:
+    def end(self) -> list[AgentEvent]:
         """Abandon the goals that are open at the end of the run."""
-        found = list[GoalLine]()
+        found = list[AgentEvent]()
         for key in list(self._open):
             found += self._close(key, "ABANDONED", "the run ended")
         return found
 
-    def _close(self, key: tuple[str, int], state: str, reason: str) -> list[GoalLine]:
+    def _close(self, key: tuple[str, int], state: str, reason: str) -> list[AgentEvent]:
         """Return the lines that close a goal, if it was open."""
         goal = self._open.pop(key, None)
         if goal is None:

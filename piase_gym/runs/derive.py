@@ -13,14 +13,13 @@ from typing import Any
 
 from piase_gym.core.commands import Command, InvalidAction
 from piase_gym.core.world import StepResult, World
-from piase_gym.runs.agent_lines import AgentEvent, goal_prefix, step_events, task_event
+from piase_gym.runs.agent_lines import AgentEvent, goal_prefix, task_event
 from piase_gym.runs.curriculum_goals import StepGoals
 from piase_gym.runs.episode_record import EpisodeRecord
 from piase_gym.runs.full import Observer, Told
 from piase_gym.runs.manifest import command_value
 from piase_gym.runs.options import Levels, Tally
 from piase_gym.runs.schema import (
-    EVENTS,
     FULL,
     SCHEMA_VERSION,
     SYSTEM,
@@ -298,26 +297,6 @@ class Deriver:
         results = {self.agents[i]: str(world.result(i)) for i in ended}
         record.results.update(results)
         return results
-
-    def singles(
-        self,
-        data: Mapping[str, Any],
-        episode: int,
-        table: Sequence[Mapping[str, Any]],
-        results: Mapping[str, Mapping[str, Any]],
-    ) -> list[AgentEvent]:
-        """Return the per-agent lines that a step line stands for.
-
-        Args:
-            data: The data of the step line.
-            episode: Its episode.
-            table: The commands of all indices.
-            results: The results of the commands, for agents at level ``full``.
-        """
-        if self.levels.highest < EVENTS:
-            return []
-        events = step_events(data, episode, table, self.prefix, results)
-        return [event for event in events if self.wants(event[0], event[1])]
 
     # -- everything -----------------------------------------------------------------------
 

@@ -20,6 +20,8 @@ from piase_gym.registry import load, make_config, world_spec
 from piase_gym.runs.schema import SCHEMA_VERSION
 
 if TYPE_CHECKING:
+    from piase_gym.envs.batch import BatchEnv
+    from piase_gym.envs.runner import EpisodeRunner
     from piase_gym.runs.options import Options
 
 LIBRARIES = ("piase-gym", "gymnasium", "numba", "numpy", "orjson", "pettingzoo", "pydantic")
@@ -57,25 +59,15 @@ def policy_of(agent: Agent | None) -> str:
     return agent.policy_id() or policy_name(agent) or f"{kind.__module__}:{kind.__qualname__}"
 
 
-def make_manifest(
-    world: World[Any, Any],
-    seats: Mapping[int, Agent],
-    face: str,
-    options: Options,
-    origin: Mapping[str, Any],
-    num_envs: int = 1,
-) -> dict[str, Any]:
+def make_manifest(env: EpisodeRunner | BatchEnv, face: str, options: Options) -> dict[str, Any]:
     """Return the `event_data` of the first line.
 
     Args:
-        world: The world, with its present config.
-        seats: Agent number -> the agent that plays it, where it is not the caller.
+        env: What is logged: the runner of a single environment, or a batch.
         face: ``parallel``, ``gymnasium``, ``batch``, or another name.
         options: How the run is logged.
-        origin: What the environment was made from: ``scenario`` (``{name, sha256}``) and
-            ``curricula`` (``{agent: {name, version, sha256}}``), as far as there are any.
-        num_envs: The number of environments.
     """
+    world, origin = env.world, env.events.origin
     config = plain_config(world.config)
     return {
         "control": "start",
@@ -87,9 +79,9 @@ def make_manifest(
         "scenario": origin.get("scenario"),
         "curricula": origin.get("curricula", {}),
         "face": face,
-        "num_envs": num_envs,
+        "num_envs": getattr(env, "num_envs", 1),
         "agents": list(world.agents),
-        "policies": {name: policy_of(seats.get(i)) for i, name in enumerate(world.agents)},
+        "policies": {name: policy_of(env.partners.get(i)) for i, name in enumerate(world.agents)},
         "actions": command_table(world),
         "milestones": list(world.milestone_names),
         "measures": list(world.measure_names),

@@ -16,13 +16,21 @@ from piase_gym.core.events import Event
 from piase_gym.core.interrupts import whole
 from piase_gym.core.world import StepResult, World
 from piase_gym.errors import UnsupportedError
-from piase_gym.runs.agent_lines import AgentEvent
+from piase_gym.runs.agent_lines import AgentEvent, step_events
 from piase_gym.runs.derive import Deriver
 from piase_gym.runs.episode_record import EpisodeRecord
 from piase_gym.runs.lines import Encoder, Line, Out
 from piase_gym.runs.manifest import make_manifest
 from piase_gym.runs.options import NEVER, Levels, Options
-from piase_gym.runs.schema import ACTIONS, CRITICAL, REBUILD, SCHEMA_VERSION, SYSTEM, own_line
+from piase_gym.runs.schema import (
+    ACTIONS,
+    CRITICAL,
+    REBUILD,
+    SCHEMA_VERSION,
+    SYSTEM,
+    TYPE_OF_KIND,
+    own_line,
+)
 
 if TYPE_CHECKING:
     from piase_gym.envs.runner import EpisodeRunner
@@ -137,8 +145,9 @@ class Recorder(Deriver):
                     steps = self.time_of(record)
                     told = record.observer.step(world, record.names, tick, steps)
                 results = {} if told is None else told.results
-                lines = self.singles(data, record.episode, self.table, results)
-                self.put_entries(lines, record.episode)
+                lines = step_events(data, record.episode, self.table, self.prefix, results)
+                wanted = [line for line in lines if self.wants(line[0], line[1])]
+                self.put_entries(wanted, record.episode)
                 if told is not None:
                     self.put_entries(self.full_lines(record, told), record.episode)
                 elif self.seers:
@@ -279,18 +288,12 @@ class EnvRecorder(Recorder):
         self.record: EpisodeRecord | None = None
         self._letters: list[dict[str, Any]] = []
         self._hashes = self.levels.steps and self.out.final
-        self.start(self._manifest())
+        self.start(make_manifest(runner, face, options))
         self._take_over()
         events = runner.events
         self._leave.append(events.subscribe(self._hear, KINDS))
         decoded = not (runner.world.capabilities.batched and self.table)
         self._leave.append(events.watch(self._watch, decoded=decoded))
-
-    def _manifest(self) -> dict[str, Any]:
-        """Return what is needed to execute the run again."""
-        runner = self.runner
-        origin, world = runner.events.origin, runner.world
-        return make_manifest(world, runner.partners, self.face, self.options, origin)
 
     def episode_records(self) -> Sequence[EpisodeRecord | None]:
         """Return the one record."""
@@ -325,7 +328,10 @@ class EnvRecorder(Recorder):
     def _hear(self, event: Event) -> None:
         """Take note of an event that is not a step."""
         self.ns = self.options.clock()
-        getattr(self, f"_on_{event.kind}")(event.agent, event.data)
+        if event.kind in ("reconfigure", "modify", "order"):
+            self.post(TYPE_OF_KIND[event.kind], {"kind": event.kind, **event.data})
+        else:
+            getattr(self, f"_on_{event.kind}")(event.agent, event.data)
 
     def _on_reset(self, _agent: str | None, data: Mapping[str, Any]) -> None:
         """An episode begins."""
@@ -339,15 +345,6 @@ class EnvRecorder(Recorder):
             self.record, None, seed, world, world.alive, world.digest(), snapshot
         )
         self._post_entries()
-
-    def _on_reconfigure(self, _agent: str | None, data: Mapping[str, Any]) -> None:
-        """The config changes from the next reset on."""
-        changes = {"kind": "reconfigure", "changes": data["changes"]}
-        self.post("ENVIRONMENT_STATE_CHANGED", changes)
-
-    def _on_modify(self, _agent: str | None, data: Mapping[str, Any]) -> None:
-        """The config of the episode in progress has changed."""
-        self.post("ENVIRONMENT_STATE_CHANGED", {"kind": "modify", "changes": data["changes"]})
 
     def _on_hint(self, agent: str | None, data: Mapping[str, Any]) -> None:
         """An agent is given a hint."""
@@ -379,11 +376,6 @@ class EnvRecorder(Recorder):
         if self.record is not None:
             self.record.submitted = data["commands"]
 
-    def _on_order(self, _agent: str | None, data: Mapping[str, Any]) -> None:
-        """Agents act in another order."""
-        entry = {"kind": "order", "order": data["order"]}
-        self.post("ENVIRONMENT_EVENT_OCCURRED", entry)
-
     def _on_restore(self, _agent: str | None, data: Mapping[str, Any]) -> None:
         """The environment was put into another state."""
         self._enter(self.runner.seed, data["snapshot"])
@@ -391,7 +383,8 @@ class EnvRecorder(Recorder):
     def _on_rebuild(self, _agent: str | None, _data: Mapping[str, Any]) -> None:
         """The environment was given larger spaces before its first reset."""
         self.take_world(self.runner.world)
-        self.start({**self._manifest(), "control": REBUILD})
+        manifest = make_manifest(self.runner, self.face, self.options)
+        self.start({**manifest, "control": REBUILD})
 
     def _on_state(self, agent: str | None, data: Mapping[str, Any]) -> None:
         """An agent shows its inner state."""

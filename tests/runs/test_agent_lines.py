@@ -7,7 +7,6 @@ from typing import Any
 import pytest
 
 from piase_gym.runs.agent_lines import (
-    action_command,
     action_details,
     goal_id,
     goal_prefix,
@@ -117,7 +116,14 @@ def test_a_step_line_stands_for_these_lines_of_single_agents() -> None:
 )
 def test_a_logged_command_is_described(command: Any, details: dict[str, Any]) -> None:
     assert action_details(command, TABLE) == details
-    assert action_command(details, {"execution_priority": 2}) == {
+    step = {
+        "commands": {"a": command},
+        "outcomes": {"a": "ok"},
+        "rewards": {"a": 0.0},
+        "submitted": {"a": {"execution_priority": 2}},
+    }
+    _, _, sent = next(step_events(step, 0, TABLE, "", {"a": {}}))
+    assert sent["action_command"] == {
         "action_type": details["type"],
         "parameters": details["parameters"],
         "execution_priority": 2,

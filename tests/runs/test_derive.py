@@ -123,21 +123,6 @@ def test_levels_leave_out_reports_and_tasks() -> None:
     assert made.report_lines(record) == []
     ended = made.break_off_lines(record, "reset")
     assert [line[1] for line in ended] == ["GOAL_STATUS_CHANGED", "GOAL_STATE_CHANGED"]
-    assert made.singles({"kind": "step"}, 0, [], {}) == []
-    made = deriver("actions", others={"b": "events"})
-    step = {
-        "commands": {"a": 0, "b": 0},
-        "outcomes": {"a": "ok", "b": "ok"},
-        "rewards": {"a": 1.0, "b": 2.0},
-    }
-    singles = made.singles(step, 0, [{"type": "stay", "parameters": {}}], {"b": {"status": "x"}})
-    assert [line[:2] for line in singles] == [
-        ("b", "AGENT_ACTION_SENT_TO_ENV"),
-        ("b", "AGENT_ACTION_EXECUTED_IN_ENV"),
-        ("b", "REWARD_SIGNAL_ISSUED"),
-    ]
-    assert singles[1][2]["action_result"] == {"status": "x"}
-    assert singles[0][2]["goal_id"] == "r:goal_0_b"
 
 
 def test_void_episodes_lend_their_number_and_are_counted() -> None:

@@ -67,8 +67,9 @@ def test_manifests_have_what_reading_needs(change: dict[str, Any], told: str) ->
 def manifest_of(world: Any, **options: Any) -> dict[str, Any]:
     """Return the manifest of a world whose second agent is played by a policy."""
     player: Any = SimpleNamespace(policy_id=lambda: "fixed")
-    origin = {"scenario": {"name": "s"}}
-    return make_manifest(world, {1: player}, "parallel", Options(**options), origin, num_envs=3)
+    events = SimpleNamespace(origin={"scenario": {"name": "s"}})
+    env: Any = SimpleNamespace(world=world, partners={1: player}, events=events, num_envs=3)
+    return make_manifest(env, "parallel", Options(**options))
 
 
 def test_an_entry_of_ones_own_replaces_none_of_the_manifest(tmp_path: Path) -> None:
