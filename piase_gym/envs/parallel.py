@@ -114,17 +114,11 @@ class WorldParallelEnv(WorldEnv, ParallelEnv[str, Any, Any]):
         self._masked = self._decoder.masked and style.needs_masks
         self._explains = explains_failures(actions, style.view)
         self.possible_agents = [world.agents[i] for i in runner.caller_agents]
-        self.agents: list[str] = []
         self.observation_spaces = {name: self._builder.space() for name in self.possible_agents}
         self.action_spaces = {name: self._decoder.space() for name in self.possible_agents}
         self._state_space = world.state_space
         self._acts = no_acts(world)
-        self._live: Sequence[tuple[str, int]] = ()
-        self._shown_agents: Sequence[int] = ()
-        self._nobody: dict[str, bool] = {}
-        self._open = world.awaiting_agents
-        self._values_of: Callable[[Any], Any] | None = None
-        self._spread: Callable[[Any], tuple[Any, ...]] | None = None
+        self._update_agents()  # the runner may be in the middle of an episode
 
     # -- what PettingZoo asks for ---------------------------------------------------------
 

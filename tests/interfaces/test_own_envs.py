@@ -282,6 +282,9 @@ def test_our_interfaces_become_parallel_environments_of_the_same_episode() -> No
         made.reset(seed=0)
         env = piase_gym.as_parallel(made)
         assert env.runner is made.runner
+        assert env.agents == ["agent_0"]
+        assert env.step({"agent_0": 3})[1] == {"agent_0": -0.1}
+        assert made.runner.steps == 1
         with pytest.raises(ConfigError, match="has a world already"):
             piase_gym.as_parallel(made, agents=3)
     with pytest.raises(ConfigError, match="not int"):
