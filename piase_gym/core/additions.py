@@ -6,7 +6,7 @@ makes: its facts have their fields, and its texts and vectors end with them, in 
 """
 
 # `ShowsAdditions` is mixed into worlds; mypy cannot know that its `super()` is one.
-# mypy: disable-error-code="misc, call-arg, no-any-return"
+# mypy: disable-error-code="misc, call-arg, arg-type, no-any-return"
 
 from __future__ import annotations
 
@@ -15,7 +15,7 @@ import re
 from abc import ABC, abstractmethod
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, replace
-from typing import Any, ClassVar, NamedTuple, Protocol, Self
+from typing import TYPE_CHECKING, Any, ClassVar, NamedTuple, Self
 
 import numpy as np
 from gymnasium.spaces import Box
@@ -23,24 +23,11 @@ from numpy.typing import NDArray
 
 from piase_gym.core.digest import digest_json
 from piase_gym.core.facts import Act, Facts, StepResult
-from piase_gym.core.mailbox import Mailbox
 from piase_gym.core.manual import Manual
-from piase_gym.core.surroundings import Surroundings
 from piase_gym.errors import SnapshotError, UnsupportedError
 
-
-class Perceiving(Protocol):
-    """What an addition asks of its world; see `piase_gym.core.world.World`."""
-
-    mailboxes: Mailbox | None
-
-    def surroundings(self, facts: Any) -> Surroundings:
-        """Return facts in the terms of the PiaSE documents."""
-        ...
-
-    def perceived(self, facts: Any) -> Mapping[str, Any]:
-        """Return what an agent perceives and may have to remember."""
-        ...
+if TYPE_CHECKING:
+    from piase_gym.core.world import World
 
 
 class Addition(ABC):
@@ -78,7 +65,7 @@ class Addition(ABC):
         """How many characters of a text it takes up at most."""
 
     @abstractmethod
-    def shown(self, world: Perceiving, agent: int) -> Any:
+    def shown(self, world: World[Any, Any], agent: int) -> Any:
         """Return what an agent is shown now: the value of the field."""
 
     @staticmethod
@@ -99,7 +86,7 @@ class Notes(Addition):
         """Forget everything, as at a reset."""
 
     @abstractmethod
-    def note(self, world: Perceiving, agent: int, facts: Any) -> None:
+    def note(self, world: World[Any, Any], agent: int, facts: Any) -> None:
         """Take note of what an agent perceives in this step."""
 
     def pass_step(self) -> None:
@@ -145,9 +132,6 @@ class ShowsAdditions:
     name: str
     agents: Sequence[str]
     alive: Sequence[bool]
-    mailboxes: Mailbox | None
-    surroundings: Callable[[Any], Surroundings]
-    perceived: Callable[[Any], Mapping[str, Any]]
     addition_types: ClassVar[tuple[type[Addition], ...]] = ()
     _stepping = False
 

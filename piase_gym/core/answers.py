@@ -16,9 +16,12 @@ from __future__ import annotations
 import json
 import re
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
-from typing import Any, NamedTuple
+from typing import TYPE_CHECKING, Any, NamedTuple
 
 from piase_gym.core.commands import Command, InvalidAction, Outcome, unparsable
+
+if TYPE_CHECKING:
+    from piase_gym.core.world import World
 
 HOW_TO_ANSWER = (
     "Answer with one line: the command. If you think first, end with a line that begins with "
@@ -99,42 +102,34 @@ def _read(reply: str, reads: Sequence[Reads], multiline: bool) -> Answer | Inval
     return found._replace(thinking="\n".join(filter(None, (thinking, found.thinking))))
 
 
-def read_reply(
-    reply: object,
-    read: Callable[[object], Command | InvalidAction],
-    check: Callable[[Command], Command | InvalidAction],
-    legal: Callable[[Command], bool],
-    multiline: bool,
-) -> Command | InvalidAction:
+def read_reply(world: World[Any, Any], agent: int, reply: object) -> Command | InvalidAction:
     """Return the command that a reply stands for; a line that is one is read as it is.
 
     Args:
+        world: The world that reads lines, and checks commands that come as data.
+        agent: The number of the agent.
         reply: What the model wrote.
-        read: Reads a line.
-        check: Checks a command that comes as data.
-        legal: Returns whether a command is legal now.
-        multiline: Whether a command may have several lines.
     """
-    found = read(reply)
+    found = world.read(agent, reply)
     if not isinstance(reply, str) or (isinstance(found, Command) and "\n" not in reply):
         return found
 
     def reads(line: str) -> bool:
-        return isinstance(read(line), Command)
+        return isinstance(world.read(agent, line), Command)
 
     def reads_legal(line: str) -> bool:
-        command = read(line)
-        return isinstance(command, Command) and legal(command)
+        command = world.read(agent, line)
+        return isinstance(command, Command) and world.legal(agent, command)
 
-    answer = read_answer(reply, (reads_legal, reads), multiline)
+    answer = read_answer(reply, (reads_legal, reads), world.multiline)
     if not isinstance(answer, Answer):
         return answer if "\n" in reply.strip() else found
     if isinstance(answer.command, Command):
-        return check(answer.command)
-    last = read(answer.command)
+        return world.check(agent, answer.command)
+    last = world.read(agent, answer.command)
     if isinstance(last, Command):
         return last
-    bare = read(answer.command.rstrip(" .!"))
+    bare = world.read(agent, answer.command.rstrip(" .!"))
     return bare if isinstance(bare, Command) else last
 
 

@@ -20,12 +20,12 @@ import math
 import re
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import replace
-from typing import Any, ClassVar
+from typing import TYPE_CHECKING, Any, ClassVar
 
 import numpy as np
 from numpy.typing import NDArray
 
-from piase_gym.core.additions import Notes, Perceiving, split_text
+from piase_gym.core.additions import Notes, split_text
 from piase_gym.core.commands import MAX_LINE
 from piase_gym.core.facts import SharedView
 from piase_gym.core.jsonable import jsonable
@@ -34,6 +34,9 @@ from piase_gym.core.models import SharedMemory
 from piase_gym.core.surroundings import Surroundings
 from piase_gym.core.text_encoding import HINT_CODE, hash_text, one_line, unescape
 from piase_gym.errors import SnapshotError, TextParseError
+
+if TYPE_CHECKING:
+    from piase_gym.core.world import World
 
 MOST_OBJECTS, LONGEST_NAME, LETTERS = 64, 60, 5
 """How many objects and letters are shown, and how many characters of a name."""
@@ -235,11 +238,6 @@ def _read_number(word: str) -> int | float:
 # -- vectors ------------------------------------------------------------------------------
 
 
-def shared_length(agents: int) -> int:
-    """Return how many numbers of a vector the shared memory takes up."""
-    return OBJECT_CODE + agents * (PLACE_CODE + 1) + LETTERS * LETTER_CODE
-
-
 def place_code(place: Any) -> NDArray[np.float64]:
     """Return the numbers of a place: 1 and its coordinates, or its hashed name."""
     row = np.zeros(PLACE_CODE)
@@ -249,23 +247,6 @@ def place_code(place: Any) -> NDArray[np.float64]:
         numbers = (place if isinstance(place, tuple) else (place,))[: PLACE_CODE - 1]
         row[: 1 + len(numbers)] = 1, *numbers
     return row
-
-
-def shared_code(view: SharedView, agents: Sequence[str]) -> NDArray[np.float64]:
-    """Return the shared memory as the numbers of a vector."""
-    places = np.zeros((len(agents), PLACE_CODE))
-    for name, place in view.positions:
-        places[agents.index(name)] = place_code(place)
-    waiting = dict(view.waiting)
-    letters = np.zeros((LETTERS, LETTER_CODE))
-    numbers_of = {name: number for number, name in enumerate((*agents, EVERYONE), 1)}
-    for row, letter in zip(letters, view.said, strict=False):
-        other = len(numbers_of) + 1
-        row[:2] = numbers_of.get(letter.sender, other), numbers_of.get(letter.recipient, other)
-        row[2:] = hash_text(letter.message)
-    objects = hash_text(" ".join(view.objects), OBJECT_CODE)
-    counts = [waiting.get(name, 0) for name in agents]
-    return np.concatenate([objects, places.ravel(), counts, letters.ravel()])
 
 
 class SharedMemoryAddition(Notes):
@@ -287,7 +268,7 @@ class SharedMemoryAddition(Notes):
     @property
     def length(self) -> int:
         """How many numbers of a vector it takes up."""
-        return shared_length(len(self.agents))
+        return OBJECT_CODE + len(self.agents) * (PLACE_CODE + 1) + LETTERS * LETTER_CODE
 
     @property
     def text_length(self) -> int:
@@ -300,11 +281,11 @@ class SharedMemoryAddition(Notes):
         """Forget everything."""
         self.knowledge.clear()
 
-    def note(self, world: Perceiving, agent: int, facts: Any) -> None:
+    def note(self, world: World[Any, Any], agent: int, facts: Any) -> None:
         """Take note of what an agent perceives."""
         self.knowledge.note(self.agents[agent], world.surroundings(facts))
 
-    def shown(self, world: Perceiving, agent: int) -> SharedView:
+    def shown(self, world: World[Any, Any], agent: int) -> SharedView:
         """Return what is shown now, the same to all agents."""
         known = self.knowledge
         known.positions = {n: known.positions[n] for n in self.agents if n in known.positions}
@@ -312,7 +293,19 @@ class SharedMemoryAddition(Notes):
 
     def code(self, view: SharedView) -> NDArray[np.float64]:
         """Return what is shown as the numbers of a vector."""
-        return shared_code(view, self.agents)
+        agents, waiting = self.agents, dict(view.waiting)
+        places = np.zeros((len(agents), PLACE_CODE))
+        for name, place in view.positions:
+            places[agents.index(name)] = place_code(place)
+        letters = np.zeros((LETTERS, LETTER_CODE))
+        numbers_of = {name: number for number, name in enumerate((*agents, EVERYONE), 1)}
+        for row, letter in zip(letters, view.said, strict=False):
+            other = len(numbers_of) + 1
+            row[:2] = numbers_of.get(letter.sender, other), numbers_of.get(letter.recipient, other)
+            row[2:] = hash_text(letter.message)
+        objects = hash_text(" ".join(view.objects), OBJECT_CODE)
+        counts = [waiting.get(name, 0) for name in agents]
+        return np.concatenate([objects, places.ravel(), counts, letters.ravel()])
 
     def get_state(self) -> Any:
         """Return it as a JSON-able value."""

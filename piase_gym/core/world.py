@@ -28,7 +28,6 @@ Rules that every world keeps:
 from __future__ import annotations
 
 import copy
-import functools
 from abc import ABC, abstractmethod
 from collections.abc import Callable, Collection, Mapping, Sequence
 from typing import Any, ClassVar, Generic, Self, cast
@@ -758,9 +757,7 @@ class World(ABC, Generic[C, F]):
 
         A line that is a command is read as it is; see `piase_gym.core.answers` for the rest.
         """
-        read, check = functools.partial(self.read, agent), functools.partial(self.check, agent)
-        legal = functools.partial(self.legal, agent)
-        return read_reply(reply, read, check, legal, self.multiline)
+        return read_reply(self, agent, reply)
 
     def check(self, agent: int, command: Command) -> Command | InvalidAction:
         """Check a command that came as data."""

@@ -15,9 +15,8 @@ from piase_gym.core.facts import Facts, SharedView
 from piase_gym.core.mailbox import Message
 from piase_gym.core.shared_memory import (
     LETTERS,
+    SharedMemoryAddition,
     parse_shared,
-    shared_code,
-    shared_length,
     shared_lines,
 )
 from piase_gym.errors import EnvelopeError, SnapshotError, TextParseError, UnsupportedError
@@ -55,7 +54,7 @@ def test_the_documents_trace_is_shown_line_by_line() -> None:
                 f"Shared memory, objects: {found}",
                 f"Shared memory, positions: agent_0 at {step}; agent_1 at 0",
             ]
-            start = len(view["vector"]) - shared_length(2)
+            start = len(view["vector"]) - SharedMemoryAddition(env.possible_agents).length
             places = view["vector"][start + 64 : start + 72].tolist()
             assert places == [1, step, 0, 0, 1, 0, 0, 0]
         shown = env.step({"agent_0": "forward", "agent_1": "backward"})[0]
@@ -73,7 +72,7 @@ def test_letters_wait_and_are_shown() -> None:
             "Shared memory, letters waiting: agent_0 0; agent_1 1",
             "Shared memory, said: agent_0 to all: a lamp; here",
         ]
-        start = len(view["vector"]) - shared_length(2)
+        start = len(view["vector"]) - SharedMemoryAddition(env.possible_agents).length
         assert view["vector"][start + 72 : start + 76].tolist() == [0, 1, 1, 3]
         assert env.facts(name).shared_memory.said == (("agent_0", "all", "a lamp; here"),)
     env.world.mailboxes.poll("agent_1")
@@ -108,7 +107,7 @@ def test_every_world_shows_what_its_interface_knows(world: str) -> None:
             assert view["text"].startswith(plain[name]["text"] + "\nShared memory, objects: ")
             count = len(plain[name]["vector"])
             np.testing.assert_array_equal(view["vector"][:count], plain[name]["vector"])
-            code = shared_code(seen, env.possible_agents).astype(view["vector"].dtype)
+            code = SharedMemoryAddition(env.possible_agents).code(seen).astype(view["vector"].dtype)
             np.testing.assert_array_equal(view["vector"][count:], code)
             assert "Shared memory" not in plain[name]["text"]
             assert bare.facts(name).shared_memory is None
@@ -202,7 +201,8 @@ def parsed(lines: list[str]) -> SharedView:
 def test_odd_names_and_places_are_read_back() -> None:
     assert parsed(shared_lines(ODD)) == ODD
     assert parsed(shared_lines(SharedView())) == SharedView()
-    assert not shared_code(ODD, ("agent_0", "agent_1", "agent_2"))[shared_length(3) - 10 :].any()
+    addition = SharedMemoryAddition(("agent_0", "agent_1", "agent_2"))
+    assert not addition.code(ODD)[addition.length - 10 :].any()
 
 
 @pytest.mark.parametrize(

@@ -7,7 +7,7 @@ events happen, pays rewards, and ends the episodes of agents that have won or lo
 from __future__ import annotations
 
 from collections.abc import Callable, Container, Mapping, Sequence
-from typing import Any, NamedTuple
+from typing import TYPE_CHECKING, Any, NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
@@ -27,8 +27,11 @@ from piase_gym.core.script.conditions import (
 )
 from piase_gym.core.script.observables import COMMON
 from piase_gym.core.script.responses import STIRRING, Due, Respond, prepare
-from piase_gym.core.script.turn import Changes, Mask, Scripted, Turn
+from piase_gym.core.script.turn import Changes, Mask, Turn
 from piase_gym.errors import SnapshotError
+
+if TYPE_CHECKING:
+    from piase_gym.core.world import World
 
 MOST_ROUNDS = 20
 """The most rounds in one step in which events may set each other off."""
@@ -99,7 +102,9 @@ class ScriptRun:
         changes: Its responses that change settings.
     """
 
-    def __init__(self, script: models.Script, world: Scripted, config: Any, count: int) -> None:
+    def __init__(
+        self, script: models.Script, world: World[Any, Any], config: Any, count: int
+    ) -> None:
         """Take a script for a world; the script is compiled when it is first needed."""
         self.script, self.world, self.base = script, world, config
         self.agents = world.agents

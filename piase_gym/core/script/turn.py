@@ -4,46 +4,12 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 from dataclasses import dataclass, field
-from typing import Any, Protocol
+from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
 
-from piase_gym.core.commands import Result
-from piase_gym.core.script.observables import Observable
-
 Mask = NDArray[np.bool_]
-
-
-class Scripted(Protocol):
-    """What a script needs of its world; `states` are records, or ``None`` if there are none."""
-
-    agents: tuple[str, ...]
-
-    @classmethod
-    def observables_of(cls, config: Any) -> Mapping[str, Observable]:
-        """Return the facts that conditions can be about under a config."""
-        ...
-
-    def observe(self, name: str, states: Any, of: Any) -> NDArray[Any]:
-        """Return a fact."""
-        ...
-
-    def action_codes(self, word: str) -> tuple[int, ...] | None:
-        """Return the numbers of the commands that a word or line stands for."""
-        ...
-
-    def finish(self, states: Any, who: Mask, result: Result) -> None:
-        """End the episode of some agents."""
-        ...
-
-    def spawn(self, states: Any, envs: NDArray[np.int64], thing: str, place: Any) -> None:
-        """Make something appear, where there is room."""
-        ...
-
-    def remove(self, states: Any, envs: NDArray[np.int64], thing: str | None, place: Any) -> None:
-        """Make something vanish."""
-        ...
 
 
 @dataclass
