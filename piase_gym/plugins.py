@@ -14,7 +14,7 @@ from __future__ import annotations
 
 import sys
 import warnings
-from collections.abc import Callable, Iterable, Iterator, Mapping
+from collections.abc import Callable, Iterable, Iterator
 from dataclasses import dataclass
 from functools import cache
 from importlib.metadata import EntryPoint, entry_points
@@ -129,13 +129,12 @@ def load(kind: str, name: str, check: Callable[[Any], str | None]) -> Any:
     raise PluginError(str(_note(kind, entry, reason)))
 
 
-def find(kind: str, name: str | T, known: Mapping[str, T], wanted: type[T]) -> T:
-    """Return what a name stands for: itself, what is registered here, or what a plug-in offers.
+def find(kind: str, name: str | T, wanted: type[T]) -> T:
+    """Return what a plug-in offers under a name, or the given thing itself.
 
     Args:
         kind: One of `KINDS`.
         name: The name, or the thing itself.
-        known: What is registered, by name.
         wanted: What it must be.
 
     Raises:
@@ -144,10 +143,8 @@ def find(kind: str, name: str | T, known: Mapping[str, T], wanted: type[T]) -> T
     """
     if isinstance(name, wanted):
         return name
-    if name in known:
-        return known[str(name)]
     if name not in names(kind):
-        raise UnknownNameError(kind.removesuffix("s"), name, sorted({*known, *names(kind)}))
+        raise UnknownNameError(kind.removesuffix("s"), name, names(kind))
     article = "an" if wanted.__name__[0] in "AEIOU" else "a"
 
     def wrong(made: object) -> str | None:

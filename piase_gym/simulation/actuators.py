@@ -69,17 +69,9 @@ class Actuator:
         return command
 
 
-_actuators: dict[str, Actuator] = {}
-
-
-def register_actuator(actuator: Actuator) -> None:
-    """Make an actuator known by its name."""
-    _actuators[actuator.name] = actuator
-
-
 def actuators() -> tuple[str, ...]:
-    """Return the names of all actuators, those of plug-ins too, sorted."""
-    return tuple(sorted({*_actuators, *plugins.names("actuators")}))
+    """Return the names of the actuators of all plug-ins, sorted."""
+    return plugins.names("actuators")
 
 
 def find_actuator(actuator: str | Actuator) -> Actuator:
@@ -89,7 +81,7 @@ def find_actuator(actuator: str | Actuator) -> Actuator:
         UnknownNameError: If there is none of this name.
         PluginError: If it is a plug-in that cannot be loaded, or no `Actuator`.
     """
-    return plugins.find("actuators", actuator, _actuators, Actuator)
+    return plugins.find("actuators", actuator, Actuator)
 
 
 class ActuatorSet:

@@ -78,17 +78,9 @@ class Sensor:
         return f"{self.name}: {one_line(words)}"[:MAX_LINE]
 
 
-_sensors: dict[str, Sensor] = {}
-
-
-def register_sensor(sensor: Sensor) -> None:
-    """Make a sensor known by its name."""
-    _sensors[sensor.name] = sensor
-
-
 def sensors() -> tuple[str, ...]:
-    """Return the names of all sensors, those of plug-ins too, sorted."""
-    return tuple(sorted({*_sensors, *plugins.names("sensors")}))
+    """Return the names of the sensors of all plug-ins, sorted."""
+    return plugins.names("sensors")
 
 
 def find_sensor(sensor: str | Sensor) -> Sensor:
@@ -98,7 +90,7 @@ def find_sensor(sensor: str | Sensor) -> Sensor:
         UnknownNameError: If there is none of this name.
         PluginError: If it is a plug-in that cannot be loaded, or no `Sensor`.
     """
-    return plugins.find("sensors", sensor, _sensors, Sensor)
+    return plugins.find("sensors", sensor, Sensor)
 
 
 class SensorSet:
