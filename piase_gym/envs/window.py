@@ -7,28 +7,19 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from piase_gym.errors import MissingExtraError
-
-
-def load_pygame() -> Any:
-    """Import pygame.
-
-    Raises:
-        MissingExtraError: If it is not installed.
-    """
-    try:
-        import pygame
-    except ModuleNotFoundError as error:
-        raise MissingExtraError("render_mode='human'", "video") from error
-    return pygame
+from piase_gym.errors import need
 
 
 class Window:
     """One window of an environment, opened at the first picture."""
 
     def __init__(self) -> None:
-        """Load pygame; the window opens when the first picture comes."""
-        self._pygame = load_pygame()
+        """Load pygame; the window opens when the first picture comes.
+
+        Raises:
+            MissingExtraError: If it is not installed.
+        """
+        self._pygame = need("pygame", "render_mode='human'", "video")
         self._screen: Any = None
 
     def show(self, picture: NDArray[np.uint8], title: str, fps: int) -> None:

@@ -160,19 +160,19 @@ def message_of(letter: Letter, time: float) -> Message:
     )
 
 
-def entity(thing: Thing, name: str) -> dict[str, Any]:
-    """Return a thing in sight as the PiaSE design document lists it."""
-    return {"id": name, "type": thing.kind, "properties": {"name": thing.name, **thing.properties}}
-
-
 def entities(things: Sequence[Thing]) -> list[dict[str, Any]]:
-    """Return the things in sight; those of the same name are numbered."""
+    """Return the things in sight as the PiaSE design document lists them.
+
+    Those of the same name are numbered.
+    """
     counts, seen = Counter(thing.name for thing in things), Counter[str]()
     found = []
     for thing in things:
         seen[thing.name] += 1
         many = counts[thing.name] > 1
-        found.append(entity(thing, f"{thing.name}_{seen[thing.name]}" if many else thing.name))
+        name = f"{thing.name}_{seen[thing.name]}" if many else thing.name
+        properties = {"name": thing.name, **thing.properties}
+        found.append({"id": name, "type": thing.kind, "properties": properties})
     return found
 
 

@@ -12,12 +12,13 @@ from typing import Any
 
 from piase_gym.agents.base import act_all
 from piase_gym.agents.policy_registry import make_agent
+from piase_gym.core.files import replacing
 from piase_gym.core.rng import episode_seed
 from piase_gym.envs.parallel import parallel_env
 from piase_gym.envs.partners import post_asides
-from piase_gym.errors import ConfigError
+from piase_gym.errors import ConfigError, LogWriteError
 from piase_gym.jobs import Backend, choose_backend, run_jobs
-from piase_gym.runs.exports import export, write_chats
+from piase_gym.runs.exports import WRITERS, export
 from piase_gym.runs.reader import read
 from piase_gym.runs.recording import record
 
@@ -97,7 +98,9 @@ def demonstrate(
         played = _in_order(parts, backend)
         if format == "chat":
             rows = (chat for chats in played for chat in chats)
-            return write_chats(rows, Path(out), overwrite)
+            with replacing(Path(out), overwrite=overwrite, error=LogWriteError) as new:
+                WRITERS["jsonl"](rows, new)
+            return Path(out)
         from piase_gym.runs.minari_export import check_datasets, write_datasets
 
         check_datasets(env.world, os.fspath(out), env.possible_agents, overwrite)

@@ -10,8 +10,7 @@ from itertools import islice
 from pathlib import Path
 from typing import Any
 
-from piase_gym.core.files import replacing
-from piase_gym.errors import ConfigError, LogWriteError, RunError, need, require_known, suggest
+from piase_gym.errors import ConfigError, RunError, need, require_known, suggest
 from piase_gym.runs.agent_lines import ONLY_FULL, goal_prefix, step_events
 from piase_gym.runs.json_values import dumps, encode
 from piase_gym.runs.reader import Run, damaged, read
@@ -93,17 +92,6 @@ def export(
             _to_jsonl(transcripts(run), new)
         else:
             WRITERS[kind](_rows(run, dialect, timestamps, expand), new)
-    return place
-
-
-def write_chats(chats: Iterator[Row], place: Path, overwrite: bool) -> Path:
-    """Write chats, one per line, and return the file.
-
-    Raises:
-        LogWriteError: If the file exists or cannot be written; what was there is kept.
-    """
-    with replacing(place, overwrite=overwrite, error=LogWriteError) as new:
-        _to_jsonl(chats, new)
     return place
 
 

@@ -227,22 +227,16 @@ def raw_lines(path: str | os.PathLike[str], level: str | None = None) -> Iterato
 
 def parse(raw: Raw) -> dict[str, Any] | Problem:
     """Return a line as an event, or a `Problem` that says why it is not one."""
-    if raw.torn:
-        reason = "the last line is torn: the run was cut short while it was written"
-        try:
-            event = orjson.loads(raw.data)
-        except orjson.JSONDecodeError:
-            return Problem(raw.number, reason, "warning")
-        if isinstance(event, dict):
-            return event
-        return Problem(raw.number, reason, "warning")
     try:
         event = orjson.loads(raw.data)
+        if isinstance(event, dict):
+            return event
+        reason = f"the line is a JSON {type(event).__name__}, not an object"
     except orjson.JSONDecodeError as error:
-        return Problem(raw.number, _why(raw.data, error))
-    if not isinstance(event, dict):
-        return Problem(raw.number, f"the line is a JSON {type(event).__name__}, not an object")
-    return event
+        reason = _why(raw.data, error)
+    if raw.torn:
+        reason = "the last line is torn: the run was cut short while it was written"
+    return Problem(raw.number, reason, "warning" if raw.torn else "error")
 
 
 def _why(data: bytes, error: Exception) -> str:

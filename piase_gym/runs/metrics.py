@@ -90,10 +90,10 @@ class Metrics(PiaAVTInterface):
         elif not given:
             # Reading a log needs none of the code that writes one.
             from piase_gym.runs.options import NEVER, Options
-            from piase_gym.runs.recording import tap
+            from piase_gym.runs.recording import follow
 
             options = Options(snapshot_every=NEVER)
-            self._recorder = tap(run_or_env)(lambda e: _Follower(self.history, e), options)
+            self._recorder = follow(run_or_env, lambda e: _Follower(self.history, e), options)
 
     def _read(self, run: Run) -> None:
         """Take in a log.

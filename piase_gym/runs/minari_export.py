@@ -42,11 +42,9 @@ def to_minari(run: Run, name: str, overwrite: bool) -> list[str]:
     """
     _check_name(name)
     gathered = _Gatherer(run)
-    world = gathered.replayer.world()
-    require_minari(world)
-    gathered.drive()
+    world, episodes = gathered.replayer.world(), gathered.drive()
     told = f"Run {run.run_id} of {world.name}."
-    return write_datasets(world, name, gathered.episodes.take(), told, overwrite)
+    return write_datasets(world, name, episodes, told, overwrite)
 
 
 def _check_name(name: str) -> None:
@@ -81,10 +79,7 @@ def gather(run: Run) -> dict[str, list[Any]]:
     Raises:
         RunError, UnsupportedError, MissingExtraError: See `to_minari`.
     """
-    gathered = _Gatherer(run)
-    require_minari(gathered.replayer.world())
-    gathered.drive()
-    return gathered.episodes.take()
+    return _Gatherer(run).drive()
 
 
 def write_datasets(
@@ -142,12 +137,14 @@ class _Gatherer:
         self._seeds: dict[int, int | None] = {}
         self._numbered: dict[tuple[int, str], list[Any]] = {}
 
-    def drive(self) -> None:
-        """Execute the whole run."""
+    def drive(self) -> dict[str, list[Any]]:
+        """Execute the whole run, and return the episodes of each agent."""
+        require_minari(self.replayer.world())
         self.replayer.on_reset, self.replayer.on_step = self._reset, self._step
         for _ in self.replayer.executed():
             pass
         self.episodes.cut()  # the run ended in the middle of them
+        return self.episodes.take()
 
     def _reset(self, slot: int, event: Event) -> None:
         """Begin episodes."""

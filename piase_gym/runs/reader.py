@@ -19,6 +19,7 @@ _TEXTS = tuple(
 )
 _NEEDED = (*_TEXTS, "step", "episode", "event_data")
 _KINDS = [*(str for _ in _TEXTS), int, int, dict]
+_WORDS = {str: "a string", int: "an integer", dict: "an object"}
 FIRST_LINES = 64
 """The number of lines at the start among which there may be another manifest."""
 
@@ -190,25 +191,15 @@ def lacking(event: Mapping[str, Any]) -> str:
         and 0 <= event["episode"] < 1 << 63
     ):
         return ""
-    for field in _TEXTS:
-        if type(event.get(field)) is not str:
-            return _fault(event, field, "a string")
-    for field in ("step", "episode"):
-        value = event.get(field)
-        if type(value) is not int:
-            return _fault(event, field, "an integer")
-        if not 0 <= value < 1 << 63:
+    for field, kind in zip(_NEEDED, _KINDS, strict=True):
+        if field not in event:
+            return f"the field {field!r} is missing"
+        value = event[field]
+        if type(value) is not kind:
+            return f"the field {field!r} is not {_WORDS[kind]}"
+        if type(value) is int and not 0 <= value < 1 << 63:
             return f"the field {field!r} is {value}; it counts from 0"
-    if type(event.get("event_data")) is not dict:
-        return _fault(event, "event_data", "an object")
     return ""
-
-
-def _fault(event: Mapping[str, Any], field: str, kind: str) -> str:
-    """Say that a field is missing, or is not of a kind."""
-    if field not in event:
-        return f"the field {field!r} is missing"
-    return f"the field {field!r} is not {kind}"
 
 
 def damaged(path: Path, number: int, error: Exception) -> RunError:

@@ -3,13 +3,16 @@
 from __future__ import annotations
 
 import os
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Mapping
 from pathlib import Path
 from typing import Any
 
 from piase_gym.core.events import Events
+from piase_gym.envs.runner import EpisodeRunner
 from piase_gym.errors import ConfigError
+from piase_gym.runs.batch_recorder import BatchRecorder
 from piase_gym.runs.columns import ENDING, ColumnRecorder
+from piase_gym.runs.lines import Encoder, Out
 from piase_gym.runs.options import Options
 from piase_gym.runs.recorder import EnvRecorder, Recorder
 from piase_gym.runs.schema import level_of
@@ -95,16 +98,21 @@ def record(
         raise ConfigError(f"a sink is a LoggerInterface, not {type(wrong[0]).__name__}")
     if path is None and not places:
         raise ConfigError("a log needs a place to go: give a path, or sinks")
-    listen, columns = tap(env), path is not None and Path(path).suffix == ENDING
-    if columns:
-        listen = _columns(env, places)
+    logged, face = _logged(env)
+    columns = path is not None and Path(path).suffix == ENDING
+    if columns and not _is_batch(logged):
+        raise ConfigError(
+            f"columns ({ENDING}) are for batches; allowed here: .jsonl, .jsonl.gz, .jsonl.zst"
+        )
+    if columns and places:
+        raise ConfigError(f"sinks take lines, and a log that ends with {ENDING} has none")
     if path is not None:
         places.insert(0, FileSink(path, overwrite))
     try:
         out = Sinks(places, on_error)
         if columns:
-            return listen(out, options)  # type: ignore[no-any-return]
-        return listen(lambda encoder: clerk.take(Writer(encoder, out)), options)  # type: ignore[no-any-return]
+            return ColumnRecorder(logged, out, options, face)
+        return follow(env, lambda encoder: clerk.take(Writer(encoder, out)), options)
     except BaseException:
         for sink in places:
             sink.close()
@@ -118,50 +126,44 @@ def _plain_levels(levels: Any) -> Any:
     return {name: level_of(level) for name, level in levels.items()}
 
 
-def tap(env: Any) -> Any:
-    """Return the function that makes the recorder of an environment's lines."""
-    core, face = _core(env)
-    runner = core if type(core).__name__ == "EpisodeRunner" else getattr(core, "runner", None)
-    if runner is not None:
-        return lambda make, options: EnvRecorder(runner, make, options, face)
-    batch = _batch(core)
-    if batch is not None:
-        from piase_gym.runs.batch_recorder import BatchRecorder
+def follow(env: Any, make: Callable[[Encoder], Out], options: Options) -> Recorder:
+    """Return a recorder that writes the lines of an environment from now on.
 
-        return lambda make, options: BatchRecorder(batch, make, options, face)
-    if type(core).__name__ == "SingleVectorEnv":
+    Args:
+        env: The environment, or a wrapper around it.
+        make: Makes the `Out` that takes the lines.
+        options: How to log.
+
+    Raises:
+        ConfigError: If the environment is not one of ours.
+    """
+    logged, face = _logged(env)
+    if _is_batch(logged):
+        return BatchRecorder(logged, make, options, face)
+    return EnvRecorder(logged, make, options, face)
+
+
+def _logged(env: Any) -> tuple[Any, str]:
+    """Return the runner, or the batch, of an environment, and its name for the manifest."""
+    core = env.unwrapped if hasattr(env, "unwrapped") else env
+    name = type(core).__name__
+    for logged in (core, getattr(core, "runner", None), getattr(core, "batch", None)):
+        if isinstance(logged, EpisodeRunner) or _is_batch(logged):
+            return logged, FACES.get(name, name)
+    if name == "SingleVectorEnv":
         raise ConfigError(
             "these environments have no batched kernel and run one after the other, so none has "
             "the whole run; log one that gymnasium.make or parallel_env makes"
         )
     raise ConfigError(
-        f"{type(core).__name__} is not an environment of piase_gym; allowed: a ParallelEnv, AEC, "
+        f"{name} is not an environment of piase_gym; allowed: a ParallelEnv, AEC, "
         "Gymnasium or batched environment of one of its worlds, or a wrapper around one"
     )
 
 
-def _core(env: Any) -> tuple[Any, str]:
-    """Return the environment inside its wrappers, and its name for the manifest."""
-    core = env.unwrapped if hasattr(env, "unwrapped") else env
-    return core, FACES.get(type(core).__name__, type(core).__name__)
-
-
-def _batch(core: Any) -> Any:
-    """Return the batch that an environment is or has, or ``None``."""
-    return next((e for e in (core, getattr(core, "batch", None)) if hasattr(e, "digests")), None)
-
-
-def _columns(env: Any, sinks: Sequence[LoggerInterface]) -> Any:
-    """Return the function that makes the recorder of a batch's columns."""
-    core, face = _core(env)
-    batch = _batch(core)
-    if batch is None:
-        raise ConfigError(
-            f"columns ({ENDING}) are for batches; allowed here: .jsonl, .jsonl.gz, .jsonl.zst"
-        )
-    if sinks:
-        raise ConfigError(f"sinks take lines, and a log that ends with {ENDING} has none")
-    return lambda out, options: ColumnRecorder(batch, out, options, face)
+def _is_batch(logged: Any) -> bool:
+    """Return whether something is a batch of environments."""
+    return hasattr(logged, "digests")
 
 
 def declare_curriculum(

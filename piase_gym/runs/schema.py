@@ -85,11 +85,6 @@ def environment(world: str) -> str:
     return f"PiaSE.Environment_{world}"
 
 
-def agent_component(agent: str) -> str:
-    """Return the `source_component_id` of an agent."""
-    return f"PiaAGI.Agent_{agent}"
-
-
 ENGINE = "PiaSE.SimulationEngine"
 DSE = "PiaSE.DSE"
 
@@ -198,7 +193,7 @@ def component_id(kind: str, world: str, agent: str) -> str:
     if kind == "environment":
         return environment(world)
     if kind == "agent":
-        return agent_component(agent)
+        return f"PiaAGI.Agent_{agent}"
     return DSE if kind == "dse" else ENGINE
 
 
