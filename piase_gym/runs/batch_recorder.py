@@ -2,13 +2,13 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from typing import TYPE_CHECKING, Any
 
 from piase_gym.core.events import Event
 from piase_gym.core.world import StepResult
 from piase_gym.runs.episode_record import EpisodeRecord
-from piase_gym.runs.lines import Encoder, Out
+from piase_gym.runs.lines import Out
 from piase_gym.runs.manifest import make_manifest
 from piase_gym.runs.options import Options
 from piase_gym.runs.recorder import Recorder
@@ -27,7 +27,7 @@ class BatchRecorder(Recorder):
 
     Args:
         env: The batch.
-        make: Makes the `Out` that takes the lines.
+        out: Where the lines go.
         options: How to log.
         face: The kind of environment, for the manifest.
         manifest: The manifest, if it is not made from the batch.
@@ -36,14 +36,14 @@ class BatchRecorder(Recorder):
     def __init__(
         self,
         env: BatchEnv,
-        make: Callable[[Encoder], Out],
+        out: Out,
         options: Options,
         face: str,
         manifest: Mapping[str, Any] | None = None,
     ) -> None:
         """Write the manifest and start to listen."""
         version = SCHEMA_VERSION if manifest is None else manifest["schema_version"]
-        super().__init__(env.world, make, options, version)
+        super().__init__(env.world, out, options, version)
         self.env, self.face = env, face
         self._records: list[EpisodeRecord | None] = [None] * env.num_envs
         self._configs = [0] * env.num_envs

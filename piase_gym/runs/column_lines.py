@@ -16,7 +16,6 @@ from piase_gym.envs.batch import BatchEnv
 from piase_gym.errors import PiaseError, RunError, need
 from piase_gym.runs.batch_recorder import BatchRecorder
 from piase_gym.runs.columns import FORMAT, KEY, seal_of
-from piase_gym.runs.lines import Encoder, Out
 from piase_gym.runs.manifest import check_manifest, rebuild
 from piase_gym.runs.options import Options
 from piase_gym.runs.schema import LINE_DAMAGE
@@ -153,11 +152,8 @@ class Expansion:
         self._env = env = _batch(manifest, header["configs"], self._focal)
         self._configs = len(header["configs"])
 
-        def make(encoder: Encoder) -> Out:
-            self._writer = Writer(encoder, Sinks([self._lines], "stop"))
-            return self._writer
-
-        self._recorder = BatchRecorder(env, make, options, manifest["face"], manifest)
+        self._writer = Writer(Sinks([self._lines], "stop"))
+        self._recorder = BatchRecorder(env, self._writer, options, manifest["face"], manifest)
 
     def _step(self, ns: int, acts: Any) -> None:
         """Execute a step."""

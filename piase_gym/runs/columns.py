@@ -144,10 +144,6 @@ class ColumnFile(Kept):
         self._hash.update(data)
         self.sinks.write(data)
 
-    def complain(self) -> None:
-        """Warn of the failures of sinks, or raise the first, once."""
-        self.sinks.complain()
-
     def close(self) -> None:
         """Write the rest, the end of the stream, and the seal."""
         with self._lock:
@@ -253,7 +249,7 @@ class ColumnRecorder:
         if self.step >= self._due:
             self._due += self.options.digest_every
             self._take_digests(self.file.last)
-            self.file.complain()
+            self.file.sinks.complain()
 
     def _take_digests(self, ns: int) -> None:
         """Take note of the digests of all states."""
@@ -262,7 +258,7 @@ class ColumnRecorder:
     def flush(self) -> None:
         """Write everything that has happened so far."""
         self.file.drain()
-        self.file.complain()
+        self.file.sinks.complain()
 
     def finish(self, reason: str = "the process ended") -> None:
         """Complete the log; finishing twice does no harm."""
@@ -273,7 +269,7 @@ class ColumnRecorder:
             self._take_digests(ns)
             self.file.take("close", ns, step=self.step, reason=reason)
             self.file.close()
-            self.file.complain()
+            self.file.sinks.complain()
 
 
 def plain(config: Any) -> dict[str, Any]:

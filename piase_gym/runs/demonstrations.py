@@ -6,7 +6,7 @@ import contextlib
 import os
 import tempfile
 from collections.abc import Iterator, Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Any
 
@@ -77,24 +77,14 @@ def demonstrate(
     one_log = format not in ("chat", "minari")
     if one_log and (workers > 1 or ray is not None):
         raise ConfigError(f"format={format!r} is written of one log, by workers=1")
+    whole = _Part(world, config, policy, format, seed, range(episodes))
     with contextlib.closing(choose_backend(workers, ray, modules=modules)) as backend:
         if one_log:
             with tempfile.TemporaryDirectory() as folder:
-                log = _play(_Part(0, world, config, policy, format, seed, range(episodes)), folder)
-                return export(log, out, format=format, overwrite=overwrite)
+                return export(_play(whole, folder), out, format=format, overwrite=overwrite)
         size = min(MOST, -(-episodes // (4 * backend.slots())))
-        parts = [
-            _Part(
-                number,
-                world,
-                config,
-                policy,
-                format,
-                seed,
-                range(first, first + size)[: episodes - first],
-            )
-            for number, first in enumerate(range(0, episodes, size))
-        ]
+        starts = range(0, episodes, size)
+        parts = [replace(whole, numbers=whole.numbers[n : n + size]) for n in starts]
         played = _in_order(parts, backend)
         if format == "chat":
             rows = (chat for chats in played for chat in chats)
@@ -117,12 +107,10 @@ class _Part:
     """Some of the episodes: a job.
 
     Attributes:
-        number: Its place among the jobs.
         world: See `demonstrate`, also for the fields that follow.
         numbers: The numbers of the episodes.
     """
 
-    number: int
     world: Any
     config: Mapping[str, Any]
     policy: str
@@ -137,15 +125,16 @@ class _Part:
 
 def _in_order(parts: Sequence[_Part], backend: Backend) -> Iterator[Any]:
     """Play parts as jobs, and yield their results in order."""
-    early: dict[int, Any] = {}
-    due = 0
+    early: dict[int, tuple[int, Any]] = {}
+    due = 0  # the number of the first episode that was not yielded
     for outcome in run_jobs(parts, play_part, backend, name=str):
         if outcome.error is not None:
             raise outcome.error
-        early[outcome.job.number] = outcome.value
+        numbers = outcome.job.numbers
+        early[numbers.start] = numbers.stop, outcome.value
         while due in early:
-            yield early.pop(due)
-            due += 1
+            due, value = early.pop(due)
+            yield value
 
 
 def play_part(part: _Part) -> Any:

@@ -4,12 +4,14 @@ from __future__ import annotations
 
 import operator
 from collections.abc import Callable, Iterable, Mapping, Sequence
+from dataclasses import dataclass, field
 from typing import Any
 
 from piase_gym.runs.agent_lines import goal_id
 from piase_gym.runs.full import Observer
 
 
+@dataclass(eq=False)
 class EpisodeRecord:
     """One environment's present episode: who has been in play since when, and with what success.
 
@@ -34,34 +36,30 @@ class EpisodeRecord:
         observer: The observer for the lines of level ``full``, if they are wanted.
     """
 
-    def __init__(
-        self,
-        agents: Sequence[str],
-        slot: int | None,
-        episode: int,
-        seed: int,
-        ns: int,
-        start: int,
-        prefix: str = "",
-    ) -> None:
+    agents: Sequence[str]
+    slot: int | None
+    episode: int
+    seed: int
+    ns: int
+    start: int
+    prefix: str = ""
+    begun: bool = False
+    playing: tuple[int, ...] = ()
+    names: tuple[str, ...] = ()
+    nobody: dict[str, bool] = field(default_factory=dict)
+    pick: Callable[[Sequence[Any]], tuple[Any, ...]] = tuple
+    joined: dict[int, int] = field(default_factory=dict)
+    results: dict[str, str] = field(default_factory=dict)
+    returns: dict[str, float] = field(default_factory=dict)
+    lengths: dict[str, int] = field(default_factory=dict)
+    measures: dict[str, Any] = field(default_factory=dict)
+    submitted: Mapping[str, Any] = field(default_factory=dict)
+    observer: Observer | None = None
+
+    def __post_init__(self) -> None:
         """Open the record at a reset."""
-        self.agents, self.prefix = agents, prefix
-        self.slot, self.episode, self.seed = slot, episode, seed
-        self.where = {} if slot is None else {"slot": slot}
-        self.ns, self.start = ns, start
-        self.begun = False
-        self.playing: tuple[int, ...] = ()
-        self.names: tuple[str, ...] = ()
-        self.nobody: dict[str, bool] = {}
-        self.pick: Callable[[Sequence[Any]], tuple[Any, ...]] = tuple
-        self.joined: dict[int, int] = {}
-        self.results: dict[str, str] = {}
-        self.returns: dict[str, float] = {}
-        self.lengths: dict[str, int] = {}
-        self.measures: dict[str, Any] = {}
-        self.totals = [0.0] * len(agents)
-        self.submitted: Mapping[str, Any] = {}
-        self.observer: Observer | None = None
+        self.where = {} if self.slot is None else {"slot": self.slot}
+        self.totals = [0.0] * len(self.agents)
 
     def goal(self, agent: int) -> str:
         """Return the id of an agent's goal."""

@@ -43,6 +43,9 @@ class Out:
         self.lines: list[Line] = []
         self.finish: Callable[[], Callable[[], None] | None] = lambda: None
 
+    def open(self, encoder: Encoder) -> None:
+        """Get to know what encodes the lines, before the first of them comes."""
+
     @property
     def full(self) -> bool:
         """Whether it is time to `flush`."""

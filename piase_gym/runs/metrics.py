@@ -93,7 +93,7 @@ class Metrics(PiaAVTInterface):
             from piase_gym.runs.recording import follow
 
             options = Options(snapshot_every=NEVER)
-            self._recorder = follow(run_or_env, lambda e: _Follower(self.history, e), options)
+            self._recorder = follow(run_or_env, _Follower(self.history), options)
 
     def _read(self, run: Run) -> None:
         """Take in a log.
@@ -229,12 +229,15 @@ class _Follower(Out):
 
     final = False
 
-    def __init__(self, history: History, encoder: Encoder) -> None:
-        """Feed `history`; `encoder` turns events into lines when they are asked for."""
+    def __init__(self, history: History) -> None:
+        """Feed `history`."""
         super().__init__()
         self.history = history
-        history.recent.encoder = encoder
-        history.recent.prefix = goal_prefix(encoder.run_id, SCHEMA_VERSION)
+
+    def open(self, encoder: Encoder) -> None:
+        """Let `encoder` turn events into lines when they are asked for."""
+        self.history.recent.encoder = encoder
+        self.history.recent.prefix = goal_prefix(encoder.run_id, SCHEMA_VERSION)
 
     def take(self, line: Line) -> None:
         """Hand over a line; what users may change later is copied."""

@@ -47,7 +47,7 @@ class Recorder(Deriver):
     def __init__(
         self,
         world: World[Any, Any],
-        make: Callable[[Encoder], Out],
+        out: Out,
         options: Options,
         schema: int = SCHEMA_VERSION,
     ) -> None:
@@ -59,7 +59,8 @@ class Recorder(Deriver):
         self.ns = self._began = self._last_ns = options.clock()
         since = time.time_ns() - self.ns if options.epoch is None else options.epoch
         self.encoder = Encoder(self.run_id, options.experiment_id, world.name, since)
-        self.out = make(self.encoder)
+        self.out = out
+        out.open(self.encoder)
         self.table: Sequence[Mapping[str, Any]] = ()
         self.closed = False
         self._writes_steps = levels.steps
@@ -267,7 +268,7 @@ class EnvRecorder(Recorder):
 
     Args:
         runner: The environment's episode runner.
-        make: Makes the `Out` that takes the lines.
+        out: Where the lines go.
         options: How to log.
         face: The kind of environment, for the manifest.
 
@@ -278,12 +279,12 @@ class EnvRecorder(Recorder):
     def __init__(
         self,
         runner: EpisodeRunner,
-        make: Callable[[Encoder], Out],
+        out: Out,
         options: Options,
         face: str,
     ) -> None:
         """Write the manifest and start to listen."""
-        super().__init__(runner.world, make, options)
+        super().__init__(runner.world, out, options)
         self.runner, self.face = runner, face
         self.record: EpisodeRecord | None = None
         self._letters: list[dict[str, Any]] = []

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import os
-from collections.abc import Callable, Iterable, Mapping
+from collections.abc import Iterable, Mapping
 from pathlib import Path
 from typing import Any
 
@@ -12,7 +12,7 @@ from piase_gym.envs.runner import EpisodeRunner
 from piase_gym.errors import ConfigError
 from piase_gym.runs.batch_recorder import BatchRecorder
 from piase_gym.runs.columns import ENDING, ColumnRecorder
-from piase_gym.runs.lines import Encoder, Out
+from piase_gym.runs.lines import Out
 from piase_gym.runs.options import Options
 from piase_gym.runs.recorder import EnvRecorder, Recorder
 from piase_gym.runs.schema import level_of
@@ -112,7 +112,10 @@ def record(
         out = Sinks(places, on_error)
         if columns:
             return ColumnRecorder(logged, out, options, face)
-        return follow(env, lambda encoder: clerk.take(Writer(encoder, out)), options)
+        writer = Writer(out)
+        recorder = follow(env, writer, options)
+        clerk.take(writer)
+        return recorder
     except BaseException:
         for sink in places:
             sink.close()
@@ -126,12 +129,12 @@ def _plain_levels(levels: Any) -> Any:
     return {name: level_of(level) for name, level in levels.items()}
 
 
-def follow(env: Any, make: Callable[[Encoder], Out], options: Options) -> Recorder:
+def follow(env: Any, out: Out, options: Options) -> Recorder:
     """Return a recorder that writes the lines of an environment from now on.
 
     Args:
         env: The environment, or a wrapper around it.
-        make: Makes the `Out` that takes the lines.
+        out: Where the lines go.
         options: How to log.
 
     Raises:
@@ -139,8 +142,8 @@ def follow(env: Any, make: Callable[[Encoder], Out], options: Options) -> Record
     """
     logged, face = _logged(env)
     if _is_batch(logged):
-        return BatchRecorder(logged, make, options, face)
-    return EnvRecorder(logged, make, options, face)
+        return BatchRecorder(logged, out, options, face)
+    return EnvRecorder(logged, out, options, face)
 
 
 def _logged(env: Any) -> tuple[Any, str]:

@@ -90,7 +90,7 @@ class Verifier(Recorder):
         manifest = run.manifest
         level, levels = manifest["level"], manifest.get("levels")
         options = Options(level, levels, run.experiment_id, run.run_id, NEVER, clock=int, epoch=0)
-        super().__init__(world, lambda _: Out(), options, manifest["schema_version"])
+        super().__init__(world, Out(), options, manifest["schema_version"])
         self.run, self.report, self.table = run, report, manifest["actions"]
         self.raw: bytes | None = None
         self._made: list[Line] = self.out.lines

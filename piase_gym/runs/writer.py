@@ -14,7 +14,6 @@ import warnings
 from abc import ABC, abstractmethod
 from collections import deque
 from collections.abc import Callable, Sequence
-from typing import TypeVar
 
 import xxhash
 
@@ -122,19 +121,24 @@ class Writer(Out, Kept):
     """Encodes lines and hands them to sinks.
 
     Args:
-        encoder: Writes the lines.
         sinks: Where they go.
 
     Attributes:
         count: How many lines there are.
     """
 
-    def __init__(self, encoder: Encoder, sinks: Sinks) -> None:
+    encoder: Encoder
+
+    def __init__(self, sinks: Sinks) -> None:
         """Start with no lines."""
         Out.__init__(self)
         Kept.__init__(self, sinks)
-        self.encoder, self.count = encoder, 0
+        self.count = 0
         self._waiting: deque[bytes] = deque()
+
+    def open(self, encoder: Encoder) -> None:
+        """Take what encodes the lines."""
+        self.encoder = encoder
 
     @property
     def full(self) -> bool:
@@ -178,9 +182,6 @@ class Writer(Out, Kept):
         self.sinks.complain()
 
 
-W = TypeVar("W", bound=Kept)
-
-
 class _Clerk:
     """The one thread that, once a second, writes what is waiting, for all writers."""
 
@@ -189,14 +190,13 @@ class _Clerk:
         self._thread: threading.Thread | None = None
         self._lock = threading.Lock()
 
-    def take(self, writer: W) -> W:
-        """Look after a writer until it is closed, and return it."""
+    def take(self, writer: Kept) -> None:
+        """Look after a writer until it is closed."""
         with self._lock:
             self._writers.add(writer)
             if self._thread is None:
                 self._thread = threading.Thread(target=self._run, name="piase-runs", daemon=True)
                 self._thread.start()
-        return writer
 
     def leave(self, writer: Kept) -> None:
         """Forget a writer."""
