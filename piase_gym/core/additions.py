@@ -14,7 +14,7 @@ import functools
 import re
 from abc import ABC, abstractmethod
 from collections.abc import Callable, Mapping, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import replace
 from typing import TYPE_CHECKING, Any, ClassVar, NamedTuple, Self
 
 import numpy as np
@@ -112,18 +112,13 @@ class Kept(NamedTuple):
     views: tuple[Any, ...]
 
 
-@dataclass(frozen=True)
-class TextWriterWithAdditions:
-    """Writes the texts of a world, and after them those of the additions."""
-
-    own: Callable[[Any, int], str]
-    additions: tuple[type[Addition], ...]
-
-    def __call__(self, kept: Kept, agent: int) -> str:
-        """Write the text of the moment in which `kept` was captured."""
-        pairs = zip(self.additions, kept.views, strict=True)
-        more = [line for addition, view in pairs for line in addition.lines(view)]
-        return "\n".join([self.own(kept.own, agent), *more])
+def _write_with_additions(
+    write: Callable[[Any, int], str], additions: Sequence[type[Addition]], kept: Kept, agent: int
+) -> str:
+    """Write a world's own text, and after it the lines of the additions."""
+    pairs = zip(additions, kept.views, strict=True)
+    more = [line for addition, view in pairs for line in addition.lines(view)]
+    return "\n".join([write(kept.own, agent), *more])
 
 
 class ShowsAdditions:
@@ -260,7 +255,8 @@ class ShowsAdditions:
 
     def text_writer(self) -> Callable[[Any, int], str]:
         """Return a function that writes texts from what `capture` returned."""
-        return TextWriterWithAdditions(super().text_writer(), self.addition_types)
+        own = super().text_writer()
+        return functools.partial(_write_with_additions, own, self.addition_types)
 
     def native_text(self, agent: int) -> str:
         """Return the text in the second dialect, and the additions in the first."""

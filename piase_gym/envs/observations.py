@@ -135,7 +135,7 @@ class LazyViews(_Dict):
 
     Python sees a dict with the text of the moment at which the dict was made. C code that looks
     into dicts directly (orjson) does not: pass it ``dict(views)``. Until the text is read, the key
-    ``text`` holds a tuple (writer, what was kept, agent).
+    ``text`` holds a tuple (line of the last step, writer, what was kept, agent).
     """
 
     __slots__ = ()
@@ -144,8 +144,8 @@ class LazyViews(_Dict):
         """Return the text or the vector."""
         value = dict.__getitem__(self, key)
         if type(value) is tuple:
-            write, kept, agent = value
-            value = write(kept, agent)
+            line, write, kept, agent = value
+            value = line + write(kept, agent)
             dict.__setitem__(self, key, value)
         return value
 
@@ -209,22 +209,6 @@ def absent_observation(space: spaces.Space[Any]) -> Any:
         return ""
     zeros: NDArray[Any] = np.zeros(space.shape or (), space.dtype)
     return np.clip(zeros, space.low, space.high) if isinstance(space, spaces.Box) else zeros
-
-
-@dataclass(frozen=True)
-class ObservationWriter:
-    """Writes what an agent reads: the line of its last step, and the text of its facts."""
-
-    write: Callable[[Any, int], str]
-
-    def __call__(self, kept: tuple[str, Any], agent: int) -> str:
-        """Write the text of one moment.
-
-        Args:
-            kept: The line of the last step, and what `World.capture` kept for the agent.
-            agent: Its number.
-        """
-        return kept[0] + self.write(kept[1], agent)
 
 
 class ObservationBuilder:
@@ -330,10 +314,8 @@ class ObservationBuilder:
             kept, write = world.capture(), self._writer()
             vectors, lines = self._vectors(kept), self._lines()
             if self.lazy:
-                later = ObservationWriter(write)
                 rows = {
-                    i: {"text": (later, (lines[i], kept[i]), i), "vector": vectors[i]}
-                    for i in agents
+                    i: {"text": (lines[i], write, kept[i], i), "vector": vectors[i]} for i in agents
                 }
                 shown = {i: LazyViews(row) for i, row in rows.items()}
             else:

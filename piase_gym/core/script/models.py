@@ -23,14 +23,10 @@ WITHOUT_LIMIT = 2**31 - 1
 Times = Literal["once", "every"] | Annotated[int, Field(ge=1)]
 
 
-class Rule(Lenient):
-    """Common base of the parts of a script."""
-
-
 # -- conditions -----------------------------------------------------------------------------------
 
 
-class FactHolds(Rule):
+class FactHolds(Lenient):
     """A fact of the world is as required: all comparisons that are given hold."""
 
     fact: str = Field(max_length=60, description="its name; each world's page lists the facts")
@@ -64,7 +60,7 @@ class FactHolds(Rule):
         return self
 
 
-class FlagIsSet(Rule):
+class FlagIsSet(Lenient):
     """A flag of an agent is set."""
 
     flag: Name = Field(description="its name")
@@ -73,7 +69,7 @@ class FlagIsSet(Rule):
     )
 
 
-class MilestoneReached(Rule):
+class MilestoneReached(Lenient):
     """An agent has reached a milestone of the world or of the script."""
 
     milestone: Name = Field(description="its name")
@@ -82,19 +78,19 @@ class MilestoneReached(Rule):
     )
 
 
-class AllHold(Rule):
+class AllHold(Lenient):
     """All conditions in a list hold."""
 
     all: tuple[Condition, ...] = Field(min_length=1)
 
 
-class AnyHolds(Rule):
+class AnyHolds(Lenient):
     """At least one condition in a list holds."""
 
     any: tuple[Condition, ...] = Field(min_length=1)
 
 
-class NoneHolds(Rule):
+class NoneHolds(Lenient):
     """No condition in a list holds; ``not: {...}`` is short for a list of one."""
 
     SHORT: ClassVar[Mapping[str, Any]] = {
@@ -121,7 +117,7 @@ CONDITION_KEYS = tuple(_KINDS)
 
 def _kind(value: Any) -> str | None:
     """Tell conditions apart by the key that says what they are about."""
-    if isinstance(value, Rule):
+    if isinstance(value, Lenient):
         return next((kind for kind in _KINDS if kind in type(value).model_fields), None)
     if isinstance(value, Mapping):
         return next((_KINDS[key] for key in _KINDS if key in value), None)
@@ -173,7 +169,7 @@ Whom = Annotated[
 ]
 
 
-class Message(Rule):
+class Message(Lenient):
     """Tell agents something: both views show it until the next message."""
 
     type: Literal["message_to_agent", "hint"]
@@ -181,7 +177,7 @@ class Message(Rule):
     agent_id: Whom = None
 
 
-class LogMilestone(Rule):
+class LogMilestone(Lenient):
     """Note a milestone, once per agent."""
 
     type: Literal["log_milestone"]
@@ -189,7 +185,7 @@ class LogMilestone(Rule):
     agent_id: Whom = None
 
 
-class SetFlag(Rule):
+class SetFlag(Lenient):
     """Set or clear a flag."""
 
     type: Literal["set_flag"]
@@ -198,7 +194,7 @@ class SetFlag(Rule):
     agent_id: Whom = None
 
 
-class GiveReward(Rule):
+class GiveReward(Lenient):
     """Reward or punish."""
 
     type: Literal["reward"]
@@ -206,7 +202,7 @@ class GiveReward(Rule):
     agent_id: Whom = None
 
 
-class AddMetric(Rule):
+class AddMetric(Lenient):
     """Add to a measure of the episode, such as harm done."""
 
     type: Literal["add_metric"]
@@ -215,7 +211,7 @@ class AddMetric(Rule):
     agent_id: Whom = None
 
 
-class SpawnObject(Rule):
+class SpawnObject(Lenient):
     """Make something appear, where there is room for it."""
 
     type: Literal["spawn_object"]
@@ -223,7 +219,7 @@ class SpawnObject(Rule):
     place: Place | str = Field(description="where")
 
 
-class RemoveObject(Rule):
+class RemoveObject(Lenient):
     """Make something vanish: what is at a place, or everything of a kind."""
 
     type: Literal["remove_object"]
@@ -239,7 +235,7 @@ class RemoveObject(Rule):
         return self
 
 
-class ChangeSetting(Rule):
+class ChangeSetting(Lenient):
     """Change a field of the config that may change within an episode, until the episode ends."""
 
     type: Literal["change_setting"]
@@ -251,7 +247,7 @@ class ChangeSetting(Rule):
         return hash((self.setting, repr(self.value)))
 
 
-class End(Rule):
+class End(Lenient):
     """End the episode."""
 
     type: Literal["end"]
@@ -276,7 +272,7 @@ Response = Annotated[
 # -- the script -----------------------------------------------------------------------------------
 
 
-class Event(Rule):
+class Event(Lenient):
     """What happens when a condition becomes true."""
 
     LISTED: ClassVar[tuple[str, ...]] = ("response",)
@@ -296,7 +292,7 @@ class Event(Rule):
         return {"once": 1, "every": WITHOUT_LIMIT}.get(self.times, self.times)  # type: ignore
 
 
-class Goal(Rule):
+class Goal(Lenient):
     """One agent's task, in words and as conditions."""
 
     agent_id: Someone = Field(description="whose task it is")
@@ -306,7 +302,7 @@ class Goal(Rule):
     reward: float = Field(0.0, description="reward for winning")
 
 
-class Shaping(Rule):
+class Shaping(Lenient):
     """A reward for each unit by which a fact grows in a step, for the agent whose fact it is."""
 
     fact: str = Field(max_length=60, description="a fact that is a number")
@@ -317,7 +313,7 @@ class Shaping(Rule):
     )
 
 
-class Script(Rule):
+class Script(Lenient):
     """What a scenario adds to a world."""
 
     goals: tuple[Goal, ...] = Field((), description="the agents' own goals")

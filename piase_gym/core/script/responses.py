@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping
+from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
@@ -18,10 +19,11 @@ if TYPE_CHECKING:
 Pairs = tuple[NDArray[np.int64], NDArray[np.int64]]
 
 
+@dataclass(eq=False)
 class Due:
     """An event that happens in a step, in some environments.
 
-    Args:
+    Attributes:
         envs: Those environments.
         times: How often each agent caused it, shape (envs of it, agents); for an event that nobody
             caused, whether the agent took part in the step.
@@ -30,17 +32,12 @@ class Due:
         agents: The names of the agents.
     """
 
-    def __init__(
-        self,
-        envs: NDArray[np.int64],
-        times: NDArray[Any],
-        total: NDArray[Any],
-        played: Mask,
-        agents: tuple[str, ...],
-    ) -> None:
-        self.envs, self.times, self.total, self.played = envs, times, total, played
-        self._agents = agents
-        self._pairs: dict[str | None, Pairs] = {}
+    envs: NDArray[np.int64]
+    times: NDArray[Any]
+    total: NDArray[Any]
+    played: Mask
+    agents: tuple[str, ...]
+    _pairs: dict[str | None, Pairs] = field(default_factory=dict)
 
     def whom(self, name: str | None) -> NDArray[Any]:
         """Return how often a response is for each agent, shape (envs of it, agents).
@@ -54,7 +51,7 @@ class Due:
             return total * self.played
         if name == "others":
             return np.asarray(np.maximum(total - self.times, 0) * self.played)
-        return np.asarray(total * [[agent == name for agent in self._agents]])
+        return np.asarray(total * [[agent == name for agent in self.agents]])
 
     def pairs(self, name: str | None) -> Pairs:
         """Return environments and agents that a response is for, however often."""
