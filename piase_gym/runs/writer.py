@@ -17,7 +17,7 @@ from collections.abc import Callable, Sequence
 
 import xxhash
 
-from piase_gym.errors import LogSinkWarning, LogWriteError, PiaseError, require_known
+from piase_gym.errors import LogSinkWarning, LogWriteError, require_known
 from piase_gym.runs.lines import Encoder, Line, Out
 from piase_gym.runs.schema import UNSEALED, sealed
 from piase_gym.runs.sinks import LoggerInterface
@@ -53,8 +53,6 @@ class Sinks:
             try:
                 sink.write(data)
                 sink.flush()
-            except PiaseError:
-                raise
             except Exception as error:
                 self._lose(sink, error)
 

@@ -275,6 +275,19 @@ def test_a_full_disk_warns_or_stops(choice: str) -> None:
     assert memory.events[-1]["event_data"]["control"] == "end"
 
 
+def test_a_sink_that_fails_with_an_error_of_ours_is_left_out_like_any_other() -> None:
+    class Strict(runs.LoggerInterface):
+        def write(self, lines: bytes) -> None:
+            raise ConfigError("no more of this")
+
+    memory = runs.MemorySink()
+    with pytest.warns(UserWarning, match="no more of this; the run goes on without it"):
+        env = AvtLogger(grid(), sinks=[Strict(), memory])
+    play(env, episodes=1)
+    env.close()
+    assert memory.events[-1]["event_data"]["control"] == "end"
+
+
 ODD = {
     "nan": float("nan"),
     "infinity": -float("inf"),
