@@ -7,11 +7,10 @@ if it had not stopped. Both files are plain: ``torch.load(path, weights_only=Tru
 
 from __future__ import annotations
 
+import dataclasses
 import io
-import math
 import time
 from collections.abc import Callable, Iterable, Mapping
-from dataclasses import asdict
 from pathlib import Path
 from typing import Any
 
@@ -22,58 +21,43 @@ from piase_gym.agents.ppo import FORMAT
 from piase_gym.agents.sb3_network import require_finite
 from piase_gym.agents.space_data import write_space
 from piase_gym.benchmarks.evaluation.protocol import first_seed
-from piase_gym.benchmarks.evaluation.statistics import wilson
-from piase_gym.core.files import write_json, write_whole
+from piase_gym.core.files import write_whole
 from piase_gym.core.interrupts import on_first_interrupt
 from piase_gym.errors import PolicyError, StorageError, TrainingError
 from piase_gym.training import ppo
 from piase_gym.training.checkpoints import Folder
-from piase_gym.training.evaluation import Look, look_seeds, mean_return, rank
+from piase_gym.training.evaluation import Look, mean_return
 from piase_gym.training.networks import Policy
 from piase_gym.training.schedule import whole_updates
+from piase_gym.training.session import Session
 from piase_gym.training.settings import Progress, TrainResult, TrainSettings, partners_of
 
-SAME = (
-    *("num_envs", "num_steps", "learning_rate", "gamma", "gae_lambda", "epochs", "minibatch"),
-    *("clip", "entropy", "value_weight", "width", "reward_scale"),
-    *("training_reward", "memory", "roles", "central", "self_play", "threads"),
-)
+SAME = [f.name for f in dataclasses.fields(ppo.Settings) if f.name in TrainSettings.model_fields]
 """Settings that the trainer has under the same name."""
 
 
-class BatchRun:
-    """One session of a run."""
+class BatchRun(Session):
+    """One session of a run with our own PPO: environments and policies."""
 
     def __init__(
         self, settings: TrainSettings, folder: Folder, report: Callable[[Progress], None]
     ) -> None:
         """Make environments and policies."""
-        self.settings, self.folder, self.report = settings, folder, report
+        super().__init__(settings, folder, report)
         self.policy_file, self.checkpoint = folder.path / "policy.pt", folder.path / "checkpoint.pt"
-        world = settings.make_world()
-        self.partners = partners_of(settings, world.agents)
-        self.seeds = look_seeds(world, settings.eval_episodes)
-        own = len(world.agents) - len(self.partners)
-        self.total = whole_updates(settings.steps, own * settings.num_envs * settings.num_steps)
+        update = self.learners * settings.num_envs * settings.num_steps
+        self.total = whole_updates(settings.steps, update)
         options = {name: getattr(settings, name) for name in SAME}
-        told = ppo.Settings(**options, total_steps=self.total // own)
-        config = {"partners": self.partners or None, **settings.config}
+        told = ppo.Settings(**options, total_steps=self.total // self.learners)
+        self.config = {"partners": self.partners or None, **settings.config}
         first = first_seed(settings.seed, settings.num_envs)
-        self.trainer = ppo.Trainer(settings.task, told, first, **config)
-        self.own, self.config = own, config
-        self.kept = {"dev": 0.0, "best": -1.0, "best_return": -math.inf, "best_steps": 0}
-        self.kept |= {"won": 0, "played": 0, "looked_at": -1, "saved_at": -1}
-        self.reason, self._cpu, self._start = "finished", 0.0, time.process_time()
+        self.trainer = ppo.Trainer(settings.task, told, first, **self.config)
+        self._start = time.process_time()
 
     @property
     def steps(self) -> int:
         """Agent steps so far."""
-        return self.trainer.steps * self.own
-
-    @property
-    def cpu_seconds(self) -> float:
-        """CPU-seconds of all sessions so far."""
-        return self._cpu + time.process_time() - self._start
+        return self.trainer.steps * self.learners
 
     def resume(self) -> None:
         """Continue from the checkpoint.
@@ -84,8 +68,7 @@ class BatchRun:
         try:
             state = torch.load(self.checkpoint, weights_only=True)
             self.trainer.restore(state["trainer"])
-            self.kept |= state["kept"]  # older checkpoints tell no return
-            self._cpu = state["cpu_seconds"]
+            self.restore_kept(state["kept"], state["cpu_seconds"])
         except Exception as error:  # torch raises whatever its readers raise
             raise TrainingError(
                 f"{self.checkpoint} cannot be gone on from: {type(error).__name__}: {error!s:.200}"
@@ -96,20 +79,16 @@ class BatchRun:
 
         def between(_steps: int = 0, won: float | None = None) -> bool:
             require_sound(self.trainer.policies, self.steps)
-            kept, steps = self.kept, self.steps
-            over = steps >= self.total
+            over = self.steps >= self.total
             ending = over or self.reason == "interrupted"
             # An interruption is no reason to look: it would move all later looks.
-            since = steps - kept["looked_at"]
-            if kept["looked_at"] < 0 or since >= self.settings.eval_every or (over and since):
+            if self.is_time(self.looked_at, self.settings.eval_every, over):
                 self._look()
-            stop = self.settings.stop_at
-            trained = kept["looked_at"] > 0 and self.reason == "finished"
-            if stop is not None and trained and kept["dev"] >= stop:
+            if self.reason == "finished" and self.solved():
                 self.reason, ending = "solved", True
-            if ending or steps - kept["saved_at"] >= self.settings.save_every:
+            if ending or self.steps - self.saved_at >= self.settings.save_every:
                 self._save()
-            self.report(Progress(steps, self.total, kept["dev"], kept["best"], won))
+            self.report(Progress(self.steps, self.total, self.dev, self.best, won))
             return ending
 
         with on_first_interrupt(lambda: setattr(self, "reason", "interrupted")):
@@ -120,48 +99,20 @@ class BatchRun:
                 raise
             except OSError as error:
                 raise StorageError(f"{self.folder.path} cannot be written: {error}") from error
-        return self._finish()
+        return self.write_result(self.policy_file, self.steps)
 
     def _look(self) -> None:
         """Play the dev seeds on the task as it is, and keep the policies if none were better."""
         policies, task = self.trainer.policies, self.settings.task
         won, returns = ppo.play_returns(policies, task, self.seeds, **self.config)
-        found = Look(int(won.sum()), won.size, mean_return(returns.sum(), won.size))
-        kept, steps = self.kept, self.steps
-        standing = rank(found, self.own)
-        kept["dev"] = standing[0]
-        line = {"steps": steps, "dev": kept["dev"], "return": found.returned}
-        line["cpu_seconds"] = round(self.cpu_seconds, 1)
-        self.folder.note(line, after=int(kept["looked_at"]))
-        if not kept["best_steps"] or standing >= (kept["best"], kept["best_return"]):
-            kept |= {"best": standing[0], "best_return": standing[1], "best_steps": steps}
-            kept |= {"won": found.won, "played": found.played}
+        if self.note_look(Look(int(won.sum()), won.size, mean_return(returns.sum(), won.size))):
             save_policies(self.policy_file, self.trainer, self.settings)
-        kept["looked_at"] = steps
 
     def _save(self) -> None:
         """Write a checkpoint."""
-        self.kept["saved_at"] = self.steps
-        state = {"trainer": self.trainer.state(), "kept": dict(self.kept)}
-        _write(self.checkpoint, {**state, "cpu_seconds": self.cpu_seconds})
-
-    def _finish(self) -> TrainResult:
-        """Write and return the result."""
-        kept = self.kept
-        episodes = len(self.seeds)  # whose agents may win together, so agents are no trials
-        interval = wilson(kept["won"] * episodes / kept["played"], episodes)
-        result = TrainResult(
-            policy=self.policy_file,
-            steps=self.steps,
-            reason=self.reason,
-            dev=kept["best"],
-            wilson95=(interval.low, interval.high),
-            best_steps=int(kept["best_steps"]),
-            cpu_seconds=round(self.cpu_seconds, 1),
-        )
-        told = {**asdict(result), "policy": self.policy_file.name}
-        write_json(self.folder.result, {**told, "dev_seeds": [self.seeds[0], self.seeds[-1] + 1]})
-        return result
+        self.saved_at = self.steps
+        state = {"trainer": self.trainer.state(), "kept": self.kept()}
+        write_torch(self.checkpoint, {**state, "cpu_seconds": self.cpu_seconds})
 
 
 def require_sound(policies: Iterable[Policy], steps: int) -> None:
@@ -180,7 +131,7 @@ def save_policies(path: Path, trainer: ppo.Trainer, settings: TrainSettings) -> 
     ``torch.load(path, weights_only=True)["policies"]`` are their parameters by name;
     ``ppo:<path>`` plays them.
     """
-    _write(path, playable(trainer, settings.model_dump(mode="json")))
+    write_torch(path, playable(trainer, settings.model_dump(mode="json")))
 
 
 def playable(trainer: ppo.Trainer, settings: Mapping[str, Any]) -> dict[str, Any]:
@@ -227,7 +178,7 @@ def load_policies(path: str | Path) -> list[Policy]:
     return trainer.policies
 
 
-def _write(path: Path, state: dict[str, Any]) -> None:
+def write_torch(path: Path, state: dict[str, Any]) -> None:
     """Write a value with torch, whole or not at all."""
     buffer = io.BytesIO()
     torch.save(state, buffer)

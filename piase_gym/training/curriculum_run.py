@@ -10,7 +10,6 @@ been interrupted.
 from __future__ import annotations
 
 import dataclasses
-import io
 import itertools
 import json
 import os
@@ -300,14 +299,13 @@ class CurriculumTraining:
         """Write a checkpoint of the policy, which ``ppo:<path>`` plays."""
         import torch
 
-        from piase_gym.training.batch_run import playable
+        from piase_gym.training.batch_run import playable, write_torch
 
-        trainer, buffer = self.trainer, io.BytesIO()
+        trainer = self.trainer
         state = {"policy": trainer.policy.state_dict(), "optimizer": trainer.optimizer.state_dict()}
         more = {"steps": trainer.steps, "updates": self._updates, "random": torch.get_rng_state()}
         played = playable(trainer, jsonable(dataclasses.asdict(self.settings)))
-        torch.save({**state, **more, **played}, buffer)
-        write_whole(self.folder / POLICY, buffer.getvalue())
+        write_torch(self.folder / POLICY, {**state, **more, **played})
         self._saved = time.monotonic()
 
     def _repeat(self, kept: Mapping[str, Any]) -> None:

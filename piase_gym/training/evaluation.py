@@ -79,14 +79,6 @@ def look(
     return _told([seat for seed in seeds for seat in _alone(agent, world, partners, seed)])
 
 
-def success(
-    agent: Agent, world: World[Any, Any], partners: dict[str, str], seeds: Sequence[int]
-) -> tuple[int, int]:
-    """Return how many seats win, and how many there are; see `look`."""
-    found = look(agent, world, partners, seeds)
-    return found.won, found.played
-
-
 def _told(seats: Sequence[tuple[str, float]]) -> Look:
     """Return the look at seats of which each has a result and a return."""
     won = sum(result == Result.WON for result, _ in seats)

@@ -10,32 +10,29 @@ on the same machine and versions.
 from __future__ import annotations
 
 import io
-import math
 import time
 from collections.abc import Callable
-from dataclasses import asdict
 from pathlib import Path
 from typing import Any
 
 from piase_gym.agents.sb3 import Sb3Agent
 from piase_gym.agents.sb3_archive import CARD
 from piase_gym.agents.sb3_network import Network, require_finite
-from piase_gym.benchmarks.evaluation.statistics import wilson
 from piase_gym.core.files import write_json, write_whole
 from piase_gym.core.interrupts import on_first_interrupt
 from piase_gym.errors import MissingExtraError, PolicyError, StorageError, TrainingError
 from piase_gym.training.batch_run import BatchRun
 from piase_gym.training.checkpoints import STATE, Folder, pack, restore_state, state_of
-from piase_gym.training.evaluation import look, look_seeds, rank
+from piase_gym.training.evaluation import look
 from piase_gym.training.models import check_metadata, make_model, make_policy, make_vec, metadata_of
 from piase_gym.training.schedule import whole_updates
+from piase_gym.training.session import Session
 from piase_gym.training.settings import (
     ALGORITHMS,
     Progress,
     TrainResult,
     TrainSettings,
     check_run_folder,
-    partners_of,
     read_settings_of,
 )
 
@@ -48,21 +45,14 @@ except ModuleNotFoundError as error:
     raise MissingExtraError("training", "train") from error
 
 
-KEPT = ("looked_at", "saved_at", "dev", "best", "best_return", "best_steps", "won", "played")
-"""What a checkpoint keeps of a run besides the model."""
-
-
-class Run:
-    """One session of a run: the model, its environments, and what happens between updates."""
+class Run(Session):
+    """One session of a run with Stable-Baselines3: the model and its environments."""
 
     def __init__(
         self, settings: TrainSettings, folder: Folder, report: Callable[[Progress], None]
     ) -> None:
         """Make environments and model."""
-        self.settings, self.folder, self.report = settings, folder, report
-        self.world = settings.make_world()
-        self.partners = partners_of(settings, self.world.agents)
-        self.seeds = look_seeds(self.world, settings.eval_episodes)
+        super().__init__(settings, folder, report)
         self.vec = make_vec(settings, self.world, self.partners)
         self.twin = make_policy(settings, self.vec)
         self.model = make_model(settings, self.vec)
@@ -70,11 +60,12 @@ class Run:
         self.total = whole_updates(settings.steps, update)
         self.model.set_logger(configure(str(folder.tensorboard), ["tensorboard"]))
         self.card = metadata_of(settings, self.world, self.vec)
-        self.looked_at, self.saved_at = -1, -1
-        self.dev, self.best, self.best_return = 0.0, -1.0, -math.inf
-        self.best_steps, self.won, self.played = 0, 0, 0
-        self.reason = "finished"
-        self._cpu, self._start = 0.0, time.process_time()
+        self._start = time.process_time()
+
+    @property
+    def steps(self) -> int:
+        """Agent steps so far."""
+        return int(self.model.num_timesteps)
 
     def resume(self) -> None:
         """Continue from the newest checkpoint.
@@ -87,10 +78,7 @@ class Run:
         try:
             self.model.set_parameters(str(path), device="cpu")
             restore_state(self.model, self.vec, state)
-            run = {"best_return": -math.inf, **state["run"]}  # older checkpoints tell no return
-            for name in KEPT:
-                setattr(self, name, run[name])
-            self._cpu = run["cpu_seconds"]
+            self.restore_kept(state["run"], state["run"]["cpu_seconds"])
         except (KeyError, ValueError, TypeError, RuntimeError) as error:
             raise TrainingError(f"{path} cannot be gone on from: {error}") from error
 
@@ -109,15 +97,15 @@ class Run:
         finally:
             self.model.logger.close()
             self.vec.close()
-        return self._finish()
+        return self.write_result(self.folder.policy, self.saved_at, card=self.card)
 
     def _learn(self) -> None:
         """Let Stable-Baselines3 learn; `between` is called whenever everything is at rest."""
         model, watch = self.model, UpdateCallback(self)
-        left = self.total - model.num_timesteps  # of the whole updates by which the rate falls
-        if left > 0 and not self._solved():
+        left = self.total - self.steps  # of the whole updates by which the rate falls
+        if left > 0 and not self.solved():
             model.learn(left, callback=watch, reset_num_timesteps=model._last_obs is None)
-        if self._solved():
+        if self.solved():
             self.reason = "solved"
         elif not watch.ended:
             self.reason = "finished"
@@ -134,85 +122,43 @@ class Run:
             problem = str(found)
         kept = self.folder.checkpoints()
         last = f"the last checkpoint is {kept[0]}" if kept else "there is no checkpoint"
-        what = f"{problem}, after {self.model.num_timesteps:,} steps"
+        what = f"{problem}, after {self.steps:,} steps"
         raise TrainingError(f"{what}; {last}. Try a smaller learning rate") from error
 
     def between(self, last: bool = False) -> None:
         """Play the dev seeds and write a checkpoint, each if it is due, and report."""
-        steps, settings = self.model.num_timesteps, self.settings
+        settings = self.settings
         require_finite(self.model.policy, "the policy")
-        if self._is_time(self.looked_at, settings.eval_every, last):
-            self._look(steps)
-        if self._solved():
+        if self.is_time(self.looked_at, settings.eval_every, last):
+            self._look()
+        if self.solved():
             self.reason = "solved"
-        if self._is_time(self.saved_at, settings.save_every, last or self.reason != "finished"):
-            self._save(steps)
+        if self.is_time(self.saved_at, settings.save_every, last or self.reason != "finished"):
+            self._save()
         recent = self.model.ep_success_buffer
         share = sum(recent) / len(recent) if recent else None
-        self.report(Progress(steps, self.total, self.dev, self.best, share))
+        self.report(Progress(self.steps, self.total, self.dev, self.best, share))
 
-    def _is_time(self, before: int, every: int, ending: bool) -> bool:
-        """Return whether something last done after `before` steps (-1: never) is due again."""
-        since = self.model.num_timesteps - before
-        return before < 0 or since >= every or (ending and since > 0)
-
-    def _solved(self) -> bool:
-        """Return whether the success rate to stop at has been reached."""
-        wanted = self.settings.stop_at
-        return wanted is not None and self.looked_at > 0 and self.dev >= wanted
-
-    def _look(self, steps: int) -> None:
+    def _look(self) -> None:
         """Play the dev seeds, and keep the policy if none was better."""
         self.twin.load_state_dict(self.model.policy.state_dict())
         agent = Sb3Agent(Network(self.twin, "the policy"))
-        found = look(agent, self.world, self.partners, self.seeds)
-        standing = rank(found, len(self.world.agents) - len(self.partners))
-        self.dev = standing[0]
-        line = {"steps": steps, "dev": self.dev, "return": found.returned}
-        line["cpu_seconds"] = round(self.cpu_seconds, 1)
-        self.folder.note(line, after=self.looked_at)
-        if not self.best_steps or standing >= (self.best, self.best_return):
-            (self.best, self.best_return), self.best_steps = standing, steps
-            self.won, self.played = found.won, found.played
+        if self.note_look(look(agent, self.world, self.partners, self.seeds)):
             write_whole(self.folder.policy, self._pack({}))
         self.model.logger.record("dev/success", self.dev)
-        self.looked_at = steps
 
-    def _save(self, steps: int) -> None:
+    def _save(self) -> None:
         """Write a checkpoint."""
-        self.saved_at = steps
-        run = {**{name: getattr(self, name) for name in KEPT}, "cpu_seconds": self.cpu_seconds}
+        self.saved_at = self.steps
+        run = {**self.kept(), "cpu_seconds": self.cpu_seconds}
         state = {**state_of(self.model, self.vec), "run": run}
-        self.folder.save(steps, self._pack({STATE: state}))
+        self.folder.save(self.steps, self._pack({STATE: state}))
 
     def _pack(self, more: dict[str, Any]) -> bytes:
         """Return the model as an archive with its card and further files."""
         buffer = io.BytesIO()
         self.model.save(buffer, exclude=["_last_obs", "_last_episode_starts", "_last_original_obs"])
         return pack(buffer.getvalue(), {CARD: self.card, **more})
-
-    @property
-    def cpu_seconds(self) -> float:
-        """CPU-seconds of all sessions so far."""
-        return self._cpu + time.process_time() - self._start
-
-    def _finish(self) -> TrainResult:
-        """Write and return the result."""
-        episodes = len(self.seeds)  # whose agents may win together, so agents are no trials
-        interval = wilson(self.won * episodes / self.played, episodes)
-        result = TrainResult(
-            policy=self.folder.policy,
-            steps=self.saved_at,
-            reason=self.reason,
-            dev=self.best,
-            wilson95=(interval.low, interval.high),
-            best_steps=self.best_steps,
-            cpu_seconds=round(self.cpu_seconds, 1),
-        )
-        told = {**asdict(result), "policy": self.folder.policy.name, "card": self.card}
-        told |= {"dev_seeds": [self.seeds[0], self.seeds[-1] + 1]}
-        write_json(self.folder.result, told)
-        return result
 
 
 class UpdateCallback(BaseCallback):

@@ -123,9 +123,9 @@ def test_it_learns_and_stops_when_it_may(tmp_path: Path) -> None:
     # The policy plays by name, on levels that nobody has seen.
     world = settings.make_world()
     agent = make_agent(f"sb3:{result.policy}")
-    won, played = evaluation.success(agent, world, {}, range(3000, 3200))
-    assert played == 200
-    assert won >= 160
+    found = evaluation.look(agent, world, {}, range(3000, 3200))
+    assert found.played == 200
+    assert found.won >= 160
     assert list((tmp_path / "run" / "tensorboard").glob("events*"))
     # It is also an ordinary model of sb3-contrib.
     contrib.MaskablePPO.load(result.policy, device="cpu")

@@ -36,7 +36,7 @@ def test_who_is_out_of_play_has_not_won_for_that(task: str) -> None:
     found = evaluation.look(agent, world, {}, seeds)
     alone = [seat for seed in seeds for seat in evaluation._alone(agent, world, {}, seed)]
     won = [result for result, _ in alone].count("won")
-    assert evaluation.success(agent, world, {}, seeds) == found[:2] == (won, len(alone))
+    assert found[:2] == (won, len(alone))
     assert found.won < found.played
     assert found.returned == pytest.approx(sum(got for _, got in alone) / len(alone), abs=1e-4)
     assert found.returned != 0.0
