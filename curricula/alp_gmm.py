@@ -17,9 +17,9 @@ from pydantic import ConfigDict
 
 from piase_gym.core.arithmetic import sum_in_order
 from piase_gym.core.rng import MASK, Stream, mix64
-from piase_gym.curricula.directors import check_count, check_share, sample_index
+from piase_gym.curricula.directors import StepChoice, check_count, check_share, sample_index
 from piase_gym.curricula.progress import MOST
-from piase_gym.curricula.tasks import Proposal, Task, TaskDirector, outcome_of
+from piase_gym.curricula.tasks import Task, TaskDirector, outcome_of
 from piase_gym.errors import ConfigError, MissingExtraError
 from piase_gym.runs.history import Episode
 
@@ -160,13 +160,13 @@ class ALPGMM(TaskDirector[ProgressMemory]):
 
     # -- drawing ---------------------------------------------------------------------------
 
-    def propose(self, agent: str, stream: Stream) -> Proposal:
+    def propose(self, agent: str, stream: Stream) -> StepChoice:
         """Draw a task, uniformly or from a Gaussian."""
         state, evenly = self.state(agent), stream.uniform()
         size = max(len(self.ranges), 1)
         if not state.mixture or evenly < self.random:
             place = [stream.uniform() for _ in range(size)]
-            return Proposal(self._task(agent, place), {"random": True})
+            return self.choose(self._task(agent, place), {"random": True})
         weights = component_weights([part.mean[-1] for part in state.mixture])
         number = sample_index(weights, stream.uniform())
         part = state.mixture[number]
@@ -174,7 +174,7 @@ class ALPGMM(TaskDirector[ProgressMemory]):
         covariance = np.array(part.covariance)[:size, :size]
         drawn = np.array(part.mean)[:size] + np.linalg.cholesky(covariance) @ normal
         values = {"random": False, "component": number, "probability": round(weights[number], 12)}
-        return Proposal(self._task(agent, drawn.tolist()), values)
+        return self.choose(self._task(agent, drawn.tolist()), values)
 
     def _task(self, agent: str, place: Sequence[float]) -> Task:
         """Return the task at a place, which is clipped to the unit cube."""

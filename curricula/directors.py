@@ -136,20 +136,12 @@ class Director(ABC):
         """Return what is remembered about an agent: JSON-able, and saved with its progress."""
         return self.manager.progress(agent).memory
 
-    def check(self, memory: Mapping[str, Any]) -> None:
+    def check_resumed(self, memory: Mapping[str, Any], curriculum: DevelopmentalCurriculum) -> None:
         """Check what was remembered about an agent, before anything continues from it.
 
         Raises:
-            ProgressError: If it is damaged.
+            ProgressError: If it is damaged, or does not fit the curriculum.
         """
-
-    def check_resumed(self, memory: Mapping[str, Any], curriculum: DevelopmentalCurriculum) -> None:
-        """Check what was remembered about an agent in a curriculum; by default only `check`.
-
-        Raises:
-            ProgressError: If it is damaged.
-        """
-        self.check(memory)
 
     def episodes(self, step: CurriculumStep) -> int:
         """Return how many episodes make an attempt at a step."""
@@ -226,7 +218,7 @@ class SamplingDirector(Director):
 
     per_slot = True
 
-    def check(self, memory: Mapping[str, Any]) -> None:
+    def check_resumed(self, memory: Mapping[str, Any], curriculum: DevelopmentalCurriculum) -> None:
         """Check the draws that are remembered."""
         if not all(0 <= count <= MOST for count in read_memory(memory, "draws", list[int], [])):
             raise ProgressError("this progress is damaged: draws: counts are 0 or more")
@@ -410,9 +402,9 @@ class LearningProgress(SamplingDirector):
             raise ConfigError(f"speed is a number from 1 on, not {speed!r}")
         self.fast_rate = min(1.0, rate * speed)
 
-    def check(self, memory: Mapping[str, Any]) -> None:
+    def check_resumed(self, memory: Mapping[str, Any], curriculum: DevelopmentalCurriculum) -> None:
         """Check the draws and means that are remembered."""
-        super().check(memory)
+        super().check_resumed(memory, curriculum)
         means = read_memory(memory, "means", dict[str, tuple[float, float]], {})
         if not all(0.0 <= mean <= 1.0 for pair in means.values() for mean in pair):
             raise ProgressError("this progress is damaged: means: they are from 0 to 1")

@@ -18,16 +18,10 @@ from pydantic import ConfigDict
 
 from piase_gym.core.arithmetic import sum_in_order
 from piase_gym.core.rng import MAX_SEED, Stream
-from piase_gym.curricula.directors import check_count, check_share, check_word
+from piase_gym.curricula.directors import StepChoice, check_count, check_share, check_word
 from piase_gym.curricula.progress import MOST
 from piase_gym.curricula.schema import DevelopmentalCurriculum
-from piase_gym.curricula.tasks import (
-    Proposal,
-    Task,
-    TaskDirector,
-    require_orders,
-    sample_index_evenly,
-)
+from piase_gym.curricula.tasks import Task, TaskDirector, require_orders, sample_index_evenly
 from piase_gym.errors import ConfigError
 from piase_gym.runs.history import Episode
 
@@ -147,20 +141,19 @@ class Learnability(TaskDirector[LearnabilityMemory]):
         ]
         return learnability_weights(shares, self.explore)
 
-    def propose(self, agent: str, stream: Stream) -> Proposal:
+    def propose(self, agent: str, stream: Stream) -> StepChoice:
         """Draw a task."""
         if not self.levels:
-            chosen = self.draw_step(agent, stream)
-            return Proposal(Task(chosen.order), chosen.values)
+            return self.draw_step(agent, stream)
         state = self.state(agent)
         if not state.best:
             tried = self._next_candidate(agent, stream)
             tried.begun += 1
-            return Proposal(tried.task, {"candidate": True}, learn=False)
+            return self.choose(tried.task, {"candidate": True}, learn=False)
         if stream.uniform() < self.explore:
-            return Proposal(self.new_task(agent, stream), {"candidate": False, "best": False})
+            return self.choose(self.new_task(agent, stream), {"candidate": False, "best": False})
         task = state.best[sample_index_evenly(len(state.best), stream)]
-        return Proposal(task, {"candidate": False, "best": True})
+        return self.choose(task, {"candidate": False, "best": True})
 
     def _next_candidate(self, agent: str, stream: Stream) -> Candidate:
         """Return a level to try: one begun too rarely, a new one, or the one that ended least."""

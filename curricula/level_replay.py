@@ -26,7 +26,7 @@ from piase_gym.curricula.directors import (
 )
 from piase_gym.curricula.progress import MOST
 from piase_gym.curricula.schema import DevelopmentalCurriculum
-from piase_gym.curricula.tasks import Proposal, Task, TaskDirector, require_orders
+from piase_gym.curricula.tasks import Task, TaskDirector, require_orders, sample_index_evenly
 from piase_gym.errors import ConfigError
 from piase_gym.runs.history import Episode
 
@@ -206,7 +206,7 @@ class PrioritisedLevelReplay(TaskDirector[ReplayMemory]):
 
     # -- drawing ---------------------------------------------------------------------------
 
-    def propose(self, agent: str, stream: Stream) -> Proposal:
+    def propose(self, agent: str, stream: Stream) -> StepChoice:
         """Draw a known task or a new one."""
         state, again = self.state(agent), stream.uniform()
         state.count += 1
@@ -222,12 +222,12 @@ class PrioritisedLevelReplay(TaskDirector[ReplayMemory]):
                 "draw": state.count,
                 "probability": round(float(weights[place]), 12),
             }
-            return Proposal(state.known[place].task, values)
+            return self.choose(state.known[place].task, values)
         task = self.new_task(agent, stream)
         if unseen:
-            task = Task(unseen[min(int(stream.uniform() * len(unseen)), len(unseen) - 1)])
+            task = Task(unseen[sample_index_evenly(len(unseen), stream)])
         values = {"replayed": False, "draw": state.count}
-        return Proposal(task, values, learn=not self.robust)
+        return self.choose(task, values, learn=not self.robust)
 
     def _unseen(self, agent: str) -> list[int] | None:
         """Return the steps that have no score yet; ``None`` for levels, which never run out."""

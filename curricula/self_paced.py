@@ -28,7 +28,7 @@ from piase_gym.curricula.directors import (
 )
 from piase_gym.curricula.progress import MOST
 from piase_gym.curricula.schema import DevelopmentalCurriculum
-from piase_gym.curricula.tasks import Proposal, Task, TaskDirector, outcome_of
+from piase_gym.curricula.tasks import Task, TaskDirector, outcome_of
 from piase_gym.errors import ConfigError, ProgressError
 from piase_gym.runs.history import Episode
 
@@ -215,11 +215,10 @@ class SelfPaced(TaskDirector[PaceMemory]):
         """Return the probability of each step."""
         return self.state(agent).shares
 
-    def propose(self, agent: str, stream: Stream) -> Proposal:
+    def propose(self, agent: str, stream: Stream) -> StepChoice:
         """Draw a task from the distribution."""
         if not self.ranges:
-            chosen = self.draw_step(agent, stream)
-            return Proposal(Task(chosen.order), chosen.values)
+            return self.draw_step(agent, stream)
         state = self.state(agent)
         normal = np.array([stream.normal() for _ in state.mean])
         place = np.array(state.mean) + np.array(state.factor) @ normal
@@ -228,7 +227,7 @@ class SelfPaced(TaskDirector[PaceMemory]):
         drawn = np.array([self.ranges.place(settings)])
         gauss = np.array(state.mean), np.array(state.factor)
         told = {**self._told(state), DENSITY: float(log_density(gauss, drawn)[0])}
-        return Proposal(Task(order, None, settings), told)
+        return self.choose(Task(order, None, settings), told)
 
     def _told(self, state: PaceMemory) -> dict[str, Any]:
         """Return what is logged about the Gaussian."""

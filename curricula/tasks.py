@@ -83,10 +83,8 @@ class SettingRanges:
         self.whole = [all(isinstance(end, int) for end in pair) for pair in self.pairs]
         self.corners: list[Fields] = []
         if self.names:
-            self.corners = [dict(zip(self.names, c, strict=True)) for c in self._corners()]
-
-    def _corners(self) -> Any:
-        return itertools.product(*self.pairs)
+            corners = itertools.product(*self.pairs)
+            self.corners = [dict(zip(self.names, corner, strict=True)) for corner in corners]
 
     def __len__(self) -> int:
         """Return how many fields are drawn."""
@@ -127,21 +125,6 @@ class SettingRanges:
     def draw(self, stream: Stream) -> tuple[float, ...]:
         """Return values that are drawn uniformly."""
         return self.at([stream.uniform() for _ in self.names])
-
-
-@dataclass(frozen=True)
-class Proposal:
-    """A task that a teacher has drawn.
-
-    Attributes:
-        task: The task.
-        values: What the draw was based on.
-        learn: Whether learners should learn from the episode.
-    """
-
-    task: Task
-    values: Mapping[str, Any]
-    learn: bool = True
 
 
 class TaskDirector(SamplingDirector, Generic[M]):
@@ -212,17 +195,14 @@ class TaskDirector(SamplingDirector, Generic[M]):
 
     # -- what is remembered ----------------------------------------------------------------
 
-    def check(self, memory: Mapping[str, Any]) -> None:
-        """Check what was remembered about an agent."""
-        super().check(memory)
-        if "teacher" in memory and not self.check_memory(self._read(memory["teacher"])):
-            raise ProgressError("this progress is damaged, or of other options: teacher")
-
     def check_resumed(self, memory: Mapping[str, Any], curriculum: DevelopmentalCurriculum) -> None:
-        """Check what was remembered, also against the steps of the curriculum."""
+        """Check what was remembered about an agent, also against the steps of the curriculum."""
         super().check_resumed(memory, curriculum)
         if "teacher" in memory:
-            self.check_orders(self._read(memory["teacher"]), curriculum)
+            state = self._read(memory["teacher"])
+            if not self.check_memory(state):
+                raise ProgressError("this progress is damaged, or of other options: teacher")
+            self.check_orders(state, curriculum)
 
     def check_orders(self, memory: M, curriculum: DevelopmentalCurriculum) -> None:
         """Check that the steps that are remembered exist.
@@ -257,18 +237,25 @@ class TaskDirector(SamplingDirector, Generic[M]):
     # -- drawing ---------------------------------------------------------------------------
 
     @abstractmethod
-    def propose(self, agent: str, stream: Stream) -> Proposal:
-        """Draw a task."""
+    def propose(self, agent: str, stream: Stream) -> StepChoice:
+        """Draw a task; `choose` returns it as the choice of a step."""
 
     def assign(self, agent: str, slot: int = 0) -> StepChoice:
         """Draw the task of an agent's next episode in a slot."""
-        found = self.propose(agent, self.next_stream(agent, slot, NUMBERS))
-        task, values = found.task, dict(found.values)
+        return self.propose(agent, self.next_stream(agent, slot, NUMBERS))
+
+    def choose(self, task: Task, values: Mapping[str, Any], learn: bool = True) -> StepChoice:
+        """Return the choice of a task.
+
+        Args:
+            task: The task.
+            values: What the draw was based on.
+            learn: Whether learners should learn from the episode.
+        """
         fields = self.ranges.fields(task.settings) if task.settings else {}
-        if task.seed is not None:
-            values["level"] = task.seed
-        values |= {f"setting_{name}": value for name, value in fields.items()}
-        return StepChoice(task.order, values, task.seed, fields, found.learn, task.settings)
+        told = {**values, **({} if task.seed is None else {"level": task.seed})}
+        told |= {f"setting_{name}": value for name, value in fields.items()}
+        return StepChoice(task.order, told, task.seed, fields, learn, task.settings)
 
     def new_task(self, agent: str, stream: Stream) -> Task:
         """Return a task of the named step, or of any, with a uniformly drawn level and settings."""

@@ -155,7 +155,7 @@ def test_the_largest_and_least_values_are_read(kind: str) -> None:
     director.check_resumed({"draws": [0, MOST], "teacher": MEMORIES[kind]}, PLAN)
     for draws in ([-1], [MOST + 1]):
         with pytest.raises(ProgressError, match="draws"):
-            director.check({"draws": draws, "teacher": MEMORIES[kind]})
+            director.check_resumed({"draws": draws, "teacher": MEMORIES[kind]}, PLAN)
 
 
 @pytest.mark.parametrize(("kind", "where", "value"), WRONG)
@@ -171,14 +171,14 @@ def test_what_a_teacher_cannot_have_remembered_is_refused(
         held[last] = value
     else:
         held[int(last) :] = [value, *held[int(last) + 1 :]]
-    with pytest.raises(ProgressError, match="damaged"):
-        teacher(kind).check({"teacher": memory})
+    with pytest.raises(ProgressError, match="damaged, or of"):
+        teacher(kind).check_resumed({"teacher": memory}, PLAN)
 
 
 def test_a_whole_period_of_episodes_is_never_remembered() -> None:
     memory = {**MEMORIES["self_paced"], "places": [[0.0]] * 3, "outcomes": [0.0] * 3}
-    with pytest.raises(ProgressError, match="damaged"):  # at the third it would have moved
-        teacher("self_paced").check({"teacher": memory})
+    with pytest.raises(ProgressError, match="damaged, or of"):  # at the third it would have moved
+        teacher("self_paced").check_resumed({"teacher": memory}, PLAN)
 
 
 @pytest.mark.parametrize(
@@ -194,6 +194,5 @@ def test_a_step_that_is_not_there_is_refused(kind: str, where: str) -> None:
 def test_shares_of_other_steps_are_refused() -> None:
     memory = {**MEMORIES["self_paced"], "shares": [0.5, 0.5], "values": [None, None], "places": []}
     memory["outcomes"] = []
-    teacher("self_paced").check({"teacher": memory})
     with pytest.raises(ProgressError, match="a share for each step"):
         teacher("self_paced").check_resumed({"teacher": memory}, PLAN)

@@ -45,6 +45,11 @@ def episode(seed: int = 0, won: bool = False, total: float = 0.0) -> Episode:
     return Episode(AGENT, 0, 0, 0, seed, 0, 5, 5, total, "won" if won else "lost")
 
 
+def task(choice: StepChoice) -> Task:
+    """The task that was chosen."""
+    return Task(choice.order, choice.seed, choice.settings)
+
+
 # -- draws ---------------------------------------------------------------------------------------
 
 
@@ -100,28 +105,31 @@ def test_a_level_is_replayed_below_the_probability_and_once_there_are_enough() -
     for unit, number in ((first - 1e-9, 0), (first + 1e-9, 1)):
         director = replaying()
         found = director.propose(AGENT, Numbers(0.49, unit))
-        assert (found.task, found.learn) == (director.state(AGENT).known[number].task, True)
-        told = {"replayed": True, "draw": 10}
+        assert (task(found), found.learn) == (director.state(AGENT).known[number].task, True)
+        told = {"replayed": True, "draw": 10, "level": (11, 12)[number]}
         told["probability"] = round((first, 1 - first)[number], 12)
         assert found.values == pytest.approx(told)
         assert director.state(AGENT).known[number].last == 10
     for director, unit in ((replaying(), 0.5), (replaying(warm_up=3), 0.0)):
         found = director.propose(AGENT, Numbers(unit, 0.99))
-        assert (found.task, found.values) == (Task(4, 43), {"replayed": False, "draw": 10})
+        assert (task(found), found.values) == (
+            Task(4, 43),
+            {"replayed": False, "draw": 10, "level": 43},
+        )
 
 
 def test_steps_are_replayed_once_all_have_a_score_or_enough_have() -> None:
     director = opened("plr", over="steps", warm_up=50, replay=0.5)
     known = director.state(AGENT).known
     known += [KnownTask(Task(1), 0.3, 0), KnownTask(Task(2), 0.1, 0)]
-    assert director.propose(AGENT, Numbers(0.0, 0.9, 0.9)).task == Task(4)
+    assert task(director.propose(AGENT, Numbers(0.0, 0.9, 0.9))) == Task(4)
     known.append(KnownTask(Task(4), 0.3, 0))
     assert director.propose(AGENT, Numbers(0.9, 0.0)).values["replayed"]
     director = opened("plr", over="steps", warm_up=1, replay=0.5)
     director.state(AGENT).known.append(KnownTask(Task(2), 0.3, 0))
-    assert director.propose(AGENT, Numbers(0.4, 0.0)).task == Task(2)
+    assert task(director.propose(AGENT, Numbers(0.4, 0.0))) == Task(2)
     for unit, order in ((0.0, 1), (0.49, 1), (0.5, 4), (0.99, 4)):
-        assert director.propose(AGENT, Numbers(0.5, 0.0, unit)).task == Task(order)
+        assert task(director.propose(AGENT, Numbers(0.5, 0.0, unit))) == Task(order)
 
 
 def test_an_equal_score_takes_the_place_of_the_least_probable() -> None:
@@ -143,8 +151,8 @@ def test_the_table_of_scores_is_that_of_the_memory_whatever_was_done() -> None:
     for number in range(400):
         found = director.propose(AGENT, Numbers(*rng.random(3)))
         replayed += found.values["replayed"]
-        choice = StepChoice(found.task.order, values=found.values)
-        seed = found.task.seed if found.values["replayed"] else int(rng.integers(10**9))
+        choice = StepChoice(found.order, values=found.values)
+        seed = found.seed if found.values["replayed"] else int(rng.integers(10**9))
         director.score(AGENT, choice, episode(seed), np.array([rng.random()]))
         seeds.append(seed)
         table = director._table(AGENT)
@@ -173,21 +181,27 @@ def test_what_has_not_ended_is_tried_again() -> None:
     director = opened("learnability", over="levels", candidates=2, tries=1, best=1, explore=0.5)
     first = director.propose(AGENT, Numbers(0.0, bits=22))
     second = director.propose(AGENT, Numbers(0.5, bits=24))
-    assert (first.task, second.task, first.learn) == (Task(1, 11), Task(2, 12), False)
+    assert (task(first), task(second), first.learn) == (Task(1, 11), Task(2, 12), False)
     # all were begun and none ended: the one that was begun less often, of equal ones the first
     for wanted in (11, 12, 11):
-        assert director.propose(AGENT, Numbers()).task.seed == wanted
+        assert director.propose(AGENT, Numbers()).seed == wanted
     director.learn(AGENT, Task(1, 11), episode(won=True))
-    assert director.propose(AGENT, Numbers()).task.seed == 12
+    assert director.propose(AGENT, Numbers()).seed == 12
     assert not director.state(AGENT).best
     director.learn(AGENT, Task(2, 12), episode())
     state = director.state(AGENT)
     assert (state.best, state.candidates, state.played) == ([Task(1, 11)], [], 0)
     # at the share itself no new level is drawn
     found = director.propose(AGENT, Numbers(0.5, 0.0))
-    assert (found.task, found.values) == (Task(1, 11), {"candidate": False, "best": True})
+    assert (task(found), found.values) == (
+        Task(1, 11),
+        {"candidate": False, "best": True, "level": 11},
+    )
     found = director.propose(AGENT, Numbers(0.49, 0.99))
-    assert (found.task, found.values) == (Task(4, 43), {"candidate": False, "best": False})
+    assert (task(found), found.values) == (
+        Task(4, 43),
+        {"candidate": False, "best": False, "level": 43},
+    )
     assert found.learn
 
 
@@ -214,7 +228,7 @@ def test_places_of_steps_and_steps_at_places() -> None:
     for place, order in ((-0.5, 1), (0.33, 1), (0.34, 2), (0.67, 4), (1.0, 4), (1.5, 4)):
         assert director._task(AGENT, [place]) == Task(order)
     found = director.propose(AGENT, Numbers(0.5, 0.4))
-    assert (found.task, found.values) == (Task(2), {"random": True})
+    assert (task(found), found.values) == (Task(2), {"random": True})
 
 
 def test_one_gaussian_has_mean_and_covariance_of_the_last_period() -> None:
@@ -236,7 +250,7 @@ def test_one_gaussian_has_mean_and_covariance_of_the_last_period() -> None:
     assert np.array(part.covariance) == pytest.approx(wanted)
     found = director.propose(AGENT, Numbers(0.25, 0.5, normals=[1.0]))
     assert found.values == {"random": False, "component": 0, "probability": 1.0}
-    assert found.task == Task(4)  # 0.5 + 0.27
+    assert task(found) == Task(4)  # 0.5 + 0.27
     assert director.propose(AGENT, Numbers(0.24, 0.1)).values == {"random": True}
 
 
@@ -251,9 +265,11 @@ def test_the_gaussian_of_settings_begins_at_its_start_and_aims_at_the_middle() -
     )
     found = director.propose(AGENT, Numbers(normals=[1.0, -1.0]))
     # five whole numbers; 5 is the second, in whose middle the mean is: 0.3, and 0.2 more is 0.5
-    assert found.task == Task(4, None, (6.0, 0.3))
+    assert task(found) == Task(4, None, (6.0, 0.3))
     assert found.values == pytest.approx(
         {
+            "setting_width": 6,
+            "setting_obstacle_density": 0.3,
             "mean_width": 0.3,
             "spread_width": 0.2,
             "mean_obstacle_density": 1.0,
