@@ -154,15 +154,15 @@ class CurriculumTraining:
             ConfigError: If the trainer does not know one of them, or it is not allowed.
         """
         settings = self.settings
+        of_run = {"num_envs": settings.num_envs, "num_steps": settings.num_steps}
+        of_run["total_steps"] = settings.steps
         known = {field.name for field in dataclasses.fields(ppo_settings.Settings)}
-        own = known - {*ppo_settings.OPTIONS}
-        given: dict[str, Any] = {"num_envs": settings.num_envs, "num_steps": settings.num_steps}
-        given |= {"total_steps": settings.steps, **PPO, **settings.ppo}
-        if strange := set(given) - own:
+        allowed = known - {*ppo_settings.OPTIONS, *of_run}
+        if strange := set(settings.ppo) - allowed:
             raise ConfigError(
-                f"unknown setting {min(strange)!r}; allowed: {', '.join(sorted(own))}"
+                f"unknown setting {min(strange)!r}; allowed: {', '.join(sorted(allowed))}"
             )
-        return ppo_settings.Settings(**given)
+        return ppo_settings.Settings(**{**of_run, **PPO, **settings.ppo})
 
     def _begin(self) -> None:
         """Write the first files, then the settings, without which there is no run."""

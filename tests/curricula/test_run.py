@@ -279,6 +279,8 @@ def run_of(tmp_path: Path, **changes: Any) -> Any:
     ("ppo", "match"),
     [
         ({"nothing": 3}, "unknown setting 'nothing'; allowed: clip, entropy"),
+        ({"num_envs": 4}, "unknown setting 'num_envs'; allowed: clip, entropy"),
+        ({"total_steps": 64}, "unknown setting 'total_steps'; allowed: clip, entropy"),
         ({"minibatch": "abc"}, r"minibatch: an integer is expected \(got 'abc'\)"),
         ({"minibatch": True}, r"minibatch: an integer is expected \(got True\)"),
         ({"epochs": 1.5}, r"epochs: an integer is expected \(got 1\.5\)"),
