@@ -13,7 +13,6 @@ from piase_gym.curricula.controller import CurriculumController
 from piase_gym.curricula.episode_collector import BatchEpisodeCollector
 from piase_gym.curricula.options import CurriculumOptions
 from piase_gym.curricula.setup import ensure_envelope
-from piase_gym.curricula.tutors import require_text
 from piase_gym.errors import ConfigError, UnsupportedError
 
 if TYPE_CHECKING:
@@ -146,8 +145,8 @@ class BatchController(CurriculumController):
         for participation in self.start_episode(slot, playing).values():
             message = self.hint_text(participation)
             if hints and message is not None:
-                self.batch.give_hint(slot, participation.agent, require_text(message))
-                self.record_hint(participation, message, "hint", slot)
+                self.batch.give_hint(slot, participation.agent, message)
+                self.record_hint(participation, message, slot=slot)
 
 
 def require_batch(env: Any, kind: type) -> Any:

@@ -49,8 +49,6 @@ UNSAVED = 200
 """How many episodes may end without a decision before progress is saved."""
 OVERRIDES = "overrides"
 """The key in `AgentProgress.memory` of the fields that override those of the steps."""
-IN_EPISODE = "nudge"
-"""The `by` of a hint that is given in the middle of an episode."""
 
 
 class CurriculumController:
@@ -459,11 +457,15 @@ class CurriculumController:
         return message
 
     def record_hint(
-        self, participation: Participation, message: str, by: str, slot: int | None = None
+        self,
+        participation: Participation,
+        message: str,
+        *,
+        in_episode: bool = False,
+        slot: int | None = None,
     ) -> None:
-        """Record and post a hint that was given; `by` may be `IN_EPISODE`."""
+        """Record and post a hint that was given, at the beginning of an episode or in it."""
         self.metrics.hint(participation.agent, message, slot)
-        in_episode = by == IN_EPISODE
         key = None if in_episode else participation.hint
         hint = None if key is None else participation.step.hints[key]
         data: dict[str, Any] = {

@@ -11,7 +11,7 @@ from piase_gym.agents.base import Percept
 from piase_gym.core.events import Event
 from piase_gym.core.world import StepResult
 from piase_gym.curricula.attempts import Participation
-from piase_gym.curricula.controller import IN_EPISODE, CurriculumController
+from piase_gym.curricula.controller import CurriculumController
 from piase_gym.curricula.episode_collector import EpisodeCollector
 from piase_gym.curricula.options import CurriculumOptions
 from piase_gym.curricula.setup import ensure_envelope
@@ -128,17 +128,17 @@ class EnvController(CurriculumController):
         for participation in self.start_episode(0, playing).values():
             message = self.hint_text(participation)
             if message is not None and event.kind == "begun":
-                self._show(participation, message, "hint")
+                self._show(participation, message, in_episode=False)
 
     # -- hints -----------------------------------------------------------------------------
 
-    def _show(self, participation: Participation, message: str, by: str) -> None:
+    def _show(self, participation: Participation, message: str, in_episode: bool) -> None:
         """Show words to an agent, from now on."""
         world = self.runner.world
         world.give_hint(world.agents.index(participation.agent), message)
         shown = world.hints[world.agents.index(participation.agent)]
         self.runner.events.post("hint", participation.agent, message=shown)
-        self.record_hint(participation, message, by)
+        self.record_hint(participation, message, in_episode=in_episode)
 
     def give_hint(self, agent: str, message: str) -> None:
         """Show words to an agent in the middle of an episode."""
@@ -148,7 +148,7 @@ class EnvController(CurriculumController):
         participation = self.participants[0].get(agent)
         if participation is None:
             participation = self.spectator(agent)
-        self._show(participation, require_text(message), IN_EPISODE)
+        self._show(participation, require_text(message), in_episode=True)
 
     def _watch(self, _acts: Any, _tick: StepResult) -> None:
         """Let the tutor look at every agent in play, and say something."""
@@ -163,4 +163,4 @@ class EnvController(CurriculumController):
                 words = tutor.watch(TutorObservation(agent, step, attempt, steps, percept, hint))
                 if words is not None:
                     self.step = self.collector.step
-                    self._show(participation, require_text(words), IN_EPISODE)
+                    self._show(participation, require_text(words), in_episode=True)

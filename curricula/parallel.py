@@ -21,7 +21,6 @@ from piase_gym.curricula.metrics import EpisodeRecord
 from piase_gym.curricula.options import CURRICULUM_OPTIONS, CurriculumOptions
 from piase_gym.curricula.setup import union_envelope
 from piase_gym.curricula.slot_workers import EnvSpec, SlotCommand, SlotResult, WorkerPool
-from piase_gym.curricula.tutors import require_text
 from piase_gym.envs.single import GymEnv
 from piase_gym.errors import ActionError, ConfigError, ResetNeededError, UnsupportedError
 
@@ -111,7 +110,7 @@ class SlotController(CurriculumController):
         participation = self.start_episode(slot, [self.agent])[self.agent]
         words = self.hint_text(participation)
         if words is not None:
-            self.record_hint(participation, require_text(words), "hint", slot)
+            self.record_hint(participation, words, slot=slot)
         config = None if self._configs[slot] is self._sent_configs[slot] else self._configs[slot]
         own = self.director.per_slot and self.slots > 1
         attempt = self._attempt_data.get(slot if own else None)

@@ -182,7 +182,7 @@ class StepContext(NamedTuple):
 
 MOST_RULES = 100
 Count = Annotated[int, Field(strict=True, ge=1, le=2**31 - 1)]
-SlotCommand = Annotated[int, Field(strict=True, ge=0, le=2**31 - 1)]
+Order = Annotated[int, Field(strict=True, ge=0, le=2**31 - 1)]
 Text = Annotated[str, Field(max_length=20_000)]
 
 
@@ -200,7 +200,7 @@ Stage = Annotated[str, Field(min_length=1, max_length=200)]
 class CurriculumStep(CurriculumModel):
     """One step of a curriculum: a task, when it is done, and what to do while it is not."""
 
-    order: SlotCommand = Field(description="steps run in ascending order; unique")
+    order: Order = Field(description="steps run in ascending order; unique")
     name: Name = Field(description="its name; unique")
     prompt_reference: str | None = Field(
         None, max_length=1000, description="path to a prompt file, from the curriculum's folder"

@@ -224,6 +224,16 @@ def test_hints_are_in_the_vectors_of_the_slots_that_count(mode: str, tmp_path: P
     assert runs.replay(path).ok
 
 
+def test_a_hint_that_is_blank_is_given_like_any_other() -> None:
+    rules, hints = [["step_attempts == 1", "APPLY_HINT_01"]], {"01": {"data": {"message": " "}}}
+    env = CurriculumWrapper(batch(2), curriculum(step(1, adaptation_rules=rules, hints=hints)))
+    env.reset(seed=0)
+    for _ in range(9):
+        env.step(np.full((2, 1), STAY))
+    assert env.decisions[0].decision == "APPLY_HINT_01"
+    assert {env.unwrapped.facts(slot, "agent_0").hint for slot in range(2)} == {" ", None}
+
+
 def test_two_agents_of_a_batch_have_curricula_of_their_own() -> None:
     config = {"agents": 2, "width": 4, "height": 2}
     plans = {
