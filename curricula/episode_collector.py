@@ -40,31 +40,6 @@ OUTCOME_NAMES = [str(outcome) for outcome in ALL_OUTCOMES]
 """The outcome of each code in a batch."""
 
 
-def _finish(
-    episode: Episode,
-    length: int,
-    end: int,
-    attempts: Mapping[str, int],
-    milestones: dict[str, int],
-    arrived: int,
-) -> Episode:
-    """Return an episode with what is known once it is over; without a result it was broken off.
-
-    Args:
-        episode: The episode, as its end left it, or as it began.
-        length: Steps of the agent.
-        end: Steps of the run at its end; milestones and arrival are counted in the same way.
-        attempts: For each agent, the number of the attempt for which the episode counts.
-        milestones: When each milestone was reached.
-        arrived: When the agent reached its target, or 0.
-    """
-    episode.length, episode.end = length, end
-    episode.attempt = attempts.get(episode.agent, 0)
-    episode.result = episode.result or "abandoned"
-    episode.milestones, episode.arrived = milestones, arrived
-    return episode
-
-
 class EpisodeCollector:
     """Follows the caller's agents in one environment.
 
@@ -95,11 +70,8 @@ class EpisodeCollector:
     def _clear(self) -> None:
         """Forget the episode."""
         self._start = self._skip = 0
-        self._entered: dict[str, int] = {}
-        self._ends: dict[str, int] = {}
         self._episodes: dict[str, Episode] = {}
-        self._milestones: dict[str, dict[str, int]] = {}
-        self._arrived: dict[str, int] = {}
+        """The episodes of the agents that have entered; `Episode.end` is 0 until one has ended."""
         self._messages.clear()
         self._outcomes.clear()
         del self._rewards[:]
@@ -149,19 +121,17 @@ class EpisodeCollector:
         """Record who has entered."""
         world = self.runner.world
         for agent in self.agents:
-            if agent not in self._entered and world.alive[world.agents.index(agent)]:
-                self._entered[agent] = self.taken
+            if agent not in self._episodes and world.alive[world.agents.index(agent)]:
+                episode = Episode(agent, self._number, 0, 0, self.runner.seed, self.step)
+                self._episodes[agent] = episode
 
     def _record_arrivals(self, _ended: object = None) -> None:
         """Record who stands on its target."""
         names = self.runner.world.agents
-        playing = [names.index(a) for a in self._entered if self._is_in_step(a)]
+        now, own = self.step, self._episodes.values()
+        playing = [names.index(e.agent) for e in own if e.end in (0, now) and now > e.start]
         for name in self.targets.reached(self.runner.world, playing):
-            self._arrived.setdefault(name, self.taken)
-
-    def _is_in_step(self, agent: str) -> bool:
-        """Return whether an agent took part in the step that was just taken."""
-        return self._ends.get(agent, self.taken) == self.taken > self._entered[agent]
+            self._episodes[name].arrived = self._episodes[name].arrived or now
 
     def _on_message(self, event: Any) -> None:
         """Record a message."""
@@ -180,30 +150,24 @@ class EpisodeCollector:
 
     def _record_events(self, tick: StepResult) -> bool:
         """Record what ended or was reached in a step; return whether the episode is over."""
-        world, taken = self.runner.world, self.taken
+        world = self.runner.world
         for number, notes in tick.notes.items():
-            found = self._milestones.setdefault(world.agents[number], {})
-            for name in notes.get("milestones", ()):
-                found.setdefault(name, taken)
+            episode = self._episodes.get(world.agents[number])
+            if episode is not None:
+                for name in notes.get("milestones", ()):
+                    episode.milestones.setdefault(name, self.step)
         if not tick.ended:
             return False
-        for agent in self.agents:
-            number = world.agents.index(agent)
-            ended = tick.terminated[number] or tick.truncated[number]
-            if ended and agent in self._entered and agent not in self._ends:
-                self._ends[agent] = taken
-                episode = self._episodes[agent] = self._episode(agent)
+        for episode in self._episodes.values():
+            number = world.agents.index(episode.agent)
+            if (tick.terminated[number] or tick.truncated[number]) and not episode.end:
+                episode.end = self.step
                 episode.result = str(world.result(number))
                 if self.inputs.measures:
                     episode.measures = dict(world.measured(number))
         if self.targets:
             self._record_arrivals()
         return not self.runner.live
-
-    def _episode(self, agent: str) -> Episode:
-        """Return the episode of an agent, with what is known before its end."""
-        start = self.steps_before + self._entered[agent]
-        return Episode(agent, self._number, 0, 0, self.runner.seed, start)
 
     # -- its end --------------------------------------------------------------------------
 
@@ -215,39 +179,36 @@ class EpisodeCollector:
         Args:
             attempts: For each agent, the number of the attempt for which the episode counts.
         """
-        taken, found = self.taken, {}
-        for agent in self.agents:
-            start, end = self._entered.get(agent, taken), self._ends.get(agent, taken)
-            if end > start:
-                begun = self._episodes.get(agent) or self._episode(agent)
-                reached = self._milestones.get(agent, {})
-                milestones = {name: self.steps_before + at for name, at in reached.items()}
-                at = self._arrived.get(agent)
-                arrived = 0 if at is None else self.steps_before + at
-                run_end = self.steps_before + end
-                episode = _finish(begun, end - start, run_end, attempts, milestones, arrived)
-                steps = self._finish_steps(agent, episode, start, end)
-                found[agent] = EpisodeRecord(episode, steps)
-        self.steps_before += taken
+        found = {}
+        for agent in (agent for agent in self.agents if agent in self._episodes):
+            episode = self._episodes[agent]
+            episode.end = episode.end or self.step
+            episode.length = episode.end - episode.start
+            if episode.length > 0:
+                episode.attempt = attempts.get(agent, 0)
+                episode.result = episode.result or "abandoned"
+                found[agent] = EpisodeRecord(episode, self._finish_steps(episode))
+        self.steps_before = self.step
         self._number += 1
         self._clear()
         self._start = self.runner.steps
         return found
 
-    def _finish_steps(self, agent: str, episode: Episode, start: int, end: int) -> list[Step]:
+    def _finish_steps(self, episode: Episode) -> list[Step]:
         """Add up rewards, and return the steps, as far as they are read."""
         world = self.runner.world
-        count, number = len(world.agents), world.agents.index(agent)
+        start, end = episode.start - self.steps_before, episode.end - self.steps_before
+        count, number = len(world.agents), world.agents.index(episode.agent)
         place = slice((start - self._skip) * count + number, (end - self._skip) * count, count)
         rewards = self._rewards[place] if self.inputs.rewards or self.inputs.steps else ()
         episode.total = functools.reduce(operator.add, rewards, 0.0)
         if not self.inputs.steps:
             return []
-        sent = Counter(at for at, sender in self._messages if sender == agent)
+        sent = Counter(at for at, sender in self._messages if sender == episode.agent)
         outcomes = [str(outcome) for outcome in self._outcomes[place]]
         episode.outcomes = Counter(outcomes)
         episode.messages = sum(sent[at] for at in range(start + 1, end + 1))
-        base = self.steps_before + start + 1
+        base = episode.start + 1
         return [
             Step(
                 base + k, episode.episode, 0, episode.attempt, outcome, reward, sent[start + 1 + k]
@@ -386,11 +347,12 @@ class BatchEpisodeCollector:
             length = int(self._lengths[slot, number])
             if not length:
                 continue
-            begun = self._episodes[slot].get(agent) or self._episode(slot, agent)
-            milestones = self._found[slot].get(agent, {})
-            arrived = self._arrived[slot].get(agent, 0)
-            end = begun.end or begun.start + length
-            episode = _finish(begun, length, end, attempts, milestones, arrived)
+            episode = self._episodes[slot].get(agent) or self._episode(slot, agent)
+            episode.length, episode.end = length, episode.end or episode.start + length
+            episode.attempt = attempts.get(agent, 0)
+            episode.result = episode.result or "abandoned"
+            episode.milestones = self._found[slot].get(agent, {})
+            episode.arrived = self._arrived[slot].get(agent, 0)
             episode.total = float(self._totals[slot, number])
             found[agent] = EpisodeRecord(episode, self._steps(episode, number))
         if self.inputs.steps:
