@@ -13,7 +13,7 @@ from piase_gym.curricula.controller import CurriculumController
 from piase_gym.curricula.episode_collector import BatchEpisodeCollector
 from piase_gym.curricula.options import CurriculumOptions
 from piase_gym.curricula.setup import ensure_envelope
-from piase_gym.errors import ConfigError, UnsupportedError
+from piase_gym.errors import UnsupportedError
 
 if TYPE_CHECKING:
     from piase_gym.envs.batch import BatchEnv
@@ -147,18 +147,3 @@ class BatchController(CurriculumController):
             if hints and message is not None:
                 self.batch.give_hint(slot, participation.agent, message)
                 self.record_hint(participation, message, slot=slot)
-
-
-def require_batch(env: Any, kind: type) -> Any:
-    """Return the batch behind an environment.
-
-    Raises:
-        ConfigError: If there is none.
-    """
-    env = env.unwrapped if hasattr(env, "unwrapped") else env
-    if not isinstance(env, kind):
-        raise ConfigError(
-            f"{type(env).__name__} is not an environment of piase_gym with a batched kernel; "
-            "worlds without one are led by piase_gym.curricula.ParallelCurricula"
-        )
-    return env

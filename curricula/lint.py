@@ -28,6 +28,7 @@ from piase_gym.curricula.rule_analysis import (
 from piase_gym.curricula.schema import CurriculumStep, DevelopmentalCurriculum
 from piase_gym.errors import CurriculumError, PiaseError
 from piase_gym.runs.metric_definitions import REACHED
+from piase_gym.scenarios.reading import Key
 
 Level = Literal["error", "warning", "note"]
 END = -1
@@ -53,7 +54,7 @@ class Finding:
         return f"{self.place}: {self.message} ({self.level})"
 
 
-_Found = tuple[Level, validation.Path, str]
+_Found = tuple[Level, Key, str]
 
 
 def lint(path_or_name: object, world: object = None) -> tuple[Finding, ...]:

@@ -23,7 +23,6 @@ if TYPE_CHECKING:
     from piase_gym.curricula.schema import Criterion, CurriculumStep, DevelopmentalCurriculum
 
 
-Path = tuple[str | int, ...]
 MOST_PROBLEMS = 20
 """How many problems are reported at once; more have one cause, or the file is no curriculum."""
 PROSE = frozenset(
@@ -38,7 +37,7 @@ FIXED = ("agent_ids", "envelope")
 class Problem(NamedTuple):
     """A problem: the path to its place in the file, and a message that names step and rule."""
 
-    path: Path
+    path: Key
     message: str
 
 
@@ -349,7 +348,7 @@ def metric_name_problems(
     yield from _metric_problems(curriculum, kinds)
     names = {step.order: step.name for step in curriculum.steps}
     for step in curriculum.steps:
-        before: Path = ("steps", step.index)
+        before: Key = ("steps", step.index)
         for number, criterion in enumerate(step.completion_criteria):
             told = _criterion_problem(criterion, kinds)
             if told:

@@ -10,7 +10,7 @@ from gymnasium.vector import VectorEnv, VectorWrapper
 from pettingzoo import ParallelEnv
 from pettingzoo.utils import BaseParallelWrapper
 
-from piase_gym.curricula.batch_controller import BatchController, require_batch
+from piase_gym.curricula.batch_controller import BatchController
 from piase_gym.curricula.controller import CurriculumProperties
 from piase_gym.curricula.env_controller import EnvController
 from piase_gym.curricula.options import CURRICULUM_OPTIONS, CurriculumOptions
@@ -192,7 +192,7 @@ class BatchCurriculum(_Led):
 
     def __init__(self, env: Any, curricula: Any, **options: Any) -> None:
         """Wrap `env`; see `CurriculumWrapper`."""
-        batch = require_batch(env, BatchEnv)
+        batch = _inner_env(env, BatchEnv)
         self.env = env
         plan = CurriculumOptions(curricula, batch.agents, **options)
         self.controller: BatchController = BatchController(batch, plan, batch.grow_envelope)
@@ -225,7 +225,7 @@ class VectorCurriculum(_Led, VectorWrapper):
 
     def __init__(self, env: VectorEnv[Any, Any, Any], curricula: Any, **options: Any) -> None:
         """Wrap `env`; see `CurriculumWrapper`."""
-        inner = require_batch(env, BatchVectorEnv)
+        inner = _inner_env(env, BatchVectorEnv)
         plan = CurriculumOptions(curricula, inner.batch.agents, **options)
         self.controller: BatchController = BatchController(inner.batch, plan, inner.grow_envelope)
         super().__init__(env)
@@ -249,15 +249,20 @@ def _inner_env(env: Any, kind: type) -> Any:
     """Return the piase_gym environment behind wrappers.
 
     Raises:
-        ConfigError: If it is not one.
+        ConfigError: If it is not one of this kind.
     """
-    inner = env.unwrapped
-    if not isinstance(inner, kind):
+    inner = getattr(env, "unwrapped", env)  # a batch is its own
+    if isinstance(inner, kind):
+        return inner
+    told = f"{type(inner).__name__} is not an environment of piase_gym"
+    if kind in (BatchEnv, BatchVectorEnv):
         raise ConfigError(
-            f"{type(inner).__name__} is not an environment of piase_gym; allowed: what "
-            "parallel_env, gymnasium.make and batch_env return, wrapped or not"
+            f"{told} with a batched kernel; worlds without one are led by "
+            "piase_gym.curricula.ParallelCurricula"
         )
-    return inner
+    raise ConfigError(
+        f"{told}; allowed: what parallel_env, gymnasium.make and batch_env return, wrapped or not"
+    )
 
 
 WRAPPERS: dict[type, Any] = {

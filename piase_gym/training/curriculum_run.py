@@ -199,7 +199,7 @@ class CurriculumTraining:
             over = look.outcome != "running" and not self.settings.whole
             return over or self.interrupted
 
-        with on_first_interrupt(self._interrupt):
+        with on_first_interrupt(lambda: setattr(self, "interrupted", True)):
             if look.outcome == "running" or self.settings.whole:
                 self.trainer.train(after)
                 self._save()
@@ -357,10 +357,6 @@ class CurriculumTraining:
                 f"{self.folder / POLICY} is damaged: {type(error).__name__}: {error!s:.200}"
             ) from error
         self.trainer.steps = kept["steps"]
-
-    def _interrupt(self) -> None:
-        """Let the run end after the present update."""
-        self.interrupted = True
 
 
 __all__ = [
