@@ -112,8 +112,9 @@ class EnvController(CurriculumController):
     def _break_off(self) -> None:
         """Break off an episode that is still in play."""
         if self.participants[0]:
+            records = self.collector.finish_episode(self.attempts(0))
             self.step = self.collector.step
-            self.abort_episode(0, self.collector.finish_episode(self.attempts(0)))
+            self.abort_episode(0, records)
             self.process_ended_episodes()
 
     def _on_event(self, event: Event) -> None:

@@ -69,7 +69,7 @@ class EpisodeCollector:
 
     def _clear(self) -> None:
         """Forget the episode."""
-        self._start = self._skip = 0
+        self._start = self._skip = self._recorded = 0
         self._episodes: dict[str, Episode] = {}
         """The episodes of the agents that have entered; `Episode.end` is 0 until one has ended."""
         self._messages.clear()
@@ -114,7 +114,7 @@ class EpisodeCollector:
 
     def start_recording(self) -> None:
         """Record every step from now on; earlier steps were taken before anybody entered."""
-        self._skip = self.taken
+        self._skip = self._recorded = self.taken
         self._record_entries()
 
     def _record_entries(self, _ended: object = None) -> None:
@@ -144,6 +144,7 @@ class EpisodeCollector:
             Whether the episode is over for all of the caller's agents.
         """
         tick: Any = self.runner.last_step
+        self._recorded = self.taken
         for place, keep in self.step_hooks:
             keep(tick[place])
         return bool(tick.ended or tick.notes) and self._record_events(tick)
@@ -179,16 +180,17 @@ class EpisodeCollector:
         Args:
             attempts: For each agent, the number of the attempt for which the episode counts.
         """
-        found = {}
+        # Where another state was restored, the runner counts the steps of that one.
+        found, now = {}, self.steps_before + self._recorded
         for agent in (agent for agent in self.agents if agent in self._episodes):
             episode = self._episodes[agent]
-            episode.end = episode.end or self.step
+            episode.end = episode.end or now
             episode.length = episode.end - episode.start
             if episode.length > 0:
                 episode.attempt = attempts.get(agent, 0)
                 episode.result = episode.result or "abandoned"
                 found[agent] = EpisodeRecord(episode, self._finish_steps(episode))
-        self.steps_before = self.step
+        self.steps_before = now
         self._number += 1
         self._clear()
         self._start = self.runner.steps

@@ -204,6 +204,28 @@ def test_a_restored_episode_is_another_one() -> None:
     assert env.unwrapped.config.width == 4
 
 
+def test_what_was_played_before_a_restored_state_counts_as_in_a_log(tmp_path: Path) -> None:
+    path = tmp_path / "run.jsonl"
+    inner = AvtLogger(piase_gym.parallel_env("GridWorld"), path)
+    env = CurriculumWrapper(inner, curriculum(step(1)))
+    env.reset(seed=0)
+    env.step({"agent_0": STAY})
+    kept = env.unwrapped.snapshot()
+    for _ in range(3):
+        env.step({"agent_0": STAY})
+    env.unwrapped.restore(kept)
+    env.step({"agent_0": STAY})
+    env.reset()
+    live = env.controller.metrics.history
+    env.close()
+    logged = runs.Metrics(path).history
+    played = [
+        [(e.start, e.end, e.length) for e in h.of("agent_0").episodes] for h in (live, logged)
+    ]
+    assert played == [[(0, 4, 4), (4, 5, 1)]] * 2
+    assert live.step == logged.step == 5
+
+
 def test_curriculum_metrics_say_what_they_follow() -> None:
     metrics = CurriculumMetrics(["agent_0"])
     metrics.attempt("agent_0", {"order": 1})
