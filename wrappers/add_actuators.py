@@ -45,12 +45,14 @@ class AddActuators(BaseParallelWrapper[str, Any, Any]):
 
     def step(self, actions: Mapping[str, Any]) -> Any:
         """Translate what agents do, and let the world take a step."""
-        given = dict(actions) if isinstance(actions, Mapping) else actions
-        playing = [name for name in self.env.agents if name in given]
-        for name in playing:
-            number = self._inner_env.runner.number(name)
-            given[name] = self.actuation.act(number, given[name], self._inner_env.read_action)
-        found: Any = self.env.step(given)
+        if isinstance(actions, Mapping):  # else the environment says what is wrong
+            given, read = dict(actions), self._inner_env.read_action
+            for name in self.env.agents:
+                if name in given:
+                    number = self._inner_env.runner.number(name)
+                    given[name] = self.actuation.act(number, given[name], read)
+            actions = given
+        found: Any = self.env.step(actions)
         self._mask(found[0], found[-1])
         return found
 

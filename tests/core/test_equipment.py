@@ -244,6 +244,17 @@ def test_bad_actuators_are_named(translate: Any, told: str) -> None:
         env.reset(seed=0)  # masks are of translated commands
 
 
+@pytest.mark.parametrize("actions", [None, [0], 3])
+def test_actions_that_are_no_mapping_are_refused_as_without_actuators(actions: Any) -> None:
+    env = AddActuators(grid(), LEAP)
+    env.reset(seed=0)
+    with pytest.raises(ActionError) as plain:
+        env.env.step(actions)
+    with pytest.raises(ActionError) as caught:
+        env.step(actions)
+    assert str(caught.value) == str(plain.value)
+
+
 def test_what_a_world_does_not_know_is_explained() -> None:
     odd = Actuator("odd", lambda command, facts: Command("fly"), (Verb("fly", "fly"),))
     env = AddActuators(grid(actions="text"), odd)
