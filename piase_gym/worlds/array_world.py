@@ -11,11 +11,12 @@ import copy
 import functools
 import struct
 from abc import abstractmethod
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from typing import Any, ClassVar, NamedTuple, Self, TypeGuard
 
 import numpy as np
+from gymnasium.spaces import Box
 from numpy.typing import NDArray
 
 from piase_gym.compiled import readable
@@ -55,6 +56,7 @@ from piase_gym.core.world import (
     Act,
     Capabilities,
     DecodedAction,
+    Manual,
     StepResult,
     World,
     check_index,
@@ -99,15 +101,20 @@ class Modules(NamedTuple):
     Attributes:
         memory: `state`: the record (`layout_for`), the table (`new_table`), and the check for what
             is impossible in them (`find_problem`).
-        views: `facts`: facts as vectors (`vector_of`).
+        views: `facts`: facts as vectors (`vector_of`), and their space (`vector_box`).
+        texts: Facts as prose: the longest text (`longest_text`), and texts of what `capture` kept
+            (`write_kept`).
         pictures: How a scene is drawn (`ansi`, `rgb`).
         form_of: A function that returns the layout of vectors under a config.
+        manual: A function that returns the words of the prompt under a config.
     """
 
     memory: Any
     views: Any
+    texts: Any
     pictures: Any
     form_of: Any
+    manual: Any
 
 
 @dataclass(frozen=True)
@@ -194,13 +201,19 @@ class ArrayWorld(World[C, F]):
         """Return the command of every index under the present config."""
 
     def __init__(self, config: C) -> None:
-        """Allocate the record of a batch of one."""
+        """Allocate the record of a batch of one, and make one level, to check that it can be.
+
+        Raises:
+            GenerationError: If no level can be made from the config.
+        """
         super().__init__(config)
         self.one = self.new_single(config)
         self._obs, self._masks = self._new_outputs(self.one)
         self._marks = [0] * len(self.agents)
         self._read_config()
         self._bind()
+        self.text_length = self.modules.texts.longest_text(self.form)
+        self.reset(0)
 
     def _bind(self) -> None:
         """Keep views of the record's fields, which cost more to make than to use.
@@ -614,6 +627,22 @@ class ArrayWorld(World[C, F]):
         self.states["order"][0, : len(order)] = order
 
     # -- what agents know and can do ------------------------------------------------------
+
+    @property
+    def vector_space(self) -> Box:
+        """A Box; see the module `facts` of the world."""
+        box: Box = self.modules.views.vector_box(self.envelope)
+        return box
+
+    @property
+    def manual(self) -> Manual:
+        """The words of the prompt."""
+        words: Manual = self.modules.manual(self.config)
+        return words
+
+    def text_writer(self) -> Callable[[Any, int], str]:
+        """Return the function that writes texts from what `capture` returned."""
+        return functools.partial(self.modules.texts.write_kept, self.form)
 
     def vector(self, facts: F) -> NDArray[Any]:
         """Return the vector of the facts."""

@@ -21,7 +21,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from piase_gym.core.text_encoding import hash_text, one_line, unescape
-from piase_gym.core.world import Facts
+from piase_gym.core.world import HINT_TEXT, Facts
 from piase_gym.errors import TextParseError
 from piase_gym.worlds.channel.heard import Earlier, Heard, heard_lines
 from piase_gym.worlds.grid_world.cells import AGENT, CODES, HEADINGS, NAMES
@@ -281,6 +281,13 @@ def _status(status: Status | None, config: GridWorldConfig) -> str:
     if config.levels or level != 1:
         told += f"\nYour strength is {level}."
     return f"{told}\nPieces of food left: {food}." if config.clearing or food else told
+
+
+def longest_text(form: Form) -> int:
+    """Return an upper bound for the length of a text."""
+    name = max(len(agent) for agent in form.names)
+    cells = form.rows * (20 + form.columns * (name + 40))
+    return 400 + cells + HINT_TEXT + form.recall * (name + 40) + form.channel.text_length
 
 
 # -- parsing -----------------------------------------------------------------------------

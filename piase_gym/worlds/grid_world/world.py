@@ -26,9 +26,9 @@ from piase_gym.core.difficulty import DifficultyParameter, Element, PerAgentFiel
 from piase_gym.core.objects import Objects
 from piase_gym.core.script.observables import Observable
 from piase_gym.core.surroundings import Surroundings
-from piase_gym.core.world import HINT_TEXT, Capabilities, Manual
-from piase_gym.errors import AgentError, EnvelopeError, GenerationError
-from piase_gym.worlds.array_world import ArrayWorld, Modules
+from piase_gym.core.world import Capabilities
+from piase_gym.errors import EnvelopeError
+from piase_gym.worlds.array_world import Modules
 from piase_gym.worlds.channel.symbols import message_params, said_with
 from piase_gym.worlds.grid_world import facts as views
 from piase_gym.worlds.grid_world import scripting, state
@@ -74,14 +74,15 @@ from piase_gym.worlds.grid_world.state import (
 )
 from piase_gym.worlds.grids.codes import AHEAD, on_map
 from piase_gym.worlds.grids.hidden_cells import unseen_floor
-from piase_gym.worlds.grids.moves import in_the_way, plain_line, walking_line, with_new_names
+from piase_gym.worlds.grids.moves import in_the_way, plain_line
 from piase_gym.worlds.grids.words import cell_noun
+from piase_gym.worlds.grids.world import WalkingWorld
 
 _USE = CELLS.array("use")
 _OF_AGENTS = "x y heading carry alive fate marks role level said energy".split()
 
 
-class GridWorld(ArrayWorld[GridWorldConfig, GridFacts]):
+class GridWorld(WalkingWorld[GridWorldConfig, GridFacts]):
     """Agents on a grid: find the goal, fetch the key, share the food, keep out of each other's way.
 
     ## Description
@@ -181,7 +182,7 @@ class GridWorld(ArrayWorld[GridWorldConfig, GridFacts]):
     optional: ClassVar[Sequence[str]] = BEHIND
     outcome_of: ClassVar[Sequence[Outcome]] = OUTCOMES
     entered: ClassVar[int] = ENTER
-    modules: ClassVar[Modules] = Modules(state, views, pictures, form_of)
+    modules: ClassVar[Modules] = Modules(state, views, views, pictures, form_of, manual)
     result_of: ClassVar[Sequence[Result]] = RESULTS
     kernels: ClassVar[Kernels] = KERNELS
     capabilities: ClassVar[Capabilities] = Capabilities(batched=True, late_join=True)
@@ -197,19 +198,11 @@ class GridWorld(ArrayWorld[GridWorldConfig, GridFacts]):
     observables: ClassVar[Mapping[str, Observable]] = scripting.OBSERVABLES
     spawnable: ClassVar[tuple[str, ...]] = scripting.SPAWNABLE
     scripting: ClassVar[Any] = scripting
+    let_in: ClassVar[Any] = staticmethod(enter_one)
+    cannot_enter: ClassVar[str] = "there is no free floor near its start"
 
     envelope: GridWorldEnvelope
     form: Form
-
-    def __init__(self, config: GridWorldConfig) -> None:
-        """Build the world and make one level, to see that the config allows it.
-
-        Raises:
-            GenerationError: If no level can be made from the config.
-        """
-        super().__init__(config)
-        self.text_length = _longest_text(self.form)
-        self.reset(0)
 
     @classmethod
     def kind_for(cls, config: GridWorldConfig) -> type[GridWorld]:
@@ -246,11 +239,6 @@ class GridWorld(ArrayWorld[GridWorldConfig, GridFacts]):
             "Levels": "\n".join(levels),
         }
 
-    @property
-    def side(self) -> int:
-        """The number of columns of the record's cells, at least the width of the envelope."""
-        return int(self.tables["side"][0])
-
     def make_grammar(self) -> tuple[Verb, ...]:
         """Return ``move <direction>``, or ``forward`` and ``turn``; ``stay`` and ``interact``."""
         config = self.config
@@ -260,11 +248,6 @@ class GridWorld(ArrayWorld[GridWorldConfig, GridFacts]):
     def make_commands(self) -> tuple[Command, ...]:
         """Return the command of every index: message * 6 + action."""
         return said_with(silent_commands(self.config.frame), self.envelope, self.agents)
-
-    @property
-    def noop(self) -> Command:
-        """``stay``."""
-        return Command("stay")
 
     @property
     def vector_space(self) -> Box:
@@ -282,42 +265,12 @@ class GridWorld(ArrayWorld[GridWorldConfig, GridFacts]):
             high[form.length - form.recall : half] = MAX_CODE
         return Box(np.zeros(form.length, np.uint8), high, dtype=np.uint8)
 
-    @property
-    def state_space(self) -> Box:
-        """Every non-string fact of the world as int32; see `state`."""
-        size = self.state().size
-        return Box(-1, 2**31 - 1, (size,), np.int32)
-
     # -- what scripts do ------------------------------------------------------------------
 
     @classmethod
     def verbs_of(cls, config: GridWorldConfig) -> Sequence[str]:
         """Return the verbs."""
         return [verb.name for verb in grammar_of((), config.frame)]
-
-    # -- who enters later -----------------------------------------------------------------
-
-    def enter(self, agent: int) -> None:
-        """Let an agent that has yet to enter do so now, at its start or near it."""
-        name = self.agents[agent]
-        if agent not in self.config.latecomers:
-            raise AgentError(f"agent {name!r} {self._why_not(agent)}")
-        if self.states["alive"][0, agent] or self.states["fate"][0, agent]:
-            done = "in play" if self.states["alive"][0, agent] else "done with this episode"
-            raise AgentError(f"agent {name!r} is {done} already")
-        if not self.states["alive"].any():
-            raise AgentError(f"agent {name!r} cannot enter: the episode is over")
-        if not enter_one(self._one, agent):
-            raise AgentError(f"agent {name!r} cannot enter: there is no free floor near its start")
-        self.refresh()
-
-    def _why_not(self, agent: int) -> str:
-        """Say why an agent that is not a latecomer cannot enter."""
-        if agent >= self.config.agents:
-            return f"has no part in this config: agents={self.config.agents}"
-        if self.states["alive"][0, agent]:
-            return "is in play already"
-        return "is done with this episode already"
 
     # -- kernels --------------------------------------------------------------------------
 
@@ -337,8 +290,6 @@ class GridWorld(ArrayWorld[GridWorldConfig, GridFacts]):
                 f"observe={self.config.observe!r}; make another environment"
             )
         super().check_config(config)
-        if fault := self.make_level(self.new_single(config), 0):
-            raise GenerationError(fault_sentence(fault, config))
 
     # -- knowledge ------------------------------------------------------------------------
 
@@ -411,10 +362,7 @@ class GridWorld(ArrayWorld[GridWorldConfig, GridFacts]):
         found = super().read(agent, line)
         if isinstance(found, Command) or not isinstance(line, str) or len(line) > MAX_LINE:
             return found
-        frame, plain = self.config.frame, plain_line(line)
-        heading = int(self.states["heading"][0, agent])
-        if (walking := walking_line(plain, frame, heading)) is not None:
-            return super().read(agent, walking)
+        plain = plain_line(line)
         deed = deed_events(plain)
         if deed is None:
             return found
@@ -426,10 +374,6 @@ class GridWorld(ArrayWorld[GridWorldConfig, GridFacts]):
         return unparsable(
             f"{plain[:40]!r} is not what to interact would do now: ahead of you is {named}"
         )
-
-    def check(self, agent: int, command: Command) -> Command | InvalidAction:
-        """Check a command that came as data; directions may have their old names."""
-        return super().check(agent, with_new_names(command, self.config.frame))
 
     def unknown_to(self, agent: int) -> dict[str, Any]:
         """Change what the others carry, and put a wall where the agent's window does not reach."""
@@ -459,11 +403,6 @@ class GridWorld(ArrayWorld[GridWorldConfig, GridFacts]):
         ]
         return np.concatenate(parts).astype(np.int32)
 
-    @property
-    def manual(self) -> Manual:
-        """The words of the prompt."""
-        return manual(self.config)
-
     # -- pictures -------------------------------------------------------------------------
 
     def _scene(self) -> pictures.Scene:
@@ -480,10 +419,3 @@ class GridWorld(ArrayWorld[GridWorldConfig, GridFacts]):
             inside = (x >= 0) & (y >= 0) & (x < width) & (y < height)
             lit[y[inside], x[inside]] = True
         return dataclasses.replace(scene, lit=lit)
-
-
-def _longest_text(form: Form) -> int:
-    """Return an upper bound for the length of a text."""
-    name = max(len(agent) for agent in form.names)
-    cells = form.rows * (20 + form.columns * (name + 40))
-    return 400 + cells + HINT_TEXT + form.recall * (name + 40) + form.channel.text_length

@@ -17,10 +17,11 @@ from piase_gym.core.difficulty import DifficultyParameter, Element
 from piase_gym.core.objects import Objects
 from piase_gym.core.script.observables import Observable
 from piase_gym.core.surroundings import Surroundings, Thing, surroundings_by_name
-from piase_gym.core.world import Capabilities, Manual
-from piase_gym.errors import AgentError, EnvelopeError, GenerationError, MissingExtraError
-from piase_gym.worlds.array_world import ArrayWorld, Modules
+from piase_gym.core.world import Capabilities
+from piase_gym.errors import EnvelopeError, MissingExtraError
+from piase_gym.worlds.array_world import Modules
 from piase_gym.worlds.grids.codes import FLOOR
+from piase_gym.worlds.grids.world import GridArrayWorld
 from piase_gym.worlds.object_search import facts as views
 from piase_gym.worlds.object_search import scripting, state
 from piase_gym.worlds.object_search.actions import commands_of, grammar_of
@@ -51,7 +52,7 @@ from piase_gym.worlds.object_search.observe.sight import KERNELS, enter_one
 _OF_AGENTS = "x y z heading pitch roll alive fate marks reports".split()
 
 
-class ObjectSearch(ArrayWorld[ObjectSearchConfig, SearchFacts]):
+class ObjectSearch(GridArrayWorld[ObjectSearchConfig, SearchFacts]):
     """Explorers look for things in a place that they do not know, and report what they see.
 
     ## Description
@@ -188,7 +189,7 @@ class ObjectSearch(ArrayWorld[ObjectSearchConfig, SearchFacts]):
     picture_reveals: ClassVar[bool] = True
     outcome_of: ClassVar[Sequence[Outcome]] = OUTCOMES
     entered: ClassVar[int] = ENTER
-    modules: ClassVar[Modules] = Modules(state, views, pictures, form_of)
+    modules: ClassVar[Modules] = Modules(state, views, text, pictures, form_of, manual)
     result_of: ClassVar[Sequence[Result]] = RESULTS
     kernels: ClassVar[Kernels] = KERNELS
     capabilities: ClassVar[Capabilities] = Capabilities(batched=True, late_join=True)
@@ -200,6 +201,8 @@ class ObjectSearch(ArrayWorld[ObjectSearchConfig, SearchFacts]):
     )
     difficulty_parameters: ClassVar[tuple[DifficultyParameter, ...]] = DIFFICULTY_PARAMETERS
     elements: ClassVar[tuple[Element, ...]] = ELEMENTS
+    let_in: ClassVar[Any] = staticmethod(enter_one)
+    cannot_enter: ClassVar[str] = "somebody is where it starts"
 
     envelope: ObjectSearchEnvelope
     form: Form
@@ -236,21 +239,9 @@ class ObjectSearch(ArrayWorld[ObjectSearchConfig, SearchFacts]):
         return CameraSearch
 
     def __init__(self, config: ObjectSearchConfig) -> None:
-        """Build the world and generate one place, to check that the config allows it.
-
-        Raises:
-            GenerationError: If no place can be made from the config.
-        """
-        # Records for reports that take time have one more field than others.
+        """Choose the fields of the state: records for slow reports have one more."""
         self.canonical = state.canonical(config.fixed_sizes())  # type: ignore[misc]
         super().__init__(config)
-        self.text_length = text.longest_text(self.form)
-        self.reset(0)
-
-    @property
-    def side(self) -> int:
-        """Columns of the record's cells; in a house, at least those of the envelope."""
-        return int(self.tables["side"][0])
 
     def make_grammar(self) -> tuple[Verb, ...]:
         """Return the explorer document's twelve verbs, and ``stay``; also with ``and report``."""
@@ -261,36 +252,9 @@ class ObjectSearch(ArrayWorld[ObjectSearchConfig, SearchFacts]):
         return commands_of(bool(self.envelope.channel))
 
     @property
-    def noop(self) -> Command:
-        """``stay``."""
-        return Command("stay")
-
-    @property
-    def vector_space(self) -> Box:
-        """A uint8 Box; see `piase_gym.worlds.object_search.facts`."""
-        return views.vector_box(self.envelope)
-
-    @property
     def state_space(self) -> Box:
         """Every non-string fact of the world as int32; see `state`."""
         return Box(-(2**31), 2**31 - 1, (self.state().size,), np.int32)
-
-    # -- who enters later -----------------------------------------------------------------
-
-    def enter(self, agent: int) -> None:
-        """Let an agent that has yet to enter do so now, where it starts."""
-        name = self.agents[agent]
-        if agent >= self.config.agents:
-            raise AgentError(f"agent {name!r} has no part in this config: {self.config.agents=}")
-        if self.states["alive"][0, agent]:
-            raise AgentError(f"agent {name!r} is in play already")
-        if self.states["fate"][0, agent] or agent not in self.config.latecomers:
-            raise AgentError(f"agent {name!r} is done with this episode already")
-        if not self.states["alive"].any():
-            raise AgentError(f"agent {name!r} cannot enter: the episode is over")
-        if not enter_one(self._one, agent):
-            raise AgentError(f"agent {name!r} cannot enter: somebody is where it starts")
-        self.refresh()
 
     # -- kernels --------------------------------------------------------------------------
 
@@ -308,8 +272,6 @@ class ObjectSearch(ArrayWorld[ObjectSearchConfig, SearchFacts]):
                     "another environment"
                 )
         super().check_config(config)
-        if fault := self.make_level(self.new_single(config), 0):
-            raise GenerationError(fault_sentence(fault, config))
 
     # -- knowledge ------------------------------------------------------------------------
 
@@ -441,17 +403,6 @@ class ObjectSearch(ArrayWorld[ObjectSearchConfig, SearchFacts]):
             *grid,
         ]
         return np.concatenate(parts).astype(np.int32)
-
-    @property
-    def manual(self) -> Manual:
-        """The words of the prompt."""
-        return manual(self.config)
-
-    # -- pictures -------------------------------------------------------------------------
-
-    def _scene(self) -> pictures.Scene:
-        """Describe the state for the painters."""
-        return pictures.scene(self.states[0], self.side, self.config, self.agents)
 
 
 def _swapped(word: int, one: int, two: int) -> int:

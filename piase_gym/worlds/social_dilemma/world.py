@@ -2,21 +2,17 @@
 
 from __future__ import annotations
 
-import functools
 import inspect
-from collections.abc import Callable, Sequence
+from collections.abc import Sequence
 from typing import Any, ClassVar
 
-from gymnasium.spaces import Box
 from numpy.typing import NDArray
 
 from piase_gym.compiled import readable
 from piase_gym.compiled.memory import overlaid
-from piase_gym.core.commands import Command, Param
 from piase_gym.core.difficulty import DifficultyParameter, Element
 from piase_gym.errors import EnvelopeError
 from piase_gym.worlds.array_world import ArrayWorld, F
-from piase_gym.worlds.channel.symbols import message_params, said_with
 from piase_gym.worlds.social_dilemma.config import SocialDilemmaConfig, SocialDilemmaEnvelope
 from piase_gym.worlds.social_dilemma.curriculum import DIFFICULTY_PARAMETERS, ELEMENTS
 from piase_gym.worlds.social_dilemma.games import games_table
@@ -186,8 +182,6 @@ class SocialDilemma(ArrayWorld[SocialDilemmaConfig, F]):
     optional: ClassVar[Sequence[str]] = ("mail",)
 
     envelope: SocialDilemmaEnvelope
-    prose: ClassVar[Any]
-    """The module that writes and reads texts."""
 
     @classmethod
     def kind_for(cls, config: SocialDilemmaConfig) -> type[SocialDilemma[Any]]:
@@ -216,35 +210,6 @@ class SocialDilemma(ArrayWorld[SocialDilemmaConfig, F]):
                 f"game={self.config.game!r}; make another environment"
             )
         super().check_config(config)
-
-    def __init__(self, config: SocialDilemmaConfig) -> None:
-        """Build the world, and start once to check that a level can be made.
-
-        Raises:
-            GenerationError: If it cannot.
-        """
-        super().__init__(config)
-        self.text_length = self.prose.longest_text(self.form)
-        self.reset(0)
-
-    @property
-    def vector_space(self) -> Box:
-        """A Box; see the module `facts` of this kind of game."""
-        box: Box = self.modules.views.vector_box(self.envelope)
-        return box
-
-    def text_writer(self) -> Callable[[Any, int], str]:
-        """Return a function that writes an agent's text from the kept data."""
-        return functools.partial(self.prose.write_kept, self.form)
-
-    @property
-    def _message(self) -> tuple[Param, ...]:
-        """The parameters of the message said with a command, if there are symbols."""
-        return message_params(self.envelope, self.agents)
-
-    def _saying(self, silent: list[Command]) -> tuple[Command, ...]:
-        """Return commands without a message, then the same with each message."""
-        return said_with(silent, self.envelope, self.agents)
 
     def for_kernels(self, records: NDArray[Any]) -> NDArray[Any]:
         """Return records as the one type for channels of all sizes."""

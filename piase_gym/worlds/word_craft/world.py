@@ -2,8 +2,7 @@
 
 from __future__ import annotations
 
-import functools
-from collections.abc import Callable, Collection, Mapping, Sequence
+from collections.abc import Collection, Mapping, Sequence
 from typing import Any, ClassVar
 
 import numpy as np
@@ -18,7 +17,7 @@ from piase_gym.core.objects import Objects
 from piase_gym.core.script.observables import Observable
 from piase_gym.core.surroundings import Surroundings, Thing
 from piase_gym.core.things import ThingPlaces
-from piase_gym.core.world import Act, Manual, StepResult
+from piase_gym.core.world import Act, StepResult
 from piase_gym.worlds.array_world import ArrayWorld, Batch, Modules
 from piase_gym.worlds.batch_arrays import bytes_of, place_of
 from piase_gym.worlds.word_craft import actions, facts, scripting, state
@@ -175,7 +174,7 @@ class WordCraft(ArrayWorld[WordCraftConfig, WordCraftFacts]):
     vector_type: ClassVar[type[Any]] = np.float32
     batch_type: ClassVar[type[Batch]] = WordBatch
     kernels: ClassVar[Kernels] = KERNELS
-    modules: ClassVar[Modules] = Modules(state, facts, pictures, facts.form_of)
+    modules: ClassVar[Modules] = Modules(state, facts, text, pictures, facts.form_of, manual)
 
     envelope: WordCraftEnvelope
     form: facts.Form
@@ -188,8 +187,6 @@ class WordCraft(ArrayWorld[WordCraftConfig, WordCraftFacts]):
         """
         self._arrays: dict[int, Arrays] = {}
         super().__init__(config)
-        self.text_length = text.longest_text(self.envelope)
-        self.reset(0)
 
     # -- memory ---------------------------------------------------------------------------
 
@@ -249,11 +246,6 @@ class WordCraft(ArrayWorld[WordCraftConfig, WordCraftFacts]):
         return actions.WAIT
 
     @property
-    def vector_space(self) -> Box:
-        """A float32 Box; see `facts`."""
-        return facts.vector_box(self.envelope)
-
-    @property
     def thing_places(self) -> ThingPlaces | None:
         """Goal, things combined, things held and tables, with `features="index"`."""
         return facts.thing_places(self.config, self.envelope)
@@ -262,11 +254,6 @@ class WordCraft(ArrayWorld[WordCraftConfig, WordCraftFacts]):
     def state_space(self) -> Box:
         """Every fact of the world as float64; see `state`."""
         return Box(0.0, 2.0**31, self.state().shape, np.float64)
-
-    @property
-    def manual(self) -> Manual:
-        """The words of the prompt."""
-        return manual(self.config)
 
     # -- commands that name things --------------------------------------------------------
 
@@ -369,10 +356,6 @@ class WordCraft(ArrayWorld[WordCraftConfig, WordCraftFacts]):
     def to_text(facts: WordCraftFacts, config: WordCraftConfig) -> str:
         """Return the prose of the facts."""
         return text.text_of(facts)
-
-    def text_writer(self) -> Callable[[Any, int], str]:
-        """Return the function that writes texts from what `capture` returned."""
-        return functools.partial(text.write_kept, self.form)
 
     def perceived(self, facts: WordCraftFacts) -> Mapping[str, Any]:
         """Return the pair that was combined last, with what it makes."""

@@ -11,6 +11,7 @@ from hypothesis import strategies as st
 
 import piase_gym
 from piase_gym.core.rng import Stream
+from piase_gym.errors import AgentError
 from piase_gym.worlds.object_search.codes import ACTIONS, HEIGHT, VERBS
 from piase_gym.worlds.object_search.config import ObjectSearchConfig
 from piase_gym.worlds.object_search.observe.text import parse
@@ -295,6 +296,13 @@ def test_agents_enter_later_where_they_would_have_started() -> None:
     assert tick.rewards[3] == 0.0
     world.enter(3)
     assert list(world.alive) == [True] * 4
+
+
+def test_who_cannot_enter_is_told_why() -> None:
+    world = made(1, agents=2, envelope={"agents": 3})
+    for agent, words in ((1, "in play already"), (2, "no part in this config: agents=2$")):
+        with pytest.raises(AgentError, match=words):
+            world.enter(agent)
 
 
 def test_a_batch_plays_what_single_environments_play() -> None:

@@ -6,25 +6,17 @@ from collections.abc import Mapping, Sequence
 from typing import Any, ClassVar
 
 import numpy as np
-from gymnasium.spaces import Box
 from numpy.typing import NDArray
 
 from piase_gym.compiled.stepping import Kernels
-from piase_gym.core.commands import MAX_LINE, Command, InvalidAction, Outcome, Result, Verb
+from piase_gym.core.commands import Command, Outcome, Result, Verb
 from piase_gym.core.objects import Objects
 from piase_gym.core.script.observables import Observable
-from piase_gym.core.world import Manual
-from piase_gym.errors import GenerationError
 from piase_gym.worlds.array_world import Modules
+from piase_gym.worlds.channel.symbols import message_params, said_with
 from piase_gym.worlds.grids.hidden_cells import unseen_floor
-from piase_gym.worlds.grids.moves import (
-    MOVES,
-    in_the_way,
-    plain_line,
-    verbs_of,
-    walking_line,
-    with_new_names,
-)
+from piase_gym.worlds.grids.moves import MOVES, in_the_way, verbs_of
+from piase_gym.worlds.grids.world import WalkingWorld
 from piase_gym.worlds.social_dilemma import objects, scripting
 from piase_gym.worlds.social_dilemma.commons import facts, pictures, state, text
 from piase_gym.worlds.social_dilemma.commons.codes import (
@@ -49,7 +41,7 @@ from piase_gym.worlds.social_dilemma.world import SocialDilemma
 _OF_AGENTS = "x y heading alive fate marks said beam out eaten cleaned zaps zapped away".split()
 
 
-class Commons(SocialDilemma[CommonsFacts]):
+class Commons(WalkingWorld[SocialDilemmaConfig, CommonsFacts], SocialDilemma[CommonsFacts]):
     """Apples for all, until nobody leaves any; see `SocialDilemma`."""
 
     milestones: ClassVar[tuple[str, ...]] = MILESTONES
@@ -64,22 +56,16 @@ class Commons(SocialDilemma[CommonsFacts]):
     outcome_of: ClassVar[Sequence[Outcome]] = OUTCOMES
     result_of: ClassVar[Sequence[Result]] = RESULTS
     kernels: ClassVar[Kernels] = KERNELS
-    modules: ClassVar[Modules] = Modules(state, facts, pictures, form_of)
-    prose: ClassVar[Any] = text
+    modules: ClassVar[Modules] = Modules(state, facts, text, pictures, form_of, commons_manual)
     observables: ClassVar[Mapping[str, Observable]] = scripting.COMMONS
     spawnable: ClassVar[tuple[str, ...]] = scripting.SPAWNABLE
     scripting: ClassVar[Any] = scripting
 
     # -- what can be said and seen --------------------------------------------------------
 
-    @property
-    def side(self) -> int:
-        """Columns of the record's cells, which are at least those of the envelope."""
-        return int(self.tables["side"][0])
-
     def make_grammar(self) -> tuple[Verb, ...]:
         """Return ``move <direction>``, or ``forward`` and ``turn <side>``; ``stay zap clean``."""
-        message = self._message
+        message = message_params(self.envelope, self.agents)
         verbs = [
             *verbs_of(self.config.frame, "unless somebody is there", message),
             Verb("stay", "do nothing", message, ("wait", "noop", "do nothing")),
@@ -91,19 +77,6 @@ class Commons(SocialDilemma[CommonsFacts]):
             verbs.append(Verb("clean", told, message, synonyms))
         return tuple(verbs)
 
-    def read(self, agent: int, line: object) -> Command | InvalidAction:
-        """Read a text action, or a synonym of a move."""
-        found = super().read(agent, line)
-        if isinstance(found, Command) or not isinstance(line, str) or len(line) > MAX_LINE:
-            return found
-        plain, heading = plain_line(line), int(self.states["heading"][0, agent])
-        walking = walking_line(plain, self.config.frame, heading)
-        return found if walking is None else super().read(agent, walking)
-
-    def check(self, agent: int, command: Command) -> Command | InvalidAction:
-        """Check a command that came as data; directions may have their old names."""
-        return super().check(agent, with_new_names(command, self.config.frame))
-
     def make_commands(self) -> tuple[Command, ...]:
         """Return the command of every index: symbol * actions + action."""
         silent = [
@@ -112,17 +85,7 @@ class Commons(SocialDilemma[CommonsFacts]):
             Command("zap"),
             *([Command("clean")] if self.envelope.cleaning else []),
         ]
-        return self._saying(silent)
-
-    @property
-    def noop(self) -> Command:
-        """``stay``."""
-        return Command("stay")
-
-    @property
-    def state_space(self) -> Box:
-        """Every non-string fact of the world as int32; see `state`."""
-        return Box(-1, 2**31 - 1, (self.state().size,), np.int32)
+        return said_with(silent, self.envelope, self.agents)
 
     # -- kernels --------------------------------------------------------------------------
 
@@ -132,12 +95,6 @@ class Commons(SocialDilemma[CommonsFacts]):
             f"SocialDilemma: a {config.game} of {config.width} by {config.height} has no bare "
             f"floor for {config.agents} agents; take a larger grid, or fewer agents or patches"
         )
-
-    def check_config(self, config: SocialDilemmaConfig) -> None:
-        """Check the envelope, and that there is room."""
-        super().check_config(config)
-        if fault := self.make_level(self.new_single(config), 0):
-            raise GenerationError(self.explain_fault(fault, config))
 
     # -- knowledge ------------------------------------------------------------------------
 
@@ -215,14 +172,3 @@ class Commons(SocialDilemma[CommonsFacts]):
             spots.ravel(),
         ]
         return np.concatenate(parts).astype(np.int32)
-
-    @property
-    def manual(self) -> Manual:
-        """The words of the prompt."""
-        return commons_manual(self.config)
-
-    # -- pictures -------------------------------------------------------------------------
-
-    def _scene(self) -> pictures.Scene:
-        """Describe the state for the painters."""
-        return pictures.scene(self.states[0], self.side, self.config, self.agents)

@@ -20,6 +20,7 @@ from piase_gym.core.script.observables import Observable
 from piase_gym.core.world import Act, Manual, StepResult
 from piase_gym.worlds.array_world import Modules
 from piase_gym.worlds.channel.config import SPOKEN
+from piase_gym.worlds.channel.symbols import message_params, said_with
 from piase_gym.worlds.social_dilemma import objects, scripting
 from piase_gym.worlds.social_dilemma.config import SocialDilemmaConfig
 from piase_gym.worlds.social_dilemma.constants import RESULTS
@@ -51,8 +52,7 @@ class MatrixGames(SocialDilemma[MatrixFacts]):
     stream_ids: ClassVar[Sequence[StreamId]] = (StreamId.DYNAMICS,)
     vector_type: ClassVar[type[Any]] = np.float32
     kernels: ClassVar[Kernels] = KERNELS
-    modules: ClassVar[Modules] = Modules(state, facts, pictures, facts.form_of)
-    prose: ClassVar[Any] = text
+    modules: ClassVar[Modules] = Modules(state, facts, text, pictures, facts.form_of, matrix_manual)
     observables: ClassVar[Mapping[str, Observable]] = scripting.MATRIX
 
     # -- what can be said and seen --------------------------------------------------------
@@ -62,7 +62,7 @@ class MatrixGames(SocialDilemma[MatrixFacts]):
         game, named = GAMES_BY_NAME[self.config.game], self.config.words
         meant = game.cooperate, game.defect
         told = zip(named, meant, ROLES, game.names, ("a", "b"), _SYNONYMS, strict=True)
-        message = self._message
+        message = message_params(self.envelope, self.agents)
         verbs = [
             Verb(name, meaning, message, tuple({*more, *also} - {name}))
             for name, meaning, *more, also in told
@@ -140,7 +140,8 @@ class MatrixGames(SocialDilemma[MatrixFacts]):
 
     def make_commands(self) -> tuple[Command, ...]:
         """Return the command of every index: 2 * symbol + choice."""
-        return self._saying([Command("cooperate"), Command("defect")])
+        choices = [Command("cooperate"), Command("defect")]
+        return said_with(choices, self.envelope, self.agents)
 
     @property
     def noop(self) -> Command:
@@ -237,7 +238,7 @@ class MatrixGames(SocialDilemma[MatrixFacts]):
     def manual(self) -> Manual:
         """The words of the prompt."""
         return replace(
-            matrix_manual(self.config),
+            super().manual,
             milestones=tuple(map(self._called, self.milestones)),
             unused=() if self.config.talk else ("say",),
         )

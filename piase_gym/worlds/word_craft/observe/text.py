@@ -8,7 +8,7 @@ import re
 from piase_gym.core.text_encoding import escape, one_line
 from piase_gym.core.world import HINT_TEXT
 from piase_gym.worlds.texts.lines import LineReader
-from piase_gym.worlds.word_craft.config import WordCraftConfig, WordCraftEnvelope
+from piase_gym.worlds.word_craft.config import WordCraftConfig
 from piase_gym.worlds.word_craft.facts import (
     NOTHING,
     Form,
@@ -82,9 +82,9 @@ def left_line(mixes: int, steps: int) -> str:
     return f"Mixes left: {mixes}. Steps left: {steps}."
 
 
-def longest_text(envelope: WordCraftEnvelope) -> int:
+def longest_text(form: Form) -> int:
     """Return an upper bound on the length of a text."""
-    name = MOST_LETTERS * 10 + 4
+    envelope, name = form.envelope, MOST_LETTERS * 10 + 4
     things = 4 + envelope.slots + (envelope.agents - 1) * (1 + envelope.slots)
     return 200 + (things + 16) * (name + 8) + 120 * envelope.agents + HINT_TEXT
 
