@@ -202,8 +202,8 @@ class WorldConfig(Settings):
         """The number of steps after which every episode is over at the latest."""
         return self.max_steps
 
-    def fixed_envelope(self) -> Envelope:
-        """Return the envelope that fixes the spaces.
+    def fixed_envelope(self) -> Any:
+        """Return the envelope that fixes the spaces, of the world's own type.
 
         Raises:
             EnvelopeError: If the given envelope is smaller than `largest_sizes`.

@@ -81,7 +81,3 @@ class TextProbeConfig(WorldConfig):
     def sizes(self) -> TextProbeEnvelope:
         """Return this config's own sizes."""
         return TextProbeEnvelope(agents=self.agents, items=self.items)
-
-    def fixed_sizes(self) -> TextProbeEnvelope:
-        """Return `fixed_envelope` with its own type."""
-        return TextProbeEnvelope(**self.fixed_envelope().model_dump())

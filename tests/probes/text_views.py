@@ -209,7 +209,7 @@ def parse(text: str, config: TextProbeConfig) -> TextFacts:
     Raises:
         TextParseError: If a line is not one that `text_of` writes.
     """
-    envelope = config.fixed_sizes()
+    envelope = config.fixed_envelope()
     names, items = config.names(envelope.agents), ITEMS[: envelope.items]
     lines = _Lines(text)
     head = lines.take(_HEAD)

@@ -330,10 +330,6 @@ class GridWorldConfig(SymbolConfig):
             and self.recall is None
         )
 
-    def fixed_sizes(self) -> GridWorldEnvelope:
-        """Return `fixed_envelope` with its own type."""
-        return GridWorldEnvelope(**self.fixed_envelope().model_dump())
-
     def sizes(self) -> GridWorldEnvelope:
         """Return this config's own sizes."""
         return GridWorldEnvelope(

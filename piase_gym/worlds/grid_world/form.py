@@ -25,7 +25,7 @@ class Form:
 
     def __init__(self, config: GridWorldConfig) -> None:
         """Determine the layout from the config and its envelope."""
-        envelope = config.fixed_sizes()
+        envelope = config.fixed_envelope()
         self.config = config
         self.whole_grid = config.observe == "grid"
         self.rows, self.columns = frame_shape(config, envelope)

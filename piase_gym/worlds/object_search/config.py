@@ -243,10 +243,6 @@ class ObjectSearchConfig(MessageConfig):
         """Whether finding everything ends the episode."""
         return self.in_house if self.end_when_found is None else self.end_when_found
 
-    def fixed_sizes(self) -> ObjectSearchEnvelope:
-        """Return `fixed_envelope` as an `ObjectSearchEnvelope`."""
-        return ObjectSearchEnvelope(**self.fixed_envelope().model_dump())
-
     def sizes(self) -> ObjectSearchEnvelope:
         """Return this config's own sizes."""
         return ObjectSearchEnvelope(

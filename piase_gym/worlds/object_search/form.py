@@ -77,7 +77,7 @@ class Form:
     def __init__(self, config: ObjectSearchConfig) -> None:
         """Work out the parts from the config and its envelope."""
         self.config = config
-        self.envelope = envelope = config.fixed_sizes()
+        self.envelope = envelope = config.fixed_envelope()
         self.house = bool(envelope.house)
         self.names = config.names(envelope.agents)
         self.things = config.object_names

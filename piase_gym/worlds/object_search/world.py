@@ -240,7 +240,7 @@ class ObjectSearch(GridArrayWorld[ObjectSearchConfig, SearchFacts]):
 
     def __init__(self, config: ObjectSearchConfig) -> None:
         """Choose the fields of the state: records for slow reports have one more."""
-        self.canonical = state.canonical(config.fixed_sizes())  # type: ignore[misc]
+        self.canonical = state.canonical(config.fixed_envelope())  # type: ignore[misc]
         super().__init__(config)
 
     def make_grammar(self) -> tuple[Verb, ...]:

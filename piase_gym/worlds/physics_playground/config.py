@@ -282,9 +282,3 @@ class PhysicsPlaygroundConfig(RecallConfig, SymbolConfig):
             messages=int(self.speech),
             **self.channel_sizes(),
         )
-
-    def fixed_sizes(self) -> PhysicsEnvelope:
-        """Return the envelope that fixes the spaces, with its own type."""
-        envelope = self.fixed_envelope()
-        assert isinstance(envelope, PhysicsEnvelope)
-        return envelope

@@ -131,7 +131,7 @@ class Layout:
 
     def __init__(self, config: PhysicsPlaygroundConfig) -> None:
         """Work out the columns."""
-        sizes = config.fixed_sizes()
+        sizes = config.fixed_envelope()
         self.sizes = sizes
         self.names = config.names(sizes.agents)
         self.things = config.things
@@ -196,7 +196,7 @@ def layout_of(config: PhysicsPlaygroundConfig) -> Layout:
 
 def text_length(config: PhysicsPlaygroundConfig) -> int:
     """Return a length that no text exceeds."""
-    sizes = config.fixed_sizes()
+    sizes = config.fixed_envelope()
     things = 120 * sizes.nearest + 130 * sizes.agents + 50 * (sizes.objects + sizes.agents)
     letters = sizes.messages * sizes.agents * (1 + sizes.message_history) * (60 + 10 * LONGEST)
     letters += 90 * sizes.agents * max(1, sizes.message_history) * (sizes.symbols > 0)

@@ -71,7 +71,7 @@ def unpack(
         mail.set_state(state["mail"])
         _check(play, poses, config, slots)
         strides = read_strides(
-            state["strides"], slots, grammar_of(config.fixed_sizes(), config.names(slots))
+            state["strides"], slots, grammar_of(config.fixed_envelope(), config.names(slots))
         )
     except (KeyError, TypeError, ValueError, ArithmeticError, IndexError, AttributeError) as error:
         raise SnapshotError(f"PhysicsPlayground: the state does not fit: {error}") from None

@@ -288,10 +288,6 @@ class SocialDilemmaConfig(RecallConfig, SymbolConfig):
             table = np.stack([own, own.T], axis=-1)
         return profile_table(table, self.agents)
 
-    def fixed_sizes(self) -> SocialDilemmaEnvelope:
-        """Return `fixed_envelope` with its own type."""
-        return SocialDilemmaEnvelope(**self.fixed_envelope().model_dump())
-
     def sizes(self) -> SocialDilemmaEnvelope:
         """Return this config's own sizes; some of them apply to only one kind of game."""
         own = {"memory": self.memory, "coin": int(self.coin)}

@@ -301,7 +301,7 @@ class Vocabulary:
 
 def vocabulary(config: TextRoomConfig) -> Vocabulary:
     """Return the names of a config."""
-    envelope = config.fixed_sizes()
+    envelope = config.fixed_envelope()
     agents = config.names(envelope.agents)
     if config.story is None:
         quest_names = words.quest_names(

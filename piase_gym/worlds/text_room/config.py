@@ -159,10 +159,6 @@ class TextRoomConfig(TextConfig):
             text=longest_words(story),
         )
 
-    def fixed_sizes(self) -> TextRoomEnvelope:
-        """Return `fixed_envelope` with its own type."""
-        return TextRoomEnvelope(**self.fixed_envelope().model_dump())
-
 
 def _limits(story: Story) -> list[int]:
     """Return the numbers of steps that end a story."""

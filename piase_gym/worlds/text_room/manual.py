@@ -50,7 +50,7 @@ def manual(config: TextRoomConfig, plot: Plot | None) -> Manual:
     met = mechanics(config, plot)
     story = plot.story.description if plot else ""
     rules = " ".join(filter(None, [story, *_rules(config, plot, met)]))
-    goals = [goal_of(plot, k) if plot else _SOUGHT for k in range(config.fixed_sizes().agents)]
+    goals = [goal_of(plot, k) if plot else _SOUGHT for k in range(config.fixed_envelope().agents)]
     milestones = [name for name, can in zip(MILESTONES, _reachable(met), strict=True) if can]
     if plot is not None:
         logged = [r for r, _ in names.responses(plot.story) if isinstance(r, LogMilestone)]

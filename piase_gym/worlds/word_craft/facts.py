@@ -91,9 +91,7 @@ class Form:
     def __init__(self, config: WordCraftConfig) -> None:
         """Work out what stays the same."""
         self.config, self.book = config, config.book
-        envelope = config.fixed_envelope()
-        assert isinstance(envelope, WordCraftEnvelope)
-        self.envelope = envelope
+        self.envelope = envelope = config.fixed_envelope()
         self.agents = config.names(envelope.agents)
         self.alone = envelope.agents == 1
         self.names: tuple[str | None, ...] = (None, *self.book.entities)

@@ -90,7 +90,7 @@ def invent(task: str, body: str, seed: int) -> SimpleNamespace:
         if dice.random() < 0.3
         else None,
     )
-    slots = config.fixed_sizes().agents
+    slots = config.fixed_envelope().agents
     state = new_state(config, slots, seed)
     state.placed = int(dice.integers(0, 5))
     moment = SimpleNamespace(config=config, state=state, dice=dice)

@@ -88,7 +88,7 @@ class Successors:
         config = self.world.config
         if config is not self._config:
             self._config = config
-            tables = new_table(config, config.fixed_sizes(), MAX_SIDE, MARGIN)
+            tables = new_table(config, config.fixed_envelope(), MAX_SIDE, MARGIN)
             tables["agents"], tables["taggers"], tables["full"] = 1, 0, 1
             self._tables, self._stride = readable(tables), config.width + 2
             self._walks.clear()

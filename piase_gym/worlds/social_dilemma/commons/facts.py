@@ -103,7 +103,7 @@ class CommonsForm:
     def __init__(self, config: SocialDilemmaConfig) -> None:
         """Work out the frame from the config and its envelope."""
         self.config, self.frame = config, config.frame
-        self.envelope = envelope = config.fixed_sizes()
+        self.envelope = envelope = config.fixed_envelope()
         self.rows = self.columns = envelope.window
         self.names = config.names(envelope.agents)
         self.length = vector_length(envelope)

@@ -102,7 +102,7 @@ class MatrixForm:
     def __init__(self, config: SocialDilemmaConfig) -> None:
         """Work out the parts of the vector."""
         self.config = config
-        self.envelope = envelope = config.fixed_sizes()
+        self.envelope = envelope = config.fixed_envelope()
         self.names = config.names(envelope.agents)
         self.length = vector_length(envelope)
         self.paid = PAST + 2 * envelope.memory
