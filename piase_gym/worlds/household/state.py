@@ -14,6 +14,7 @@ from piase_gym.core.commands import Command
 from piase_gym.errors import ConfigError
 from piase_gym.worlds.household.levels.pddl import Problem
 from piase_gym.worlds.household.rules.goals import MARKS, Domain, Goal, compile_goal
+from piase_gym.worlds.texts.state import CopiedState
 
 Status = Literal["none", "playing", "won", "lost"]
 View = tuple[int, tuple[int, ...] | None]
@@ -28,7 +29,7 @@ _KNIVES = ("knifetype", "butterknifetype")
 
 @checked(config=ConfigDict(extra="forbid", strict=True))
 @dataclass(slots=True)
-class HomeState:
+class HomeState(CopiedState):
     """The whole state, except for letters and random streams. Numbers stand for all things.
 
     Attributes:
@@ -66,27 +67,6 @@ class HomeState:
     why: list[str]
     reached: list[str]
     order: list[int]
-
-    def copy(self) -> HomeState:
-        """Return a copy that shares nothing that changes."""
-        return HomeState(
-            self.seed,
-            self.number,
-            self.t,
-            self.status[:],
-            self.at[:],
-            self.holding[:],
-            self.contents[:],
-            self.opened[:],
-            self.marks[:],
-            self.spots[:],
-            self.left[:],
-            [views[:] for views in self.seen],
-            self.feedback[:],
-            self.why[:],
-            self.reached[:],
-            self.order[:],
-        )
 
 
 class Entry(NamedTuple):

@@ -21,6 +21,7 @@ from piase_gym.worlds.text_room.levels.story_rules import (
     Interaction,
     MaxSteps,
 )
+from piase_gym.worlds.texts.state import CopiedState
 
 Status = Literal["none", "coming", "playing", "won", "lost", "drawn", "ended"]
 STATUSES: tuple[Status, ...] = ("none", "coming", "playing", "won", "lost", "drawn", "ended")
@@ -45,7 +46,7 @@ class Arrangement(NamedTuple):
 
 @checked(config=ConfigDict(extra="forbid", strict=True))
 @dataclass(slots=True)
-class RoomState:
+class RoomState(CopiedState):
     """The whole state, except for letters and random streams.
 
     Places are numbers: a room; the number of rooms + an object; the number of rooms and objects +
@@ -115,22 +116,6 @@ class RoomState:
             tuple(map(tuple, self.searched)),
             tuple(map(tuple, self.walked)),
         )
-
-    def copy(self) -> RoomState:
-        """Return a copy that shares nothing."""
-        found: RoomState = object.__new__(RoomState)
-        for name in RoomState.__slots__:
-            setattr(found, name, _copied(getattr(self, name)))
-        return found
-
-
-def _copied(value: Any) -> Any:
-    """Return a part of a state that shares nothing with the part given."""
-    if isinstance(value, dict):
-        return value.copy()
-    if not isinstance(value, list):
-        return value
-    return [*map(_copied, value)] if value and isinstance(value[0], list | dict) else value[:]
 
 
 def way_number(room: int, direction: str) -> int:
