@@ -7,6 +7,7 @@ from typing import Annotated, Any, ClassVar, Final, Self
 import numpy as np
 from pydantic import Field, model_validator
 
+from piase_gym.core.commands import Param, Verb
 from piase_gym.core.config import Envelope, WorldConfig
 
 MAX_SYMBOLS: Final = 16
@@ -20,6 +21,23 @@ MAX_MESSAGES: Final = 1024
 SPOKEN: Final = ("say", "tell")
 """The verbs for speaking in words."""
 Topology = tuple[tuple[Annotated[int, Field(ge=0, le=1)], ...], ...]
+
+
+def speaking_verbs(
+    agents: tuple[str, ...],
+    to_all: str = "speak to everyone",
+    to_one: str = "speak to one agent",
+) -> tuple[Verb, Verb]:
+    """Return the verbs for speaking in words.
+
+    Args:
+        agents: The names of the agents.
+        to_all: What ``say`` does.
+        to_one: What ``tell`` does.
+    """
+    words = Param("message", "text", description="what to say")
+    listener = Param("agent_id", choices=agents, description="name of an agent")
+    return Verb("say", to_all, (words,)), Verb("tell", to_one, (listener, words))
 
 
 def history_field() -> Any:

@@ -19,7 +19,7 @@ import numpy as np
 from gymnasium.spaces import Box
 from numpy.typing import NDArray
 
-from piase_gym.core.commands import Command, InvalidAction, Param, Verb
+from piase_gym.core.commands import Command, InvalidAction, Verb
 from piase_gym.core.digest import digest_json
 from piase_gym.core.mailbox import EVERYONE, Mailbox, charged
 from piase_gym.core.rng import Stream, StreamId
@@ -27,7 +27,7 @@ from piase_gym.core.text_encoding import HINT_CODE, hash_text
 from piase_gym.core.world import Act, Facts, Manual, StepResult
 from piase_gym.errors import SnapshotError, UnsupportedError
 from piase_gym.worlds.array_world import ArrayWorld
-from piase_gym.worlds.channel.config import SPOKEN
+from piase_gym.worlds.channel.config import SPOKEN, speaking_verbs
 from piase_gym.worlds.channel.heard import (
     EARLIER_CODE,
     Heard,
@@ -112,14 +112,8 @@ class Speaks(ArrayWorld[Any, Any]):
         verbs: tuple[Verb, ...] = own.make_grammar()
         if len(self.agents) < 2:
             return verbs
-        words = Param("message", "text", description="what to say")
-        listener = Param("agent_id", choices=self.agents, description="name of an agent")
-        say = Verb("say", "stay and speak to everyone else", (words,))
-        return (
-            *verbs,
-            say,
-            Verb("tell", "stay and speak to one agent", (listener, words)),
-        )
+        told = "stay and speak to everyone else", "stay and speak to one agent"
+        return (*verbs, *speaking_verbs(self.agents, *told))
 
     def legal(self, agent: int, command: Command) -> bool:
         """Return whether a command is legal now; speaking to oneself or to nobody never is."""

@@ -2,10 +2,12 @@
 
 from __future__ import annotations
 
+import functools
 import re
-from typing import Final, Literal, NamedTuple
+from typing import Final, Literal
 
 from piase_gym.core.commands import Command, Param, Verb
+from piase_gym.worlds.channel.config import speaking_verbs
 from piase_gym.worlds.household.state import NOTHING, Entry, Game
 
 Grammar = Literal["2.1.1", "2.1.3", "both"]
@@ -56,22 +58,19 @@ _ALONE = (
     Verb("inventory", "see what you carry"),
 )
 _HELP = Verb("help", "list the commands")
-_MESSAGE = Param("message", "text", description="what to say")
 
 
 def verbs(grammar: Grammar, agents: tuple[str, ...]) -> tuple[Verb, ...]:
     """Return the verbs of a wording, with or without those for several agents."""
-    listener = Param("agent_id", choices=agents, description="name of an agent")
-    speaking = (
-        Verb("say", "speak to everyone", (_MESSAGE,)),
-        Verb("tell", "speak to one agent", (listener, _MESSAGE)),
-    )
     placing = {"2.1.1": (_PUT,), "2.1.3": (_MOVE,), "both": (_MOVE, _PUT)}[grammar]
     doors = tuple(Verb(name, f"{name} a receptacle", (_PLACE,)) for name in ("open", "close"))
     asking = () if grammar == "2.1.1" else (_HELP,)
-    return (_GO, *doors, _TAKE, *placing, *_ALONE, *asking, *(speaking if len(agents) > 1 else ()))
+    speaking = speaking_verbs(agents) if len(agents) > 1 else ()
+    return (_GO, *doors, _TAKE, *placing, *_ALONE, *asking, *speaking)
 
 
+VERBS: Final = tuple(verb.name for verb in verbs("both", ("agent_0", "agent_1")))
+"""The names of all verbs, in the order of vectors."""
 HELP = """Available commands:
   look:                             look around your current location
   inventory:                        check your current inventory
@@ -90,32 +89,14 @@ HELP = """Available commands:
 """The answer to ``help``, as the games word it."""
 
 
-class Form(NamedTuple):
-    """How a command of one kind is written: its line and its parameters."""
+@functools.cache
+def _form(name: str) -> tuple[str, tuple[str, ...]]:
+    """Return the line of a verb's commands, with a place for each name, and the parameters."""
+    params = next(verb.params for verb in verbs("both", ()) if verb.name == name)
+    places = [f"{param.before} {{}}".strip() for param in params]
+    return " ".join([name, *places]), tuple(param.name for param in params)
 
-    line: str
-    one: str = ""
-    two: str = ""
 
-
-_FORMS: Final = {
-    "look": Form("look"),
-    "inventory": Form("inventory"),
-    "help": Form("help"),
-    "go": Form("go to {0}", "receptacle"),
-    "open": Form("open {0}", "receptacle"),
-    "close": Form("close {0}", "receptacle"),
-    "examine receptacle": Form("examine {0}", "target"),
-    "examine object": Form("examine {0}", "target"),
-    "take": Form("take {0} from {1}", "object", "receptacle"),
-    "move": Form("move {0} to {1}", "object", "receptacle"),
-    "put": Form("put {0} in/on {1}", "object", "receptacle"),
-    "use": Form("use {0}", "object"),
-    "heat": Form("heat {0} with {1}", "object", "receptacle"),
-    "clean": Form("clean {0} with {1}", "object", "receptacle"),
-    "cool": Form("cool {0} with {1}", "object", "receptacle"),
-    "slice": Form("slice {0} with {1}", "object", "tool"),
-}
 _OF_RECEPTACLES = frozenset(("go", "open", "close", "examine receptacle"))
 
 
@@ -131,14 +112,14 @@ def entry(game: Game, verb: str, one: int = NOTHING, two: int = NOTHING) -> Entr
 
 def _new_entry(game: Game, verb: str, one: int, two: int) -> Entry:
     """Make a command of a home."""
-    form, parameters = _FORMS[verb], {}
+    name, names = verb.partition(" ")[0], list[str]()
     if one != NOTHING:
-        things = game.receptacles if verb in _OF_RECEPTACLES else game.objects
-        parameters[form.one] = things[one]
+        names.append((game.receptacles if verb in _OF_RECEPTACLES else game.objects)[one])
     if two != NOTHING:
-        parameters[form.two] = (game.objects if verb == "slice" else game.receptacles)[two]
-    line = form.line.format(*parameters.values())
-    return Entry(line, Command(verb.partition(" ")[0], parameters), verb, one, two)
+        names.append((game.objects if verb == "slice" else game.receptacles)[two])
+    line, parameters = _form(name)
+    command = Command(name, dict(zip(parameters, names, strict=True)))
+    return Entry(line.format(*names), command, verb, one, two)
 
 
 def speech(agents: tuple[str, ...], speaker: int) -> list[Entry]:

@@ -22,8 +22,8 @@ from piase_gym.worlds.texts.config import TextConfig, TextEnvelope, TextRewards
 MAX_AGENTS = 8
 MAX_MESSAGE = 200
 """Longest message between agents, in characters."""
-ANY_GAME = {"receptacles": 80, "objects": 140, "commands": 220}
-"""Sizes for folders of games, as only the games that are played are read."""
+ANY_GAME = 80, 140, 220
+"""Receptacles, objects and commands of folders of games: only games that are played are read."""
 
 
 class Rewards(TextRewards):
@@ -115,24 +115,18 @@ class HouseholdConfig(TextConfig, RecallConfig):
 
     def sizes(self) -> HouseholdEnvelope:
         """Return this config's own sizes; those of a folder are large enough for any game."""
+        receptacles, objects, commands = ANY_GAME
         if self.game is None:
-            return HouseholdEnvelope(
-                agents=self.agents,
-                message_history=self.message_history,
-                receptacles=self.receptacles,
-                objects=self.objects + 2,
-                commands=16 + self.receptacles + self.objects,
-            )
-        paths = files.paths_of(self.game, self.split)
-        if len(paths) == 1:
+            receptacles, objects = self.receptacles, self.objects + 2
+            commands = 16 + self.receptacles + self.objects
+        elif len(paths := files.paths_of(self.game, self.split)) == 1:
             game = files.load_game(paths[0]).game
-            return HouseholdEnvelope(
-                agents=self.agents,
-                message_history=self.message_history,
-                receptacles=len(game.receptacles),
-                objects=max(1, len(game.objects)),
-                commands=game.most_commands,
-            )
+            receptacles, objects = len(game.receptacles), max(1, len(game.objects))
+            commands = game.most_commands
         return HouseholdEnvelope(
-            agents=self.agents, message_history=self.message_history, **ANY_GAME
+            agents=self.agents,
+            message_history=self.message_history,
+            receptacles=receptacles,
+            objects=objects,
+            commands=commands,
         )

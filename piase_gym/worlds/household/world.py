@@ -22,7 +22,6 @@ from piase_gym.core.commands import (
 )
 from piase_gym.core.config import require_fit
 from piase_gym.core.difficulty import DifficultyParameter
-from piase_gym.core.mailbox import EVERYONE
 from piase_gym.core.objects import Objects
 from piase_gym.core.rng import Stream, StreamId
 from piase_gym.core.script.observables import Observable
@@ -37,14 +36,14 @@ from piase_gym.worlds.household.levels.generator import Home, generate
 from piase_gym.worlds.household.manual import manual
 from piase_gym.worlds.household.objects import objects
 from piase_gym.worlds.household.observe import knowledge, pictures, text, twin, vector
-from piase_gym.worlds.household.observe.knowledge import Knowledge, Known
+from piase_gym.worlds.household.observe.knowledge import Knowledge
 from piase_gym.worlds.household.rules import step
 from piase_gym.worlds.household.rules.commands import introduction
 from piase_gym.worlds.household.rules.legality import in_order, near_entries
 from piase_gym.worlds.household.rules.reasons import why_illegal
 from piase_gym.worlds.household.state import Entry, Game, HomeState, check_sizes, new_state
 from piase_gym.worlds.texts.synonyms import fitting
-from piase_gym.worlds.texts.world import TextWorld
+from piase_gym.worlds.texts.world import Known, KnownFacts, TextWorld
 
 _LOOK = Command("look")
 _FOLLOWING = frozenset(("open", "close", "take", "move", "put"))
@@ -270,7 +269,7 @@ class Household(TextWorld[HouseholdConfig, HouseholdFacts, HomeState, tuple[Game
     def advance(self, plans: Sequence[DecodedAction]) -> StepResult:
         """Let one step pass; see `rules.step.advance`."""
         turn = step.Turn(
-            self.config, self.game, self.state_of, self._entry, self._speak, self.placing == "move"
+            self.config, self.game, self.state_of, self._entry, self.speak, self.placing == "move"
         )
         sent, costs = len(self.mailboxes.history), self.config.message_cost
         playing = self.alive if costs else ()
@@ -298,15 +297,6 @@ class Household(TextWorld[HouseholdConfig, HouseholdFacts, HomeState, tuple[Game
                 return None
         return row
 
-    def _speak(self, agent: int, command: Command) -> bool:
-        """Send what a command says."""
-        if command.verb not in ("say", "tell"):
-            return False
-        values = command.parameters
-        to = values["agent_id"] if command.verb == "tell" else EVERYONE
-        self.mailboxes.send(self.agents[agent], to, str(values["message"]))
-        return True
-
     # -- what agents know -----------------------------------------------------------------
 
     def known(self, agent: int) -> Known:
@@ -328,21 +318,20 @@ class Household(TextWorld[HouseholdConfig, HouseholdFacts, HomeState, tuple[Game
             commands, could = tuple(sorted(told)), options(known.here, holding, self.placing)
             barred = tuple([name for name, line in could if line not in following])
             away = self._away(agent) if several else ()
-        return Known(
-            self.agents[agent],
-            self.agents,
-            self.game.goal_text,
-            tuple(known.places),
-            known.written(),
-            holding,
-            self._others(agent) if several else (),
-            away,
-            tuple(self.mailboxes.delivered[self.agents[agent]]),
-            commands,
-            barred,
-            (state.why[agent] or text.told_of(state.feedback[agent])) if state.t else None,
-            self.hints[agent],
+        facts = HouseholdFacts(
+            agent=self.agents[agent],
+            goal=self.game.goal_text,
+            places=tuple(known.places),
+            holding=holding,
+            others=self._others(agent) if several else (),
+            away=away,
+            messages=tuple(self.mailboxes.delivered[self.agents[agent]]),
+            commands=commands,
+            barred=barred,
+            feedback=(state.why[agent] or text.told_of(state.feedback[agent])) if state.t else None,
+            hint=self.hints[agent],
         )
+        return KnownFacts(facts, text.text_with, (known.written(), self.agents))
 
     def _others(self, agent: int) -> tuple[str, ...]:
         """Return the other agents in play at the same place."""

@@ -5,7 +5,8 @@ from __future__ import annotations
 from collections.abc import Mapping
 from typing import Final
 
-from piase_gym.core.commands import Command, Param, Verb
+from piase_gym.core.commands import Command, Verb
+from piase_gym.worlds.channel.config import speaking_verbs
 
 STAY: Final = "stay"
 MOVEMENTS: Final[Mapping[str, tuple[str, str]]] = {
@@ -46,8 +47,5 @@ def verbs(agents: tuple[str, ...]) -> tuple[Verb, ...]:
     found = [Verb(name, does, (), _also(name)) for name, (_, does) in MOVEMENTS.items()]
     found.append(Verb(STAY, "press nothing and look again", synonyms=("wait", "noop")))
     if len(agents) > 1:
-        words = Param("message", "text", description="what to say")
-        listener = Param("agent_id", choices=agents, description="name of an agent")
-        found.append(Verb("say", "speak to everyone else", (words,)))
-        found.append(Verb("tell", "speak to one agent", (listener, words)))
+        found += speaking_verbs(agents, "speak to everyone else")
     return tuple(found)

@@ -12,6 +12,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from piase_gym.core.commands import Command, Param, Verb
+from piase_gym.worlds.channel.config import speaking_verbs
 from piase_gym.worlds.sql_query.config import SqlQueryEnvelope
 from piase_gym.worlds.sql_query.levels.dataset import Column, Schema, Table
 
@@ -25,7 +26,6 @@ PLAIN: Final = (WAIT, SUBMIT, SKIP, TABLES)
 
 _SQL = Param("sql", "text", description="one statement")
 _TABLE = Param("table", description="name of a table")
-_MESSAGE = Param("message", "text", description="what to say")
 _VERBS: Final = (
     Verb(
         "query",
@@ -53,14 +53,7 @@ _FENCE = re.compile(r"```\w*\s(.*?)\s*```", re.DOTALL)
 
 def verbs(agents: tuple[str, ...]) -> tuple[Verb, ...]:
     """Return the verbs, with or without those for several agents."""
-    if len(agents) == 1:
-        return _VERBS
-    listener = Param("agent_id", choices=agents, description="name of an agent")
-    return (
-        *_VERBS,
-        Verb("say", "speak to everyone", (_MESSAGE,)),
-        Verb("tell", "speak to one agent", (listener, _MESSAGE)),
-    )
+    return _VERBS if len(agents) == 1 else (*_VERBS, *speaking_verbs(agents))
 
 
 def bare(line: str) -> str:

@@ -20,7 +20,7 @@ from piase_gym.core.commands import (
     unparsable,
 )
 from piase_gym.core.difficulty import DifficultyParameter
-from piase_gym.core.mailbox import EVERYONE, Message
+from piase_gym.core.mailbox import Message
 from piase_gym.core.objects import Objects
 from piase_gym.core.rng import Stream, StreamId
 from piase_gym.core.script.observables import Observable
@@ -41,22 +41,7 @@ from piase_gym.worlds.sql_query.rules.engine import Result, run
 from piase_gym.worlds.sql_query.rules.judge import changes, gold_of, judge, run_there
 from piase_gym.worlds.sql_query.rules.worker import Limits
 from piase_gym.worlds.sql_query.state import Setting, SqlState, check_sizes, new_state
-from piase_gym.worlds.texts.world import TextWorld
-
-
-class Known:
-    """What one agent knows at one moment."""
-
-    def __init__(self, facts: SqlQueryFacts, alone: bool) -> None:
-        self._facts, self._alone = facts, alone
-
-    def facts(self) -> SqlQueryFacts:
-        """Return the facts."""
-        return self._facts
-
-    def text(self) -> str:
-        """Return their prose."""
-        return text.text_of(self._facts, self._alone)
+from piase_gym.worlds.texts.world import Known, KnownFacts, TextWorld
 
 
 class SqlQuery(TextWorld[SqlQueryConfig, SqlQueryFacts, SqlState, Setting]):
@@ -264,7 +249,7 @@ class SqlQuery(TextWorld[SqlQueryConfig, SqlQueryFacts, SqlState, Setting]):
             self._results,
             lambda sql: self._run(sql, len(state.journal)),
             self._judge,
-            self._speak,
+            self.speak,
         )
         sent, playing = len(self.mailboxes.history), self.alive
         result = step.advance(turn, plans)
@@ -273,12 +258,6 @@ class SqlQuery(TextWorld[SqlQueryConfig, SqlQueryFacts, SqlState, Setting]):
         if self.config.discover:
             self._choices = [None] * len(self.agents)
         return result
-
-    def _speak(self, agent: int, command: Command) -> None:
-        """Send what an agent says."""
-        values = command.parameters
-        to = values["agent_id"] if command.verb == "tell" else EVERYONE
-        self.mailboxes.send(self.agents[agent], to, str(values["message"]))
 
     # -- what agents know -----------------------------------------------------------------
 
@@ -298,22 +277,20 @@ class SqlQuery(TextWorld[SqlQueryConfig, SqlQueryFacts, SqlState, Setting]):
         """Return what an agent knows now."""
         state, task = self.state_of, self.setting.task
         asked, result = state.asked[agent], self._results[agent]
-        return Known(
-            SqlQueryFacts(
-                agent=self.agents[agent],
-                question=text.cut(task.question, text.QUESTION),
-                database=task.database,
-                writes=task.writes,
-                turns=max(0, self.config.max_steps - state.t),
-                tables=self.schema_of(agent) if state.status[agent] == "playing" else (),
-                query=None if asked is None else text.cut(asked.sql, text.QUERY),
-                answer=None if result is None else text.answer_of(result),
-                messages=tuple(self.mailboxes.delivered[self.agents[agent]]),
-                feedback=state.told[agent],
-                hint=self.hints[agent],
-            ),
-            len(self.agents) == 1,
+        facts = SqlQueryFacts(
+            agent=self.agents[agent],
+            question=text.cut(task.question, text.QUESTION),
+            database=task.database,
+            writes=task.writes,
+            turns=max(0, self.config.max_steps - state.t),
+            tables=self.schema_of(agent) if state.status[agent] == "playing" else (),
+            query=None if asked is None else text.cut(asked.sql, text.QUERY),
+            answer=None if result is None else text.answer_of(result),
+            messages=tuple(self.mailboxes.delivered[self.agents[agent]]),
+            feedback=state.told[agent],
+            hint=self.hints[agent],
         )
+        return KnownFacts(facts, text.text_of, (len(self.agents) == 1,))
 
     def vector(self, facts: SqlQueryFacts) -> NDArray[np.float32]:
         """Return the vector of the facts."""

@@ -5,17 +5,17 @@ from __future__ import annotations
 from abc import abstractmethod
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import asdict
-from typing import Any, ClassVar, Generic, Protocol, TypeVar
+from typing import Any, ClassVar, Generic, NamedTuple, Protocol, TypeVar
 
 import numpy as np
 from numpy.typing import NDArray
 from pydantic import TypeAdapter
 
 from piase_gym.core.additions import Addition
-from piase_gym.core.commands import Result, Verb
+from piase_gym.core.commands import Command, Result, Verb
 from piase_gym.core.digest import canonical_json
 from piase_gym.core.facts import F
-from piase_gym.core.mailbox import Mailbox, charged
+from piase_gym.core.mailbox import EVERYONE, Mailbox, charged
 from piase_gym.core.rng import Stream, StreamId
 from piase_gym.core.world import StepResult, World
 from piase_gym.errors import ConfigError, SnapshotError
@@ -42,6 +42,22 @@ class Known(Protocol):
 
     def text(self) -> str:
         """Return their prose."""
+
+
+class KnownFacts(NamedTuple):
+    """Facts that were made already; `write` makes their prose from them and from `rest`."""
+
+    own: Any
+    write: Callable[..., str]
+    rest: tuple[Any, ...]
+
+    def facts(self) -> Any:
+        """Return the facts."""
+        return self.own
+
+    def text(self) -> str:
+        """Return their prose."""
+        return self.write(self.own, *self.rest)
 
 
 C = TypeVar("C", bound=TextConfig)
@@ -123,6 +139,11 @@ class TextWorld(World[C, F], Generic[C, F, S, G]):
     def new_mail(self) -> Mailbox:
         """Return empty mailboxes."""
         return new_mail(self.config, self.agents, self.max_message, self.hears)
+
+    def speak(self, agent: int, command: Command) -> None:
+        """Send what an agent says, to one agent or to everybody."""
+        to = command.parameters.get("agent_id", EVERYONE)
+        self.mailboxes.send(self.agents[agent], to, str(command.parameters["message"]))
 
     def open_episode(self, seed: int) -> None:
         """Start the random streams of an episode, with empty mailboxes."""

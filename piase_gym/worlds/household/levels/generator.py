@@ -259,29 +259,12 @@ def _goal(task: Task) -> list[object]:
     """Return the goal of a task."""
     target, place = f"{task.target.lower()}type", f"{task.place.lower()}type"
     if task.task == "look":
-        lamp = [
-            "and",
-            ["objecttype", "?l", place],
-            ["istoggled", "?l"],
-            ["inreceptacle", "?l", "?r"],
-        ]
-        lamp += [["receptacleatlocation", "?r", "?at"], ["atlocation", "?a", "?at"]]
-        who = [
-            "?l",
-            "-",
-            "object",
-            "?r",
-            "-",
-            "receptacle",
-            "?at",
-            "-",
-            "location",
-            "?a",
-            "-",
-            "agent",
-        ]
+        lamp = ["and", ["objecttype", "?l", place], ["istoggled", "?l"]]
+        lamp += [["inreceptacle", "?l", "?r"], ["receptacleatlocation", "?r", "?at"]]
+        lamp.append(["atlocation", "?a", "?at"])
+        who = "?l - object ?r - receptacle ?at - location ?a - agent".split()
         held = ["and", ["objecttype", "?o", target], ["holds", "?b", "?o"]]
-        holder = ["?o", "-", "object", "?b", "-", "agent"]
+        holder = "?o - object ?b - agent".split()
         return ["and", ["exists", who, lamp], ["exists", holder, held]]
     parts: list[object] = [["receptacletype", "?r", place]]
     marks = {"clean": "isclean", "heat": "ishot", "cool": "iscool"}

@@ -5,10 +5,7 @@ An agent sees the receptacles where it stands, and remembers what it has seen el
 
 from __future__ import annotations
 
-from typing import NamedTuple
-
-from piase_gym.core.mailbox import Message
-from piase_gym.worlds.household.facts import STATES, Held, HouseholdFacts, Place
+from piase_gym.worlds.household.facts import STATES, Held, Place
 from piase_gym.worlds.household.observe.text import (
     LOOKS,
     Shown,
@@ -16,7 +13,6 @@ from piase_gym.worlds.household.observe.text import (
     counting_order,
     kind_of,
     shown_of,
-    text_with,
     written_of,
 )
 from piase_gym.worlds.household.rules.goals import CLEAN, COOL, HOT, SLICED
@@ -26,44 +22,6 @@ _BITS = tuple(zip((CLEAN, HOT, COOL, SLICED), LOOKS, strict=True))
 
 MOST_VIEWS = 4096
 """A home's cache of views of receptacles is emptied once it holds more than this many."""
-
-
-class Known(NamedTuple):
-    """What one agent knows at one moment, from which facts and texts are made."""
-
-    agent: str
-    names: tuple[str, ...]
-    goal: str
-    places: tuple[Place, ...]
-    written: tuple[Written, ...]
-    holding: tuple[Held, ...]
-    others: tuple[str, ...]
-    away: tuple[str, ...]
-    messages: tuple[Message, ...]
-    commands: tuple[str, ...] | None
-    barred: tuple[str, ...]
-    feedback: str | None
-    hint: str | None
-
-    def facts(self) -> HouseholdFacts:
-        """Return the facts."""
-        return HouseholdFacts(
-            agent=self.agent,
-            goal=self.goal,
-            places=self.places,
-            holding=self.holding,
-            others=self.others,
-            away=self.away,
-            messages=self.messages,
-            commands=self.commands,
-            barred=self.barred,
-            feedback=self.feedback,
-            hint=self.hint,
-        )
-
-    def text(self) -> str:
-        """Return the prose of the facts."""
-        return text_with(self, self.written, self.names)
 
 
 class Knowledge:

@@ -41,11 +41,11 @@ def names_in(config: HouseholdConfig) -> tuple[str, ...]:
     return config.names(config.fixed_envelope().agents)
 
 
-def text_with(facts: Any, places: Iterable[Written], names: tuple[str, ...]) -> str:
-    """Write the same, from anything with the fields of facts and from places written already.
+def text_with(facts: HouseholdFacts, places: Iterable[Written], names: tuple[str, ...]) -> str:
+    """Write the same, given the places, which are written already.
 
     Args:
-        facts: An object with the fields of facts.
+        facts: The facts.
         places: The places, written kind by kind.
         names: The names of all agents; one that is alone reads its name in the prompt only.
     """

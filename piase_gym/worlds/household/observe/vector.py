@@ -11,32 +11,13 @@ from gymnasium.spaces import Box
 from numpy.typing import NDArray
 
 from piase_gym.core.text_encoding import HINT_CODE
-from piase_gym.worlds.household.actions import PHRASES
+from piase_gym.worlds.household.actions import PHRASES, VERBS
 from piase_gym.worlds.household.config import HouseholdEnvelope
 from piase_gym.worlds.household.facts import STATES, HouseholdFacts, Place, lids, options
 from piase_gym.worlds.household.levels.words import OBJECT_WORDS, RECEPTACLE_WORDS
 from piase_gym.worlds.household.observe.text import LOOKS
 from piase_gym.worlds.texts.letters import LETTER_CODE, put_letters, text_byte, text_code
 
-VERBS = (
-    "go",
-    "open",
-    "close",
-    "take",
-    "move",
-    "put",
-    "examine",
-    "use",
-    "heat",
-    "clean",
-    "cool",
-    "slice",
-    "look",
-    "inventory",
-    "help",
-    "say",
-    "tell",
-)
 NAME_CODE = 3
 """Numbers of a name: its kind, its number, whether the task names its kind."""
 PLACE_CODE = NAME_CODE + len(STATES) + 2

@@ -5,8 +5,9 @@ from __future__ import annotations
 from collections.abc import Callable, Iterator, Sequence
 from typing import Any, NamedTuple
 
-from piase_gym.core.commands import InvalidAction, Outcome
+from piase_gym.core.commands import Command, InvalidAction, Outcome
 from piase_gym.core.world import DecodedAction, StepResult, shared
+from piase_gym.worlds.channel.config import SPOKEN
 from piase_gym.worlds.household.config import HouseholdConfig
 from piase_gym.worlds.household.rules import commands
 from piase_gym.worlds.household.rules.goals import MARKS, TOGGLED
@@ -26,7 +27,7 @@ class Turn(NamedTuple):
         state: Its state, which changes.
         entry_of: Agent and command -> the command of this home, or ``None`` if it cannot be
             carried out any more.
-        speak: Agent and command -> whether it was speech, which has then been sent.
+        speak: Sends what an agent says.
         names_places: Whether the answer to ``go`` names the receptacle.
     """
 
@@ -34,7 +35,7 @@ class Turn(NamedTuple):
     game: Game
     state: HomeState
     entry_of: Callable[[int, Any], Entry | None]
-    speak: Callable[[int, Any], bool]
+    speak: Callable[[int, Command], None]
     names_places: bool
 
 
@@ -58,7 +59,8 @@ def advance(turn: Turn, plans: Sequence[DecodedAction]) -> StepResult:
             state.why[agent] = plan.message
             explains = config.feedback == "explain"
             state.feedback[agent] = plan.message if explains else commands.NO_EFFECT
-        elif turn.speak(agent, plan):
+        elif plan is not None and plan.verb in SPOKEN:
+            turn.speak(agent, plan)
             state.feedback[agent] = "You say it."
         elif (row := turn.entry_of(agent, plan)) is None:
             outcomes[agent], state.feedback[agent] = Outcome.FAILED, commands.NO_EFFECT
