@@ -7,7 +7,7 @@ run, gives a proper answer: there are rows, an order has no ties, and a winner h
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping, Sequence
-from typing import Any, Final, Literal, NamedTuple
+from typing import TYPE_CHECKING, Any, Final, Literal, NamedTuple
 
 from piase_gym.core.rng import Stream, StreamId
 from piase_gym.errors import GenerationError
@@ -16,29 +16,6 @@ from piase_gym.worlds.sql_query.levels.domains import DOMAINS, VARIANTS, Entity,
 from piase_gym.worlds.sql_query.rules.engine import LocalEngine
 from piase_gym.worlds.texts.wording import article
 
-KindName = Literal[
-    "count",
-    "list",
-    "distinct",
-    "aggregate",
-    "filter",
-    "sorted",
-    "top",
-    "per_group",
-    "two_conditions",
-    "joined",
-    "extremes",
-    "above_average",
-    "without",
-    "most_common",
-    "except",
-    "joined_top",
-    "joined_groups",
-    "both",
-    "set",
-    "remove",
-    "add",
-]
 LEVELS: Final[Mapping[int, Mapping[str, Any]]] = {
     1: {
         "kinds": ("count", "list", "aggregate"),
@@ -87,23 +64,25 @@ class Draw:
         found: Entity = self.among(self.made.entities)
         return found
 
-    def pair(self) -> tuple[Entity, Entity] | None:
-        """Return a table and the one it refers to, if any refers to another."""
+    def pair(self) -> tuple[Entity, Entity]:
+        """Return a table and the one it refers to, of a database with at least two tables."""
         tables = self.made.entities
-        k = self.stream.integer(max(1, len(tables) - 1))
-        return (tables[k + 1], tables[k]) if len(tables) > 1 else None
+        k = self.stream.integer(len(tables) - 1)
+        return tables[k + 1], tables[k]
 
-    def field(self, entity: Entity, numeric: bool | None = None, but: str = "") -> Field | None:
-        """Return a column of a table other than `but`."""
-        fits = [
-            f for f in entity.fields if numeric in (None, f.numeric) and but not in (f.name, "*")
-        ]
-        found: Field | None = self.among(fits) if fits else None
+    def field(self, entity: Entity, but: str = "") -> Field:
+        """Return a column of a table other than `but`; each table has at least two."""
+        found: Field = self.among([f for f in entity.fields if f.name != but])
         return found
 
-    def group(self, entity: Entity, but: str = "") -> Field | None:
-        """Return a column whose values are words that can occur more than once."""
-        fits = [f for f in entity.fields if f.values and not f.numeric and f.name != but]
+    def number(self, entity: Entity) -> Field:
+        """Return a column of numbers; each table has one."""
+        found: Field = self.among([f for f in entity.fields if f.numeric])
+        return found
+
+    def group(self, entity: Entity) -> Field | None:
+        """Return a column whose values are words that can occur more than once, if there is one."""
+        fits = [f for f in entity.fields if f.values and not f.numeric]
         found: Field | None = self.among(fits) if fits else None
         return found
 
@@ -118,11 +97,9 @@ class Draw:
         """Return the rows of a query."""
         return self._engine.execute(sql).rows
 
-    def condition(self, entity: Entity, table: str = "", but: str = "") -> tuple[str, str] | None:
+    def condition(self, entity: Entity, table: str = "", but: str = "") -> tuple[str, str]:
         """Return a condition on a column other than `but`, in words and in SQL."""
         field = self.field(entity, but=but)
-        if field is None:
-            return None
         value = self.value(entity, field)
         name = f"{table}{field.name}"
         if not field.numeric:
@@ -154,17 +131,15 @@ def quoted(value: object) -> str:
     return f"'{text}'" if isinstance(value, str) else text
 
 
-def _count(draw: Draw) -> Draft | None:
+def _count(draw: Draw) -> Draft:
     e = draw.entity()
     words = ("How many {} are there?", "What is the number of {}?", "Count the {}.")
     return Draft(draw.among(words).format(e.many), f"SELECT COUNT(*) FROM {e.table}")
 
 
-def _list(draw: Draw) -> Draft | None:
+def _list(draw: Draw) -> Draft:
     e = draw.entity()
     f = draw.field(e)
-    if f is None:
-        return None
     words = ("What are the {} of all {}?", "List the {} of the {}.", "Show the {} of all {}.")
     text = draw.among(words).format(f.many, e.many)
     return Draft(text, f"SELECT {f.name} FROM {e.table}")
@@ -183,11 +158,9 @@ def _distinct(draw: Draw) -> Draft | None:
     return Draft(text, f"SELECT DISTINCT {f.name} FROM {e.table}")
 
 
-def _aggregate(draw: Draw) -> Draft | None:
+def _aggregate(draw: Draw) -> Draft:
     e = draw.entity()
-    f = draw.field(e, numeric=True)
-    if f is None:
-        return None
+    f = draw.number(e)
     name = draw.among(tuple(_AGGREGATES))
     word = draw.among(_AGGREGATES[name])
     opening = draw.among(("What is", "Find", "Give"))
@@ -196,41 +169,32 @@ def _aggregate(draw: Draw) -> Draft | None:
     return Draft(text, f"SELECT {name}({f.name}) FROM {e.table}")
 
 
-def _filter(draw: Draw) -> Draft | None:
+def _filter(draw: Draw) -> Draft:
     e = draw.entity()
-    condition = draw.condition(e)
-    if condition is None:
-        return None
-    words, sql = condition
+    words, sql = draw.condition(e)
     if draw.stream.integer(2):
         return Draft(
             f"How many {e.many} are there {words}?", f"SELECT COUNT(*) FROM {e.table} WHERE {sql}"
         )
     f = draw.field(e, but=sql.split(" ")[0])
-    if f is None:
-        return None
     text = f"What are the {f.many} of the {e.many} {words}?"
     return Draft(text, f"SELECT {f.name} FROM {e.table} WHERE {sql}")
 
 
-def _sorted(draw: Draw) -> Draft | None:
+def _sorted(draw: Draw) -> Draft:
     e = draw.entity()
-    n = draw.field(e, numeric=True)
-    f = n and draw.field(e, but=n.name)
-    if n is None or f is None:
-        return None
+    n = draw.number(e)
+    f = draw.field(e, but=n.name)
     word, way = draw.among((("ascending", "ASC"), ("descending", "DESC")))
     text = f"List the {f.many} of all {e.many} in {word} order of {n.one}."
     unique = f"SELECT {n.name} FROM {e.table}"
     return Draft(text, f"SELECT {f.name} FROM {e.table} ORDER BY {n.name} {way}", unique)
 
 
-def _top(draw: Draw) -> Draft | None:
+def _top(draw: Draw) -> Draft:
     e = draw.entity()
-    n = draw.field(e, numeric=True)
-    f = n and draw.field(e, but=n.name)
-    if n is None or f is None:
-        return None
+    n = draw.number(e)
+    f = draw.field(e, but=n.name)
     word, way = draw.among(_TOPS)
     text = f"What is the {f.one} of the {e.one} with the {word} {n.one}?"
     gold = f"SELECT {f.name} FROM {e.table} ORDER BY {n.name} {way} LIMIT 1"
@@ -239,8 +203,8 @@ def _top(draw: Draw) -> Draft | None:
 
 def _per_group(draw: Draw) -> Draft | None:
     e = draw.entity()
-    g, n = draw.group(e), draw.field(e, numeric=True)
-    if g is None or n is None:
+    g, n = draw.group(e), draw.number(e)
+    if g is None:
         return None
     if draw.stream.integer(2):
         text = f"How many {e.many} are there for each {g.one}?"
@@ -250,12 +214,10 @@ def _per_group(draw: Draw) -> Draft | None:
     return Draft(text, f"SELECT {g.name}, {name}({n.name}) FROM {e.table} GROUP BY {g.name}")
 
 
-def _two_conditions(draw: Draw) -> Draft | None:
+def _two_conditions(draw: Draw) -> Draft:
     e = draw.entity()
     one = draw.condition(e)
-    two = one and draw.condition(e, but=one[1].split(" ")[0])
-    if one is None or two is None:
-        return None
+    two = draw.condition(e, but=one[1].split(" ")[0])
     f = e.fields[0]
     joint, word = draw.among((("AND", "and"), ("OR", "or")))
     text = f"What are the {f.many} of the {e.many} {one[0]} {word} {two[0]}?"
@@ -267,44 +229,32 @@ def join(child: Entity, parent: Entity) -> str:
     return f"{child.table} AS T1 JOIN {parent.table} AS T2 ON T1.{parent.reference} = T2.id"
 
 
-def _joined(draw: Draw) -> Draft | None:
-    pair = draw.pair()
-    if pair is None:
-        return None
-    child, parent = pair
+def _joined(draw: Draw) -> Draft:
+    child, parent = draw.pair()
     condition = draw.condition(parent, "T2.")
     f = draw.field(child)
-    if condition is None or f is None:
-        return None
     text = f"What are the {f.many} of the {child.many} that belong to {parent.many} {condition[0]}?"
     return Draft(text, f"SELECT T1.{f.name} FROM {join(child, parent)} WHERE {condition[1]}")
 
 
-def _extremes(draw: Draw) -> Draft | None:
+def _extremes(draw: Draw) -> Draft:
     e = draw.entity()
-    n = draw.field(e, numeric=True)
-    if n is None:
-        return None
+    n = draw.number(e)
     text = f"What are the lowest and the highest {n.one} of all {e.many}?"
     return Draft(text, f"SELECT MIN({n.name}), MAX({n.name}) FROM {e.table}")
 
 
-def _above_average(draw: Draw) -> Draft | None:
+def _above_average(draw: Draw) -> Draft:
     e = draw.entity()
-    n, f = draw.field(e, numeric=True), e.fields[0]
-    if n is None:
-        return None
+    n, f = draw.number(e), e.fields[0]
     word, sign = draw.among((("above", ">"), ("below", "<")))
     text = f"What are the {f.many} of the {e.many} whose {n.one} is {word} the average?"
     inner = f"(SELECT AVG({n.name}) FROM {e.table})"
     return Draft(text, f"SELECT {f.name} FROM {e.table} WHERE {n.name} {sign} {inner}")
 
 
-def _without(draw: Draw) -> Draft | None:
-    pair = draw.pair()
-    if pair is None:
-        return None
-    child, parent = pair
+def _without(draw: Draw) -> Draft:
+    child, parent = draw.pair()
     f = parent.fields[0]
     text = f"What are the {f.many} of the {parent.many} that have no {child.many}?"
     inner = f"(SELECT {parent.reference} FROM {child.table})"
@@ -324,8 +274,8 @@ def _most_common(draw: Draw) -> Draft | None:
 
 def _except(draw: Draw) -> Draft | None:
     e = draw.entity()
-    g, n = draw.group(e), draw.field(e, numeric=True)
-    if g is None or n is None:
+    g, n = draw.group(e), draw.number(e)
+    if g is None:
         return None
     value = draw.value(e, n)
     text = f"Which {g.many} do no {e.many} have whose {n.one} is above {value}?"
@@ -333,11 +283,8 @@ def _except(draw: Draw) -> Draft | None:
     return Draft(text, f"{whole} EXCEPT {whole} WHERE {n.name} > {value}")
 
 
-def _joined_top(draw: Draw) -> Draft | None:
-    pair = draw.pair()
-    if pair is None:
-        return None
-    child, parent = pair
+def _joined_top(draw: Draw) -> Draft:
+    child, parent = draw.pair()
     f = parent.fields[0]
     word, way = draw.among((("most", "DESC"), ("fewest", "ASC")))
     text = (
@@ -350,15 +297,10 @@ def _joined_top(draw: Draw) -> Draft | None:
     )
 
 
-def _joined_groups(draw: Draw) -> Draft | None:
-    pair = draw.pair()
-    if pair is None:
-        return None
-    child, parent = pair
-    n, f = draw.field(child, numeric=True), parent.fields[0]
+def _joined_groups(draw: Draw) -> Draft:
+    child, parent = draw.pair()
+    n, f = draw.number(child), parent.fields[0]
     least = 2 + draw.stream.integer(2)
-    if n is None:
-        return None
     text = (
         f"For each {parent.one} that has at least {least} {child.many}, what are its {f.one} and "
         f"the average {n.one} of those, for the first 3 in alphabetical order of {f.one}?"
@@ -371,10 +313,7 @@ def _joined_groups(draw: Draw) -> Draft | None:
 
 
 def _both(draw: Draw) -> Draft | None:
-    pair = draw.pair()
-    if pair is None:
-        return None
-    child, parent = pair
+    child, parent = draw.pair()
     g, f = draw.group(child), parent.fields[0]
     if g is None:
         return None
@@ -391,28 +330,22 @@ def _both(draw: Draw) -> Draft | None:
     return Draft(text, f"{half}{quoted(one)} INTERSECT {half}{quoted(two)}")
 
 
-def _set(draw: Draw) -> Draft | None:
+def _set(draw: Draw) -> Draft:
     e = draw.entity()
-    n, f = draw.field(e, numeric=True), e.fields[0]
-    if n is None:
-        return None
+    n, f = draw.number(e), e.fields[0]
     name, (value,) = draw.value(e, f), draw.among(draw.rows(f"SELECT {n.name} FROM {e.table}"))
     new = round(value + 1 + draw.stream.integer(9), 2)
     text = f'Set the {n.one} of the {e.one} whose {f.one} is "{name}" to {new}.'
     return Draft(text, f"UPDATE {e.table} SET {n.name} = {new} WHERE {f.name} = {quoted(name)}")
 
 
-def _remove(draw: Draw) -> Draft | None:
+def _remove(draw: Draw) -> Draft:
     e = draw.entity()
-    condition = draw.condition(e)
-    if condition is None:
-        return None
-    return Draft(
-        f"Remove all {e.many} {condition[0]}.", f"DELETE FROM {e.table} WHERE {condition[1]}"
-    )
+    words, sql = draw.condition(e)
+    return Draft(f"Remove all {e.many} {words}.", f"DELETE FROM {e.table} WHERE {sql}")
 
 
-def _add(draw: Draw) -> Draft | None:
+def _add(draw: Draw) -> Draft:
     e = draw.made.entities[0]
     values = [draw.value(e, field) for field in e.fields]
     values[0] = f"{values[0]} Junior"
@@ -459,6 +392,10 @@ KINDS: Final[Mapping[str, Kind]] = {
     "add": Kind(_add, "easy"),
 }
 """The kinds of questions."""
+if TYPE_CHECKING:
+    KindName = str
+else:
+    KindName = Literal[tuple(KINDS)]
 WRITING = ("set", "remove", "add")
 
 
