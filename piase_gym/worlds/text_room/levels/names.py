@@ -6,7 +6,13 @@ from collections.abc import Iterator
 from typing import NamedTuple
 
 from piase_gym.worlds.text_room.levels.story import Story, Thing
-from piase_gym.worlds.text_room.levels.story_rules import Event, Response, SetFlag, SpawnObject
+from piase_gym.worlds.text_room.levels.story_rules import (
+    Event,
+    Interaction,
+    Response,
+    SetFlag,
+    SpawnObject,
+)
 
 Path = tuple[str | int, ...]
 """The place of something in a story, such as ``("rooms", "study", "exits", "north")``."""
@@ -87,16 +93,21 @@ def events(story: Story) -> Iterator[tuple[Event, Path]]:
         yield event, ("events", k)
 
 
+def interactions(story: Story) -> Iterator[tuple[Interaction, Path]]:
+    """Yield every interaction of an object with its path."""
+    for name, thing in story.object_details.items():
+        for k, interaction in enumerate(thing.interactions):
+            yield interaction, ("object_details", name, "interactions", k)
+
+
 def responses(story: Story) -> Iterator[tuple[Response, Path]]:
     """Yield every response of events and interactions with its path."""
     for event, path in events(story):
         for k, response in enumerate(event.response):
             yield response, (*path, "response", k)
-    for name, thing in story.object_details.items():
-        for n, interaction in enumerate(thing.interactions):
-            for k, response in enumerate(interaction.response):
-                base: Path = ("object_details", name, "interactions", n)
-                yield response, (*base, "response", k)
+    for interaction, path in interactions(story):
+        for k, response in enumerate(interaction.response):
+            yield response, (*path, "response", k)
 
 
 def flags(story: Story) -> set[str]:

@@ -241,11 +241,9 @@ class StoryValidator:
         for event, path in names.events(story):
             yield event.trigger, (*path, "trigger")
             yield from _numbered(event.conditions, (*path, "conditions"))
-        for name, thing in story.object_details.items():
-            for k, interaction in enumerate(thing.interactions):
-                base: Path = ("object_details", name, "interactions", k)
-                yield interaction, base
-                yield from _numbered(interaction.conditions, (*base, "conditions"))
+        for interaction, path in names.interactions(story):
+            yield interaction, path
+            yield from _numbered(interaction.conditions, (*path, "conditions"))
         yield from names.responses(story)
 
     def _contradictions(self) -> Iterator[Problem]:
@@ -256,10 +254,8 @@ class StoryValidator:
         ]
         if story.win_logic == "all":
             together.append((story.win_conditions, ("win_conditions",)))
-        for name, thing in story.object_details.items():
-            for k, interaction in enumerate(thing.interactions):
-                base: Path = ("object_details", name, "interactions", k)
-                together.append((interaction.conditions, (*base, "conditions")))
+        for interaction, path in names.interactions(story):
+            together.append((interaction.conditions, (*path, "conditions")))
         for conditions, start in together:
             seen: dict[tuple[str, str], str] = {}
             for condition, where in _numbered(conditions, start):

@@ -7,6 +7,7 @@ Most commands move nothing, and agents come back to where they were. What follow
 from __future__ import annotations
 
 from collections.abc import Mapping
+from dataclasses import replace
 from typing import Any, NamedTuple
 
 import numpy as np
@@ -22,25 +23,6 @@ from piase_gym.worlds.text_room.state import Arrangement, Plot, RoomState
 
 MOST = 256
 """The most arrangements that are remembered for each agent."""
-
-
-def with_step(facts: TextRoomFacts, step: StepFacts) -> TextRoomFacts:
-    """Return facts with those of a step filled in."""
-    return TextRoomFacts(
-        agent=facts.agent,
-        room=facts.room,
-        description=facts.description,
-        exits=facts.exits,
-        objects=facts.objects,
-        inventory=facts.inventory,
-        others=facts.others,
-        goal=facts.goal,
-        stats=step.stats,
-        messages=step.messages,
-        past=step.past,
-        feedback=step.feedback,
-        hint=step.hint,
-    )
 
 
 class AgentView(NamedTuple):
@@ -80,7 +62,7 @@ class ObservedStep(NamedTuple):
 
     def facts(self) -> TextRoomFacts:
         """Return the facts."""
-        return with_step(self.view.facts, self.step_facts)
+        return replace(self.view.facts, **self.step_facts._asdict())
 
     def vector(self) -> NDArray[np.float32]:
         """Return `vector.vector_of` the facts."""
