@@ -87,6 +87,7 @@ class CameraSearch(ObjectSearch):
         """
         self._recalled = recalled()
         self._entries: deque[LogEntry] = deque(maxlen=MOST_ENTRIES)
+        self.shots = [_BLANK] * config.fixed_envelope().agents
         self._take_names(config)
         super().__init__(config)
 
@@ -97,7 +98,6 @@ class CameraSearch(ObjectSearch):
         known, name = self._recalled, config.describer
         asked = describer(name, palette) if known is None else Recaller(known)
         self._describe: Describer = asked
-        self.shots = [_BLANK] * len(config.names(config.fixed_envelope().agents))
 
     def check_config(self, config: ObjectSearchConfig) -> None:
         """Also check that the describer exists."""
@@ -108,9 +108,7 @@ class CameraSearch(ObjectSearch):
     def take_config(self, config: ObjectSearchConfig) -> None:
         """Take another config; what was seen stays until the next picture."""
         super().take_config(config)
-        shots = self.shots
         self._take_names(self.config)
-        self.shots = shots
 
     def close(self) -> None:
         """Release the camera."""
@@ -123,9 +121,7 @@ class CameraSearch(ObjectSearch):
     def __setstate__(self, state: dict[str, Any]) -> None:
         """Restore a copy, with a new describer of the same name."""
         super().__setstate__(state)
-        shots = self.shots
         self._take_names(self.config)
-        self.shots = shots
 
     # -- kernels, with pictures between them ----------------------------------------------
 
