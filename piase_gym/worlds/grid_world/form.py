@@ -6,7 +6,7 @@ import functools
 
 from piase_gym.worlds.channel.symbols import ChannelForm
 from piase_gym.worlds.grid_world.cells import AGENT, CELLS, HEADINGS, NAMES, OPAQUE
-from piase_gym.worlds.grid_world.config import GridWorldConfig
+from piase_gym.worlds.grid_world.config import GridWorldConfig, GridWorldEnvelope
 from piase_gym.worlds.grid_world.rules.memory import PLANES
 from piase_gym.worlds.grid_world.rules.tables import frame_shape
 from piase_gym.worlds.grid_world.state import SCALARS, vector_length
@@ -25,7 +25,7 @@ class Form:
 
     def __init__(self, config: GridWorldConfig) -> None:
         """Determine the layout from the config and its envelope."""
-        envelope = config.fixed_envelope()
+        envelope: GridWorldEnvelope = config.fixed_envelope()
         self.config = config
         self.whole_grid = config.observe == "grid"
         self.rows, self.columns = frame_shape(config, envelope)

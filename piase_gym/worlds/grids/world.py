@@ -76,10 +76,12 @@ class WalkingWorld(GridArrayWorld[C, F]):
         found = super().read(agent, line)
         if isinstance(found, Command) or not isinstance(line, str) or len(line) > MAX_LINE:
             return found
+        config: Any = self.config
         plain, heading = plain_line(line), int(self.states["heading"][0, agent])
-        walking = walking_line(plain, self.config.frame, heading)
+        walking = walking_line(plain, config.frame, heading)
         return found if walking is None else super().read(agent, walking)
 
     def check(self, agent: int, command: Command) -> Command | InvalidAction:
         """Check a command that came as data; directions may have their old names."""
-        return super().check(agent, with_new_names(command, self.config.frame))
+        config: Any = self.config
+        return super().check(agent, with_new_names(command, config.frame))

@@ -27,7 +27,7 @@ from piase_gym.core.text_encoding import HINT_CODE, hash_text
 from piase_gym.core.world import HINT_TEXT, Facts
 from piase_gym.worlds.channel.heard import EARLIER_CODE, Earlier, Heard, code_of_earlier
 from piase_gym.worlds.channel.symbols import ChannelForm
-from piase_gym.worlds.physics_playground.config import PhysicsPlaygroundConfig
+from piase_gym.worlds.physics_playground.config import PhysicsEnvelope, PhysicsPlaygroundConfig
 from piase_gym.worlds.physics_playground.levels.items import COLOURS, KINDS
 from piase_gym.worlds.physics_playground.observe.vector import (
     ANGLE,
@@ -196,7 +196,7 @@ def layout_of(config: PhysicsPlaygroundConfig) -> Layout:
 
 def text_length(config: PhysicsPlaygroundConfig) -> int:
     """Return a length that no text exceeds."""
-    sizes = config.fixed_envelope()
+    sizes: PhysicsEnvelope = config.fixed_envelope()
     things = 120 * sizes.nearest + 130 * sizes.agents + 50 * (sizes.objects + sizes.agents)
     letters = sizes.messages * sizes.agents * (1 + sizes.message_history) * (60 + 10 * LONGEST)
     letters += 90 * sizes.agents * max(1, sizes.message_history) * (sizes.symbols > 0)

@@ -2,13 +2,13 @@
 
 from __future__ import annotations
 
-from typing import Any, Self
+from typing import Any, ClassVar, Self
 
 
 class CopiedState:
     """A dataclass with slots whose copies share nothing that changes."""
 
-    __slots__ = ()
+    __slots__: ClassVar[tuple[str, ...]] = ()
 
     def copy(self) -> Self:
         """Return a copy, faster than `copy.deepcopy` does."""

@@ -91,7 +91,8 @@ class Form:
     def __init__(self, config: WordCraftConfig) -> None:
         """Work out what stays the same."""
         self.config, self.book = config, config.book
-        self.envelope = envelope = config.fixed_envelope()
+        envelope: WordCraftEnvelope = config.fixed_envelope()
+        self.envelope = envelope
         self.agents = config.names(envelope.agents)
         self.alone = envelope.agents == 1
         self.names: tuple[str | None, ...] = (None, *self.book.entities)
