@@ -50,10 +50,10 @@ def learn(seed: int, steps: int) -> dict[str, Any]:
 
 def wins(policy: str) -> int:
     """Return how many of the questions held out a policy answers."""
-    from piase_gym.training.evaluation import success
+    from piase_gym.training.evaluation import look
 
     env = piase_gym.parallel_env(TASK, view="vector")
-    return success(make_agent(policy), env.world, {}, HELD_OUT)[0]
+    return look(make_agent(policy), env.world, {}, HELD_OUT).won
 
 
 @described

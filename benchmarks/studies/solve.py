@@ -24,7 +24,7 @@ from piase_gym.benchmarks.evaluation.statistics import wilson
 from piase_gym.benchmarks.studies.jobs import Line, add_backend, do_all, errors_told, read_once
 from piase_gym.core.digest import digest_json
 from piase_gym.core.files import write_json
-from piase_gym.training.evaluation import success
+from piase_gym.training.evaluation import look
 from piase_gym.training.train import TrainSettings, train_to_end
 
 TASKS = ("piase/GridWorld-FourRooms-8x8-v1", "piase/GridWorld-DoorKey-6x6-v1")
@@ -35,8 +35,8 @@ def solve(settings: TrainSettings, folder: Path) -> dict[str, Any]:
     result = train_to_end(settings, folder)
     seeds = SEEDS["held_out"]
     agent = make_agent(result.name)
-    won, played = success(agent, settings.make_world(), dict(settings.partners), seeds)
-    interval = wilson(won * len(seeds) / played, len(seeds))
+    found = look(agent, settings.make_world(), dict(settings.partners), seeds)
+    interval = wilson(found.won * len(seeds) / found.played, len(seeds))
     return {
         "settings": settings.model_dump(mode="json"),
         "steps": result.steps,

@@ -8,7 +8,7 @@ from typing import NamedTuple
 
 from piase_gym.worlds.grids.codes import AGENT, HEADINGS
 from piase_gym.worlds.object_search.codes import LEVEL, PITCHES, ROLLS, TABLE
-from piase_gym.worlds.object_search.config import ObjectSearchConfig
+from piase_gym.worlds.object_search.config import ObjectSearchConfig, ObjectSearchEnvelope
 from piase_gym.worlds.object_search.geometry import AREA, SIDE
 from piase_gym.worlds.object_search.state import (
     OTHER,
@@ -77,7 +77,8 @@ class Form:
     def __init__(self, config: ObjectSearchConfig) -> None:
         """Work out the parts from the config and its envelope."""
         self.config = config
-        self.envelope = envelope = config.fixed_envelope()
+        envelope: ObjectSearchEnvelope = config.fixed_envelope()
+        self.envelope = envelope
         self.house = bool(envelope.house)
         self.names = config.names(envelope.agents)
         self.things = config.object_names

@@ -103,7 +103,8 @@ class CommonsForm:
     def __init__(self, config: SocialDilemmaConfig) -> None:
         """Work out the frame from the config and its envelope."""
         self.config, self.frame = config, config.frame
-        self.envelope = envelope = config.fixed_envelope()
+        envelope: SocialDilemmaEnvelope = config.fixed_envelope()
+        self.envelope = envelope
         self.rows = self.columns = envelope.window
         self.names = config.names(envelope.agents)
         self.length = vector_length(envelope)

@@ -102,7 +102,8 @@ class MatrixForm:
     def __init__(self, config: SocialDilemmaConfig) -> None:
         """Work out the parts of the vector."""
         self.config = config
-        self.envelope = envelope = config.fixed_envelope()
+        envelope: SocialDilemmaEnvelope = config.fixed_envelope()
+        self.envelope = envelope
         self.names = config.names(envelope.agents)
         self.length = vector_length(envelope)
         self.paid = PAST + 2 * envelope.memory
