@@ -79,6 +79,8 @@ def export(
         raise ConfigError(f"unknown format {kind!r}; {suggest(kind, known)}")
     require_known("dialect", dialect, DIALECTS)
     require_known("timestamps", timestamps, TIMESTAMPS)
+    if kind in ("minari", "chat") and (dialect, timestamps, expand) != ("native", "iso", False):
+        raise ConfigError(f"dialect, timestamps and expand are about lines; {kind} has none")
     if packed and kind not in ("jsonl", "chat", "minari"):
         raise ConfigError(f"{place}: only JSON Lines are written as {place.suffix}")
     if kind == "minari":

@@ -25,7 +25,7 @@ SMOOTH = 20
 def frames(
     path: str | os.PathLike[str] | Run, *, slot: int = 0, start: int = 0, stop: int | None = None
 ) -> Iterator[NDArray[np.uint8]]:
-    """Yield a picture of each state of a run, which is executed again.
+    """Return a picture of each state of a run, which is executed again as they are drawn.
 
     Args:
         path: The log, or a `Run` that `read` returned.
@@ -33,10 +33,21 @@ def frames(
         start: The first step of the run to show.
         stop: The last step to show.
 
-    Yields:
+    Returns:
         Arrays of shape (height, width, 3).
+
+    Raises:
+        ConfigError: If the run has no such slot.
     """
-    replayer = Replayer(path if isinstance(path, Run) else read(path))
+    run = path if isinstance(path, Run) else read(path)
+    require_slot(run.manifest, slot)
+    return _drawn(Replayer(run), slot, start, stop)
+
+
+def _drawn(
+    replayer: Replayer, slot: int, start: int, stop: int | None
+) -> Iterator[NDArray[np.uint8]]:
+    """Yield the pictures of a run that is executed again."""
     for number, event in replayer.events():
         if stop is not None and event["step"] > stop:
             return
@@ -84,9 +95,8 @@ def render(
         raise ConfigError(f"fps must be a positive number, not {fps!r}")
     write = _write_video if place.suffix == ".mp4" else _write_images
     run = path if isinstance(path, Run) else read(path)
-    require_slot(run.manifest, slot)
+    pictures = frames(run, slot=slot, start=start, stop=stop)
     with output_file(place, run.path, overwrite) as new:
-        pictures = frames(run, slot=slot, start=start, stop=stop)
         first = next(pictures, None)
         if first is None:
             to = "the end" if stop is None else f"step {stop}"

@@ -300,7 +300,8 @@ def test_an_animation_has_a_picture_a_state_at_its_pace(tmp_path: Path) -> None:
     assert len(part) == 3
     for one, other in zip(part, whole[3:6], strict=True):
         np.testing.assert_array_equal(one, other)
-    assert list(runs.frames(path, slot=1)) == []
+    with pytest.raises(ConfigError, match="there is no slot 1 in this run; allowed: 0"):
+        runs.frames(path, slot=1)
     with Image.open(runs.render(path, tmp_path / "run.gif", fps=8, start=0, stop=3)) as image:
         assert (image.n_frames, image.info["loop"]) == (4, 0)
         assert image.info["duration"] == 120  # 1000 // 8 = 125 ms, of which gif keeps hundredths
@@ -347,6 +348,9 @@ def test_a_video_has_the_pictures_at_an_even_size(tmp_path: Path) -> None:
         ({"out": "a.csv", "dialect": "old"}, "legacy"),
         ({"out": "a.csv", "timestamps": "unix"}, "epoch"),
         ({"out": "no spaces", "format": "minari"}, "dataset"),
+        ({"out": "a.jsonl", "format": "chat", "expand": True}, "chat has none"),
+        ({"out": "a", "format": "minari", "timestamps": "epoch"}, "minari has none"),
+        ({"out": "a", "format": "minari", "dialect": "legacy"}, "minari has none"),
     ],
 )
 def test_wrong_exports_are_named(options: dict[str, Any], message: str, log: Path) -> None:
