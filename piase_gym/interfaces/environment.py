@@ -183,19 +183,18 @@ class WorldAbstractEnvironment(WorldInterface, AbstractEnvironment, over_world=T
         """
         from piase_gym.scenarios import fields_for, is_scenario  # which reads YAML
 
+        if isinstance(scenario_config, Mapping):
+            given = dict(scenario_config)
+            if "seed" in given and seed is not None:
+                raise ConfigError("seed is given twice: by itself and in scenario_config")
+            seed = given.pop("seed", seed)
+            scenario_config = given
         if is_scenario(scenario_config):
-            if isinstance(scenario_config, Mapping):
-                given = dict(scenario_config)
-                seed = given.pop("seed", seed)
-                scenario_config = given
             scenario_config = fields_for(scenario_config, self.world)
         if not isinstance(scenario_config, Mapping | None):
             kind = type(scenario_config).__name__
             raise ConfigError(f"scenario_config is a mapping, a scenario or None, not {kind}")
         changes = dict(scenario_config or {})
-        if "seed" in changes and seed is not None:
-            raise ConfigError("seed is given twice: by itself and in scenario_config")
-        seed = changes.pop("seed", seed)
         self.engine.reset(seed, {"config": changes} if changes else None)
         return True
 

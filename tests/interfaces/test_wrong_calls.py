@@ -371,7 +371,12 @@ def test_seeds_are_checked(face: type[Any], seed: Any) -> None:
 def test_scenarios_are_checked() -> None:
     env = fresh(AbstractEnvironment)
     refuse(ConfigError, "or None, not list", lambda: env.reset_environment([1]))
-    refuse(ConfigError, "seed is given twice", lambda: env.reset_environment({"seed": 1}, seed=2))
+    for given in ({"seed": 1}, {"seed": 1, "world": "GridWorld"}):  # fields, and a scenario
+        refuse(
+            ConfigError,
+            "seed is given twice",
+            lambda given=given: env.reset_environment(given, seed=2),
+        )
     refuse(ConfigError, "did you mean 'width'", lambda: env.reset_environment({"widht": 5}))
     refuse(ConfigError, "seeds are integers", lambda: env.reset_environment({"seed": "x"}))
     refuse(EnvelopeError, "does not fit", lambda: env.load_configuration({"width": 30}))
