@@ -41,7 +41,8 @@ class GridArrayWorld(ArrayWorld[C, F]):
     def enter(self, agent: int) -> None:
         """Let an agent that has yet to enter do so now, at its start or near it."""
         if self.let_in is None:
-            super().enter(agent)
+            super().enter(agent)  # which says that nobody can
+            return
         name = self.agents[agent]
         if agent >= self.config.agents:
             told = f"has no part in this config: agents={self.config.agents}"
