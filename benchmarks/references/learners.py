@@ -156,7 +156,7 @@ PASSES = (
             "PhysicsPlayground": 100_000,
             "Household": 50_000,
             "SqlQuery": 50_000,
-            "ObjectSearch": 50_000,
+            "piase/ObjectSearch-Camera-v3": 20_000,
         },
         {},
         unsolved_only=False,
