@@ -203,7 +203,7 @@ def test_the_verdict_goes_by_the_plans_rule(tmp_path: Path) -> None:
     assert found.helps
     assert set(found.verdicts("uniform").values()) == {"better"}
     assert "**The DSE helps" not in (text := verdict.report(found))
-    assert "**the DSE helps: against `uniform` it helps" in text
+    assert "**Verdict: the DSE helps: against `uniform` it helps" in text
     assert "600 of the 600 planned trainings are in" in text
     small = write(tmp_path / "b", better_by(4))  # certain, and smaller than what counts
     assert small.conclusion("uniform") == ""
@@ -266,7 +266,7 @@ def test_what_is_not_complete_is_not_compared_and_said(tmp_path: Path) -> None:
     assert len(cut.values("dse", "explore")) == 2
     text = verdict.report(cut)
     assert "179 of the 600 planned trainings are in" in text
-    assert "**Preliminary: " in text
+    assert "**Preliminary verdict: " in text
     assert "`explore` 2 of 10 seeds" in text
     ours = [name for name in plan.ARMS if name != "syllabus"]
     lacking = write(tmp_path / "b", better_by(10), range(2), ours)
