@@ -235,7 +235,7 @@ class SqlQuery(TextWorld[SqlQueryConfig, SqlQueryFacts, SqlState, Setting]):
     def _judge(self, result: Result | None) -> float:
         """Return the score of a result or, in a task that writes, of the database as it is."""
         task, database, gold = self.setting
-        if task.writes and result is not None:
+        if task.writes:
             result = changes(database, tuple(self.state_of.journal), self.limits)
         return judge(result, gold, task, self.config.reward_mode)
 

@@ -341,6 +341,26 @@ def test_a_folder_of_sqlite_files_is_a_dataset(tmp_path: Path, database: Databas
         piase_gym.parallel_env("SqlQuery", dataset=str(tmp_path))
 
 
+def test_tables_are_described_whatever_they_are_called(tmp_path: Path) -> None:
+    names = ("order", "Order Details", "table", "tables", "a-b")
+    with contextlib.closing(sqlite3.connect(tmp_path / "shop.sqlite")) as connection:
+        for name in names:
+            connection.execute(f'CREATE TABLE "{name}" (id INTEGER PRIMARY KEY, n TEXT)')
+        connection.commit()
+    task = {"db": "shop", "query": "How many?", "gold": 'SELECT count(*) FROM "order"'}
+    (tmp_path / "tasks.json").write_text(json.dumps([task]), "utf-8")
+    env = piase_gym.parallel_env(
+        "SqlQuery", dataset=str(tmp_path), actions="text", view="text", discover=True
+    )
+    env.reset(seed=0)
+    env.step({"agent_0": "tables"})
+    for name in names:
+        *_, infos = env.step({"agent_0": f"describe {name}"})
+        assert infos["agent_0"]["outcome"] == "ok", name
+        (found,) = [table for table in env.facts("agent_0").tables if table.name == name]
+        assert [column.name for column in found.columns] == ["id", "n"]
+
+
 def test_schemas_are_read_as_they_were_declared() -> None:
     with contextlib.closing(sqlite3.connect(":memory:")) as connection:
         connection.executescript(

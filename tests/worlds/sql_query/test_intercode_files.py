@@ -11,11 +11,14 @@ from typing import Any
 import pytest
 
 import piase_gym
+from piase_gym.core.commands import Command
 from piase_gym.errors import ConfigError
 from piase_gym.worlds.sql_query import score
 from piase_gym.worlds.sql_query.levels import intercode
 from piase_gym.worlds.sql_query.levels.dataset import Database
 from piase_gym.worlds.sql_query.rules import collation
+from piase_gym.worlds.sql_query.rules.engine import LocalEngine
+from piase_gym.worlds.sql_query.rules.step import statement_of
 from tests.worlds.sql_query.intercode_files import (
     DUMP,
     FILES,
@@ -51,6 +54,19 @@ def opened(database: Database) -> Iterator[sqlite3.Connection]:
         connection.deserialize(database.image)
         collation.register(connection)
         yield connection
+
+
+@needs_sqlglot
+def test_databases_with_the_same_content_keep_their_names() -> None:
+    dump = "CREATE TABLE `order details` (`id` int);"
+    images = intercode.read_dump(f"USE `one`;{dump}USE `two`;{dump}")
+    assert images["one"] == images["two"]
+    for name, image in images.items():
+        engine = LocalEngine(Database(name, image, intercode.DIALECT))
+        assert engine.execute("SHOW TABLES").columns == (f"Tables_in_{name}",)
+        assert engine.execute("SELECT 1 FROM x").error == f"Table '{name}.x' doesn't exist"
+        found = engine.execute(statement_of(Command("describe", {"table": "order details"})))
+        assert [row[0] for row in found.rows] == ["id"]
 
 
 @needs_sqlglot

@@ -341,6 +341,10 @@ def test_agents_that_write_change_one_database() -> None:
     assert play(world, "wait").terminated == [False, False]
     tick = world.step([None, world.read(1, "submit")])  # type: ignore[list-item]
     assert tick.rewards == [1.0, 1.0] or world._judge(world._results[1]) == 1.0
+    world.reset(3)
+    play(world, gold)
+    tick = world.step([None, world.read(1, "submit")])  # type: ignore[list-item]
+    assert tick.rewards == [1.0, 1.0]  # who has asked nothing submits the database, too
 
 
 def test_what_is_said_is_heard_a_turn_later() -> None:

@@ -166,7 +166,7 @@ def run(
         writes: Whether it may change rows; otherwise the journal is empty.
         limits: What it may use.
     """
-    key = (database.stamp, database.dialect, sql, limits)
+    key = (database.stamp, database.name, database.dialect, sql, limits)
     known = None if writes else _memory.get(key)
     if known is not None:
         return known

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Callable, Sequence
 from typing import Any, NamedTuple
 
@@ -114,7 +115,10 @@ def statement_of(command: Command) -> str:
         return str(command.parameters["sql"])
     if command.verb == "tables":
         return "SHOW TABLES"
-    return f"DESCRIBE {command.parameters['table']}"
+    name = command.parameters["table"]
+    if re.fullmatch(r"\w+", name) and name.lower() not in ("table", "tables"):
+        return f"DESCRIBE {name}"
+    return f"SHOW COLUMNS FROM `{name}`"
 
 
 def _ask(turn: Turn, agent: int, sql: str, note: dict[str, Any]) -> Outcome:
