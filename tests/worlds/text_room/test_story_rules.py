@@ -570,3 +570,11 @@ def test_only_the_first_text_that_is_read_is_a_milestone() -> None:
     assert say(env, "read coin", "ann")["milestones"] == ["first_text_read"]
     assert "milestones" not in say(env, "read coin", "ann")
     assert say(env, "read coin", "bob")["milestones"] == ["first_text_read"]
+
+
+def test_a_text_that_speaks_of_a_find_or_a_lock_is_neither() -> None:
+    coin = {"can_be_taken": True, "description": "You unlock things with it."}
+    coin["read_text"] = "Look in the den and find the lamp."
+    env = two(things={"coin": coin})
+    assert "milestones" not in say(env, "look at coin", "ann")
+    assert say(env, "read coin", "ann")["milestones"] == ["first_text_read"]

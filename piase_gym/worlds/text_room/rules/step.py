@@ -172,9 +172,9 @@ def with_milestones(turn: Turn, command: ResolvedCommand, effect: Effect) -> Eff
         return effect
     if command.verb == "read":
         events.reach(turn, command.agent, "first_text_read")
-    if effect.feedback.startswith("You unlock"):
+    if command.verb in ("unlock", "use") and effect.feedback.startswith("You unlock"):
         events.reach(turn, command.agent, "first_lock_opened")
-    if " and find the " in effect.feedback:
+    if command.verb in ("search", "open") and " and find the " in effect.feedback:
         events.reach(turn, command.agent, "first_find")
     return effect
 
