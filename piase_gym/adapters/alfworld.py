@@ -207,11 +207,26 @@ def _games(folder: Path, tasks: set[str]) -> Iterator[str]:
             continue
         described = path.with_name("traj_data.json")
         if described.exists():
-            kind = str(json.loads(described.read_text("utf-8")).get("task_type", kind))
+            kind = str(_read(described).get("task_type", kind))
         if kind.split("-")[0] not in tasks:
             continue
-        if json.loads(path.read_text("utf-8")).get("solvable"):
+        if _read(path).get("solvable"):
             yield str(path)
+
+
+def _read(path: Path) -> dict[str, Any]:
+    """Return the mapping in a JSON file.
+
+    Raises:
+        ConfigError: If it cannot be read, or is no mapping.
+    """
+    try:
+        found = json.loads(path.read_text("utf-8"))
+    except (OSError, ValueError, RecursionError) as error:
+        raise ConfigError(f"cannot read {str(path)!r:.200}: {error}") from None
+    if not isinstance(found, dict):
+        raise ConfigError(f"{str(path)!r:.200} is no mapping")
+    return found
 
 
 class TextGames:

@@ -136,3 +136,11 @@ def test_what_is_not_there_is_refused(tmp_path: Path) -> None:
     (tmp_path / "empty").mkdir()
     with pytest.raises(ConfigError, match="no game"):
         get_environment()(config(tmp_path, tmp_path / "empty"), "train")
+    for name in ("traj_data.json", "game.tw-pddl"):
+        for damaged, told in (("{", "cannot read"), ("[]", "is no mapping")):
+            folder = tmp_path / name / "pick_and_place_simple-Mug-None-Desk-1" / "trial_T1"
+            folder.mkdir(parents=True, exist_ok=True)
+            game_file(folder)
+            (folder / name).write_text(damaged, "utf-8")
+            with pytest.raises(ConfigError, match=told):
+                get_environment()(config(tmp_path, tmp_path / name), "train")

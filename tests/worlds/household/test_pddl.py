@@ -43,6 +43,7 @@ def test_a_problem_is_read() -> None:
         ("(:goal (opened Shelf))", "(:goal (opened Shelf)))", "there is a ')' too many"),
         ("\n(define", "\nx (define", "the text is not one expression in brackets"),
         (":init", ":start", "the problem has no :init"),
+        ("(:goal (opened Shelf))", "((:goal) (opened Shelf))", "the problem has no :goal"),
         ("- location)", "- planet)", "'here' has the unknown type 'planet'"),
         ("Here - location)", "Here)", "'here' has no type"),
         ("- location)", "-)", "'here' has no type after '-'"),

@@ -77,7 +77,8 @@ def read_problem(text: str) -> Problem:
     tree = _tree(text)
     if tree[:1] != ["define"]:
         raise ConfigError("PDDL: a problem begins with (define (problem ...) ...)")
-    parts = {part[0]: part[1:] for part in tree[1:] if isinstance(part, list) and part}
+    rows = [part for part in tree[1:] if isinstance(part, list) and part]
+    parts = {part[0]: part[1:] for part in rows if isinstance(part[0], str)}
     for name in (":objects", ":init", ":goal"):
         if name not in parts:
             raise ConfigError(f"PDDL: the problem has no {name}")

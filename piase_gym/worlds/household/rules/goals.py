@@ -167,6 +167,9 @@ def _compile_atom(formula: Formula, domain: Domain, scope: Mapping[str, str]) ->
     name, *arguments = formula
     if name == "=":
         one, two = _parts(name, arguments, 2)
+        for word in (one, two):
+            if not isinstance(word, str) or word not in scope:
+                raise ConfigError(f"PDDL: = is said of the unknown {word!r:.60}")
         return lambda _state, env: env.get(one, one) == env.get(two, two)
     check_atom(name, arguments, scope)
     if name in _NOT_KEPT:
