@@ -183,6 +183,11 @@ BROKEN = {
     "unknown type 'robot'": json.dumps(data(problem=PROBLEM.replace("- agent", "- robot", 1))),
     "the unknown 'chair'": json.dumps(data(goal="(opened chair)")),
     "= is said of the unknown": json.dumps(data(goal="(exists (?o - object) (not (= ?o ?p)))")),
+    "names 'ghost', of which :init says nothing": json.dumps(
+        data(
+            goal="(isClean Ghost)", problem=PROBLEM.replace("(:objects", "(:objects Ghost - object")
+        )
+    ),
     "no :goal": json.dumps(data(problem=PROBLEM.replace("(:goal %s)", ""))),
     "no agent": json.dumps(data(problem=PROBLEM.replace("(atLocation agent1 loc_bar_0)", ""))),
     "which is no receptacle": json.dumps(data(goal="(opened Mug_bar_1)")),

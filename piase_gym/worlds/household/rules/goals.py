@@ -174,6 +174,9 @@ def _compile_atom(formula: Formula, domain: Domain, scope: Mapping[str, str]) ->
     check_atom(name, arguments, scope)
     if name in _NOT_KEPT:
         raise ConfigError(f"PDDL: a goal about {name!r} cannot be judged")
+    for word in arguments if name in MARKS or name in _CHANGING else ():
+        if word in domain.types and word not in domain.numbers:
+            raise ConfigError(f"PDDL: the goal names {word!r:.60}, of which :init says nothing")
     if name in MARKS:
         bit, (thing,) = MARKS[name], arguments
         return lambda state, env: bool(state.marks[_number(thing, env, domain)] & bit)
