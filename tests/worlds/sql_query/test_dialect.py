@@ -107,6 +107,11 @@ COLUMNS = [
         ("SELECT SUBSTRING_INDEX('a b c', ' ', 1), SUBSTRING_INDEX('a b c', ' ', -2),"
          " SUBSTRING_INDEX('a b', ',', 1), SUBSTRING_INDEX('a', '', 1), SUBSTRING_INDEX('a', 'b',"
          " 'x'), SUBSTRING_INDEX(NULL, ' ', 1)", [("a", "b c", "a b", "", "", None)]),
+        ("SELECT TRUNCATE(2.567, 1), TRUNCATE(1.15, 2), TRUNCATE(-1999, -2), TRUNCATE(NULL, 1)",
+         [(2.5, 1.15, -1900.0, None)]),
+        ("SELECT ROUND(1234.5, -2), ROUND(1200 + 50, -2), ROUND(2.345, 2), ROUND(2.5)",
+         [(1200.0, 1300.0, 2.35, 3.0)]),
+        ("SELECT LENGTH('äb'), CHAR_LENGTH('äb'), LENGTH(123), LENGTH(NULL)", [(3, 2, 3, None)]),
     ],
 )  # fmt: skip
 def test_mysql_is_understood(shop: Database, sql: str, rows: list[tuple[object, ...]]) -> None:

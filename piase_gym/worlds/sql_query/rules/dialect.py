@@ -306,6 +306,12 @@ def _texts_as_numbers(statement: Any, tables: list[Any], database: Database) -> 
                 yield column
 
 
+def _at_digit(generator: Any, node: Any, function: str) -> str:
+    """Write a rounding function that works at a digit which SQLite's does not take."""
+    value, digit = generator.sql(node, "this"), generator.sql(node, "decimals") or "0"
+    return f"({function}(ROUND(({value}) * POW(10, {digit}), 9)) / POW(10, {digit}))"
+
+
 @functools.cache
 def _port() -> Any:
     """Return SQLite's dialect with backticks around names."""
@@ -319,6 +325,15 @@ def _port() -> Any:
             exp.DateAdd(this=e.this, expression=exp.Neg(this=e.expression), unit=e.args["unit"])
         ),
         exp.TsOrDsToDate: lambda self, e: self.sql(e, "this"),
+        exp.Length: lambda self, e: self.func(
+            "LENGTH", exp.cast(e.this.copy(), "blob") if e.args.get("binary") else e.this
+        ),
+        exp.Trunc: lambda self, e: _at_digit(self, e, "TRUNC"),
+        exp.Round: lambda self, e: (
+            _at_digit(self, e, "ROUND")
+            if isinstance(e.args.get("decimals"), exp.Neg)
+            else self.func("ROUND", e.this, e.args.get("decimals"))
+        ),
     }
     parts = {
         "Tokenizer": type(base.Tokenizer)("Tokenizer", (base.Tokenizer,), {"IDENTIFIERS": ["`"]}),
