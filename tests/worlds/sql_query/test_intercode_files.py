@@ -142,6 +142,8 @@ def test_a_dump_is_read_once(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) ->
         (TASKS, "INSERT INTO t VALUES (1)", "is no dump of MySQL: no such table"),
         (TASKS, DUMP.replace("-1.5000", "now()"), "is no dump of MySQL: a row has"),
         (TASKS, DUMP.replace("('a',1,", "('a',"), "is no dump of MySQL"),
+        (TASKS, "CREATE TABLE t (a NOT NULL);", "'CREATE TABLE t .a NOT NULL.' cannot be read"),
+        (TASKS, "CREATE TABLE t (a int) WHAT (b);", "'CREATE TABLE t .* cannot be read"),
     ],
 )
 @needs_sqlglot

@@ -222,7 +222,11 @@ def _images(text: str) -> dict[str, bytes]:
             if current not in open_ones:
                 open_ones[current] = sqlite3.connect(":memory:")
                 register(open_ones[current])
-            (_fill if kind == "Insert" else _create)(open_ones[current], statement)
+            try:
+                (_fill if kind == "Insert" else _create)(open_ones[current], statement)
+            except (AttributeError, TypeError, IndexError):  # sqlglot has read something else
+                told = f"{statement.sql(DIALECT)!r:.200} cannot be read"
+                raise ValueError(told) from None
         for connection in open_ones.values():
             connection.commit()
         return {name: connection.serialize() for name, connection in open_ones.items()}
