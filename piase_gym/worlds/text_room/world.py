@@ -64,9 +64,9 @@ class TextRoom(TextWorld[TextRoomConfig, TextRoomFacts, RoomState, Plot]):
 
     Things are in a room, in each other, or in somebody's hands. A closed container hides what is
     in it. A locked one opens once its key has been used on it. Searching reveals what is hidden in
-    a thing; so does opening a thing that is not a container. Reading a thing sets the reader's flag
-    `has_read_<thing>`. Events of a story wait for actions, finds, flags, steps, and agents that
-    come and go, and respond with messages, flags, changes and more.
+    a thing; so does opening a thing that is no container and cannot be taken. Reading a thing sets
+    the reader's flag `has_read_<thing>`. Events of a story wait for actions, finds, flags, steps,
+    and agents that come and go, and respond with messages, flags, changes and more.
 
     With `recall=d`, each episode requires memory: a lantern of a random colour is seen once, and
     after `d` steps of waiting, the casket of that colour, one of four, must be opened. A written

@@ -6,6 +6,7 @@ from typing import Any
 
 import pytest
 
+from piase_gym.worlds.text_room.levels.validation import problems
 from tests.worlds.text_room.helpers import make, play, say, story
 
 TWO = [{"agent_id": "ann", "start_room": "hall"}, {"agent_id": "bob", "start_room": "hall"}]
@@ -578,3 +579,27 @@ def test_a_text_that_speaks_of_a_find_or_a_lock_is_neither() -> None:
     env = two(things={"coin": coin})
     assert "milestones" not in say(env, "look at coin", "ann")
     assert say(env, "read coin", "ann")["milestones"] == ["first_text_read"]
+
+
+def test_what_can_never_be_opened_or_taken_is_told() -> None:
+    things = {
+        "coin": {"can_be_taken": True, "interactions": {"action": "open"}},
+        "shelf": {
+            "hidden_item": "key",
+            "interactions": [{"action": action} for action in ("take", "open", "search")],
+        },
+    }
+    done_to = (("open", "box"), ("open", "coin"), ("take", "coin"), ("take", "box"))
+    env = two(*(event(done(*row), flag("seen")) for row in done_to), things=things)
+    never = [p for p in problems(env.world.config.story) if "never happen" in p.message]
+    assert [p.path for p in never] == [
+        ("events", 1, "trigger"),
+        ("events", 3, "trigger"),
+        ("object_details", "shelf", "interactions", 0),
+        ("object_details", "coin", "interactions", 0),
+    ]
+    assert "'coin' can be taken, and is neither a container nor a door" in never[0].message
+    assert "'box' cannot be taken" in never[1].message
+    assert not any(p.fatal for p in never)
+    refused = [say(env, line, "ann")["outcome"] for line in ("open coin", "take shelf", "take box")]
+    assert refused == ["illegal"] * 3

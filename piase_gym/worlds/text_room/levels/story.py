@@ -66,7 +66,8 @@ class Thing(Part):
     contains: tuple[Name, ...] = Field((), description="what is in it")
     hidden_item: tuple[Name, ...] = Field(
         (),
-        description="what is revealed by searching it, or by opening it if it is not a container",
+        description="what is revealed by searching it, or by opening it if it is no container and "
+        "cannot be taken",
     )
     read_text: Prose | None = Field(None, description="what there is to read")
     searchable: bool | None = Field(None, description="False: searching it fails")

@@ -214,11 +214,29 @@ class StoryValidator:
                 hint = suggest(part.action_type, (*data.VERBS, *data.SPOKEN))
                 where: Path = (*path, "action_type")
                 yield Problem(where, f"unknown action {part.action_type!r}; {hint}")
+            if (why := self._why_undone(part, path)) is not None:
+                yield Problem(path, f"this can never happen: {why}", fatal=False)
             if isinstance(part, data.AgentState):
                 yield from self._sentence(part, path)
             if isinstance(part, data.SpawnObject) and part.object in self.placed:
                 message = f"{part.object!r} is already {_place(self.placed[part.object])}"
                 yield Problem((*path, "object"), f"{message}; spawn one that is placed nowhere")
+
+    def _why_undone(self, part: Any, path: Path) -> str | None:
+        """Say why nobody can ever open or take what a part waits for, or return ``None``."""
+        if isinstance(part, data.Interaction):
+            verb, name = part.action, str(path[1])
+        elif isinstance(part, data.ActionTaken):
+            verb, name = part.action_type, part.target or part.item_name or ""
+        else:
+            return None
+        if name not in self.objects:
+            return None
+        if verb == "take" and not self.takeable[name]:
+            return f"{name!r} cannot be taken; set can_be_taken: true"
+        if verb == "open" and self.takeable[name] and not self._opens(name):
+            return f"{name!r} can be taken, and is neither a container nor a door"
+        return None
 
     def _sentence(self, part: data.AgentState, path: Path) -> Iterator[Problem]:
         """Check an expression about an agent's state."""
