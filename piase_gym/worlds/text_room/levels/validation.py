@@ -224,12 +224,11 @@ class StoryValidator:
 
     def _why_undone(self, part: Any, path: Path) -> str | None:
         """Say why nobody can ever open or take what a part waits for, or return ``None``."""
+        verb, name = "", ""
         if isinstance(part, data.Interaction):
             verb, name = part.action, str(path[1])
         elif isinstance(part, data.ActionTaken):
             verb, name = part.action_type, part.target or part.item_name or ""
-        else:
-            return None
         if name not in self.objects:
             return None
         if verb == "take" and not self.takeable[name]:
