@@ -134,13 +134,14 @@ def _label(name: str, window: Mapping[str, int] | None) -> str:
     return f"{name} over {count} {kind}"
 
 
-def _shown(value: Value) -> str:
-    """Return a value as conditions write it."""
+def format_value(value: Value) -> str:
+    """Return a value as conditions write it; fractions have six digits."""
     if value is None:
         return "no value yet"
     if isinstance(value, bool):
         return str(value).lower()
-    return repr(value) if isinstance(value, str) else f"{value:.6g}"
+    exact = isinstance(value, int | str) or abs(value) >= 1e6
+    return repr(value) if exact else f"{value:.6g}"
 
 
 def meets(criterion: Criterion, value: Value) -> bool:
@@ -242,7 +243,7 @@ class AdaptationDecisionModule:
         rows = [(c, reader.read(c.metric, c.window)) for c in criteria]
         failed = [row for row in rows if not meets(*row)]
         told = [
-            f"{c.metric} is {_shown(value)}, wanted {c.operator} {_shown(c.value)}"
+            f"{c.metric} is {format_value(value)}, wanted {c.operator} {format_value(c.value)}"
             for c, value in (failed or rows)
         ]
         return not failed, ", ".join(told)

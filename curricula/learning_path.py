@@ -15,7 +15,7 @@ from typing import Any
 import orjson
 
 from piase_gym.curricula.conditions import ATTEMPTS
-from piase_gym.curricula.decisions import Decision
+from piase_gym.curricula.decisions import Decision, format_value
 from piase_gym.curricula.progress import AgentProgress, typed
 from piase_gym.curricula.store import ProgressStore
 from piase_gym.errors import PiaseError, ProgressError, RunError
@@ -353,7 +353,7 @@ def _decision_lines(path: LearningPath, move: DecisionAt) -> Iterator[str]:
     yield f"{_label(path, decision.step)}, attempt {decision.attempt}, {after}:"
     yield f"  {decision.decision}: {_meaning(path, decision)}"
     yield f"  why: {decision.reason}"
-    values = [f"{name} = {_format_value(value)}" for name, value in decision.values.items()]
+    values = [f"{name} = {format_value(value)}" for name, value in decision.values.items()]
     yield f"  read: {', '.join(values) or 'nothing'}"
 
 
@@ -384,15 +384,6 @@ def describe_outcome(outcome: str) -> str:
 
 def _count(number: int, what: str) -> str:
     return f"{number:,} {what}{'' if number == 1 else 's'}"
-
-
-def _format_value(value: object) -> str:
-    """Return a value as conditions write it."""
-    if value is None:
-        return "no value yet"
-    if isinstance(value, bool):
-        return str(value).lower()
-    return f"{value:.6g}" if isinstance(value, float) else repr(value)
 
 
 def table_rows(path: LearningPath, orders: Iterable[int] = ()) -> list[tuple[str, ...]]:

@@ -273,7 +273,7 @@ def _stages(curriculum: DevelopmentalCurriculum, step: CurriculumStep) -> Iterat
 
 
 def _world(curriculum: DevelopmentalCurriculum, world: object) -> Iterator[_Found]:
-    """Yield what the steps set that the world does not know, and what its envelope lacks."""
+    """Yield what the world does not know of steps and agents, and what its envelope lacks."""
     if world is None and curriculum.world is None:
         told = "no world is named, so what the steps set was not checked; give one"
         yield "note", (), told
@@ -291,6 +291,13 @@ def _world(curriculum: DevelopmentalCurriculum, world: object) -> Iterator[_Foun
     if given.excess(larger):
         told = f"the steps need more than the world at its start: {', '.join(given.excess(larger))}"
         yield "note", (), f"{told}; make it with envelope={wanted}"
+    named: list[tuple[Key, str | None]] = [(("partners", n), n) for n in curriculum.partners]
+    named = [(("agent",), curriculum.agent), (("lead",), curriculum.lead), *named]
+    agents = base.names(larger.agents)
+    for path, name in named:
+        if name is not None and name not in agents:
+            told = f"{path[0]}: the world has no agent {name!r} in any step"
+            yield "warning", path, f"{told}; agents are {', '.join(agents)}"
     for step, config in curriculum.configs(world):
         counts = any(need.metric == "messages_sent" for need in step.needs)
         if counts and not getattr(config, "speech", not hasattr(config, "symbols")):

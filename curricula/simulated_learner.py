@@ -16,7 +16,7 @@ from piase_gym.agents.base import Action, Agent, act_all
 from piase_gym.core.rng import Stream, check_seed, partner_seed
 from piase_gym.core.world import World
 from piase_gym.curricula.directors import check_share
-from piase_gym.curricula.learning_path import LearningPath
+from piase_gym.curricula.learning_path import EpisodeCountsAt, LearningPath
 from piase_gym.curricula.schema import DevelopmentalCurriculum
 from piase_gym.envs.actions import decode_answer
 from piase_gym.envs.partners import assign_partners
@@ -129,9 +129,13 @@ def simulate(
     path.names = {step.order: step.name for step in curriculum.steps}
     episodes = steps = 0
     while episodes < most and env.progress[agent].active:
+        before = env.controller.counts[agent].copy()
         steps += _episode(env, {agent: learner, **others}, seed if episodes == 0 else None)
         episodes += 1
         learner.improve()
+        played = env.controller.counts[agent].since(before)
+        won = {order: played.won[order] for order in played.counted}
+        path.stretches.append(EpisodeCountsAt(steps, played.counted, won))
         for decision in env.decisions[len(path.moves) :]:
             path.add(steps, decision)
     path.outcome = env.progress[agent].outcome

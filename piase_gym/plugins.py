@@ -85,8 +85,8 @@ def offers(kind: str) -> dict[str, EntryPoint]:
 
 def names(kind: str) -> tuple[str, ...]:
     """Return the names of a kind that are offered and not known to be broken."""
-    broken = {problem.name for problem in _problems.values() if problem.kind == kind}
-    return tuple(name for name in offers(kind) if name not in broken)
+    rows = offers(kind).items()
+    return tuple(name for name, row in rows if (kind, name, package_of(row)) not in _problems)
 
 
 def package_of(entry: EntryPoint) -> str:

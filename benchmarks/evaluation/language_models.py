@@ -90,6 +90,7 @@ def evaluate_model(
     progress: Progress | None = None,
     workers: int = 1,
     ray: str | None = None,
+    modules: Sequence[str] = (),
 ) -> Results:
     """Play a suite with a language model, and with the policies it is compared with.
 
@@ -106,6 +107,7 @@ def evaluate_model(
         progress: Called after every episode.
         workers: Number of processes for the other policies; the model is called from this one.
         ray: The address of a Ray cluster that plays the other policies.
+        modules: Modules that workers import first.
 
     Returns:
         The results. Episodes that lack a reply are among their faults, and are played by the next
@@ -133,6 +135,7 @@ def evaluate_model(
         progress=progress,
         workers=workers,
         ray=ray,
+        modules=modules,
     )
     replies.offline = True  # what follows makes no calls
     settings, _ = chosen.settings(results.split)

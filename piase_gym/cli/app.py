@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import inspect
+import re
 import sys
 from typing import Annotated
 
@@ -64,7 +65,7 @@ def _as_option(message: str) -> str:
     """Name an argument of Python as this command's option, or leave it out if there is none."""
     takes = {c.__name__ for c in runs.COMMANDS if "overwrite" in inspect.signature(c).parameters}
     option = ", or --overwrite" if takes & set(sys.argv[1:2]) else ""
-    return message.replace(", or overwrite=True", option)
+    return re.sub(r", or overwrite=True\Z", option, message)
 
 
 def main() -> None:

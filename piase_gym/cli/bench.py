@@ -173,6 +173,7 @@ def language_model(
             progress=bar.show,
             workers=workers,
             ray=ray,
+            modules=tuple(module or ()),
         )
     show_results(results)
     console.print(f"prompt {agent.prompt.id}; {agent.budget.usage}", soft_wrap=True)
@@ -335,6 +336,8 @@ def read_choices(policies: Sequence[str] | None, usual: Sequence[str]) -> dict[s
     found: dict[str, list[str]] = {}
     for given in policies or usual:
         name, equals, value = given.partition("=")
+        if {":", "/"} & set(name):  # the "=" is part of a file's name
+            name, equals, value = given, "", ""
         if not name or (equals and not value):
             raise ConfigError(f"--policy takes NAME or NAME=POLICY, not {given!r}")
         label = name if equals else Path(name).stem if name.endswith(".zip") else name

@@ -13,8 +13,8 @@ from piase_gym.cli.options import (
     Ray,
     Settings,
     WorldName,
+    read_pairs,
     read_settings,
-    split_pair,
 )
 
 
@@ -56,7 +56,7 @@ def collect(
             task,
             out,
             policy=policy,
-            others=dict(split_pair(text, wrong) for text in other or ()),
+            others=read_pairs(other, wrong),
             config=read_settings(task, config) if config else {},
             steps=steps,
             num_envs=num_envs,

@@ -19,9 +19,9 @@ from piase_gym.cli.options import (
     Settings,
     complete_from,
     complete_worlds,
+    read_pairs,
     read_settings,
     read_value,
-    split_pair,
     write_file,
 )
 from piase_gym.errors import ConfigError, CurriculumError, MissingExtraError
@@ -228,8 +228,8 @@ def run(
     given |= {key: True for key, value in (("whole", whole), ("log", log)) if value}
     if option:
         wrong = "{!r} is no setting; write key=value, such as epochs=4"
-        pairs = [split_pair(text, wrong) for text in option]
-        given["ppo"] = {key: read_value(value) for key, value in pairs}
+        pairs = read_pairs(option, wrong)
+        given["ppo"] = {key: read_value(value) for key, value in pairs.items()}
     folder = out or default_folder(name, director_name(given.get("director"), load(name)), seed)
     if config:
         given["config"] = read_settings(world_of(load(name), world), config)

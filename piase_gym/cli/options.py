@@ -220,6 +220,21 @@ def split_pair(text: str, wrong: str) -> tuple[str, str]:
     return key.strip(), value
 
 
+def read_pairs(words: Iterable[str] | None, wrong: str) -> dict[str, str]:
+    """Return what several words of the form ``key=value`` say, by key.
+
+    Raises:
+        ConfigError: If one has another form (see `split_pair`), or two have the same key.
+    """
+    found: dict[str, str] = {}
+    for word in words or ():
+        key, value = split_pair(word, wrong)
+        if key in found:
+            raise ConfigError(f"{key!r} is given twice: {found[key]!r} and {value!r}")
+        found[key] = value
+    return found
+
+
 def read_settings(
     name: str, settings: Iterable[str] | None, base: Mapping[str, Any] | None = None
 ) -> dict[str, Any]:

@@ -8,7 +8,7 @@ from typing import Annotated
 import typer
 
 from piase_gym.cli.console import console, make_table, say
-from piase_gym.cli.options import KeyEnv, Modules, Overwrite, split_pair
+from piase_gym.cli.options import KeyEnv, Modules, Overwrite, read_pairs
 
 RunFile = Annotated[
     Path, typer.Argument(metavar="RUN", help="A log: .jsonl, .jsonl.gz or .jsonl.zst.")
@@ -109,7 +109,7 @@ def fork(
 def _pairs(what: str, given: list[str] | None) -> dict[str, str]:
     """Read options of the form AGENT=VALUE."""
     wrong = f"--{what} takes AGENT=VALUE, such as agent_0=..., not {{!r}}"
-    return dict(split_pair(text, wrong) for text in given or ())
+    return read_pairs(given, wrong)
 
 
 def export(

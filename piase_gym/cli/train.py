@@ -15,6 +15,7 @@ from piase_gym.cli.options import (
     Ray,
     Settings,
     WorldName,
+    read_pairs,
     read_settings,
     read_value,
     split_pair,
@@ -75,7 +76,7 @@ def train(
         given["config"] = read_settings(task, config)
     if partner:
         wrong = "{!r} is no partner; write agent=policy, as in agent_1=oracle"
-        given["partners"] = dict(split_pair(text, wrong) for text in partner)
+        given["partners"] = read_pairs(partner, wrong)
     if seeds is not None:
         if seed is not None:
             raise ConfigError("--seed and --seeds are given; one of them is enough")

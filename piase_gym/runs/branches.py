@@ -116,13 +116,21 @@ class Cut:
             raise RunError(f"no episode is going on after step {at}; cut it elsewhere")
         self.snapshot = self._value(world)
 
-    def check(self, change: Change) -> None:
-        """Check the commands of a change before anything runs.
+    def check(self, change: Change, vary: Sequence[str] = ()) -> None:
+        """Check the commands of a change, and who is drawn anew, before anything runs.
 
         Raises:
-            ActionError: If one is none, or is not allowed to its agent at the cut.
+            ActionError: If a command is none, or is not allowed to its agent at the cut.
             AgentError: If an agent is not in play at the cut.
+            ConfigError: If a partner that is drawn anew does what the log says.
         """
+        for name in vary:
+            partner = name.removeprefix(PARTNER)
+            if name not in STREAMS and partner not in (*self.agents, *change.policies):
+                raise ConfigError(
+                    f"{name} draws nothing, for {partner} does what the log says; name who plays "
+                    f"it: players={{{partner!r}: ...}}"
+                )
         world = self.replayer.world(self.slot)
         for name, wanted in change.actions.items():
             number = world.agents.index(name)

@@ -205,7 +205,7 @@ def _pairs(folder: Path) -> Iterator[Chat]:
     one, two = (
         {chat["agent"]: chat for chat in transcripts(read(folder / name))} for name in BRANCHES
     )
-    for agent in one.keys() & two.keys():
+    for agent in (name for name in one if name in two):
         worse, better = sorted((one[agent], two[agent]), key=lambda chat: chat["return"])
         both = zip(worse["messages"], better["messages"], strict=False)
         prompt = [left for left, _ in takewhile(lambda pair: pair[0] == pair[1], both)]

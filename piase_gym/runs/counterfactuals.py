@@ -101,7 +101,7 @@ def fork(
             what the log says.
         pairs: How many pairs of branches.
         vary: Random streams that each pair redraws: ``"dynamics"``, ``"channel"``, ``"layout"``,
-            ``"partner_<agent>"``.
+            ``"partner_<agent>"`` of an agent that a policy plays.
         metric: ``"return"``, ``"won"``, ``"length"``, or a function of a `Branch`.
         agent: The agent to measure; by default the first that is changed.
         steps: Steps after the cut; by default to the episode's end.
@@ -124,7 +124,7 @@ def fork(
     if logs is not None:
         _check_logs(run, Path(logs), pairs)
     cut = Cut(run, at, slot, players or {})
-    cut.check(change)
+    cut.check(change, vary)
     measured = agent or next(iter(change.agents), run.agents[0])
     found = []
     for number in range(pairs):

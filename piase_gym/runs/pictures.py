@@ -11,8 +11,8 @@ import numpy as np
 from numpy.typing import NDArray
 
 from piase_gym.errors import ConfigError, RunError, need
-from piase_gym.runs.history import History
 from piase_gym.runs.manifest import require_slot
+from piase_gym.runs.metrics import Metrics
 from piase_gym.runs.reader import Run, read
 from piase_gym.runs.replayer import Replayer
 from piase_gym.runs.sinks import output_file
@@ -162,17 +162,13 @@ def plot(
 
     Raises:
         ConfigError: If the ending is none of these.
-        RunError: If no episode was finished.
+        RunError: If no episode was finished, or a line is damaged.
         LogWriteError: If the file exists or cannot be written; what was there is kept.
         MissingExtraError: If matplotlib is not installed.
     """
     run = path if isinstance(path, Run) else read(path)
-    history = History(retain=1)
-    for event in run:
-        history.feed(event)
-    rows = {
-        name: [r for r in agent.episodes if r.finished] for name, agent in history.agents.items()
-    }
+    agents = Metrics(run, retain=1).history.agents
+    rows = {name: [r for r in agent.episodes if r.finished] for name, agent in agents.items()}
     if not any(rows.values()):
         raise RunError(f"{run.path}: no episode was finished, so there is nothing to plot")
     need("matplotlib", "a plot", "bench")

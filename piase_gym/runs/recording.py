@@ -3,19 +3,19 @@
 from __future__ import annotations
 
 import os
-from collections.abc import Iterable, Mapping
+from collections.abc import Iterable, Mapping, Sequence
 from pathlib import Path
 from typing import Any
 
 from piase_gym.core.events import Events
 from piase_gym.envs.runner import EpisodeRunner
-from piase_gym.errors import ConfigError
+from piase_gym.errors import ConfigError, suggest
 from piase_gym.runs.batch_recorder import BatchRecorder
 from piase_gym.runs.columns import ENDING, ColumnRecorder
 from piase_gym.runs.lines import Out
 from piase_gym.runs.options import Options
 from piase_gym.runs.recorder import EnvRecorder, Recorder
-from piase_gym.runs.schema import level_of
+from piase_gym.runs.schema import DSE, SYSTEM, level_of
 from piase_gym.runs.sinks import FileSink, LoggerInterface
 from piase_gym.runs.writer import Sinks, Writer, clerk
 
@@ -52,7 +52,7 @@ def record(
         level: ``"critical"``, ``"actions"``, ``"events"`` or ``"full"``, or one of the names in
             the PiaSE design document: ``"CRITICAL_EVENTS_ONLY"``, ``"INFO"`` (``events``) or
             ``"DEBUG"`` (``full``).
-        levels: Other levels for some agents and components.
+        levels: Other levels for some agents and components; the name of a component has a dot.
         experiment_id: The experiment that the run belongs to.
         run_id: Name of the run; by default a new one.
         sinks: Further sinks for the lines.
@@ -99,6 +99,8 @@ def record(
     if path is None and not places:
         raise ConfigError("a log needs a place to go: give a path, or sinks")
     logged, face = _logged(env)
+    if isinstance(levels, Mapping):  # others are refused later
+        _check_names(levels, logged.world.agents)
     columns = path is not None and Path(path).suffix == ENDING
     if columns and not _is_batch(logged):
         raise ConfigError(
@@ -127,6 +129,17 @@ def _plain_levels(levels: Any) -> Any:
     if not isinstance(levels, Mapping):
         return levels  # refused later, with an error message
     return {name: level_of(level) for name, level in levels.items()}
+
+
+def _check_names(levels: Iterable[object], agents: Sequence[str]) -> None:
+    """Raise `ConfigError` if something with a level of its own is neither agent nor component."""
+    known = (*agents, SYSTEM)
+    for name in levels:
+        if name not in known and "." not in str(name):
+            raise ConfigError(
+                f"levels names {name!r}, which is no agent; {suggest(name, known)}, "
+                f"or a component, such as {DSE!r}"
+            )
 
 
 def follow(env: Any, out: Out, options: Options) -> Recorder:

@@ -15,6 +15,7 @@ import pytest
 
 import piase_gym
 from piase_gym import registry
+from piase_gym.cli.app import _as_option
 from piase_gym.cli.describing import describe
 from piase_gym.cli.info import show
 from piase_gym.cli.options import read_settings
@@ -392,3 +393,7 @@ def test_a_file_that_exists_is_told_with_the_option_if_there_is_one(tmp_path: Pa
         done = piase("export", str(path), str(tmp_path / "run.csv"), *option)
         assert done.returncode == code
         assert ("; give another name, or --overwrite" in done.stderr) == (code == 2)
+
+
+def test_what_the_user_wrote_is_told_as_it_is() -> None:
+    assert _as_option("'a, or overwrite=True' is no name") == "'a, or overwrite=True' is no name"

@@ -20,7 +20,14 @@ from piase_gym.cli import (
     scenarios,
     train,
 )
-from piase_gym.cli.options import read_settings, read_value, split_pair, split_seat, write_file
+from piase_gym.cli.options import (
+    read_pairs,
+    read_settings,
+    read_value,
+    split_pair,
+    split_seat,
+    write_file,
+)
 from piase_gym.cli.play import read_partners
 from piase_gym.errors import (
     AgentError,
@@ -58,6 +65,10 @@ def test_a_pair_has_a_key_and_a_value() -> None:
     for text in ("a", "=b", " =b"):
         with pytest.raises(ConfigError, match=f"^no '{text}'$"):
             split_pair(text, "no {!r}")
+    assert read_pairs(["b=1", "a="], "no {!r}") == {"b": "1", "a": ""}
+    assert read_pairs(None, "no {!r}") == {}
+    with pytest.raises(ConfigError, match="'a' is given twice: '1' and '2'"):
+        read_pairs(["a=1", "b=1", "a=2"], "no {!r}")
 
 
 @pytest.mark.parametrize(
@@ -218,11 +229,14 @@ def test_deciders_have_a_seat_and_a_model(monkeypatch: pytest.MonkeyPatch) -> No
 
 def test_policies_of_a_benchmark_have_names() -> None:
     given = ["random", "a=oracle", "a=noop", "models/best.zip", "b=models/x.zip"]
+    given += ["sb3:runs/lr=0.1/model.zip", "c=sb3:lr=0.1/x.zip"]
     assert bench.read_choices(given, ()) == {
         "random": ["random"],
         "a": ["oracle", "noop"],
         "best": ["models/best.zip"],
         "b": ["models/x.zip"],
+        "model": ["sb3:runs/lr=0.1/model.zip"],
+        "c": ["sb3:lr=0.1/x.zip"],
     }
     assert bench.read_choices(None, ("noop",)) == {"noop": ["noop"]}
     for wrong in ("=noop", "a="):

@@ -231,6 +231,19 @@ def test_a_run_is_exported_and_drawn(
     assert run("plot", str(log)) == (0, "saved run.png\n")
 
 
+def test_workers_import_modules_where_a_model_is_measured(monkeypatch: pytest.MonkeyPatch) -> None:
+    given: dict[str, Any] = {}
+
+    def measure(*_: Any, **named: Any) -> None:
+        given.update(named)
+        raise ConfigError("enough")
+
+    monkeypatch.setattr("piase_gym.benchmarks.evaluation.language_models.evaluate_model", measure)
+    with pytest.raises(ConfigError, match="enough"):
+        run("bench", "llm", "--model", "m", "-m", "json")
+    assert given["modules"] == ("json",)
+
+
 # -- training --------------------------------------------------------------------------------------
 
 

@@ -265,7 +265,8 @@ def test_of_two_plug_ins_with_one_name_the_second_is_reported(tmp_path: Path) ->
         )
         install(tmp_path / name, site, {f"{name}.py": module, "pyproject.toml": pyproject})
     code = (
-        "import piase_gym\nfrom piase_gym.agents import make_agent\n"
+        "import piase_gym\nfrom piase_gym.agents import make_agent, policies\n"
+        "assert 'same' in policies()\nassert 'same' in policies()\n"
         "print(type(make_agent('same')).__name__)\nprint(*piase_gym.plugins.problems())"
     )
     done = python(site, code)

@@ -71,6 +71,17 @@ def test_all_criteria_must_hold_and_none_never_completes() -> None:
     assert not module.evaluate_step_completion("x", step())
 
 
+@pytest.mark.parametrize(
+    ("value", "shown"),
+    [(1234567, "1234567"), (1234567.25, "1234567.25"), (1 / 3, "0.333333"), ("a", "'a'")],
+)
+def test_values_are_told_in_full(value: Any, shown: str) -> None:
+    criteria = [{"metric": "m", "value": True}]
+    tried = step(completion_criteria=criteria)
+    told = AdaptationDecisionModule(Table({"m": value})).decide("x", curriculum({}), tried, 1)
+    assert f"m is {shown}, wanted == true" in told.reason
+
+
 def test_a_metric_is_asked_for_once_in_a_decision() -> None:
     """It may be dear, and must not change between the criteria and the rules."""
     table = Table({"reached_goal_2": False})

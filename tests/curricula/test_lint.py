@@ -113,6 +113,17 @@ def test_messages_are_counted_in_words(config: dict[str, Any], silent: bool) -> 
     ] * silent
 
 
+def test_agents_that_are_in_no_step_are_told() -> None:
+    several = {**DONE, "environment_config": {"agents": 3}}
+    partners = {"agent_1": "random", "agent_4": "random"}
+    made = curriculum(DONE, several, agent="agent_3", lead="agent_2", partners=partners)
+    words = "the world has no agent {!r} in any step; agents are agent_0, agent_1, agent_2"
+    assert told(made, "warning") == [
+        "agent: " + words.format("agent_3"),
+        "partners: " + words.format("agent_4"),
+    ]
+
+
 ALIVE = [
     ["step_attempts >= 3", "PROCEED"],
     ["success_rate > 0.7", "PROCEED"],

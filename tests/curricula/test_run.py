@@ -25,6 +25,7 @@ from piase_gym.curricula.learning_path import (
     UnderWay,
     describe_open,
     explain,
+    headings,
     judged_by,
     read_paths,
     table_rows,
@@ -61,6 +62,12 @@ def test_a_perfect_learner_goes_straight_through_and_a_bad_one_is_failed() -> No
     assert [kind for _, _, kind in decided(bad.path)] == ["REPEAT_STEP"] * 2 + ["FAIL_CURRICULUM"]
     assert bad.episodes == 3
     assert bad.steps == bad.path.end == 18
+
+
+def test_what_a_simulated_learner_wins_is_told_whatever_it_is_judged_by() -> None:
+    path = simulate(curriculum(step(1)), 1.0, world="GridWorld").path  # by task_success
+    assert headings(path)[6] == "won"
+    assert table_rows(path)[0][6] == "100%"
 
 
 def test_the_seed_decides_the_whole_path() -> None:

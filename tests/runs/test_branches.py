@@ -541,7 +541,7 @@ def test_a_fork_compares_pairs_of_branches(tmp_path: Path, monkeypatch: pytest.M
         def __init__(self, *given: Any) -> None:
             called.append(("cut", *given[1:]))
 
-        def check(self, change: Change) -> None:
+        def check(self, change: Change, vary: Any) -> None:
             called.append(("check", change.agents))
 
         def branch(self, change: Any, *given: Any) -> Branch:

@@ -11,6 +11,7 @@ import pytest
 from piase_gym import Simulation, runs
 from piase_gym.agents import LLMAgent
 from piase_gym.errors import LogWriteError, RunError
+from piase_gym.runs import chat_export
 from piase_gym.runs.chat_export import transcripts
 from piase_gym.testing.model_server import ModelServer, Say
 from piase_gym.wrappers import AvtLogger
@@ -112,6 +113,21 @@ def test_a_model_goes_on_from_a_cut(tmp_path: Path) -> None:
     assert pair["prompt"] == [first[0], first[3]]
     assert pair["chosen"] == [{"role": "assistant", "content": "I hope.\nAction: move east"}]
     assert pair["rejected"] == [{"role": "assistant", "content": "move west"}]
+
+
+def test_pairs_come_in_the_order_of_the_agents(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    agents = [f"agent_{number}" for number in range(12)]
+
+    def chats(log: Path) -> list[dict[str, Any]]:
+        said = [{"role": "assistant", "content": log.name}]
+        value = float(log.name == "after.jsonl")
+        return [{"agent": n, "messages": said, "return": value, "seed": 0} for n in agents]
+
+    monkeypatch.setattr(chat_export, "read", lambda log: log)
+    monkeypatch.setattr(chat_export, "transcripts", chats)
+    assert [pair["agent"] for pair in chat_export._pairs(tmp_path)] == agents
 
 
 def test_what_makes_no_pair(tmp_path: Path) -> None:

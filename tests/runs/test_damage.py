@@ -18,7 +18,7 @@ import pytest
 
 import piase_gym
 from piase_gym import runs
-from piase_gym.errors import PiaseError
+from piase_gym.errors import PiaseError, RunError
 from piase_gym.wrappers import AvtLogger
 from tests.helpers.run_worlds import grid, keys, play, point, text
 
@@ -144,3 +144,10 @@ def test_damage_is_told_with_line_and_reason(
     for reader in READERS.values():
         with contextlib.suppress(PiaseError):  # anything else fails this test
             reader(path)
+
+
+def test_a_plot_tells_of_a_damaged_line(logs: list[list[bytes]], tmp_path: Path) -> None:
+    path = tmp_path / "run.jsonl"
+    path.write_bytes(b"".join(logs[0]).replace(b'"outcomes"', b'"outcome"'))
+    with pytest.raises(RunError, match=r"line \d+: event_data lacks 'outcomes'"):
+        runs.plot(path, tmp_path / "run.png")

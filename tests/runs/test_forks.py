@@ -113,6 +113,12 @@ def test_a_stream_of_the_world_is_drawn_anew_for_each_pair(
             runs.fork(path, 1, vary=[name])
 
 
+def test_who_does_what_the_log_says_draws_nothing_anew(walk: Path) -> None:
+    told = "partner_agent_0 draws nothing, for agent_0 does what the log says"
+    with pytest.raises(ConfigError, match=told):
+        runs.fork(walk, 2, pairs=3, vary=["partner_agent_1", "partner_agent_0"])
+
+
 def test_the_interval_is_that_of_the_mean(walk: Path) -> None:
     report = runs.fork(
         walk,

@@ -354,6 +354,7 @@ def test_inner_states_of_partners_are_logged(tmp_path: Path) -> None:
         ({"level": "verbose"}, "critical"),
         ({"levels": {"agent_0": "loud"}}, "loud"),
         ({"levels": "full"}, "mapping"),
+        ({"levels": {"agent_l": "full"}}, "no agent; did you mean 'agent_"),
         ({"experiment_id": "  "}, "experiment_id"),
         ({"run_id": ""}, "run_id"),
         ({"snapshot_every": 0}, "snapshot_every"),
