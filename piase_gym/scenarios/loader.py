@@ -200,6 +200,7 @@ def _with_base(document: Document, path: Path, chain: tuple[Path, ...]) -> Docum
         found = type(data).__name__ if data is not None else "nothing"
         told = f"a scenario is a mapping of keys, not {found}; {suggest('', _HEAD)}"
         raise complain(document.place(()), (), told)
+    document = _with_world(document)
     base = data.get("base")
     if base is None:
         return document
@@ -249,7 +250,6 @@ def build(document: Document, path: Path) -> Scenario:
     Raises:
         ScenarioError: See `load`.
     """
-    document = _with_world(document)
     spec = _world_of(document)
     model: type[ScenarioHead] = TextRoomScenario if spec.name == STORY else WorldScenario
     wrong: list[str] = []

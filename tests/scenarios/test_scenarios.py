@@ -292,6 +292,8 @@ initial_state:
     assert story.object_details["bookshelf"].description == "an empty bookshelf."
     assert story.object_details["desk"].locked
     assert found.title.endswith("Friend")
+    other = load_text(tmp_path, text.replace("environment_type", "world"))  # which the base has
+    assert other.config == found.config
     wrong = text.replace("bookshelf: {", "bookshelf: { colour: red,")
     line, _, message = complaint(tmp_path, wrong)
     assert line == line_of(wrong, "colour")
