@@ -213,8 +213,25 @@ class GridWorldConfig(SymbolConfig):
             raise ValueError("start_pos puts two agents on one cell; use collisions='pass'")
         if len(self.levels) > self.agents:
             raise ValueError(f"levels has {len(self.levels)} entries for {self.agents} agents")
+        self._check_map()
         self._check_layout()
         return self
+
+    def _check_map(self) -> None:
+        """Check that goals, walls and the border are where the map has nothing else."""
+        sides = (0, self.width - 1), (0, self.height - 1)
+        rim = [(x, y) for x, y in self.plan if self.border and (x in sides[0] or y in sides[1])]
+        for name, places, code in (
+            ("goal_pos", _positions(self.goal_pos), kinds.GOAL),
+            ("walls", self.walls, kinds.WALL),
+            ("border", rim, kinds.WALL),
+        ):
+            for place in places:
+                there = self.plan.get(place, code)
+                if there != code:
+                    raise ValueError(
+                        f"{name}: {place} of the map is {kinds.NAMES[there]}, not free floor"
+                    )
 
     def _check_layout(self) -> None:
         inner = (self.width - 2 * self.border, self.height - 2 * self.border)

@@ -80,6 +80,21 @@ from piase_gym.worlds.grid_world.config import (
             {"difficulty": (0.5, 0.4)},
             "a range goes from low to high, not from 0.5 to 0.4",
         ),
+        (
+            {"map": "@d\n.G", "goal_pos": [(0, 1), (1, 1)]},
+            {"map": "@d\n.G", "goal_pos": (1, 0)},
+            "goal_pos: (1, 0) of the map is drone, not free floor",
+        ),
+        (
+            {"map": "@1\n.#", "walls": [(0, 1), (1, 1)]},
+            {"map": "@1\n.#", "walls": [(1, 0)]},
+            "walls: (1, 0) of the map is food for one, not free floor",
+        ),
+        (
+            {"map": "...\n.@1\n.#.\n..."},
+            {"map": "...\n.@1\n.#.\n...", "border": True},
+            "border: (2, 1) of the map is food for one, not free floor",
+        ),
         ({"grid_size": (3, 4)}, {"grid_size": 3}, "grid_size must be (width, height), not 3"),
         ({"grid_size": [3, 4]}, {"grid_size": [3, 4, 5]}, "grid_size must be (width, height)"),
     ],
