@@ -96,7 +96,7 @@ class ObjectSearchConfig(MessageConfig):
     start: Literal["together", "apart"] = Field(
         "together", description="whether agents start near each other or anywhere in a house"
     )
-    recall: Annotated[int, Field(ge=0, le=MOST_DELAY)] | Literal["map"] | None = Field(
+    recall: Annotated[int, Field(strict=True, ge=0, le=MOST_DELAY)] | Literal["map"] | None = Field(
         None,
         description="'map': agents are also told what they have perceived before in the episode, "
         "and when; a number: steps between cue and choice, on a line of its own",
@@ -174,19 +174,20 @@ class ObjectSearchConfig(MessageConfig):
             "objects": max(1, len(names)),
         }
         for name, value in own.items():
-            if plain.setdefault(name, value) != value and name == "width":
+            if plain.setdefault(name, value) != value and name != "object_names":
+                count = f"{value} positions" if name == "width" else f"{len(names)} different names"
                 raise ConfigError(
-                    f"ObjectSearch.width is {plain[name]!r}, but the line has {value} positions"
+                    f"ObjectSearch.{name} is {plain[name]!r}, but the line has {count}"
                 )
         return plain
 
     def changed(self, changes: Mapping[str, Any]) -> Self:
-        """Also drop the fields that the old `recall` has set, if it changes."""
-        if "recall" not in changes:
-            return super().changed(changes)
-        old = recall_fields(self.recall)
+        """Also drop what the old `recall` or `line` has set, if that changes."""
+        old = recall_fields(self.recall) if "recall" in changes else {}
+        if changes.get("line") is not None:
+            old["objects"] = self.objects
         kept = {n: getattr(self, n) for n in self.model_fields_set}
-        given = {n: value for n, value in kept.items() if value != old.get(n)}
+        given = {n: value for n, value in kept.items() if n not in old or value != old[n]}
         return type(self)(**{**given, **self.plain(changes)})
 
     @model_validator(mode="after")

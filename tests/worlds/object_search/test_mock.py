@@ -7,6 +7,7 @@ import pytest
 import piase_gym
 from piase_gym.errors import AgentError, ConfigError
 from piase_gym.interfaces import PerceptionInterface
+from piase_gym.worlds.object_search.config import ObjectSearchConfig
 
 LINE = {0: ["chair"], 2: ["table"], 3: ["keyboard", "lamp"]}
 
@@ -117,6 +118,10 @@ def test_a_name_that_lies_twice_is_found_once() -> None:
         ({"backend": "mock", "line": [["a, b"]]}, "allowed are letters"),
         ({"backend": "mock", "line": [["a"]], "object_names": ["b"]}, "not in object_names"),
         ({"line": [["a"]]}, "needs backend='mock'"),
+        ({"backend": "mock", "line": [["a"], ["b"]], "objects": 1}, "objects is 1, but the line"),
+        ({"recall": True}, "recall"),
+        ({"recall": "3"}, "recall"),
+        ({"recall": 3.0}, "recall"),
         ({"width": 4}, "must be in 5..32"),
         ({"objects": 17}, "objects"),
         ({"wandering": 9}, "wandering is 9"),
@@ -128,6 +133,12 @@ def test_a_name_that_lies_twice_is_found_once() -> None:
 def test_bad_configs(fields: dict[str, object], why: str) -> None:
     with pytest.raises(ConfigError, match=why):
         piase_gym.parallel_env("ObjectSearch", **fields)
+
+
+def test_another_line_brings_its_number_of_objects() -> None:
+    config = ObjectSearchConfig(backend="mock", line=[["cup"], ["book"]])
+    assert config.changed({"line": [["cup"], []]}).objects == 1
+    assert config.changed({"max_steps": 9}).objects == 2
 
 
 def test_what_a_script_puts_in_sight_is_found_by_who_cannot_move() -> None:
