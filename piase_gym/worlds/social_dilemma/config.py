@@ -271,7 +271,8 @@ class SocialDilemmaConfig(RecallConfig, SymbolConfig):
     @property
     def longest(self) -> int:
         """The number of steps after which every episode is over at the latest."""
-        return min(self.known_rounds or self.max_steps, self.max_steps)
+        rounds = self.known_rounds
+        return min(rounds * (1 + self.talk), self.max_steps) if rounds else self.max_steps
 
     @property
     def profiles(self) -> NDArray[np.float64]:

@@ -36,9 +36,10 @@ def matrix_manual(config: SocialDilemmaConfig) -> Manual:
             f"others hear before they choose the next time.{more_told(config)}"
         )
     if config.talk:
+        said = f"a symbol {_symbols(config)} (say 1)" if config.symbols else "something in words"
         rules.append(
-            f"Each round begins with {times(config.talk, 'step')} of talk, in which you only say a "
-            f"symbol {_symbols(config)} (say 1) or nothing (say nothing)."
+            f"Each round begins with {times(config.talk, 'step')} of talk, in which you only say "
+            f"{said} or nothing (say nothing)."
         )
     if config.coin:
         rules.append(
@@ -68,8 +69,18 @@ def _symbols(config: SocialDilemmaConfig) -> str:
 def _end(config: SocialDilemmaConfig) -> str:
     """Say when the game is over."""
     if config.known_rounds is not None:
-        return f"The game is over after {times(config.known_rounds, 'round')}."
-    return f"After each round the game goes on with a chance of {config.chance:g}."
+        told = f"The game is over after {times(config.known_rounds, 'round')}."
+    else:
+        told = f"After each round the game goes on with a chance of {config.chance:g}."
+    return f"{told}{_cut_off(config)}"
+
+
+def _cut_off(config: SocialDilemmaConfig) -> str:
+    """Say after how many steps a game is cut off, if it can go on for longer."""
+    rounds, usual = config.known_rounds, type(config).model_fields["max_steps"].default
+    if config.max_steps >= (rounds * (1 + config.talk) if rounds else usual):
+        return ""
+    return f" It is cut off, and lost, after {times(config.max_steps, 'step')}."
 
 
 def commons_manual(config: SocialDilemmaConfig) -> Manual:
@@ -106,7 +117,7 @@ def commons_manual(config: SocialDilemmaConfig) -> Manual:
         " ".join(rules),
         f"an apple {config.apple:+g}{', ' + costs if config.timeout else ''}; all else 0.{shared}",
         lambda _agent: "get as much reward as you can for yourself.",
-        end=f"The game is over after {config.length} steps.",
+        end=f"The game is over after {config.length} steps.{_cut_off(config)}",
         milestones=("apple_eaten", *zapping, *cleaning),
         example=(
             f"You see an apple 1 {side}.",

@@ -15,7 +15,9 @@ from piase_gym import testing
 from piase_gym.compiled.draws import in_32_bits
 from piase_gym.core.rng import Stream
 from piase_gym.errors import ActionError, ConfigError, EnvelopeError, SnapshotError
+from piase_gym.worlds.social_dilemma.config import SocialDilemmaConfig
 from piase_gym.worlds.social_dilemma.games import BIMATRICES, MATRIX_GAMES
+from piase_gym.worlds.social_dilemma.manual import matrix_manual
 from tests.worlds.social_dilemma.batches import require_same_play
 from tests.worlds.social_dilemma.reference_matrix_games import SlowGame
 
@@ -407,6 +409,27 @@ def test_in_a_time_to_talk_one_says_a_symbol_and_then_one_chooses() -> None:
     assert "It is time to choose" in infos["agent_0"]["feedback"]
     assert infos["agent_1"]["outcome"] == "ok"
     assert env.facts("agent_1").unread == ((False, 1),)
+
+
+def test_steps_of_talk_are_words_where_there_are_no_symbols() -> None:
+    told = matrix_manual(SocialDilemmaConfig(talk=2, speech=True)).rules
+    assert "2 steps of talk, in which you only say something in words or nothing" in told
+
+
+@pytest.mark.parametrize(
+    ("fields", "longest", "end"),
+    [
+        ({"rounds": 10}, 10, "after 10 rounds."),
+        ({"rounds": 10, "symbols": 1, "talk": 2}, 30, "after 10 rounds."),
+        ({"rounds": 10, "symbols": 1, "talk": 2, "max_steps": 29}, 29, "lost, after 29 steps."),
+        ({"horizon": "geometric"}, 100_000, "a chance of 0.9."),
+        ({"horizon": "geometric", "max_steps": 40}, 40, "lost, after 40 steps."),
+    ],
+)
+def test_prompts_say_when_a_game_is_cut_off(fields: dict[str, Any], longest: int, end: str) -> None:
+    config = SocialDilemmaConfig(**fields)
+    assert config.longest == longest
+    assert matrix_manual(config).end.endswith(end)
 
 
 def test_names_of_choices_follow_the_game_of_a_later_episode() -> None:
