@@ -166,8 +166,10 @@ class PhysicsPlaygroundConfig(RecallConfig, SymbolConfig):
             raise ValueError(
                 f"start_pos has {len(self.start_pos)} places, but agents={self.agents}"
             )
-        if {"wall", "ramp"} & set(self.agent_ids or ()):
-            raise ValueError("agent_ids cannot be 'wall' or 'ramp', which are other things here")
+        if {"wall", "ramp", "goal", "zone", "hint"} & {name.lower() for name in self.names()}:
+            raise ValueError(
+                "agent_ids cannot be wall, ramp, goal, zone or hint, which are other things here"
+            )
         self._check_kinds()
         self._check_places()
         return self

@@ -49,6 +49,8 @@ BAD: list[tuple[dict[str, Any], str]] = [
     ({"randomise": {"mass": {"low": 2.0, "high": 1.0}}}, "above high"),
     ({"body": "wheel"}, "rover"),
     ({"agent_ids": ["wall"]}, "wall"),
+    ({"agent_ids": ["Goal"]}, "goal"),
+    ({"agent_ids": ["Hint"]}, "hint"),
     ({"friktion": 1.0}, "friction"),
 ]
 
