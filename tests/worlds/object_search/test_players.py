@@ -120,3 +120,11 @@ def test_the_oracle_of_a_line_takes_the_least_steps() -> None:
     for _ in range(5):
         world.step([oracle.act(0)])
     assert world.result(0) == "won"
+
+
+def test_the_oracle_stays_when_nobody_is_in_play() -> None:
+    world = ObjectSearch(ObjectSearchConfig(width=8, height=8, objects=9, agents=2, max_steps=1))
+    world.reset(0)
+    world.step([12, 12])
+    assert world.result(0) == "lost"
+    assert [SearchOracle(world).act(agent) for agent in range(2)] == [12, 12]

@@ -52,3 +52,13 @@ def test_things_are_set_down_evenly_on_a_ring_in_the_zone() -> None:
     assert spots == [
         pytest.approx(place) for place in [(1.45, -2.0), (1.0, -1.55), (0.55, -2.0), (1.0, -2.45)]
     ]
+
+
+def test_who_holds_a_box_lets_go_when_there_is_none_to_put_it_on() -> None:
+    found = oracle_of((0.0, 0.0), (0.0, 0.0), [])
+    found.world.config.row = SimpleNamespace(about="box")
+    found.world.config.task = "stack"
+    objects = [SimpleNamespace(shape="box")] * 2
+    holds = [SimpleNamespace(object=0, since=9), SimpleNamespace(object=1, since=9), None]
+    found.world.play = SimpleNamespace(there=[0, 1], objects=objects, holds=holds)
+    assert [found._stack(agent) for agent in range(3)] == [oracle.RELEASE] * 2 + [oracle.NOOP]

@@ -118,7 +118,7 @@ class SearchOracle:
     def _share_out(self, alive: list[int], actions: list[int]) -> list[int]:
         """Share out the objects, and send every agent to the nearest of its own."""
         atlas, things = self._map()
-        if not things:
+        if not things or not alive:
             return actions
         steps = np.zeros((len(alive), *atlas.heights.shape), np.int32)
         for i, agent in enumerate(alive):

@@ -114,6 +114,8 @@ class PhysicsOracle:
         boxes = tasks.wanted(play, world.config)
         hold = play.holds[agent]
         base = self._tower(boxes)
+        if base is None:  # all boxes are held
+            return NOOP if hold is None else RELEASE
         if hold is not None:
             if hold.since < SLOW_GRIP + 4:
                 return drive_command(-0.3 if hold.since < SLOW_GRIP else 0.0, 0.0, 0.0)
@@ -133,11 +135,12 @@ class PhysicsOracle:
             return self._step_aside(agent, base)
         return self._fetch(agent, loose[0])
 
-    def _tower(self, boxes: list[int]) -> int:
-        """Return the box that the next one is put on: the highest that nobody holds."""
+    def _tower(self, boxes: list[int]) -> int | None:
+        """Return the box that the next one is put on: the highest that nobody holds, if any."""
         held = {hold.object for hold in self.world.play.holds if hold is not None}
         free = [i for i in boxes if i not in held]
-        return max(free, key=lambda i: (round(self.world.reading.raw[i][0][2] / 0.1), -i))
+        heights = {i: round(self.world.reading.raw[i][0][2] / 0.1) for i in free}
+        return max(free, key=lambda i: (heights[i], -i), default=None)
 
     def _step_aside(self, agent: int, base: int) -> Command:
         """Back off from the tower."""
