@@ -97,6 +97,10 @@ CASES = {
     "grid": ("GridWorld", {"layout": "maze", "width": 7, "height": 7, "observe": "grid"}),
     "matrix": ("SocialDilemma", {"game": "prisoners_dilemma", "noise": 0.1}),
     "many": ("SocialDilemma", {"game": "public_goods", "agents": 3, "symbols": 1}),
+    "slow talk": (
+        "SocialDilemma",
+        {"game": "public_goods", "agents": 3, "symbols": 2, "message_delay": 1},
+    ),
     "harvest": ("SocialDilemma", {"game": "harvest", "agents": 3, "width": 12, "height": 10}),
     "cleanup": ("SocialDilemma", {"game": "cleanup", "agents": 3, "width": 12, "height": 10}),
     "crafts": ("WordCraft", {"agents": 2, "depth": 2, "trade": True}),

@@ -23,7 +23,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from piase_gym.compiled import helper, inline, load, load64, mix64, store, store64, stream_key
-from piase_gym.compiled.decorators import CHECKED
+from piase_gym.compiled.decorators import CHECKED, JIT
 from piase_gym.compiled.draws import GOLDEN
 from piase_gym.compiled.memory import record
 from piase_gym.compiled.stepping import NONE, fields_of, single
@@ -86,7 +86,8 @@ def type_for_kernels(
     if "state" in (records.names or ()):
         state = type_for_kernels(records["state"], layout)
         return single(state, records["table"], records["acts"].shape[0])
-    return records if CHECKED and "mail" in (records.names or ()) else layout(records)
+    whole = CHECKED or not JIT  # what checks bounds has to know how long a record is
+    return records if whole and "mail" in (records.names or ()) else layout(records)
 
 
 def fill_channel(table: Any, config: SymbolConfig, envelope: ChannelEnvelope, start: int) -> None:
