@@ -220,7 +220,7 @@ class GridWorldConfig(SymbolConfig):
     def _check_map(self) -> None:
         """Check that goals, walls and the border are where the map has nothing else."""
         sides = (0, self.width - 1), (0, self.height - 1)
-        rim = [(x, y) for x, y in self.plan if self.border and (x in sides[0] or y in sides[1])]
+        rim = tuple(p for p in self.plan if self.border and (p[0] in sides[0] or p[1] in sides[1]))
         for name, places, code in (
             ("goal_pos", _positions(self.goal_pos), kinds.GOAL),
             ("walls", self.walls, kinds.WALL),

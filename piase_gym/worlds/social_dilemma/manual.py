@@ -69,16 +69,14 @@ def _symbols(config: SocialDilemmaConfig) -> str:
 def _end(config: SocialDilemmaConfig) -> str:
     """Say when the game is over."""
     if config.known_rounds is not None:
-        told = f"The game is over after {times(config.known_rounds, 'round')}."
-    else:
-        told = f"After each round the game goes on with a chance of {config.chance:g}."
-    return f"{told}{_cut_off(config)}"
+        return f"The game is over after {times(config.known_rounds, 'round')}.{_cut_off(config)}"
+    return f"After each round the game goes on with a chance of {config.chance:g}."
 
 
 def _cut_off(config: SocialDilemmaConfig) -> str:
-    """Say after how many steps a game is cut off, if it can go on for longer."""
-    rounds, usual = config.known_rounds, type(config).model_fields["max_steps"].default
-    if config.max_steps >= (rounds * (1 + config.talk) if rounds else usual):
+    """Say after how many steps a game of a known length is cut off, if it is longer."""
+    rounds = config.known_rounds
+    if rounds is None or config.max_steps >= rounds * (1 + config.talk):
         return ""
     return f" It is cut off, and lost, after {times(config.max_steps, 'step')}."
 

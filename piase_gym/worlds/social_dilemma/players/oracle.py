@@ -52,10 +52,7 @@ class DilemmaOracle:
         return self._gather(agent) if self.world.config.is_commons else self._choose(agent)
 
     def _choose(self, agent: int) -> int:
-        """Return the part of an agent in the social optimum; equal optima take turns.
-
-        When the coin shows tails, every choice counts as the other one.
-        """
+        """Return the part of an agent in the social optimum; equal optima take turns."""
         config = self.world.config
         if self._optimum is None or self._optimum[0] is not config:
             self._optimum = config, social_optimum(config)[1]
@@ -63,9 +60,7 @@ class DilemmaOracle:
         played = int(self.world.states[0]["played"])
         shift = played % config.agents if config.agents > 2 else 0  # in symmetric games
         cooperating = ways[played % len(ways)]
-        turned = config.coin and self.world.facts(0).coin == "tails"
-        meant = (agent + shift) % config.agents in cooperating
-        return DEFECT if meant == turned else COOPERATE
+        return COOPERATE if (agent + shift) % config.agents in cooperating else DEFECT
 
     # -- commons --------------------------------------------------------------------------
 
