@@ -89,7 +89,8 @@ def spawn(
     room = (cells[envs, y * side + x] == FLOOR) & grows
     if thing == "waste":
         room = cells[envs, y * side + x] == WATER
-    there = (states["x"][envs] == x) & (states["y"][envs] == y) & (states["alive"][envs] != 0)
+    there = (states["x"][envs] == x) & (states["y"][envs] == y)
+    there &= (states["alive"][envs] != 0) & (states["out"][envs] == 0)
     cells[envs[room & ~there.any(1)], y * side + x] = CELLS[thing]
 
 

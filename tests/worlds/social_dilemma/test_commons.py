@@ -11,6 +11,7 @@ import piase_gym
 from piase_gym import testing
 from piase_gym.core.rng import Stream
 from piase_gym.errors import ConfigError, EnvelopeError, GenerationError, SnapshotError
+from piase_gym.worlds.social_dilemma import scripting
 from piase_gym.worlds.social_dilemma.commons.codes import WASTE
 from tests.worlds.social_dilemma.batches import require_same_play
 from tests.worlds.social_dilemma.reference_commons import MOVES, SlowCommons
@@ -329,3 +330,15 @@ def test_states_that_cannot_be_are_refused(change: dict[str, Any], told: str) ->
     with pytest.raises(SnapshotError, match=told):
         env.world.set_state({**state, **wrong})
     assert env.world.get_state() == state
+
+
+@pytest.mark.parametrize(("out", "there"), [(0, "floor"), (2, "apple")])
+def test_nobody_in_time_out_is_in_the_way_of_what_a_script_puts_there(out: int, there: str) -> None:
+    env = piase_gym.parallel_env("SocialDilemma", game="cleanup", view="vector", apple_chance=0.0)
+    env.reset(seed=0)
+    states, side = env.world.states, env.world.side
+    place = (env.config.width - 1, 3)
+    states["x"][0, 0], states["y"][0, 0] = place
+    states["out"][0, 0] = out
+    scripting.spawn(env.world, states, np.array([0]), "apple", place)
+    assert states["cells"][0, place[1] * side + place[0]] == scripting.CELLS[there]
