@@ -9,6 +9,7 @@ import typer
 
 from piase_gym.cli.console import console, make_table, say
 from piase_gym.cli.options import KeyEnv, Modules, Overwrite, read_pairs
+from piase_gym.errors import ConfigError
 
 RunFile = Annotated[
     Path, typer.Argument(metavar="RUN", help="A log: .jsonl, .jsonl.gz or .jsonl.zst.")
@@ -138,6 +139,11 @@ def export(
     from piase_gym.runs.log_file import has_columns
 
     if format == "preferences":
+        if (dialect, timestamps, expand, level) != ("native", "iso", False, None):
+            raise ConfigError(
+                "--dialect, --timestamps, --expand and --level are about lines; preferences "
+                "have none"
+            )
         say(f"saved {runs.preferences(run, out, overwrite=overwrite)}")
         return
     log = runs.read(run, level=level)

@@ -215,6 +215,9 @@ def test_a_run_is_exported_and_drawn(
     code, told = run("export", str(log), "pairs.jsonl", "--format", "preferences", "--overwrite")
     assert (code, told) == (0, "saved pairs.jsonl\n")
     assert kept == [((log, "pairs.jsonl"), {"overwrite": True})]
+    for option in (["--dialect", "legacy"], ["--timestamps", "epoch"], ["--expand"]):
+        with pytest.raises(ConfigError, match="preferences have none"):
+            run("export", str(log), "pairs.jsonl", "--format", "preferences", *option)
     monkeypatch.setattr("piase_gym.runs.export", lambda *_, **__: ["a.csv", "b.csv"])
     assert run("export", str(log), str(out)) == (0, "saved a.csv, b.csv\n")
     given: dict[str, Any] = {}
