@@ -8,6 +8,7 @@ import json
 import pickle
 import re
 import socket
+import threading
 import time
 from collections import Counter
 from pathlib import Path
@@ -487,6 +488,36 @@ def test_nobody_waits_for_a_slow_model_in_real_time(tmp_path: Path) -> None:
     )
     assert outcomes["timeout"] >= 6
     assert runs.replay(log).ok
+
+
+def test_a_reply_that_comes_after_its_episode_leaves_no_trace() -> None:
+    asked, go_on = threading.Event(), threading.Event()
+
+    def answer(_request: Request) -> str:
+        asked.set()
+        go_on.wait(60)
+        return "wait"
+
+    with ModelServer(answer) as server:
+        agent = LLMAgent("m", server.base_url, history="full")
+        env = piase_gym.parallel_env("TextRoom", agents=2, view="text")
+        env.reset(seed=1)
+        agent.perceive(Percept(env.world, 0, 0))
+        agent.begin_act()
+        assert asked.wait(60)
+        (thread,) = [t for t in threading.enumerate() if t.name == f"llm-{agent.get_id()}"]
+        agent.reset(2)
+        before = agent.get_state()
+        go_on.set()
+        thread.join()
+        assert agent.get_state() == before
+        assert not agent.log_entries()
+        assert (agent.usage.calls, agent.last_failure) == (1, None)
+        assert agent.act() == Command("wait")
+        assert len(server.requests[-1]["messages"]) == 2
+    ((_, entry),) = agent.log_entries()
+    assert entry["call"] == 0
+    assert entry["settings"]["policy"] == agent.policy
 
 
 def test_what_models_show_of_themselves(tmp_path: Path) -> None:

@@ -41,6 +41,10 @@ SHOWN = 300
 """Most characters of a reason that are shown as an inner state."""
 
 
+class _EpisodeOverError(Exception):
+    """A reply came after its episode."""
+
+
 class LLMAgent(ModelCaller, Agent):
     """Asks a language model what to do.
 
@@ -256,24 +260,25 @@ class LLMAgent(ModelCaller, Agent):
         self._calls = 0
         self._reason = self._thinking = ""
         self._thread: threading.Thread | None = None
-        self._found: Action | BaseException | None = None
+        self._found: list[Action | BaseException] = []
         self._entries, self._letters, self._told = [], [], 0
         self._cut = ""
 
     def begin_act(self) -> None:
         """Begin to ask in a thread; `act` waits for the result."""
         if self._thread is None:
+            self._found = []
             self._thread = threading.Thread(
-                target=self._think, name=f"llm-{self.get_id()}", daemon=True
+                target=self._think, args=(self._found,), name=f"llm-{self.get_id()}", daemon=True
             )
             self._thread.start()
 
-    def _think(self) -> None:
+    def _think(self, found: list[Action | BaseException]) -> None:
         """Decide, and keep the result."""
         try:
-            self._found = self._decide()
+            found.append(self._decide())
         except BaseException as error:  # raised again by `act`
-            self._found = error
+            found.append(error)
 
     def act(self) -> Action:
         """Return the command, or an `InvalidAction` in its place.
@@ -286,11 +291,11 @@ class LLMAgent(ModelCaller, Agent):
         thread, self._thread = self._thread, None
         if thread is None:
             return self._decide()
+        waited_for = self._found
         thread.join()
-        found, self._found = self._found, None
+        (found,) = waited_for
         if isinstance(found, BaseException):
             raise found
-        assert found is not None
         return found
 
     def follow_act(self, act: Any) -> None:
@@ -324,6 +329,13 @@ class LLMAgent(ModelCaller, Agent):
     # -- a decision -----------------------------------------------------------------------
 
     def _decide(self) -> Action:
+        """Return a command, or a reason why there is none."""
+        try:
+            return self._ask_for_command()
+        except _EpisodeOverError:
+            return InvalidAction(Outcome.TIMEOUT, f"{self.policy}: the episode ended before")
+
+    def _ask_for_command(self) -> Action:
         """Ask until there is a command, or a reason why there is none."""
         percept = percept_of(self)
         if self._final is not None:
@@ -416,12 +428,19 @@ class LLMAgent(ModelCaller, Agent):
     # -- a call ---------------------------------------------------------------------------
 
     def _ask(self, messages: Messages, new: Messages, kind: str = "decision") -> Reply | Failure:
-        """Return the known or the new reply to messages, and record it."""
+        """Return the known or the new reply to messages, and record it.
+
+        Raises:
+            _EpisodeOverError: If another episode, which must know nothing of this, has begun.
+        """
         request = self._request(messages, tools=self._tools if kind == "decision" else None)
         entry: dict[str, Any] = {"call": self._calls, "kind": kind, "prompt_id": self.prompt.id}
         if self._calls == 0:
             entry["settings"] = self.settings()
+        entries = self._entries
         key, reply = self._reply_to(request, self.repeat, self._seed, self._calls)
+        if entries is not self._entries:
+            raise _EpisodeOverError
         self._calls += 1
         entry |= {"messages": new, "request": key}
         if isinstance(reply, Failure):
@@ -472,4 +491,4 @@ class LLMAgent(ModelCaller, Agent):
 
     def __getstate__(self) -> dict[str, Any]:
         """Leave out the key, and what goes on in a thread."""
-        return {**super().__getstate__(), "_thread": None, "_found": None, "percept": None}
+        return {**super().__getstate__(), "_thread": None, "_found": [], "percept": None}
