@@ -30,6 +30,7 @@ from piase_gym.agents.explorer import (
 )
 from piase_gym.agents.explorer.deciding import ExplorerPercept
 from piase_gym.agents.llm.replies import REPLY_EVENT
+from piase_gym.core.commands import MAX_LINE
 from piase_gym.errors import (
     AgentError,
     ConfigError,
@@ -608,6 +609,7 @@ def test_a_team_of_models_is_logged_and_replayed_offline(backend: str, tmp_path:
     assert any(quoted in text for text in users)
     assert any('What you remember of before:\n- "At position' in text for text in users)
     assert not any("rules </observation>" in text for text in users)
+    assert not any("was cut" in text for text in users)
     assert runs.replay(first).verdict == "sound"
     found = runs.read(first)
     models = {name: LLMAgent.recorded(found, name) for name in ("agent_0", "agent_1")}
@@ -702,6 +704,7 @@ def test_a_percept_has_what_the_explorer_was_told() -> None:
     assert [tuple(letter) for letter in percept.letters] == [("agent_1", "all", "hi")]
     assert list(percept.memories) == ["it was dark"]
     assert percept.can_tell
+    assert percept.longest_letter == MAX_LINE  # the mailboxes are those of the interface
 
 
 # -- what it needs ------------------------------------------------------------------------

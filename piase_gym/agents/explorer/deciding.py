@@ -10,7 +10,7 @@ from typing import Any, NamedTuple, Protocol, runtime_checkable
 import numpy as np
 
 from piase_gym.agents.base import Agent, Feedback, Percept
-from piase_gym.core.commands import Command, InvalidAction, Outcome
+from piase_gym.core.commands import MAX_LINE, Command, InvalidAction, Outcome
 from piase_gym.core.mailbox import EVERYONE, Message
 from piase_gym.errors import UnsupportedError
 from piase_gym.memory.texts import remembered_places
@@ -53,7 +53,7 @@ class ExplorerPercept(Percept):
         shared: The explorer's record, whose perception is an interface over a world.
     """
 
-    __slots__ = ("_letters", "_memories")
+    __slots__ = ("_letters", "_longest", "_memories")
 
     def __init__(self, shared: Any) -> None:
         perception = shared["perception"]
@@ -64,6 +64,7 @@ class ExplorerPercept(Percept):
             for letter in shared["other_agent_messages"]
         ]
         self._memories = [text for text, _ in shared["retrieved_memories"]]
+        self._longest = min(MAX_LINE, perception.mailboxes.rules.max_length)
 
     @property
     def letters(self) -> Sequence[Message]:
@@ -74,6 +75,11 @@ class ExplorerPercept(Percept):
     def can_tell(self) -> bool:
         """Whether there is anybody to send a message to."""
         return len(self.world.agents) > 1
+
+    @property
+    def longest_letter(self) -> int:
+        """How many characters are sent of a message."""
+        return self._longest
 
     @property
     def memories(self) -> Sequence[str]:
