@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
+import copy
 import json
+import pickle
 from pathlib import Path
 from typing import Any
 
@@ -121,6 +123,15 @@ def test_a_file_of_replies_survives_what_was_cut_off(tmp_path: Path) -> None:
     path.rmdir()
     third.keep("f", Reply("z"))
     assert len(ReplyFile(path)) == 2
+
+
+def test_copies_of_a_file_of_replies_write_to_the_same_file(tmp_path: Path) -> None:
+    first = ReplyFile(tmp_path / "replies.jsonl")
+    first.keep("a", REPLY)
+    for key, other in (("b", copy.deepcopy(first)), ("c", pickle.loads(pickle.dumps(first)))):
+        assert other.find("a") == REPLY
+        other.keep(key, REPLY)
+    assert len(ReplyFile(first.path)) == 3
 
 
 def test_long_replies_are_cut() -> None:

@@ -95,6 +95,15 @@ class ReplyFile(Replies):
             if not self._file.add({"request": key, **reply_value(reply)}):
                 raise StorageError(str(self._file.error))
 
+    def __getstate__(self) -> dict[str, Any]:
+        """Leave out the lock; a copy adds to the same file."""
+        return {name: value for name, value in vars(self).items() if name != "_lock"}
+
+    def __setstate__(self, state: Mapping[str, Any]) -> None:
+        """Restore the state, with a new lock."""
+        vars(self).update(state)
+        self._lock = threading.Lock()
+
 
 def replies_of(events: Any) -> Replies:
     """Return the replies in the lines of a run; nothing else can be asked.
