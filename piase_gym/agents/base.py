@@ -192,10 +192,12 @@ class Agent(ABC):
         waits: Whether it spends its time waiting for something outside, such as a model; then many
             episodes are played at once.
         of_scenario: Whether a scenario brings it along, so that nobody has chosen it.
+        made_as: The name by which it was made, if that is one of a family, such as ``ppo:PATH``.
     """
 
     waits = False
     of_scenario = False
+    made_as: str | None = None
 
     def __init__(self, agent_id: str = "agent_0") -> None:
         """Name the agent; the environment that it joins renames it."""
@@ -290,7 +292,7 @@ class Agent(ABC):
 
     def policy_id(self) -> str | None:
         """Return the name of the policy, for agents that know it."""
-        return None
+        return self.made_as
 
     def get_state(self) -> dict[str, Any]:
         """Return the agent's state as a JSON-able value."""

@@ -180,7 +180,7 @@ class BestResponseAgent(Agent):
         super().__init__()
         from piase_gym.worlds.social_dilemma.matrix.solutions import automaton
 
-        self.strategy = strategy
+        self.strategy, self.made_as = strategy, f"best_response:{strategy}"
         self._automaton = automaton(strategy)
         self._plans: dict[Any, Any] = {}
         self._played, self._state = 0, 0

@@ -118,7 +118,9 @@ def make_agent(policy: str | Agent, *, trusted: bool = True) -> Agent:
     prefix, colon, rest = policy.partition(":")
     if colon and prefix in _families:
         untrusted = not trusted and prefix in (POPULATION, *FILES, *MODELS)
-        return _families[prefix](rest, **({"trusted": False} if untrusted else {}))
+        agent = _families[prefix](rest, **({"trusted": False} if untrusted else {}))
+        agent.made_as = policy
+        return agent
     if policy in _policies:
         return _policies[policy]()
     if policy in plugins.names("agents"):

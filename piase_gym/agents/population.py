@@ -76,6 +76,10 @@ class PopulationAgent(Agent):
         """Return the lines for logs of the member that plays."""
         return self.members[self.member].log_entries()
 
+    def internal_state(self) -> dict[str, Any] | None:
+        """Return what the member that plays shows of its inner state."""
+        return self.members[self.member].internal_state()
+
     def learn(self, feedback: Feedback) -> None:
         """Pass the feedback on to the member that plays."""
         self.members[self.member].learn(feedback)

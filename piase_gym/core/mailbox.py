@@ -79,7 +79,7 @@ class Mailbox:
         history: Every message that was sent, as dicts of the explorer document.
 
     Raises:
-        ConfigError: If agents are not named apart, or the delay is negative.
+        ConfigError: If agents are not named apart, or a rule is not allowed.
 
     Example:
         >>> mail = Mailbox(["ann", "bob", "cid"])
@@ -105,6 +105,13 @@ class Mailbox:
         self.rules = delay
         if type(self.rules.delay) is not int or self.rules.delay < 0:
             raise ConfigError(f"a delay is a number of steps from 0, not {self.rules.delay!r}")
+        for name, least in (("max_length", 1), ("box_size", 0), ("history", 0)):
+            value = getattr(self.rules, name)
+            if type(value) is not int or value < least:
+                raise ConfigError(f"{name} is an integer from {least}, not {value!r:.60}")
+        drop = self.rules.drop
+        if type(drop) not in (int, float) or not 0 <= drop <= 1:
+            raise ConfigError(f"drop is a probability from 0 to 1, not {drop!r:.60}")
         self.hears = hears
         self._at_once = self.rules.delay == 0 and self.rules.drop == 0.0
         self.clear()

@@ -11,6 +11,7 @@ import pytest
 import piase_gym
 from piase_gym.agents import make_agent
 from piase_gym.agents.population import PopulationAgent
+from piase_gym.agents.simple import NoopAgent
 from piase_gym.benchmarks import Row, evaluate
 from piase_gym.benchmarks.evaluation.policies import read_policy
 from piase_gym.core.rng import StreamId, stream_keys
@@ -59,6 +60,16 @@ def test_who_acts_in_batches_together_acts_in_batches() -> None:
     assert make_agent(THREE).acts_in_batches
     mixed = make_agent("population:tit_for_tat,scripted")
     assert not mixed.acts_in_batches
+
+
+def test_a_member_shows_its_inner_state() -> None:
+    class Moody(NoopAgent):
+        def internal_state(self) -> dict[str, Any]:
+            return {"mood": 1}
+
+    population = PopulationAgent([Moody()])
+    population.reset(0)
+    assert population.internal_state() == {"mood": 1}
 
 
 def test_an_episode_goes_on_with_the_same_member() -> None:

@@ -244,6 +244,24 @@ def test_boxes_are_for_agents_that_can_be_told_apart() -> None:
 
 
 @pytest.mark.parametrize(
+    ("rules", "told"),
+    [
+        ({"drop": -0.1}, "drop is a probability from 0 to 1"),
+        ({"drop": 1.5}, "drop is a probability from 0 to 1"),
+        ({"drop": float("nan")}, "drop is a probability from 0 to 1"),
+        ({"drop": True}, "drop is a probability from 0 to 1"),
+        ({"max_length": 0}, "max_length is an integer from 1"),
+        ({"max_length": 2.5}, "max_length is an integer from 1"),
+        ({"box_size": -1}, "box_size is an integer from 0"),
+        ({"history": -1}, "history is an integer from 0"),
+    ],
+)
+def test_the_rules_of_a_channel_are_checked(rules: dict[str, Any], told: str) -> None:
+    with pytest.raises(ConfigError, match=told):
+        boxes(**rules)
+
+
+@pytest.mark.parametrize(
     ("world", "config"), [("TextRoom", {}), ("Household", {}), ("ObjectSearch", {"speech": True})]
 )
 @pytest.mark.parametrize("delay", [0, 1])

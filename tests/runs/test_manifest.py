@@ -11,6 +11,7 @@ import numpy as np
 import pytest
 
 from piase_gym import runs
+from piase_gym.agents import make_agent
 from piase_gym.core.commands import Command, InvalidAction, Outcome
 from piase_gym.core.digest import digest_json
 from piase_gym.errors import ConfigError, RunError
@@ -169,6 +170,11 @@ def test_players_without_a_name_are_named_by_their_class() -> None:
 
     assert policy_of(None) == "caller"
     assert policy_of(Mine()) == f"{__name__}:{Mine.__qualname__}"  # type: ignore[arg-type]
+
+
+@pytest.mark.parametrize("name", ["population:noop,random", "best_response:tit_for_tat", "noop"])
+def test_players_have_the_names_by_which_they_were_made(name: str) -> None:
+    assert policy_of(make_agent(name)) == name
 
 
 @pytest.mark.parametrize(
