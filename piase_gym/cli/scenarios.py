@@ -153,6 +153,8 @@ def prompt_models(
 ) -> list[LLMAgent]:
     """Give the language models among agents their prompt and their budget, and return them.
 
+    Members of populations count.
+
     Raises:
         ConfigError: If a prompt or a budget is given, but there is no language model.
     """
@@ -160,7 +162,8 @@ def prompt_models(
     from piase_gym.agents.llm import Budget
     from piase_gym.agents.llm.prompt import read_prompt
 
-    models = [agent for agent in agents if isinstance(agent, LLMAgent)]
+    players = [player for agent in agents for player in getattr(agent, "members", (agent,))]
+    models = [player for player in players if isinstance(player, LLMAgent)]
     if not models and (prompt is not None or tokens is not None):
         raise ConfigError("--prompt and --tokens are for language models; none plays here")
     template = None if prompt is None else read_prompt(prompt)

@@ -5,8 +5,12 @@ from __future__ import annotations
 import json
 from pathlib import Path
 
+import pytest
+
 import piase_gym
 from piase_gym import runs
+from piase_gym.agents import make_agent
+from piase_gym.cli.scenarios import prompt_models
 from tests.helpers.cli_runner import OnTerminal, piase
 from tests.worlds.text_room.helpers import SEVEN
 
@@ -28,13 +32,24 @@ def test_writers_are_warned(tmp_path: Path) -> None:
     assert "document_secured" in piase("scenario", "lint", "lost_key").stdout
 
 
+NOBODY = "llm:small@http://127.0.0.1:1/v1"
+"""A model without a server."""
+
+
 def test_a_model_without_a_server_is_told_at_once() -> None:
-    nobody = "llm:small@http://127.0.0.1:1/v1"
-    done = piase("run", "lost_key", "--agent", nobody, "--max-steps", "2")
+    done = piase("run", "lost_key", "--agent", NOBODY, "--max-steps", "2")
     assert done.returncode == 0
     assert done.stderr.count("warning: PiaAgent_001, llm:small@") == 1
     assert "cannot be reached" in done.stderr
     assert "the last that failed" in done.stdout
+
+
+def test_a_budget_holds_for_models_in_populations() -> None:
+    pytest.importorskip("openai")
+    mixed, alone = f"population:noop,{NOBODY}", NOBODY
+    models = prompt_models([make_agent(mixed), make_agent("noop"), make_agent(alone)], None, 5)
+    assert [model.budget.tokens for model in models] == [5, 5]
+    assert models[0].budget is models[1].budget
 
 
 def test_run_shows_worlds_and_saves_what_came_of_it(tmp_path: Path) -> None:
