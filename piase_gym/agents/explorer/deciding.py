@@ -64,7 +64,7 @@ class ExplorerPercept(Percept):
             for letter in shared["other_agent_messages"]
         ]
         self._memories = [text for text, _ in shared["retrieved_memories"]]
-        self._longest = min(MAX_LINE, perception.mailboxes.rules.max_length)
+        self._longest: int = min(MAX_LINE, perception.mailboxes.rules.max_length)
 
     @property
     def letters(self) -> Sequence[Message]:
