@@ -106,6 +106,10 @@ class _PlayerOfWorld(Agent):
         super().__init__(agent_id)
         self._player: Any = None
 
+    def set_state(self, state: Mapping[str, Any]) -> None:
+        """Begin anew: what a player remembers or plans is no part of a state."""
+        self._player = None
+
     def act(self) -> Action:
         """Return what the player does next."""
         percept = percept_of(self)
