@@ -154,6 +154,7 @@ SAID: dict[str, tuple[dict[str, Any], ...]] = {
         {**MATRIX, "choice_names": "neutral", "horizon": "geometric", "continuation": 0.9},
         {**MATRIX, "game": "stag_hunt", "symbols": 2, "talk": 2, "choice_names": "roles"},
         {**MATRIX, "game": "chicken", "coin": True, "symbols": 1, "shared_reward": True},
+        {**MATRIX, "game": "chicken", "talk": 1, "speech": True},
     ),
     "object_search": (
         {"world": "ObjectSearch", "agents": 4, "width": 8, "height": 8, "show_found": True},
