@@ -291,10 +291,10 @@ def _world(curriculum: DevelopmentalCurriculum, world: object) -> Iterator[_Foun
     if given.excess(larger):
         told = f"the steps need more than the world at its start: {', '.join(given.excess(larger))}"
         yield "note", (), f"{told}; make it with envelope={wanted}"
-    named: list[tuple[Key, str | None]] = [(("partners", n), n) for n in curriculum.partners]
-    named = [(("agent",), curriculum.agent), (("lead",), curriculum.lead), *named]
+    named: dict[Key, str | None] = {("agent",): curriculum.agent, ("lead",): curriculum.lead}
+    named |= {("partners", name): name for name in curriculum.partners}
     agents = base.names(larger.agents)
-    for path, name in named:
+    for path, name in named.items():
         if name is not None and name not in agents:
             told = f"{path[0]}: the world has no agent {name!r} in any step"
             yield "warning", path, f"{told}; agents are {', '.join(agents)}"
