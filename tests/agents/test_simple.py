@@ -16,7 +16,7 @@ def make(partner: str) -> Any:
     return piase_gym.parallel_env("ObjectSearch", agents=2, partners={"agent_1": partner})
 
 
-def digests(env: Any, steps: int) -> list[int]:
+def digests(env: Any, steps: int) -> list[str]:
     """Stand still for some steps, and return the digest after each."""
     found = []
     for _ in range(steps):

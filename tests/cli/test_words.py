@@ -215,7 +215,8 @@ def test_a_run_is_exported_and_drawn(
     code, told = run("export", str(log), "pairs.jsonl", "--format", "preferences", "--overwrite")
     assert (code, told) == (0, "saved pairs.jsonl\n")
     assert kept == [((log, "pairs.jsonl"), {"overwrite": True})]
-    for option in (["--dialect", "legacy"], ["--timestamps", "epoch"], ["--expand"]):
+    options = ["--dialect", "legacy"], ["--timestamps", "epoch"], ["--expand"], ["--level", "full"]
+    for option in options:
         with pytest.raises(ConfigError, match="preferences have none"):
             run("export", str(log), "pairs.jsonl", "--format", "preferences", *option)
     monkeypatch.setattr("piase_gym.runs.export", lambda *_, **__: ["a.csv", "b.csv"])
