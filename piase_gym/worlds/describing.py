@@ -7,6 +7,7 @@ registered with `register_describer`, and configs name them.
 
 from __future__ import annotations
 
+import functools
 import re
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
@@ -146,14 +147,33 @@ class ColourDescriber:
 
     def coded(self, picture: Picture) -> NDArray[np.int64]:
         """Return for each pixel the number of its colour in the palette, from 1 on, or 0."""
-        codes = np.zeros(picture.shape[:2], np.int64)
-        brightest = picture.max(-1)
-        total = np.maximum(picture.sum(-1, dtype=np.int64), 1)
-        coloured = (brightest - picture.min(-1) >= GREY * total) & (brightest >= DARK)
-        shares = _shares(picture[coloured].astype(np.float64))
-        gaps = np.linalg.norm(shares[:, None, :] - self.shares, axis=-1)
-        codes[coloured] = np.where(gaps.min(-1) <= self.tolerance, gaps.argmin(-1) + 1, 0)
+        red, green, blue = np.moveaxis(picture, -1, 0).astype(np.int32)
+        colours = (red << 16) + (green << 8) + blue
+        known = _known_colours(self.shares.tobytes(), self.tolerance)
+        new = np.sort(colours[known[colours] == 0])
+        new = new[np.diff(new, prepend=-1) > 0]  # np.unique takes far longer for many colours
+        known[new] = 1 + self._numbers((new[:, None] >> (16, 8, 0) & 255).astype(np.uint8))
+        codes: NDArray[np.int64] = known[colours].astype(np.int64) - 1
         return codes
+
+    def _numbers(self, colours: NDArray[np.uint8]) -> NDArray[np.int64]:
+        """Return the number of each colour (n, 3) in the palette, from 1 on, or 0."""
+        numbers = np.zeros(len(colours), np.int64)
+        brightest, total = colours.max(-1), np.maximum(colours.sum(-1, dtype=np.int64), 1)
+        coloured = (brightest - colours.min(-1) >= GREY * total) & (brightest >= DARK)
+        shares = _shares(colours[coloured].astype(np.float64))
+        gaps = np.linalg.norm(shares[:, None, :] - self.shares, axis=-1)
+        numbers[coloured] = np.where(gaps.min(-1) <= self.tolerance, gaps.argmin(-1) + 1, 0)
+        return numbers
+
+
+@functools.lru_cache(maxsize=4)
+def _known_colours(shares: bytes, tolerance: float) -> NDArray[np.uint16]:
+    """Return a table of all colours, with 1 more than their numbers, or 0 where not yet known.
+
+    A picture has many pixels and few colours. The system gives memory only to what is written.
+    """
+    return np.zeros(1 << 24, np.uint16)
 
 
 def _shares(colours: NDArray[np.float64]) -> NDArray[np.float64]:

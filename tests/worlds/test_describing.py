@@ -3,6 +3,8 @@
 from __future__ import annotations
 
 import itertools
+import math
+from collections.abc import Mapping
 
 import numpy as np
 import pytest
@@ -60,6 +62,38 @@ def test_what_is_grey_dark_or_tiny_is_nothing() -> None:
     picture[30:50, 60:80] = (30, 5, 5)
     described = ColourDescriber()(picture)
     assert described == Description((), "Nothing that I know is in the picture.")
+
+
+def number_of(
+    colour: tuple[int, ...], palette: Mapping[str, tuple[float, ...]], tolerance: float
+) -> int:
+    """Return the number of a colour, from 1 on, or 0: slowly, and by the words of the docs."""
+    total = sum(colour)
+    if max(colour) < 40 or max(colour) - min(colour) < 0.12 * total:
+        return 0
+    gaps = [
+        math.dist([c / total for c in colour], [c / sum(p) for c in p]) for p in palette.values()
+    ]
+    return 1 + gaps.index(min(gaps)) if min(gaps) <= tolerance else 0
+
+
+@pytest.mark.parametrize("tolerance", [0.08, 0.3, 0.02])
+@pytest.mark.parametrize("names", [[*PALETTE], ["pink", "green"]])
+def test_every_pixel_has_the_number_of_the_nearest_colour(
+    names: list[str], tolerance: float
+) -> None:
+    palette = {name: PALETTE[name] for name in names}
+    describe = ColourDescriber(palette, tolerance)
+    for seed in (0, 1, 0):  # colours that were met before, and new ones beside them
+        dice = np.random.default_rng(seed)
+        picture = dice.integers(0, 256, (30, 40, 3), dtype=np.uint8)
+        picture[:10] = dice.integers(0, 8, (10, 40, 3)) * 36
+        told = [
+            number_of(tuple(map(int, pixel)), palette, tolerance)
+            for pixel in picture.reshape(-1, 3)
+        ]
+        assert describe.coded(picture).ravel().tolist() == told
+        assert {*told} >= {0, 1}
 
 
 def test_patches_that_touch_at_a_corner_are_one() -> None:
