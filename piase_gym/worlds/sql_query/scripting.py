@@ -11,7 +11,7 @@ from piase_gym.core.script.observables import Observable, named, row_of
 OBSERVABLES: Final = named(
     Observable(
         name="score",
-        about="the best score of a result so far, -1 before the first query",
+        about="the best score of a result so far, -1 before the first result",
         read=lambda world, _states, _of: np.array(
             [[-1.0 if world.state_of.best is None else world.state_of.best]]
         ),

@@ -49,7 +49,7 @@ class SqlState:
         journal: The statements that have changed the database.
         asked: Each agent's last query.
         told: What each agent was told about a command that was not run as a query.
-        best: The best score so far; ``None`` before the first query.
+        best: The best score so far; ``None`` before the first query that did not fail.
         tables: Whether each agent has seen the list of tables.
         described: The numbers of the tables whose columns each agent knows.
         order: The order in which agents act in the next step.

@@ -168,6 +168,16 @@ def test_milestones_are_told_once() -> None:
     assert told == [None, ["query_run"], ["answer_found"], None]
 
 
+@pytest.mark.parametrize("answer", ["submitted", "best"])
+def test_a_query_that_fails_has_no_result_and_is_no_milestone(answer: str) -> None:
+    world = world_of(answer=answer)
+    found = play(world, "SELECT x FROM nothing")
+    assert (found.notes[0]["score"], found.notes[0].get("milestones")) == (0.0, None)
+    assert world.state_of.best is None
+    assert play(world, "SELECT 1").notes[0]["milestones"] == ["query_run"]
+    assert world.state_of.best == 0.0
+
+
 def test_a_task_that_writes_is_judged_by_what_has_changed() -> None:
     for seed in range(10):
         world = SqlQuery(SqlQueryConfig(writes=1.0))

@@ -70,12 +70,14 @@ def advance(turn: Turn, plans: Sequence[DecodedAction]) -> StepResult:
                 final = max(final, state.best or 0.0)
         else:
             outcomes[agent] = _ask(turn, agent, statement_of(plan), note)
-            rewards[agent] += table.error * (outcomes[agent] is not Outcome.OK)
-            worth = note["score"]
-            if config.answer == "best":
-                gained += max(0.0, worth - max(0.0, state.best or 0.0))
-                final = worth if worth >= 1.0 else None
-            state.best = worth if state.best is None else max(state.best, worth)
+            if outcomes[agent] is Outcome.OK:
+                worth = note["score"]
+                if config.answer == "best":
+                    gained += max(0.0, worth - max(0.0, state.best or 0.0))
+                    final = worth if worth >= 1.0 else None
+                state.best = worth if state.best is None else max(state.best, worth)
+            else:
+                rewards[agent] += table.error
         if state.told[agent] is not None:
             note["feedback"] = state.told[agent]
     state.t += 1
@@ -132,20 +134,20 @@ def _ask(turn: Turn, agent: int, sql: str, note: dict[str, Any]) -> Outcome:
     state.asked[agent] = Asked(sql, at, found.error, found.reason, found.changed)
     note["score"] = turn.judge(found)
     note["error"] = found.reason
-    reached = [MILESTONES[0]] * (found.reason is None and state.best is None)
+    if found.reason is not None:
+        return Outcome.TIMEOUT if found.reason == "timeout" else Outcome.FAILED
+    reached = [MILESTONES[0]] * (state.best is None)
     reached += [MILESTONES[1]] * (note["score"] >= 1.0 and (state.best or 0.0) < 1.0)
     if reached:
         note["milestones"] = reached
-    _learn(turn, agent, sql, found)
-    if found.reason is None:
-        return Outcome.OK
-    return Outcome.TIMEOUT if found.reason == "timeout" else Outcome.FAILED
+    _learn(turn, agent, sql)
+    return Outcome.OK
 
 
-def _learn(turn: Turn, agent: int, sql: str, found: Result) -> None:
-    """Note what an agent has found out about the schema."""
+def _learn(turn: Turn, agent: int, sql: str) -> None:
+    """Note what a query has told an agent about the schema."""
     name = schema_asked(sql)
-    if name is None or found.reason is not None:
+    if name is None:
         return
     if not name:
         turn.state.tables[agent] = True
