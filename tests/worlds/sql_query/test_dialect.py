@@ -111,6 +111,9 @@ COLUMNS = [
          [(2.5, 1.15, -1900.0, None)]),
         ("SELECT ROUND(1234.5, -2), ROUND(1200 + 50, -2), ROUND(2.345, 2), ROUND(2.5)",
          [(1200.0, 1300.0, 2.35, 3.0)]),
+        ("SELECT ROUND(1234.56, ID - 2), TRUNCATE(1234.56, ID - 2) FROM makers ORDER BY ID",
+         [(1230.0, 1230.0), (1235.0, 1234.0), (1234.6, 1234.5)]),
+        ("SELECT ROUND(15, -1 * 1), ROUND(1.25, 3 - 2), ROUND(1.5, NULL)", [(20.0, 1.3, None)]),
         ("SELECT LENGTH('äb'), CHAR_LENGTH('äb'), LENGTH(123), LENGTH(NULL)", [(3, 2, 3, None)]),
     ],
 )  # fmt: skip

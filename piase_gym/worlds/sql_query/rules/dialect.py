@@ -312,6 +312,15 @@ def _at_digit(generator: Any, node: Any, function: str) -> str:
     return f"({function}(ROUND(({value}) * POW(10, {digit}), 9)) / POW(10, {digit}))"
 
 
+def _round(generator: Any, node: Any) -> str:
+    """Write ``ROUND``, which takes no digits before the point in SQLite."""
+    digit = node.args.get("decimals")
+    plain = str(generator.func("ROUND", node.this, digit))
+    if digit is None or type(digit).__name__ == "Literal":
+        return plain
+    return f"IIF(({generator.sql(digit)}) < 0, {_at_digit(generator, node, 'ROUND')}, {plain})"
+
+
 @functools.cache
 def _port() -> Any:
     """Return SQLite's dialect with backticks around names."""
@@ -329,11 +338,7 @@ def _port() -> Any:
             "LENGTH", exp.cast(e.this.copy(), "blob") if e.args.get("binary") else e.this
         ),
         exp.Trunc: lambda self, e: _at_digit(self, e, "TRUNC"),
-        exp.Round: lambda self, e: (
-            _at_digit(self, e, "ROUND")
-            if isinstance(e.args.get("decimals"), exp.Neg)
-            else self.func("ROUND", e.this, e.args.get("decimals"))
-        ),
+        exp.Round: _round,
     }
     parts = {
         "Tokenizer": type(base.Tokenizer)("Tokenizer", (base.Tokenizer,), {"IDENTIFIERS": ["`"]}),
