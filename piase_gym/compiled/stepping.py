@@ -202,6 +202,22 @@ def readable_acts(s, w, acts, coded):
     return True
 
 
+# -- helpers for the rules of worlds ------------------------------------------------------
+
+
+@helper
+def share(w, o, rewards, events):
+    """Give every agent that took part the mean reward of those that did."""
+    total, count = 0.0, 0
+    for a in range(w.agents):
+        if events[o + a] != NONE:
+            total += rewards[o + a]
+            count += 1
+    for a in range(w.agents):
+        if events[o + a] != NONE:
+            rewards[o + a] = total / count
+
+
 # -- helpers, around the rules of a world -------------------------------------------------
 
 

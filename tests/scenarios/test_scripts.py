@@ -382,6 +382,44 @@ def test_who_has_ended_takes_no_part_in_a_dilemma(game: str, shared: bool) -> No
     compare("SocialDilemma", {"initial_state": start, **ONE_ENDS}, "next_step", 30, envs=2)
 
 
+SHARED: dict[str, dict[str, Any]] = {
+    "GridWorld": {"width": 6, "height": 6},
+    "ObjectSearch": {},
+    "WordCraft": {"depth": 2, "mixes": 20},
+    "SqlQuery": {},
+    "public_goods": {},
+    "stag_hunt": {"agents": 2},
+    "harvest": {},
+}
+
+
+@pytest.mark.parametrize("name", SHARED)
+def test_a_shared_reward_is_the_mean_of_those_who_take_part(name: str) -> None:
+    """Nothing but the reward depends on `shared_reward`, so the same acts play the same game."""
+    world = "SocialDilemma" if name in GAMES else name
+    start = {"agents": 3, "max_steps": 12, **SHARED[name]}
+    start |= {"game": name} if name in GAMES else {}
+    own, env = (
+        piase_gym.parallel_env(
+            world, scenario={"initial_state": {**start, "shared_reward": shared}, **ONE_ENDS}
+        )
+        for shared in (False, True)
+    )
+    own.reset(seed=0)
+    env.reset(seed=0)
+    dice, worth = np.random.default_rng(3), 0.0
+    while env.agents:
+        playing = list(env.agents)
+        acts = {agent: int(dice.integers(10)) for agent in playing}
+        acts = {agent: act % env.action_space(agent).n for agent, act in acts.items()}
+        alone, paid = own.step(acts)[1], env.step(acts)[1]
+        mean = sum(alone[agent] for agent in playing) / len(playing)
+        assert paid == {agent: pytest.approx(mean) for agent in playing}
+        if "agent_1" not in playing:
+            worth += abs(mean)
+    assert worth > 0 or name in ("harvest", "SqlQuery")
+
+
 @pytest.mark.parametrize("game", GAMES)
 def test_who_has_ended_keeps_its_result_and_hears_nothing(game: str) -> None:
     start = {"game": game, "rounds": 6, "symbols": 2, "message_history": 2}

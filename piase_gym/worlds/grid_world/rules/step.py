@@ -12,7 +12,7 @@ from __future__ import annotations
 import numpy as np
 
 from piase_gym.compiled import helper, hot, inline, load
-from piase_gym.compiled.stepping import ABSENT
+from piase_gym.compiled.stepping import ABSENT, share
 from piase_gym.worlds.channel.kernels import deliver, first_symbol, may_say, post
 from piase_gym.worlds.grid_world.cells import (
     AGENT,
@@ -315,19 +315,6 @@ def see_off(s, w, o, terminated, events):
     for a in range(w.agents):
         terminated[o + a] = events[o + a] != NONE and not s.alive[a]
     return 1
-
-
-@helper
-def share(w, o, rewards, events):
-    """Give every agent that took part the mean reward of those that did."""
-    total, count = 0.0, 0
-    for a in range(w.agents):
-        if events[o + a] != NONE:
-            total += rewards[o + a]
-            count += 1
-    for a in range(w.agents):
-        if events[o + a] != NONE:
-            rewards[o + a] = total / count
 
 
 @helper

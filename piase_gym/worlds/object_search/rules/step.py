@@ -8,7 +8,7 @@ from __future__ import annotations
 import numpy as np
 
 from piase_gym.compiled import helper, hot, inline, integer, load64, store64
-from piase_gym.compiled.stepping import ABSENT, NONE
+from piase_gym.compiled.stepping import ABSENT, NONE, share
 from piase_gym.worlds.grids.codes import FLOOR
 from piase_gym.worlds.grids.windows import DX, DY, locate
 from piase_gym.worlds.object_search.codes import (
@@ -289,19 +289,8 @@ def close(s, w, o, rewards, terminated, truncated, events):
     """End a step: count what is covered, share rewards, write which agents have ended."""
     s.area += s.covered
     if w.shared:
-        share(s, w, o, rewards, events)
+        share(w, o, rewards, events)
     return finish(s, w, o, terminated, truncated, events)
-
-
-@helper
-def share(s, w, o, rewards, events):
-    """Give the mean reward to every agent that took part."""
-    total, count = 0.0, 0
-    for a in range(w.agents):
-        total += rewards[o + a]
-        count += events[o + a] != NONE
-    for a in range(w.agents):
-        rewards[o + a] = total / count if events[o + a] != NONE else 0.0
 
 
 @helper

@@ -12,7 +12,7 @@ from __future__ import annotations
 import numpy as np
 
 from piase_gym.compiled import happens, helper, hot, inline, integer
-from piase_gym.compiled.stepping import ABSENT, NONE
+from piase_gym.compiled.stepping import ABSENT, NONE, share
 from piase_gym.worlds.channel.kernels import deliver, first_symbol, may_say, post
 from piase_gym.worlds.grids.codes import AGENT, FLOOR, OUTSIDE
 from piase_gym.worlds.grids.windows import (
@@ -375,7 +375,7 @@ def tick(s, w, o, acts, rewards, terminated, truncated, events):
     else:
         regrow(s, w)
     if w.shared:
-        share(w, o, rewards)
+        share(w, o, rewards, events)
     if w.mail >= 0:
         deliver(s.mail, w, s.t, o, events, s.x, s.y)
     s.t += 1
@@ -397,13 +397,3 @@ def finish(s, w, o, rewards, terminated, truncated):
                 s.fate[a] = PLAYED if ended else OUT_OF_TIME
             s.alive[a] = 0
     return 1 if ended or late else 0
-
-
-@helper
-def share(w, o, rewards):
-    """Give everybody the mean reward."""
-    total = 0.0
-    for a in range(w.agents):
-        total += rewards[o + a]
-    for a in range(w.agents):
-        rewards[o + a] = total / w.agents

@@ -23,7 +23,7 @@ from piase_gym.compiled import (
     stream_key,
 )
 from piase_gym.compiled.draws import GOLDEN
-from piase_gym.compiled.stepping import ABSENT, NONE, Rules, compile_kernels
+from piase_gym.compiled.stepping import ABSENT, NONE, Rules, compile_kernels, share
 from piase_gym.core.text_encoding import HINT_CODE
 from piase_gym.worlds.channel.kernels import (
     deliver,
@@ -132,7 +132,9 @@ def tick(s, w, o, acts, rewards, terminated, truncated, events):
         notable = play_round(s, w, n, o, chosen, unread, rewards)
         ended = s.played >= w.rounds if w.rounds > 0 else not happens(s, DYNAMICS, w.goes_on)
     if w.say_cost > 0.0:
-        charge(s, w, o, rewards)
+        charge(s, w, n, o, rewards)
+    if w.shared:
+        share(w, o, rewards, events)
     if w.mail >= 0:
         deliver(s.mail, w, s.t, o, events, s.said, s.said)
     s.t += 1
@@ -160,15 +162,11 @@ def leave_out(s, n, o, rewards, terminated, truncated):
 
 
 @helper
-def charge(s, w, o, rewards):
-    """Charge agents for what they have said, or all of them equally if rewards are shared."""
-    said = 0
-    for a in range(w.agents):
-        said += s.said[a] > 0
-        if s.said[a] > 0 and not w.shared:
+def charge(s, w, n, o, rewards):
+    """Charge agents for what they have said."""
+    for a in range(n):
+        if s.said[a] > 0:
             rewards[o + a] -= w.say_cost
-    for a in range(w.agents if w.shared else 0):
-        rewards[o + a] -= w.say_cost * said / w.agents
 
 
 @hot
@@ -185,7 +183,7 @@ def play_round(s, w, n, o, chosen, unread, rewards):
     together = _0
     for a in range(n):
         together += (chosen >> np.uint64(a)) & _1
-    notable, total, turned = 0, 0.0, tails(s, w)
+    notable, turned = 0, tails(s, w)
     counted = np.uint64(n) - together if turned else together  # what the table takes them for
     outcome = np.int64(together == np.uint64(n)) << 2 | np.int64(together == _0) << 3
     for a in range(n):
@@ -193,7 +191,6 @@ def play_round(s, w, n, o, chosen, unread, rewards):
         own = cooperates ^ turned
         case = (np.uint64(2 * a + 1) - own) * np.uint64(len(s.past)) + counted - own
         reward = w.payoff[case]
-        total += reward
         rewards[np.uint64(o + a)] = reward
         s.score[a] += w.units[case]
         s.past[a] = (s.past[a] << _1) | cooperates
@@ -202,9 +199,6 @@ def play_round(s, w, n, o, chosen, unread, rewards):
         mark = outcome | np.int64(_2 - cooperates)  # bit 0: it cooperated, bit 1: it did not
         notable |= mark & ~np.int64(s.marks[a])
         s.marks[a] |= mark
-    if w.shared:
-        for a in range(n):
-            rewards[np.uint64(o + a)] = total / n
     s.played += 1
     s.talk = w.talk
     return notable

@@ -16,7 +16,7 @@ import numpy as np
 from piase_gym.compiled import helper, hot, inline, load, load64, store, store64, stream_key
 from piase_gym.compiled.draws import GOLDEN, integer, mix64
 from piase_gym.compiled.memory import array_at
-from piase_gym.compiled.stepping import ABSENT, NONE, Rules, compile_kernels
+from piase_gym.compiled.stepping import ABSENT, NONE, Rules, compile_kernels, share
 from piase_gym.core.text_encoding import HINT_CODE
 from piase_gym.worlds.word_craft.levels.tasks import (
     A_RECIPE_IN_TEST,
@@ -326,7 +326,7 @@ def tick(s, w, o, acts, rewards, terminated, truncated, events):
     Returns:
         Nonzero if an agent ended or reached a milestone for the first time.
     """
-    notable, total, n = 0, 0.0, np.int64(w.agents)
+    notable, n = 0, np.int64(w.agents)
     for a in range(n):
         if s.alive[a]:
             decode(s, w, a, np.int64(acts[np.uint64(o + a)]))
@@ -340,7 +340,8 @@ def tick(s, w, o, acts, rewards, terminated, truncated, events):
         notable |= marks & ~np.int64(s.marks[a])
         s.marks[a] |= marks
         events[row], rewards[row] = event, reward
-        total += reward
+    if w.shared:
+        share(w, o, rewards, events)
     s.t += 1
     won = s.made & 1
     able = False
@@ -353,8 +354,6 @@ def tick(s, w, o, acts, rewards, terminated, truncated, events):
             continue
         if won:
             rewards[row] += w.worth_goal
-        if w.shared:
-            rewards[row] = total / n + (w.worth_goal if won else 0.0)
         terminated[row], truncated[row] = won, late
         if won or late:
             s.alive[a], s.fate[a] = 0, WON if won else OUT_OF_TIME
