@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import numpy as np
 import pytest
 
 import piase_gym
@@ -55,6 +56,21 @@ def test_what_is_seen_lies_at_the_position_and_the_discovered_set_only_grows() -
     act(env, "backward", "stay", "stay")
     assert env.shared_memory["objects"] == found[-1]
     assert env.shared_memory["agent_positions"] == {"Agent1": 2, "Agent2": 0, "Agent3": 0}
+
+
+def test_objects_that_lie_on_the_line_wander_whatever_their_names() -> None:
+    fields = {"backend": "mock", "width": 9, "objects": 2, "wandering": 2, "wander_period": 1}
+    for seed in range(6):
+        env = piase_gym.parallel_env("ObjectSearch", **fields)
+        env.reset(seed=seed)
+        walks = [env.world.states[0]["shelf"].copy()]
+        while env.agents:
+            env.step(dict.fromkeys(env.agents, 12))
+            walks.append(env.world.states[0]["shelf"].copy())
+        for thing in (k for k in range(16) if int(env.world.states[0]["goal"]) >> k & 1):
+            steps = np.diff([int(np.flatnonzero(row >> thing & 1)[0]) for row in walks])
+            assert {*np.abs(steps).tolist()} <= {0, 1}
+            assert np.count_nonzero(steps) > len(steps) // 2
 
 
 def test_messages_go_to_the_others_and_polling_empties_the_box() -> None:

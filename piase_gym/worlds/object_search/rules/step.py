@@ -165,8 +165,12 @@ def wander(s, w):
 
 @helper
 def wander_line(s, w):
-    """Let the first objects move one position along the line."""
-    for thing in range(w.wandering):
+    """Let the first objects that there are move one position along the line."""
+    left = w.wandering
+    for thing in range(w.names):
+        if left == 0 or not s.goal >> thing & 1:
+            continue
+        left -= 1
         by, bit = 2 * integer(s, DYNAMICS, 2) - 1, 1 << thing
         for x in range(w.width):
             if np.int64(s.shelf[x]) & bit:
