@@ -113,6 +113,17 @@ def test_the_oracle_takes_turns_among_equal_optima(game: str, rounds: list[list[
     assert played == rounds
 
 
+def test_the_oracle_gets_the_most_whatever_the_coin_shows() -> None:
+    env = piase_gym.parallel_env("SocialDilemma", view="vector", rounds=12, coin=True)
+    env.reset(seed=0)
+    oracle, played, paid = DilemmaOracle(env.world), set(), set()
+    while env.agents:
+        acts = {agent: oracle.act(number) for number, agent in enumerate(env.agents)}
+        played |= {*acts.values()}
+        paid |= {*env.step(acts)[1].values()}
+    assert (played, paid) == ({0, 1}, {3.0})
+
+
 def test_the_script_looks_one_cell_as_far_as_it_cleans() -> None:
     def seen(row: int) -> Any:
         cells = [["floor"] * 3 for _ in range(6)]

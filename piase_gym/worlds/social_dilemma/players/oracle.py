@@ -59,8 +59,9 @@ class DilemmaOracle:
         ways = self._optimum[1]
         played = int(self.world.states[0]["played"])
         shift = played % config.agents if config.agents > 2 else 0  # in symmetric games
-        cooperating = ways[played % len(ways)]
-        return COOPERATE if (agent + shift) % config.agents in cooperating else DEFECT
+        cooperates = (agent + shift) % config.agents in ways[played % len(ways)]
+        turned = config.coin and self.world.facts(0).coin == "tails"
+        return COOPERATE if cooperates != turned else DEFECT
 
     # -- commons --------------------------------------------------------------------------
 
