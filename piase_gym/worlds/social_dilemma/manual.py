@@ -70,13 +70,17 @@ def _end(config: SocialDilemmaConfig) -> str:
     """Say when the game is over."""
     if config.known_rounds is not None:
         return f"The game is over after {times(config.known_rounds, 'round')}.{_cut_off(config)}"
-    return f"After each round the game goes on with a chance of {config.chance:g}."
+    goes_on = f"After each round the game goes on with a chance of {config.chance:g}."
+    return f"{goes_on}{_cut_off(config)}"
 
 
 def _cut_off(config: SocialDilemmaConfig) -> str:
-    """Say after how many steps a game of a known length is cut off, if it is longer."""
-    rounds = config.known_rounds
-    if rounds is None or config.max_steps >= rounds * (1 + config.talk):
+    """Say after how many steps a game is cut off, if it can go on for longer.
+
+    Games that go on by chance are over long before the default, in practice.
+    """
+    rounds, usual = config.known_rounds, type(config).model_fields["max_steps"].default
+    if config.max_steps >= (rounds * (1 + config.talk) if rounds else usual):
         return ""
     return f" It is cut off, and lost, after {times(config.max_steps, 'step')}."
 

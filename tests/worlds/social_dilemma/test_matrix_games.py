@@ -423,6 +423,7 @@ def test_steps_of_talk_are_words_where_there_are_no_symbols() -> None:
         ({"rounds": 10, "symbols": 1, "talk": 2}, 30, "after 10 rounds."),
         ({"rounds": 10, "symbols": 1, "talk": 2, "max_steps": 29}, 29, "lost, after 29 steps."),
         ({"horizon": "geometric"}, 100_000, "a chance of 0.9."),
+        ({"horizon": "geometric", "max_steps": 40}, 40, "lost, after 40 steps."),
     ],
 )
 def test_prompts_say_when_a_game_is_cut_off(fields: dict[str, Any], longest: int, end: str) -> None:
