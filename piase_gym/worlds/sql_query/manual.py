@@ -2,10 +2,23 @@
 
 from __future__ import annotations
 
+from typing import Final
+
 from piase_gym.core.world import Manual
 from piase_gym.worlds.channel.manual import history_told, limits_told
 from piase_gym.worlds.sql_query.config import SqlQueryConfig
+from piase_gym.worlds.sql_query.levels import datasets
 from piase_gym.worlds.texts.wording import counted, listing, priced
+
+_NAMES: Final = {
+    "sqlite": "SQLite",
+    "mysql": "MySQL",
+    "mariadb": "MariaDB",
+    "postgresql": "PostgreSQL",
+    "mssql": "SQL Server",
+    "oracle": "Oracle",
+}
+"""The names of dialects in prompts."""
 
 
 def manual(config: SqlQueryConfig) -> Manual:
@@ -40,15 +53,15 @@ def _rules(config: SqlQueryConfig) -> list[str]:
     """Say how questions are answered."""
     rules = [
         "You are asked a question about a database, and answer it with queries in the SQL of "
-        "SQLite. Write one statement a turn; you are shown the first rows of what it returns, or "
-        "what was wrong with it. Return what is asked for and no other column.",
+        f"{_dialect(config)}. Write one statement a turn; you are shown the first rows of what it "
+        "returns, or what was wrong with it. Return what is asked for and no other column.",
         "Ask for the tables, then for the columns of a table; they are not shown by themselves."
         if config.discover
         else "Lines that begin with a dash list the tables and their columns.",
         "A column has text if no type is named; (key) is the primary key, as is id alone; "
         "(= club.id) refers to the column id of the table club, and club_id (=) does the same.",
     ]
-    if config.writes or config.dataset is not None:
+    if config.writes and config.dataset is None:
         rules.append("If a database is 'to be changed', change it as asked, and submit.")
     else:
         rules.append("The database can only be read.")
@@ -67,3 +80,13 @@ def _rules(config: SqlQueryConfig) -> list[str]:
         )
         rules += limits_told(config) + history_told(config)
     return rules
+
+
+def _dialect(config: SqlQueryConfig) -> str:
+    """Name the SQL of queries: that of the server, of the dump, or SQLite's."""
+    name = "sqlite"
+    if config.server is not None:
+        name = config.server.partition(":")[0].partition("+")[0]
+    elif config.dataset is not None:
+        name = next(iter(datasets.load(config.dataset).databases.values())).dialect
+    return _NAMES.get(name, name)

@@ -14,8 +14,10 @@ import piase_gym
 from piase_gym.core.commands import Command
 from piase_gym.errors import ConfigError
 from piase_gym.worlds.sql_query import score
+from piase_gym.worlds.sql_query.config import SqlQueryConfig
 from piase_gym.worlds.sql_query.levels import intercode
 from piase_gym.worlds.sql_query.levels.dataset import Database
+from piase_gym.worlds.sql_query.manual import manual
 from piase_gym.worlds.sql_query.rules import collation
 from piase_gym.worlds.sql_query.rules.engine import LocalEngine
 from piase_gym.worlds.sql_query.rules.step import statement_of
@@ -172,6 +174,18 @@ def test_folders_without_the_files_are_refused(tmp_path: Path) -> None:
     (tmp_path / "other.json").write_text("[]")
     with pytest.raises(ConfigError, match="or one named ic_spider_"):
         intercode.load(tmp_path)
+
+
+@needs_sqlglot
+def test_prompts_name_the_sql_of_a_dataset(tmp_path: Path) -> None:
+    """It was SQLite's for all; no task of a dataset changes its database."""
+    folder = str(write_files(tmp_path))
+    told = manual(SqlQueryConfig(dataset=folder)).rules
+    assert "in the SQL of MySQL." in told
+    assert "The database can only be read." in told
+    server = SqlQueryConfig(dataset=folder, server="postgresql+psycopg://me@localhost/{database}")
+    assert "in the SQL of PostgreSQL." in manual(server).rules
+    assert "in the SQL of SQLite." in manual(SqlQueryConfig()).rules
 
 
 @needs_files
