@@ -236,7 +236,7 @@ class SqlQuery(TextWorld[SqlQueryConfig, SqlQueryFacts, SqlState, Setting]):
         """Return the score of a result or, in a task that writes, of the database as it is."""
         task, database, gold = self.setting
         if task.writes:
-            result = changes(database, tuple(self.state_of.journal), self.limits)
+            result = changes(database, tuple(self.state_of.journal))
         return judge(result, gold, task, self.config.reward_mode)
 
     def advance(self, plans: Sequence[DecodedAction]) -> StepResult:

@@ -153,12 +153,19 @@ def test_changes_are_told_by_table_and_direction() -> None:
     database = world.setting.database
     (before,) = world._run("SELECT * FROM author WHERE id = 1", 0).rows
     journal = ("UPDATE author SET name = 'Zed' WHERE id = 1", "DELETE FROM loan WHERE id > 1")
-    found = Counter(changes(database, journal, Limits()).rows)
+    found = Counter(changes(database, journal).rows)
     names = [column.name for column in database.schema[0].columns]
     after = tuple("Zed" if name == "name" else v for name, v in zip(names, before, strict=True))
     loans = world._run("SELECT * FROM loan WHERE id > 1", 0).rows
     gone = [("-", "author", *before), *(("-", "loan", *row) for row in loans)]
     assert found == Counter([*gone, ("+", "author", *after)])
+
+
+def test_what_agents_may_use_does_not_limit_who_judges() -> None:
+    world = world_of(writes=1.0, domains=("library",))
+    world.limits = Limits(rows=3)
+    assert play(world, "SELECT * FROM author").notes[0]["error"] == "too_many_rows"
+    assert play(world, world.setting.task.gold).notes[0]["score"] == 1.0
 
 
 def test_milestones_are_told_once() -> None:

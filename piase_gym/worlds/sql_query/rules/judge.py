@@ -11,7 +11,7 @@ from piase_gym.worlds.sql_query.rules.score import Mode, score
 from piase_gym.worlds.sql_query.rules.worker import Limits
 
 GOLD_LIMITS = Limits(seconds=20.0, work=2_000_000, rows=100_000, size=64_000_000)
-"""What a gold query may use."""
+"""What a gold query, and whoever judges, may use."""
 
 
 def run_there(server: str, database: str, sql: str, limits: Limits) -> Result:
@@ -27,13 +27,13 @@ def _server(url: str, limits: Limits) -> Engine:
     return ServerEngine(url, limits=limits)
 
 
-def changes(database: Database, journal: tuple[str, ...], limits: Limits) -> Result:
+def changes(database: Database, journal: tuple[str, ...]) -> Result:
     """Return what some statements have changed: rows that are gone or new, with their tables."""
     found: list[tuple[object, ...]] = []
     for table in database.schema:
         sql = f'SELECT * FROM "{table.name}"'
-        before = Counter(run(database, (), sql, False, limits).rows)
-        after = Counter(run(database, journal, sql, True, limits).rows)
+        before = Counter(run(database, (), sql, False, GOLD_LIMITS).rows)
+        after = Counter(run(database, journal, sql, True, GOLD_LIMITS).rows)
         found += [("-", table.name, *row) for row in (before - after).elements()]
         found += [("+", table.name, *row) for row in (after - before).elements()]
     return Result(tuple(found))
@@ -51,7 +51,7 @@ def gold_of(task: Task, database: Database, server: str | None) -> Result:
     if server is not None:
         return run_there(server, task.database, task.gold, GOLD_LIMITS)
     if task.writes:
-        return changes(database, (task.gold,), GOLD_LIMITS)
+        return changes(database, (task.gold,))
     return run(database, (), task.gold, False, GOLD_LIMITS)
 
 
