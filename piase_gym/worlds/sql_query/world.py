@@ -37,7 +37,7 @@ from piase_gym.worlds.sql_query.manual import manual
 from piase_gym.worlds.sql_query.objects import objects
 from piase_gym.worlds.sql_query.observe import pictures, text, vector
 from piase_gym.worlds.sql_query.rules import step
-from piase_gym.worlds.sql_query.rules.engine import Result, run
+from piase_gym.worlds.sql_query.rules.engine import Result, run, schema_asked
 from piase_gym.worlds.sql_query.rules.judge import changes, gold_of, judge, run_there
 from piase_gym.worlds.sql_query.rules.worker import Limits
 from piase_gym.worlds.sql_query.state import Setting, SqlState, check_sizes, new_state
@@ -225,9 +225,12 @@ class SqlQuery(TextWorld[SqlQueryConfig, SqlQueryFacts, SqlState, Setting]):
         self._choices: list[Choices | None] = [None] * len(self.agents)
 
     def _run(self, sql: str, at: int) -> Result:
-        """Run a statement on the database as it was after the first `at` changes."""
+        """Run a statement on the database as it was after the first `at` changes.
+
+        Questions about the schema do not go to a server: not every server has SHOW.
+        """
         task, database, _ = self.setting
-        if self.config.server is not None:
+        if self.config.server is not None and schema_asked(sql) is None:
             return run_there(self.config.server, task.database, sql, self.limits)
         journal = tuple(self.state_of.journal[:at])
         return run(database, journal, sql, task.writes, self.limits)

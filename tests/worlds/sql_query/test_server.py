@@ -212,9 +212,12 @@ def test_intercodes_environment_and_the_world_play_on_a_server(
     env.close()
     files = write_files(tmp_path_factory.mktemp("files"), tasks=[{**TASKS[0], "db": "Shop"}])
     world = piase_gym.parallel_env(
-        "SqlQuery", dataset=str(files), task=0, actions="text", server=server.url
+        "SqlQuery", dataset=str(files), task=0, actions="text", server=server.url, discover=True
     )
     world.reset(seed=0)
+    for line in ("tables", "describe goods"):  # PostgreSQL has no SHOW
+        assert world.step({"agent_0": line})[4]["agent_0"]["error"] is None
+    assert [len(table.columns) for table in world.facts("agent_0").tables] == [6, 0]
     assert world.step({"agent_0": "SELECT 1 + 2"})[4]["agent_0"]["score"] == 1.0  # 3 goods there
     assert world.step({"agent_0": "submit"})[1] == {"agent_0": 1.0}
     world.close()
