@@ -103,7 +103,17 @@ COLUMNS = [
         ("SELECT IF(Price > 0, 'up', 'down'), IFNULL(Weight, 9) FROM goods",
          [("down", 2.5), ("up", 9)]),
         ("SELECT DATE_SUB('2020-03-01', INTERVAL 1 DAY), DATE_SUB(NOW(), INTERVAL 2 YEAR)",
-         [("2020-02-29", "2024-01-01")]),
+         [("2020-02-29", "2024-01-01 00:00:00")]),
+        ("SELECT DATE_ADD('2020-01-31', INTERVAL 1 MONTH), DATE_SUB('2020-05-31', INTERVAL 1 QUARTER),"
+         " DATE_ADD('2020-01-31', INTERVAL 2 WEEK), DATE_ADD('2020-02-29', INTERVAL ID YEAR),"
+         " DATE_ADD('x', INTERVAL 1 DAY), '9999-12-31' + INTERVAL 1 DAY FROM makers LIMIT 1",
+         [("2020-02-29", "2020-02-29", "2020-02-14", "2021-02-28", None, None)]),
+        ("SELECT Made + INTERVAL 2 HOUR - INTERVAL 1 DAY, DATE(Made), EXTRACT(YEAR FROM Made),"
+         " DAYOFMONTH(Made), DATE_FORMAT(Made, '%W, %M %e %y, %H:%i') FROM goods LIMIT 1",
+         [("2018-03-09 02:03:21", "2018-03-10", 2018, 10, "Saturday, March 10 18, 00:03")]),
+        ("SELECT CAST(1.257 AS DECIMAL(10, 2)), CAST('2.5' AS DECIMAL), CONVERT(7, DECIMAL(4,1)),"
+         " CAST(NULL AS DECIMAL), CAST(5 AS CHAR)", [(1.26, 3, 7.0, None, "5")]),
+        ("SELECT RIGHT('abc', 0), RIGHT('abc', 3 - 1), RIGHT('abc', 5)", [("", "bc", "abc")]),
         ("SELECT SUBSTRING_INDEX('a b c', ' ', 1), SUBSTRING_INDEX('a b c', ' ', -2),"
          " SUBSTRING_INDEX('a b', ',', 1), SUBSTRING_INDEX('a', '', 1), SUBSTRING_INDEX('a', 'b',"
          " 'x'), SUBSTRING_INDEX(NULL, ' ', 1)", [("a", "b c", "a b", "", "", None)]),
@@ -141,6 +151,9 @@ def test_mysql_is_understood(shop: Database, sql: str, rows: list[tuple[object, 
         ("SHOW TABLES FROM bank", "Unknown database 'bank'"),
         ("SELECT * FROM information_schema.processlist", "not supported"),
         ("SHOW PROCESSLIST", "not supported"),
+        ("SELECT DATE_ADD(Made, INTERVAL '1:2' HOUR_MINUTE) FROM goods", "INTERVAL of HOUR_MINUTE"),
+        ("SELECT DATE_FORMAT(Made, '%D') FROM goods", "not supported: DATE_FORMAT"),
+        ("SELECT EXTRACT(WEEK FROM Made) FROM goods", "not supported: EXTRACT of WEEK"),
         ("SET autocommit = 0", "not supported"),
         ("SELECT Code FROM goods WHERE Maker IN (SELECT ID FROM makers LIMIT 1)", "LIMIT"),
         ("SELECT 1; SELECT 2", "one statement at a time, not 2"),

@@ -5,11 +5,14 @@ This file imports nothing but the standard library: the worker process loads it 
 
 from __future__ import annotations
 
+import calendar
+import contextlib
 import functools
 import re
 import sqlite3
 import unicodedata
 from collections.abc import Callable
+from datetime import datetime, timedelta
 from typing import Any, Final
 
 COLLATION: Final = "utf8mb4_general_ci"
@@ -67,12 +70,41 @@ def _part_before(value: Any, mark: Any, count: Any) -> str | None:
     return str(mark).join(parts[:number] if number >= 0 else parts[number:])
 
 
+_MONTHS: Final = {"MONTH": 1, "QUARTER": 3, "YEAR": 12}
+UNITS: Final = frozenset((*_MONTHS, "WEEK", "DAY", "HOUR", "MINUTE", "SECOND"))
+"""The units of time that dates can be moved by."""
+
+
+def _moved(value: Any, count: Any, unit: str) -> str | None:
+    """Return a date or time so many units later; a day that its month lacks is the last one."""
+    with contextlib.suppress(ValueError, TypeError, OverflowError):
+        start, number = datetime.fromisoformat(str(value)), round(float(count))
+        if unit in _MONTHS:
+            year, month = divmod(12 * start.year + start.month - 1 + _MONTHS[unit] * number, 12)
+            day = min(start.day, calendar.monthrange(year, month + 1)[1])
+            moved = start.replace(year=year, month=month + 1, day=day)
+        else:
+            moved = start + timedelta(**{f"{unit.lower()}s": number})
+        is_date = len(str(value)) == 10 and unit not in ("HOUR", "MINUTE", "SECOND")
+        return str(moved.date() if is_date else moved)
+    return None
+
+
+def _formatted(value: Any, pattern: Any) -> str | None:
+    """Return a date or time in a format of Python's."""
+    with contextlib.suppress(ValueError):
+        return datetime.fromisoformat(str(value)).strftime(str(pattern))
+    return None
+
+
 _FUNCTIONS: Final[dict[str, tuple[int, Callable[..., Any]]]] = {
     "year": (1, _part(0, 4)),
     "month": (1, _part(5, 7)),
     "day": (1, _part(8, 10)),
     "regexp": (2, _matches),
     "substring_index": (3, _part_before),
+    "date_add": (3, _moved),
+    "date_format": (2, _formatted),
 }
 FUNCTIONS: Final = frozenset(_FUNCTIONS)
 """The names of the functions."""

@@ -24,7 +24,7 @@ from typing import Any, Final
 
 from piase_gym.errors import PiaseError, need
 from piase_gym.worlds.sql_query.levels.dataset import Database
-from piase_gym.worlds.sql_query.rules.collation import COLLATION
+from piase_gym.worlds.sql_query.rules.collation import COLLATION, UNITS
 from piase_gym.worlds.sql_query.rules.worker import NOW
 
 _TEXT: Final = ("char", "varchar", "text", "tinytext", "mediumtext", "longtext")
@@ -244,6 +244,11 @@ def _adapt(statement: Any, database: Database) -> None:
     for asked in list(statement.find_all(exp.Anonymous)):
         if asked.name.upper() in ("NOW", "SYSDATE"):
             asked.replace(exp.Literal.string(NOW))
+    for span in list(statement.find_all(exp.Interval)):
+        total = span.parent
+        if isinstance(total, exp.Add | exp.Sub) and total.expression is span:
+            kind = exp.DateAdd if isinstance(total, exp.Add) else exp.DateSub
+            total.replace(kind(this=total.this, expression=span.this, unit=span.args["unit"]))
     for union in statement.find_all(exp.SetOperation):
         for side in (union.this, union.expression):
             if isinstance(side, exp.Subquery):  # SQLite allows no brackets there
@@ -312,6 +317,41 @@ def _at_digit(generator: Any, node: Any, function: str) -> str:
     return f"({function}(ROUND(({value}) * POW(10, {digit}), 9)) / POW(10, {digit}))"
 
 
+def _cast(generator: Any, node: Any) -> str:
+    """Write ``CAST``; decimal numbers are rounded, as SQLite does not do."""
+    kind = node.args["to"]
+    if kind.this.name != "DECIMAL":
+        return str(generator.cast_sql(node))
+    scale = int(kind.expressions[1].name) if len(kind.expressions) > 1 else 0
+    rounded = f"ROUND(CAST({generator.sql(node, 'this')} AS REAL), {scale})"
+    return rounded if scale else f"CAST({rounded} AS INTEGER)"
+
+
+def _moved(generator: Any, node: Any, sign: str) -> str:
+    """Write a date that is moved by some units of time."""
+    unit = node.text("unit").upper()
+    if unit not in UNITS:
+        raise ValueError(f"INTERVAL of {unit}")
+    date, count = generator.sql(node, "this"), generator.sql(node, "expression")
+    return f"DATE_ADD({date}, {sign}({count}), '{unit}')"
+
+
+def _formatted(generator: Any, node: Any) -> str:
+    """Write ``DATE_FORMAT``, whose format sqlglot has written as Python does."""
+    pattern = node.args["format"]
+    if type(pattern).__name__ != "Literal" or re.search("%[DVXvxf]", pattern.this):
+        raise ValueError("DATE_FORMAT with this format")
+    return str(generator.func("DATE_FORMAT", node.this, pattern))
+
+
+def _part(generator: Any, node: Any) -> str:
+    """Write ``EXTRACT``."""
+    unit = node.name.upper()
+    if unit not in ("YEAR", "MONTH", "DAY"):
+        raise ValueError(f"EXTRACT of {unit}")
+    return str(generator.func(unit, node.expression))
+
+
 def _round(generator: Any, node: Any) -> str:
     """Write ``ROUND``, which takes no digits before the point in SQLite."""
     digit = node.args.get("decimals")
@@ -326,19 +366,27 @@ def _port() -> Any:
     """Return SQLite's dialect with backticks around names."""
     exp = importlib.import_module("sqlglot.expressions")
     base: Any = importlib.import_module("sqlglot.dialects.sqlite").SQLite
+    parts_of_dates = (exp.Year, exp.Month, exp.Day, exp.DayOfMonth)
     written = {
         **base.Generator.TRANSFORMS,
         exp.Left: lambda self, e: self.func("SUBSTR", e.this, "1", e.expression),
-        exp.Right: lambda self, e: self.func("SUBSTR", e.this, f"-{self.sql(e.expression)}"),
-        exp.DateSub: lambda self, e: self.sql(
-            exp.DateAdd(this=e.this, expression=exp.Neg(this=e.expression), unit=e.args["unit"])
+        exp.Right: lambda self, e: self.func(
+            "SUBSTR", e.this, f"-({self.sql(e.expression)})", e.expression
         ),
-        exp.TsOrDsToDate: lambda self, e: self.sql(e, "this"),
+        exp.DateAdd: lambda self, e: _moved(self, e, ""),
+        exp.DateSub: lambda self, e: _moved(self, e, "-"),
+        exp.TsOrDsToDate: lambda self, e: (
+            self.sql(e, "this") if isinstance(e.parent, parts_of_dates) else self.func("DATE", e.this)
+        ),
+        exp.TimeToStr: _formatted,
+        exp.DayOfMonth: lambda self, e: self.func("DAY", e.this),
+        exp.Extract: _part,
         exp.Length: lambda self, e: self.func(
             "LENGTH", exp.cast(e.this.copy(), "blob") if e.args.get("binary") else e.this
         ),
         exp.Trunc: lambda self, e: _at_digit(self, e, "TRUNC"),
         exp.Round: _round,
+        exp.Cast: _cast,
     }
     parts = {
         "Tokenizer": type(base.Tokenizer)("Tokenizer", (base.Tokenizer,), {"IDENTIFIERS": ["`"]}),
