@@ -48,7 +48,7 @@ _STARTS = frozenset(
     "detach vacuum begin commit end rollback savepoint release analyze reindex truncate grant set "
     "use call load copy merge".split()
 )
-_FENCE = re.compile(r"```\w*\s(.*?)\s*```", re.DOTALL)
+_FENCE = re.compile(r"```(?:\w*[ \t\r]*\n|\w*sql\w*\s)?\s*(.*?)\s*```", re.DOTALL | re.IGNORECASE)
 
 
 def verbs(agents: tuple[str, ...]) -> tuple[Verb, ...]:

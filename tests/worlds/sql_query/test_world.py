@@ -309,7 +309,8 @@ def test_values_are_found_in_questions(question: str, found: tuple[str, ...]) ->
 def test_lines_are_read_as_people_write_them() -> None:
     world = world_of(agents=2)
     query = Command("query", {"sql": "select 1;"})
-    for line in ("select 1;", "  select 1; ", "```sql\nselect 1;\n```", "query select 1;"):
+    blocks = ("```sql\nselect 1;\n```", "```select 1;```", "```sqlite select 1;```")
+    for line in ("select 1;", "  select 1; ", *blocks, "query select 1;"):
         assert world.read(0, line) == query, line
     assert world.read(0, "Submit.") == actions.SUBMIT
     assert world.read(0, "(select 1)") == Command("query", {"sql": "(select 1)"})

@@ -366,7 +366,7 @@ def _port() -> Any:
     """Return SQLite's dialect with backticks around names."""
     exp = importlib.import_module("sqlglot.expressions")
     base: Any = importlib.import_module("sqlglot.dialects.sqlite").SQLite
-    parts_of_dates = (exp.Year, exp.Month, exp.Day, exp.DayOfMonth)
+    dated = (exp.Year, exp.Month, exp.Day, exp.DayOfMonth)
     written = {
         **base.Generator.TRANSFORMS,
         exp.Left: lambda self, e: self.func("SUBSTR", e.this, "1", e.expression),
@@ -376,7 +376,7 @@ def _port() -> Any:
         exp.DateAdd: lambda self, e: _moved(self, e, ""),
         exp.DateSub: lambda self, e: _moved(self, e, "-"),
         exp.TsOrDsToDate: lambda self, e: (
-            self.sql(e, "this") if isinstance(e.parent, parts_of_dates) else self.func("DATE", e.this)
+            self.sql(e, "this") if isinstance(e.parent, dated) else self.func("DATE", e.this)
         ),
         exp.TimeToStr: _formatted,
         exp.DayOfMonth: lambda self, e: self.func("DAY", e.this),
