@@ -108,7 +108,12 @@ class Percept:
     @property
     def can_tell(self) -> bool:
         """Whether the agent can send others a message in addition to its command."""
-        return self.world.mailboxes is not None and len(self.world.agents) > 1
+        return self.world.carries_words and len(self.world.agents) > 1
+
+    @property
+    def may_tell(self) -> bool:
+        """Whether such a message is sent now; see `World.may_say`."""
+        return self.can_tell and self.world.may_say(self.index)
 
     @property
     def longest_letter(self) -> int:

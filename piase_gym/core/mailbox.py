@@ -153,6 +153,16 @@ class Mailbox:
                 self._put(agent, letter)
         return letter
 
+    def sent_before(self) -> int:
+        """Return how many messages of the history were sent before the present step."""
+        latest = self._now + self.rules.delay
+        return len(self.history) - sum(when == latest for when, _ in self._travelling)
+
+    def senders(self, since: int) -> list[int]:
+        """Return the number of the sender for each message of an agent after the first `since`."""
+        names = [letter["sender"] for letter in self.history[since:]]
+        return [self.agents.index(name) for name in names if name in self.agents]
+
     def _require(self, agent: object, more: str = "") -> None:
         """Refuse names without a box."""
         if not isinstance(agent, str) or agent not in self.boxes:

@@ -729,6 +729,20 @@ class World(ABC, Generic[C, F]):
         """Return the legal commands of an agent now, as lines of text."""
         return [self.write(command) for command in self.admissible(agent)]
 
+    @property
+    def carries_words(self) -> bool:
+        """Whether agents can write to each other in words."""
+        return self.mailboxes is not None
+
+    def may_say(self, agent: int) -> bool:
+        """Return whether an agent may say something to all others now, besides its command too.
+
+        It may whenever the command ``say`` is legal, in worlds that have it.
+        """
+        said = Command("say", {"message": "hello"})
+        silent = all(verb.name != said.verb for verb in self.grammar)
+        return self.carries_words and (silent or self.legal(agent, said))
+
     def legal(self, agent: int, command: Command) -> bool:
         """Return whether a well-formed command is legal now; masks forbid the rest.
 

@@ -87,7 +87,7 @@ def post_asides(agent: Agent, number: int, world: World[Any, Any], events: Event
         if events.active:
             events.post("hint", other, message=told)
     for text in agent.outgoing_letters():
-        if world.mailboxes is not None and text.strip():
+        if world.mailboxes is not None and text.strip() and world.may_say(number):
             letter = world.mailboxes.send(name, EVERYONE, text[:MAX_LINE])
             if events.active:
                 events.post("send", name, own=False, **letter._asdict())

@@ -27,7 +27,7 @@ class WorldPerceptionInterface(WorldInterface, PerceptionInterface, over_world=T
     the name of a place, the list of objects may be empty, and the caption is the text view.
 
     Messages go through the mailboxes of the world, under its rules (delay, length, who hears
-    whom). A world without mailboxes gets those of this environment, which deliver at once.
+    whom, cost). A world without words gets mailboxes of this environment, which deliver at once.
 
     The arguments are those of `WorldInterface`.
 
@@ -43,7 +43,7 @@ class WorldPerceptionInterface(WorldInterface, PerceptionInterface, over_world=T
     """
 
     def __init__(self, world: str | WorldConfig | WorldInterface, **kwargs: Any) -> None:
-        """Make the world and, if it has no mailboxes, open some."""
+        """Make the world, and open mailboxes in case it has none for words."""
         super().__init__(world, **kwargs)
         self._own_mail = Mailbox(self.world.agents)
         self._knowledge = SharedKnowledge()
@@ -53,7 +53,8 @@ class WorldPerceptionInterface(WorldInterface, PerceptionInterface, over_world=T
     def mailboxes(self) -> Mailbox:
         """The world's mailboxes, or those of this environment."""
         self._keep_up()
-        return self._own_mail if self.world.mailboxes is None else self.world.mailboxes
+        mail = self.world.mailboxes
+        return self._own_mail if mail is None or not self.world.carries_words else mail
 
     def _keep_up(self) -> None:
         """Forget what belongs to another episode (another environment may have reset the world)."""
@@ -163,11 +164,14 @@ class WorldPerceptionInterface(WorldInterface, PerceptionInterface, over_world=T
 
         Raises:
             AgentError: If there is no such agent, or the sender is not in play.
-            ActionError: If it is to oneself, no string, blank, or too long for any command.
+            ActionError: If it is to oneself, no string, blank, or too long for any command; or if
+                nothing can be said now in this world.
         """
         record = self.engine.record(sender)
         if not self.engine.in_play(record):
             raise AgentError(f"agent {sender!r} is not in play and cannot send messages")
+        if self.mailboxes is not self._own_mail and not self.world.may_say(record.number):
+            raise ActionError(f"{sender} cannot say anything now; in this step `say` is illegal")
         letter = self.mailboxes.send(sender, recipient, message)
         self.events.post("send", sender, own=self.mailboxes is self._own_mail, **letter._asdict())
         if self.mailboxes is self._own_mail:

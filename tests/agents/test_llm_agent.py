@@ -582,6 +582,21 @@ def test_who_tells_others_too_much_learns_of_it_in_the_next_step(tmp_path: Path)
     assert runs.replay(log).ok
 
 
+def test_a_model_writes_to_others_only_when_it_may_speak_and_learns_of_it(tmp_path: Path) -> None:
+    told, log = "Your message to the others was not sent: you could not speak then.", "run.jsonl"
+    wrap = (lambda env: AvtLogger(env, tmp_path / log),)
+    with ModelServer(lambda _: "action: silent\nmessage_to_others: trust me") as server:
+        team = {"agent_0": LLMAgent("m", server.base_url), "agent_1": "noop"}
+        fields = {"speech": True, "talk": 1, "choice_names": "native", "rounds": 2}
+        Simulation("SocialDilemma", team, wrap=wrap, **fields).run()
+        asked = [request["messages"][-1]["content"] for request in server.requests]
+    assert [text.startswith(told) for text in asked] == [False, False, True, False]
+    run = runs.read(tmp_path / log)
+    sent = [e["event_data"]["message"] for e in run if e["event_data"].get("kind") == "send"]
+    assert sent == ["trust me"] * 2  # in the steps of talk
+    assert runs.replay(tmp_path / log).ok
+
+
 @pytest.mark.parametrize(
     "evil",
     [

@@ -104,6 +104,85 @@ def test_what_is_told_beside_an_action_is_heard() -> None:
     assert silent.world.hints == [None, "agent_0 says: hello"]
 
 
+class Writes(Agent):
+    """Says something with a command, or in addition to doing nothing."""
+
+    def __init__(self, beside: bool) -> None:
+        super().__init__()
+        self.beside, self.got = beside, list[float]()
+
+    def act(self) -> Any:
+        return None if self.beside else "say hello"
+
+    def outgoing_letters(self) -> Any:
+        return ["hello"] * self.beside
+
+    def learn(self, feedback: Any) -> None:
+        self.got.append(feedback.reward)
+
+
+@pytest.mark.parametrize("shared", [False, True])
+@pytest.mark.parametrize(
+    ("world", "fields"),
+    [
+        ("GridWorld", {"speech": True}),
+        ("ObjectSearch", {"speech": True}),
+        ("SocialDilemma", {"game": "harvest", "speech": True}),
+        ("SocialDilemma", {"speech": True, "talk": 2}),
+        ("PhysicsPlayground", {"speech": True}),
+        ("TextRoom", {}),
+        ("Household", {}),
+        ("SqlQuery", {}),
+    ],
+)
+def test_what_is_told_beside_an_action_costs_what_it_costs_by_command(
+    world: str, fields: dict[str, Any], shared: bool
+) -> None:
+    if world == "PhysicsPlayground":
+        pytest.importorskip("pybullet")
+    got: dict[tuple[bool, float], list[float]] = {}
+    for beside in (False, True):
+        for cost in (0.0, 0.5):
+            partner = Writes(beside)
+            more = {**fields, "agents": 2, "message_cost": cost, "shared_reward": shared}
+            env = piase_gym.parallel_env(world, partners={"agent_1": partner}, **more)
+            env.reset(seed=0)
+            for _ in range(2):
+                env.step({"agent_0": env.world.noop})
+            assert len(env.world.mailboxes.history) == 2
+            got[beside, cost] = partner.got
+            env.close()
+    for beside in (False, True):
+        paid = [free - dear for free, dear in zip(got[beside, 0.0], got[beside, 0.5], strict=True)]
+        assert paid == pytest.approx([0.25 if shared else 0.5] * 2)
+
+
+def test_nothing_is_told_beside_an_action_when_it_cannot_be_said() -> None:
+    env = piase_gym.parallel_env(
+        "SocialDilemma", speech=True, talk=1, partners={"agent_1": Writes(beside=True)}
+    )
+    env.reset(seed=0)
+    heard = []
+    for _ in range(4):  # talk, choose, talk, choose
+        shown, *_ = env.step({"agent_0": env.world.noop})
+        heard.append("hello" in shown["agent_0"]["text"])
+    assert heard == [True, False, True, False]
+
+
+@pytest.mark.parametrize("fields", [{}, {"symbols": 2}])
+def test_words_do_not_enter_a_channel_without_words(fields: dict[str, Any]) -> None:
+    pytest.importorskip("pybullet")
+    partner = Writes(beside=True)
+    env = piase_gym.parallel_env(
+        "PhysicsPlayground", agents=2, partners={"agent_1": partner}, **fields
+    )
+    env.reset(seed=0)
+    for _ in range(3):  # until it would be heard
+        env.step({"agent_0": env.world.noop})
+    assert env.world.mailboxes.history == []
+    env.close()
+
+
 def episodes(partner: Agent, start: dict[str, Any] | None = None) -> int:
     """Return how many different episodes eight resets with one seed give."""
     fields = {"agents": 2, "layout": "door_key", "max_steps": 12}

@@ -274,6 +274,54 @@ def test_messages_of_a_world_with_mailboxes_follow_its_rules() -> None:
     assert env.poll_messages("agent_1") == []
 
 
+def test_a_message_between_steps_is_paid_for_in_the_next_also_after_a_restore() -> None:
+    def paid(env: PerceptionInterface) -> list[float]:
+        return [
+            env.execute_action(name, "wait")["reward"]
+            for _ in range(2)
+            for name in ("agent_1", "agent_0")  # the last to act learns the reward
+        ][1::2]
+
+    free = PerceptionInterface("TextRoom", agents=2)
+    free.reset(seed=1)
+    before = paid(free)
+    env = PerceptionInterface("TextRoom", agents=2, message_cost=0.5)
+    env.reset(seed=1)
+    env.send_message("agent_0", "all", "hi")
+    saved = json.loads(json.dumps(env.snapshot()))
+    wanted = [before[0] - 0.5, before[1]]
+    assert paid(env) == pytest.approx(wanted)
+    env.restore(saved)
+    assert paid(env) == pytest.approx(wanted)
+
+
+def test_nothing_can_be_said_while_it_is_no_time_to_talk(tmp_path: Path) -> None:
+    env = PerceptionInterface("SocialDilemma", speech=True, talk=1)
+    record(env, tmp_path / "run.jsonl")
+    env.reset(seed=1)
+    env.send_message("agent_0", "all", "let us cooperate")
+    for name in env.agents:
+        env.execute_action(name, env.world.noop)
+    assert [letter["message"] for letter in env.poll_messages("agent_1")] == ["let us cooperate"]
+    with pytest.raises(ActionError, match="agent_0 cannot say anything now"):
+        env.send_message("agent_0", "all", "and now?")
+    for name in env.agents:
+        env.execute_action(name, env.world.noop)
+    env.send_message("agent_0", "all", "thanks")
+    env.close()
+    assert replay(tmp_path / "run.jsonl").ok
+
+
+def test_messages_of_a_world_without_words_arrive_at_once() -> None:
+    pytest.importorskip("pybullet")
+    for fields in ({}, {"symbols": 2}):
+        env = PerceptionInterface("PhysicsPlayground", agents=2, **fields)
+        env.reset(seed=0)
+        env.send_message("agent_0", "all", "hi")
+        assert [letter["message"] for letter in env.poll_messages("agent_1")] == ["hi"]
+        env.close()
+
+
 def test_a_shared_face_forgets_with_the_episode() -> None:
     env = Environment("GridWorld", agents=2)
     talk = PerceptionInterface(env)

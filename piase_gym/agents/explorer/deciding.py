@@ -53,7 +53,7 @@ class ExplorerPercept(Percept):
         shared: The explorer's record, whose perception is an interface over a world.
     """
 
-    __slots__ = ("_letters", "_longest", "_memories")
+    __slots__ = ("_letters", "_longest", "_memories", "_own_mail")
 
     def __init__(self, shared: Any) -> None:
         perception = shared["perception"]
@@ -65,6 +65,7 @@ class ExplorerPercept(Percept):
         ]
         self._memories = [text for text, _ in shared["retrieved_memories"]]
         self._longest: int = min(MAX_LINE, perception.mailboxes.rules.max_length)
+        self._own_mail: bool = perception.mailboxes is not perception.world.mailboxes
 
     @property
     def letters(self) -> Sequence[Message]:
@@ -75,6 +76,11 @@ class ExplorerPercept(Percept):
     def can_tell(self) -> bool:
         """Whether there is anybody to send a message to."""
         return len(self.world.agents) > 1
+
+    @property
+    def may_tell(self) -> bool:
+        """Whether a message is sent now; mailboxes outside of the world take it at any time."""
+        return self._own_mail or super().may_tell
 
     @property
     def longest_letter(self) -> int:

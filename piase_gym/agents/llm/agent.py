@@ -398,9 +398,12 @@ class LLMAgent(ModelCaller, Agent):
         return command, data(shown)  # it may repeat what others wrote
 
     def _tell(self, said: str, percept: Percept) -> None:
-        """Send the others a message; if it is too long, the model is told so in the next step."""
-        self._letters.append(said)
+        """Send the others a message; what is not sent of it, the model is told in the next step."""
         most = percept.longest_letter
+        if not percept.may_tell:
+            self._cut = "Your message to the others was not sent: you could not speak then.\n\n"
+            return
+        self._letters.append(said)
         if len(said) > most:
             self._cut = f"Your message to the others was cut to its first {most} characters.\n\n"
 

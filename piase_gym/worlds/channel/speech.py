@@ -134,6 +134,7 @@ class Speaks(ArrayWorld[Any, Any]):
         if self.one["coded"][0]:  # `ArrayWorld` has decoded the acts of this very step
             return super().step(acts)
         alive, given, said = self.alive, list(acts), list[tuple[int, Command]]()
+        sent = self.mailboxes.sent_before()
         spoken: dict[int, Act] = {}
         for agent, act in enumerate(acts):
             if alive[agent] and isinstance(act, Command) and act.verb in SPOKEN:
@@ -152,8 +153,7 @@ class Speaks(ArrayWorld[Any, Any]):
             for act, outcome in zip(given, tick.outcomes, strict=True)
         ]
         playing = [agent for agent, plays in enumerate(alive) if plays]
-        speakers = [agent for agent, _ in said]
-        shared = self.config.shared_reward
+        speakers, shared = self.mailboxes.senders(sent), self.config.shared_reward
         rewards = charged(tick.rewards, speakers, playing, self.cost_of_words, shared)
         result = tick._replace(outcomes=outcomes, rewards=rewards)
         if spoken and isinstance(self._last, tuple):

@@ -271,7 +271,7 @@ class Household(TextWorld[HouseholdConfig, HouseholdFacts, HomeState, tuple[Game
         turn = step.Turn(
             self.config, self.game, self.state_of, self._entry, self.speak, self.placing == "move"
         )
-        sent, costs = len(self.mailboxes.history), self.config.message_cost
+        sent, costs = self.mailboxes.sent_before(), self.config.message_cost
         playing = self.alive if costs else ()
         result = step.advance(turn, plans)
         if costs:

@@ -229,6 +229,11 @@ class PhysicsPlayground(World[PhysicsPlaygroundConfig, PhysicsFacts]):
         here, there = (self.arena.pose(agent).position[:2] for agent in (one, other))
         return self.config.reaches(here, there)
 
+    @property
+    def carries_words(self) -> bool:
+        """Whether the envelope has room for words; mailboxes carry symbols too."""
+        return any(verb.name in SPOKEN for verb in self.grammar)
+
     def _letters(self, agent: int) -> tuple[Message, ...]:
         """Return the messages an agent hears now; without speech, only the last of each sender."""
         letters = self.mailboxes.delivered[self.agents[agent]]
@@ -339,7 +344,7 @@ class PhysicsPlayground(World[PhysicsPlaygroundConfig, PhysicsFacts]):
     def advance(self, plans: Sequence[DecodedAction]) -> StepResult:
         """Let all agents drive, grip and speak, run Bullet for one step, and judge the outcome."""
         step = Step([*self.alive], [Outcome.OK] * len(self.agents))
-        self._spoke: list[int] = []
+        sent = self.mailboxes.sent_before()
         drives = self._drives(plans, step)
         self.play.t += 1
         if not self.arena.run(drives):
@@ -355,10 +360,10 @@ class PhysicsPlayground(World[PhysicsPlaygroundConfig, PhysicsFacts]):
         if config.speech or config.symbols:
             self.mailboxes.deliver(self._channel)
         tick = self.referee.judge(step)
-        if self._spoke and config.message_cost:
+        if config.message_cost and (spoke := self.mailboxes.senders(sent)):
             cost, shared = config.message_cost, config.shared_reward
             playing = [agent for agent, plays in enumerate(step.playing) if plays]
-            rewards = charged(tick.rewards, self._spoke, playing, cost, shared)
+            rewards = charged(tick.rewards, spoke, playing, cost, shared)
             tick = tick._replace(rewards=rewards)
         for agent, lasting in enumerate(self.strides):
             if lasting is not None:
@@ -395,7 +400,6 @@ class PhysicsPlayground(World[PhysicsPlaygroundConfig, PhysicsFacts]):
         if message:
             to = command.parameters.get("agent_id", EVERYONE)
             self.mailboxes.send(self.agents[agent], to, message)
-            self._spoke.append(agent)
 
     # -- commands that last ---------------------------------------------------------------
 

@@ -219,6 +219,7 @@ class ScreenSearch(World[ScreenSearchConfig, ScreenSearchFacts]):
         outcomes, rewards = [Outcome.OK] * slots, [0.0] * slots
         notes: dict[int, dict[str, Any]] = {}
         playing = [agent for agent in self._order if self.alive[agent]]
+        sent = self.mailboxes.sent_before()
         gone: dict[int, WindowError] = {}
         state.feedback = [None] * slots
         for agent in playing:
@@ -229,9 +230,10 @@ class ScreenSearch(World[ScreenSearchConfig, ScreenSearchFacts]):
             elif plan is not None and plan.verb in ("say", "tell"):
                 to = plan.parameters.get("agent_id", EVERYONE)
                 self.mailboxes.send(self.agents[agent], to, str(plan.parameters["message"]))
-                rewards[agent] += table.message
             elif plan is not None and plan.verb != STAY:
                 self._press(agent, plan.verb, gone)
+        for agent in self.mailboxes.senders(sent):
+            rewards[agent] += table.message
         time.sleep(config.settle)
         for number in range(len(self._windows)):
             if number not in gone and any(self.window_of(k) == number for k in playing):

@@ -254,7 +254,7 @@ class SqlQuery(TextWorld[SqlQueryConfig, SqlQueryFacts, SqlState, Setting]):
             self._judge,
             self.speak,
         )
-        sent, playing = len(self.mailboxes.history), self.alive
+        sent, playing = self.mailboxes.sent_before(), self.alive
         result = step.advance(turn, plans)
         result = self.less_messages(result, sent, playing)
         self.mailboxes.deliver(self.streams[StreamId.CHANNEL])

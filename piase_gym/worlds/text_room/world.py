@@ -244,7 +244,7 @@ class TextRoom(TextWorld[TextRoomConfig, TextRoomFacts, RoomState, Plot]):
         """Let one step pass; see `rules.step.advance`."""
         mail, channel = self.mailboxes, self.streams[StreamId.CHANNEL]
         episode = Episode(self.config, self.plot, self.state_of, self.agents, mail, channel)
-        sent, playing = len(mail.history), self.alive
+        sent, playing = mail.sent_before(), self.alive
         result = self.less_messages(advance(episode, plans), sent, playing)
         self._views.invalidate()
         return result

@@ -122,15 +122,13 @@ class TextWorld(World[C, F], Generic[C, F, S, G]):
 
         Args:
             tick: The result of the step.
-            sent: How many messages there were before the step.
+            sent: How many messages were sent before the step.
             playing: Which agents were in play.
         """
-        config, names = self.config, self.agents
-        said = self.mailboxes.history[sent:]
-        if not said or not config.message_cost:
+        config = self.config
+        speakers = self.mailboxes.senders(sent) if config.message_cost else []
+        if not speakers:
             return tick
-        senders = [letter["sender"] for letter in said]
-        speakers = [names.index(sender) for sender in senders if sender in names]
         there = [agent for agent, plays in enumerate(playing) if plays]
         cost, shared = config.message_cost, config.shared_reward
         rewards = charged(tick.rewards, speakers, there, cost, shared)
