@@ -210,7 +210,7 @@ class BatchEnv:
             raise ResetNeededError("call reset() before the first step")
         acts = self._take(actions)
         if not self._everybody:
-            for slot, agent, words in self._partners.ask(acts, self.batch, self.at):
+            for slot, agent, words in self._partners.ask(acts, self.batch, self.at, self.events):
                 self.give_hint(slot, agent, words)
         watched = self.events.active or self._last is not None or self.admits is not None
         if watched or self._mode == SAME_STEP:

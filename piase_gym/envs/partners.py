@@ -134,14 +134,19 @@ class BatchPartners:
         return bool(self._loops)
 
     def ask(
-        self, acts: NDArray[np.int32], batch: Batch, at: Callable[[int], World[Any, Any]]
+        self,
+        acts: NDArray[np.int32],
+        batch: Batch,
+        at: Callable[[int], World[Any, Any]],
+        events: Events,
     ) -> list[tuple[int, str, str]]:
-        """Fill in what the partners do.
+        """Fill in what the partners do, and log the lines of those asked once per environment.
 
         Args:
             acts: Indices of commands, shape (envs, agents of the world); changed in place.
             batch: The arrays, in their present state.
             at: Returns a world in the state of one environment.
+            events: The bus of the batch; lines have the number of their environment as ``slot``.
 
         Returns:
             What they tell others besides acting: environment, agent, words.
@@ -162,8 +167,12 @@ class BatchPartners:
                 if step == 0:
                     agent.reset(int(seeds[slot]))
                 agent.perceive(Percept(single, number, step))
-                acts[slot, number] = self._index(number, decode_answer(single, number, agent.act()))
-                name = self._world.agents[number]
+                answer, name = decode_answer(single, number, agent.act()), self._world.agents[number]
+                for event_type, data in agent.log_entries():
+                    if events.active:
+                        given = {**data, "slot": slot}
+                        events.post("log", name, event_type=event_type, data=given)
+                acts[slot, number] = self._index(number, answer)
                 told += [(slot, other, f"{name} says: {words}") for other, words in agent.spoken()]
         return told
 

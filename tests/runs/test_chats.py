@@ -6,8 +6,10 @@ import json
 from pathlib import Path
 from typing import Any
 
+import numpy as np
 import pytest
 
+import piase_gym
 from piase_gym import Simulation, runs
 from piase_gym.agents import LLMAgent
 from piase_gym.errors import LogWriteError, RunError
@@ -54,6 +56,34 @@ def test_a_models_own_words_stand_in_its_chat(tmp_path: Path) -> None:
     assert chat["rewards"][0] == 0.0
     assert chat["rewards"][2] < 0.0 < chat["rewards"][3]
     assert chat["result"] == "won"
+
+
+@pytest.mark.filterwarnings("ignore:LLMAgent has no act_batch")
+@pytest.mark.parametrize("name", ["run.jsonl", "run.arrow"])
+def test_a_partner_in_a_batch_has_its_own_words_in_each_slot(tmp_path: Path, name: str) -> None:
+    pytest.importorskip("openai")
+    if name.endswith("arrow"):
+        pytest.importorskip("pyarrow")
+    words = iter(f"Turn {n}.\nAction: stay" for n in range(4))
+    with ModelServer(lambda _: next(words)) as server:
+        partners = {"agent_1": LLMAgent("m", server.base_url)}
+        env = piase_gym.batch_env("GridWorld", num_envs=2, agents=2, partners=partners)
+        runs.record(env, tmp_path / name)
+        env.reset(seed=0)
+        for _ in range(2):
+            env.step(np.zeros((2, 1), np.int32))
+        env.close()
+    run = runs.read(tmp_path / name)
+    assert runs.replay(tmp_path / name).ok
+    said = [
+        [m["content"][:7] for m in chat["messages"] if m["role"] == "assistant"]
+        for chat in transcripts(run)
+        if chat["agent"] == "agent_1"
+    ]
+    assert said == [["Turn 0.", "Turn 2."], ["Turn 1.", "Turn 3."]]
+    again = LLMAgent.recorded(run, "agent_1")
+    assert again.replies is not None
+    assert len(again.replies) == 4
 
 
 def test_masks_cover_what_the_player_wrote(tmp_path: Path) -> None:
