@@ -11,7 +11,8 @@ from typing import Any
 import numpy as np
 
 from piase_gym.agents.base import Agent, Feedback, Percept
-from piase_gym.agents.policy_registry import make_agent, policies, why_untrusted
+from piase_gym.agents.policy_registry import check_policy, make_agent, why_untrusted
+from piase_gym.agents.population import PopulationAgent
 from piase_gym.core.commands import Command, InvalidAction
 from piase_gym.core.mailbox import EVERYONE
 from piase_gym.core.rng import StreamId, episode_seed, partner_seed, stream_key
@@ -24,6 +25,7 @@ from piase_gym.errors import (
     AgentError,
     ConfigError,
     RunError,
+    UnknownNameError,
     UnsupportedError,
     suggest,
 )
@@ -251,7 +253,7 @@ class Cut:
             partner = name.removeprefix(PARTNER)
             if partner in agents:
                 number = self.run.agents.index(partner)
-                agents[partner].reset(partner_seed(seed, number))
+                _draw_anew(agents[partner], partner_seed(seed, number))
 
     def _go_on(
         self,
@@ -348,8 +350,26 @@ def _check_act(world: World[Any, Any], number: int, act: Any, step: int) -> None
 
 
 def _known(policy: Any) -> str:
-    """Return a manifest's policy if it can be made from its name, else `RECORDED`."""
-    return policy if policy in policies() else RECORDED
+    """Return a manifest's policy if it can be made from its name, else `RECORDED`.
+
+    A person is not asked again, and what `why_untrusted` names must be named by the user.
+    """
+    if not isinstance(policy, str) or policy == "human" or why_untrusted(policy) is not None:
+        return RECORDED
+    try:
+        return check_policy(policy)
+    except UnknownNameError:
+        return RECORDED
+
+
+def _draw_anew(agent: Agent, seed: int) -> None:
+    """Give an agent another seed in the middle of an episode; what its state tells stays."""
+    while isinstance(agent, PopulationAgent):
+        agent = agent.members[agent.member]
+    before = agent.get_state()
+    agent.reset(seed)
+    if "seed" in before:
+        agent.set_state({**before, "seed": agent.get_state()["seed"]})
 
 
 def _twin(agent: Agent) -> Agent:

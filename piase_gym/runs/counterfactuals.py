@@ -42,7 +42,7 @@ class ForkReport:
         parted: For each pair, the step after the cut in which the branches first differ, or
             ``None``.
         notes: What readers of the report have to know: agents with a policy that the log names,
-            but may not load.
+            but may not load; and that all pairs are alike, whatever `vary` says.
     """
 
     step: int
@@ -101,7 +101,8 @@ def fork(
             what the log says.
         pairs: How many pairs of branches.
         vary: Random streams that each pair redraws: ``"dynamics"``, ``"channel"``, ``"layout"``,
-            ``"partner_<agent>"`` of an agent that a policy plays.
+            ``"partner_<agent>"`` of an agent that a policy plays. It remembers what it has seen, and
+            of a population the same member plays on.
         metric: ``"return"``, ``"won"``, ``"length"``, or a function of a `Branch`.
         agent: The agent to measure; by default the first that is changed.
         steps: Steps after the cut; by default to the episode's end.
@@ -136,6 +137,9 @@ def fork(
     differences = np.subtract(after, before)
     name = metric if isinstance(metric, str) else getattr(metric, "__name__", "metric")
     parted = [_parting(one, other) for one, other in found]
+    notes = [*cut.notes]
+    if vary and pairs > 1 and all(both == found[0] for both in found):
+        notes.append(f"all pairs are alike, for {', '.join(vary)} drew nothing after the cut")
     return ForkReport(
         at,
         cut.episode,
@@ -147,7 +151,7 @@ def fork(
         _interval(differences),
         found,
         parted,
-        cut.notes,
+        notes,
     )
 
 

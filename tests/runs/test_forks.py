@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import io
 from pathlib import Path
 from typing import Any
 
@@ -9,7 +10,10 @@ import numpy as np
 import pytest
 
 from piase_gym import parallel_env, runs
+from piase_gym.agents import HumanAgent, LLMAgent, make_agent
+from piase_gym.agents.population import PopulationAgent
 from piase_gym.errors import AgentError, ConfigError, PiaseError, RunError, UnsupportedError
+from piase_gym.runs.branches import _draw_anew
 from piase_gym.wrappers import AvtLogger
 from tests.helpers.piaavt import lines
 from tests.helpers.run_worlds import grid, play, text
@@ -117,6 +121,66 @@ def test_who_does_what_the_log_says_draws_nothing_anew(walk: Path) -> None:
     told = "partner_agent_0 draws nothing, for agent_0 does what the log says"
     with pytest.raises(ConfigError, match=told):
         runs.fork(walk, 2, pairs=3, vary=["partner_agent_1", "partner_agent_0"])
+
+
+@pytest.mark.parametrize(
+    ("policy", "draws"),
+    [
+        ("tit_for_tat", False),
+        ("population:tit_for_tat,grudger", False),
+        ("random", True),
+        ("population:random,random", True),
+    ],
+)
+def test_partners_and_populations_play_on_and_the_report_says_if_they_draw_nothing(
+    policy: str, draws: bool, tmp_path: Path
+) -> None:
+    path = tmp_path / "run.jsonl"
+    env = AvtLogger(parallel_env("SocialDilemma", partners={"agent_1": policy}, rounds=6), path)
+    env.reset(seed=0)
+    while env.agents:
+        env.step({"agent_0": 0})
+    env.close()
+    options: dict[str, Any] = {"actions": {"agent_0": 1}, "vary": ["partner_agent_1"]}
+    report = runs.fork(path, 2, pairs=4, **options)
+    assert (report.interval is not None and report.interval[0] < report.interval[1]) == draws
+    told = "all pairs are alike, for partner_agent_1 drew nothing after the cut"
+    assert list(report.notes) == [told] * (not draws)
+    assert report.notes == runs.fork(path, 2, pairs=4, players={"agent_1": policy}, **options).notes
+    if not draws:
+        assert report.effect == -1.0  # it answers the defection; the log's choices would give 2.0
+        assert report.effect == runs.fork(path, 2, actions={"agent_0": 1}).effect
+
+
+def test_a_person_is_not_asked_again(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    path = tmp_path / "run.jsonl"
+    person = HumanAgent(read=lambda _: "stay", out=io.StringIO())
+    env = AvtLogger(parallel_env("GridWorld", agents=2, partners={"agent_1": person}), path)
+    env.reset(seed=0)
+    for _ in range(3):
+        env.step({"agent_0": 0})
+    env.close()
+    monkeypatch.setattr("builtins.input", lambda _: pytest.fail("a person was asked"))
+    assert runs.fork(path, 1, actions={"agent_0": "stay"}, steps=2).branches
+
+
+def test_a_partner_that_draws_anew_remembers_the_episode() -> None:
+    agents = [make_agent(f"population:{names}") for names in ("pavlov,random", "random,pavlov")]
+    for agent in agents:
+        assert isinstance(agent, PopulationAgent)
+        agent.reset(7)
+        before = agent.get_state()
+        _draw_anew(agent, 8)
+        after, who = agent.get_state(), agent.member
+        assert after["member"] == before["member"]
+        assert after["states"][who] == {"seed": 8}
+        assert after["states"][1 - who] == before["states"][1 - who]
+    model = LLMAgent("m", "http://127.0.0.1:9")
+    model.reset(7)
+    model.set_state({**model.get_state(), "calls": 3, "system": "You play."})
+    before = model.get_state()
+    _draw_anew(model, 8)
+    assert model.get_state() == {**before, "seed": 8}
 
 
 def test_the_interval_is_that_of_the_mean(walk: Path) -> None:
