@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Callable, Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any
@@ -98,18 +99,25 @@ def choose(workers: int, ray: str | None, modules: Sequence[str] | None) -> Back
     return choose_backend(workers, ray, modules=tuple(modules or ()))
 
 
+MOST_SEEDS = 10_000
+"""Most seeds of one ``--seeds``; each is a training."""
+
+
 def read_seeds(text: str) -> list[int]:
     """Read seeds such as ``0-4`` or ``1,7,20-22``.
 
     Raises:
-        ConfigError: If they are not seeds, or one is named twice.
+        ConfigError: If they are not seeds, one is named twice, or they are more than `MOST_SEEDS`.
     """
     found: list[int] = []
     for part in text.split(","):
-        first, dash, last = part.strip().partition("-")
-        if not first.isdecimal() or (dash and not last.isdecimal()):
-            raise ConfigError(f"--seeds takes seeds such as 0-4 or 1,7, not {text!r}")
-        found += range(int(first), int(last if dash else first) + 1)
+        read = re.fullmatch(r"(\d{1,20})(?:-(\d{1,20}))?", part.strip())
+        if read is None:
+            raise ConfigError(f"--seeds takes seeds such as 0-4 or 1,7, not {text!r:.200}")
+        first, last = int(read[1]), int(read[2] or read[1])
+        if len(found) + last - first >= MOST_SEEDS:
+            raise ConfigError(f"--seeds takes at most {MOST_SEEDS:,} seeds, not {text!r:.200}")
+        found += range(first, last + 1)
     if not found or len(set(found)) != len(found):
         raise ConfigError(f"--seeds {text!r} names {'a seed twice' if found else 'no seed'}")
     return found

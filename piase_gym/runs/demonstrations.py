@@ -58,7 +58,7 @@ def demonstrate(
         workers: How many processes. Each begins with its imports, so a short run gains nothing.
         ray: The address of a Ray cluster, which is used instead of processes.
         modules: Modules that workers import first.
-        config: Arguments of `piase_gym.parallel_env`.
+        config: Arguments of `piase_gym.parallel_env`; the view is ``"vector"``.
 
     Returns:
         What `piase_gym.runs.export` returns.
@@ -71,6 +71,8 @@ def demonstrate(
     """
     if type(episodes) is not int or episodes < 1:
         raise ConfigError(f"episodes is an integer from 1 on, not {episodes!r:.60}")
+    if (view := config.pop("view", "vector")) != "vector":
+        raise ConfigError(f"demonstrations are played with view='vector', not {view!r:.60}")
     env = parallel_env(world, view="vector", **config)  # errors appear before anybody plays
     env.close()
     make_agent(policy)

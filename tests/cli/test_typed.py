@@ -260,6 +260,9 @@ def test_seeds_are_read(text: str, seeds: list[int]) -> None:
         ("a", "takes seeds such as"),
         ("1-", "takes seeds such as"),
         ("", "takes seeds such as"),
+        ("1" * 5000, "takes seeds such as"),
+        ("0-999999999999", "takes at most 10,000 seeds, not '0-999999999999'"),
+        ("1,2-10001", "takes at most 10,000 seeds"),
     ],
 )
 def test_what_is_no_seed_is_refused(text: str, told: str) -> None:

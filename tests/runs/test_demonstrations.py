@@ -146,4 +146,6 @@ def test_what_is_wrong_is_told_before_anybody_plays(tmp_path: Path) -> None:
     for wrong in ({"policy": "nobody"}, {"workers": 0}, {"width": 0}):
         with pytest.raises((ConfigError, UnknownNameError)):
             runs.demonstrate("GridWorld", tmp_path / "a.jsonl", episodes=2, **wrong)
+    with pytest.raises(ConfigError, match="played with view='vector', not 'text'"):
+        runs.demonstrate("GridWorld", tmp_path / "a.jsonl", view="text")
     assert not [*tmp_path.iterdir()]
