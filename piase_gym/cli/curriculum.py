@@ -160,6 +160,7 @@ def export(
     force: Annotated[
         bool, typer.Option("--force", help="Write over a file that is there.")
     ] = False,
+    module: Modules = None,
 ) -> None:
     """Write a curriculum as JSON, without what is left at its default."""
     from piase_gym import curricula

@@ -167,7 +167,7 @@ def print_unread(count: int, more: str = "") -> None:
     say(f"{count:,} line{'' if count == 1 else 's'} could not be read{more}", "red")
 
 
-def stats(run: RunFile) -> None:
+def stats(run: RunFile, module: Modules = None) -> None:
     """Count the events of a log and how episodes ended."""
     from piase_gym import runs
 
@@ -195,6 +195,7 @@ def plot(
         "run.png"
     ),
     overwrite: Overwrite = False,
+    module: Modules = None,
 ) -> None:
     """Draw returns, lengths and success over the episodes of a run."""
     from piase_gym import runs

@@ -267,6 +267,7 @@ def read_agents(given: list[str] | None) -> dict[str, str] | str | None:
 def lint(
     files: Annotated[list[str], typer.Argument(metavar="SCENARIO...", help="Names or files.")],
     strict: Annotated[bool, typer.Option("--strict", help="Take warnings for errors.")] = False,
+    module: Modules = None,
 ) -> None:
     """Check scenarios: file:line:column: key: what is wrong, what is allowed."""
     from piase_gym import scenarios

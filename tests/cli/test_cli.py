@@ -14,7 +14,7 @@ from typing import Any
 import pytest
 
 import piase_gym
-from piase_gym import registry
+from piase_gym import registry, runs
 from piase_gym.cli.app import _as_option
 from piase_gym.cli.describing import describe
 from piase_gym.cli.info import show
@@ -72,6 +72,26 @@ def test_worlds_of_a_module_are_listed(probe_folder: Path) -> None:
     done = piase("worlds", "-m", "my_worlds", cwd=probe_folder)
     assert "TextProbe" in done.stdout
     assert "probe/Text-v0" in done.stdout
+
+
+def test_files_about_worlds_of_a_module_are_read(probe_folder: Path) -> None:
+    (probe_folder / "probe.yaml").write_text("scenario_name: Probe\nworld: TextProbe\n")
+    course = {"name": "Probe", "world": "TextProbe", "steps": [{"order": 1, "name": "One"}]}
+    (probe_folder / "probe.json").write_text(json.dumps(course))
+    env = piase_gym.parallel_env("TextProbe", max_steps=1)
+    runs.record(env, probe_folder / "run.jsonl")
+    env.reset(seed=0)
+    env.step(dict.fromkeys(env.agents, 0))
+    env.close()
+    pytest.importorskip("matplotlib")
+    for words in (
+        ["scenario", "lint", "probe.yaml"],
+        ["curriculum", "export", "probe.json"],
+        ["stats", "run.jsonl"],
+        ["plot", "run.jsonl"],
+    ):
+        done = piase(*words, "-m", "my_worlds", cwd=probe_folder)
+        assert done.returncode == 0, done.stderr
 
 
 # -- info ---------------------------------------------------------------------------------
