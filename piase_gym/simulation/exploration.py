@@ -18,6 +18,7 @@ from piase_gym.agents.explorer import (
     new_record,
     new_shared_memory,
 )
+from piase_gym.agents.explorer.deciding import begin_episode
 from piase_gym.agents.explorer.flow import END
 from piase_gym.agents.llm.agent import LLMAgent
 from piase_gym.agents.policy_registry import make_agent
@@ -167,11 +168,9 @@ class Exploration:
             turns = env.get_agent_state(name)["rotation"] is not None
             steers = turns and env.runner.spec.scripted is not None
             return RuleDecider(PolicyDecider(make_agent("scripted")) if steers else None)
-        if not isinstance(decide, Agent):
-            return decide
-        number = env.world.agents.index(name)
-        decide.reset(partner_seed(env.seed or 0, number))
-        return PolicyDecider(decide)
+        decider = PolicyDecider(decide) if isinstance(decide, Agent) else decide
+        begin_episode(decider, partner_seed(env.seed or 0, env.world.agents.index(name)))
+        return decider
 
     @property
     def agents(self) -> dict[str, Agent]:

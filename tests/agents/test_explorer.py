@@ -22,6 +22,7 @@ from piase_gym.agents.explorer import (
     Flow,
     Node,
     PerceptionNode,
+    PolicyDecider,
     RuleDecider,
     UpdateMemoryNode,
     explorer_flow,
@@ -79,6 +80,19 @@ def played(team: Exploration, steps: int) -> Exploration:
     for _ in range(steps):
         team.step()
     return team
+
+
+def test_a_decider_decides_in_each_episode_as_in_the_first() -> None:
+    policy = PolicyDecider(make_agent("random"))
+    team = mock({"agent_0": RuleDecider(), "agent_1": RuleDecider(policy)})
+    done = []
+    for seed in (3, 3, 4):
+        team.initialize(seed)
+        played(team, 6)
+        rows = [team.records[name]["action_history"] for name in ("agent_0", "agent_1")]
+        done.append([[row["action"] for row in row_of_agent] for row_of_agent in rows])
+    assert done[0] == done[1]
+    assert done[0][1] != done[2][1]  # a policy draws by the seed of the episode
 
 
 # -- the graph ----------------------------------------------------------------------------

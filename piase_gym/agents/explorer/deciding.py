@@ -34,13 +34,22 @@ class Decision(NamedTuple):
 
 @runtime_checkable
 class Decider(Protocol):
-    """Decides for one explorer."""
+    """Decides for one explorer.
+
+    If it has a method ``reset(seed)``, `Exploration` calls it at the start of each episode.
+    """
 
     def begin(self, shared: Any) -> None:
         """Begin to think; the call waits for the result."""
 
     def __call__(self, shared: Any) -> Decision:
         """Decide what to do, from the agent's record."""
+
+
+def begin_episode(decider: Decider, seed: int) -> None:
+    """Reset a decider, if it can be reset."""
+    if callable(reset := getattr(decider, "reset", None)):
+        reset(seed)
 
 
 # -- any agent ----------------------------------------------------------------------------
@@ -108,6 +117,11 @@ class PolicyDecider:
         self.agent = agent
         self._percept: ExplorerPercept | None = None
 
+    def reset(self, seed: int) -> None:
+        """Let the agent begin an episode."""
+        self._percept = None
+        self.agent.reset(seed)
+
     def begin(self, shared: Any) -> None:
         """Let the agent perceive, and begin to choose."""
         self._percept = self._perceive(shared)
@@ -164,7 +178,7 @@ def _command(percept: Percept, act: Any) -> str | Command | InvalidAction:
 class RuleDecider:
     """Goes where the team has not been, and tells the others what they do not know yet.
 
-    It learns where actions lead by doing them: how far they move it at a given rotation, or from
+    In each episode it learns where actions lead by doing them: how far they move it at a given rotation, or from
     which place to which. Of the possible actions it takes the one that leads to the place with the
     fewest known visits by anybody; agents with odd numbers prefer the second of equally good ones,
     so that a team splits up. A place counts as visited if the agent's memories, or what others told
@@ -177,6 +191,16 @@ class RuleDecider:
 
     def __init__(self, steer: Decider | None = None) -> None:
         self.steer = steer
+        self._forget()
+
+    def reset(self, seed: int) -> None:
+        """Begin an episode, knowing nothing of earlier ones."""
+        self._forget()
+        if self.steer is not None:
+            begin_episode(self.steer, seed)
+
+    def _forget(self) -> None:
+        """Know nothing."""
         self._visits: Counter[str] = Counter()
         self._leads: dict[tuple[str, str], str] = {}
         self._moves: dict[tuple[str, str], list[float]] = {}
