@@ -20,7 +20,8 @@ import pytest
 import piase_gym
 from piase_gym import Simulation, runs
 from piase_gym.agents import Feedback, LLMAgent, Percept, make_agent
-from piase_gym.agents.llm import Budget, ReplyFile, Usage
+from piase_gym.agents.llm import Budget, ReplyFile, Usage, VisionModel
+from piase_gym.agents.llm.caller import ModelCaller
 from piase_gym.agents.llm.client import KEY_ENV, find_key
 from piase_gym.agents.llm.prompt import Prompt, data
 from piase_gym.agents.llm.replies import REPLY_EVENT
@@ -323,6 +324,29 @@ def test_a_key_given_in_code_stays_in_the_process() -> None:
     assert KEY not in repr(vars(agent))
     assert KEY not in str(agent.settings())
     assert copy.deepcopy(agent)._find_key() == KEY
+
+
+@pytest.mark.parametrize("kind", [LLMAgent, VisionModel])
+def test_copies_have_the_key_and_pickles_say_that_they_have_none(
+    kind: type[ModelCaller], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.delenv("OPENAI_API_KEY", raising=False)
+    made = kind("small", "http://127.0.0.1:1/v1", api_key=KEY)
+    for twin in (copy.deepcopy(made), copy.copy(made)):
+        assert twin._find_key() == KEY
+        assert (twin.budget, twin.usage) == (made.budget, made.usage)
+        assert twin.budget is made.budget
+        assert twin.usage is not made.usage
+    sent = pickle.dumps(made)
+    assert KEY.encode() not in sent
+    again = pickle.loads(pickle.dumps(pickle.loads(sent)))
+    with pytest.raises(ConfigError, match="left out of its pickle: set OPENAI_API_KEY, or name"):
+        again.check()
+    monkeypatch.setenv("OPENAI_API_KEY", "another-key-of-the-worker")
+    assert again._find_key() == "another-key-of-the-worker"
+    monkeypatch.delenv("OPENAI_API_KEY")
+    keyless = kind("small", "http://127.0.0.1:1/v1")
+    assert pickle.loads(pickle.dumps(keyless))._find_key() == keyless._find_key()
 
 
 # -- names --------------------------------------------------------------------------------

@@ -6,7 +6,7 @@ import copy
 import threading
 from collections.abc import Mapping, Sequence
 from dataclasses import replace
-from typing import Any, Unpack
+from typing import Any, Self, Unpack
 
 from piase_gym.agents.base import Action, Agent, Percept
 from piase_gym.agents.llm.budget import Usage
@@ -56,8 +56,7 @@ class LLMAgent(ModelCaller, Agent):
     Args:
         model: The name of the model.
         base_url: The address of the endpoint; ``None`` asks OpenAI.
-        api_key: The key; by default that of ``OPENAI_API_KEY``, or of `key_env`. It never appears
-            in a log, a state, a copy for another process, or a message.
+        api_key: The key, as `ModelCaller` takes it.
         prompt: A template in place of the usual system prompt; see `Prompt`.
         briefing: Text below the system prompt, such as the prompt of a curriculum's step.
         answer: The form of the answer: ``line``, ``yaml``, ``json`` or ``tools``.
@@ -484,11 +483,9 @@ class LLMAgent(ModelCaller, Agent):
         self._calls, self._system, self._history = calls, str(state["system"]), history
         self._cut = str(state.get("cut", ""))
 
-    def __deepcopy__(self, memo: dict[int, Any]) -> LLMAgent:
-        """Copy the agent; endpoint, budget and known replies are shared."""
-        twin = object.__new__(type(self))
-        vars(twin).update(vars(self))
-        twin.usage = copy.copy(self.usage)
+    def __deepcopy__(self, memo: dict[int, Any]) -> Self:
+        """Copy the agent; endpoint, key, budget and known replies are shared."""
+        twin = super().__deepcopy__(memo)
         twin.set_state(self.get_state())
         return twin
 

@@ -2,10 +2,11 @@
 
 from __future__ import annotations
 
+import copy
 import os
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
-from typing import Any, TypedDict
+from typing import Any, Self, TypedDict
 
 from piase_gym.agents.llm.budget import Budget, Prices, Usage
 from piase_gym.agents.llm.client import (
@@ -31,9 +32,9 @@ SHORT = 16
 
 @dataclass(frozen=True)
 class Secret:
-    """A key that is never shown."""
+    """A key that is never shown; in a pickle ``None`` stands for it."""
 
-    value: str = field(repr=False)
+    value: str | None = field(repr=False)
 
 
 class CallSettings(TypedDict, total=False):
@@ -57,7 +58,8 @@ class ModelCaller:
         model: The name of the model.
         base_url: The address of the endpoint; ``None`` asks OpenAI.
         api_key: The key; by default that of ``OPENAI_API_KEY``, or of `key_env`. It never appears
-            in a log, a state, a copy for another process, or a message.
+            in a log, a state, a pickle, or a message. Copies have it; what was pickled, as for
+            another process, takes it from the environment, or says that it has none.
         key_env: The environment variable that has the key.
         temperature: The sampling temperature; ``None`` leaves it to the server.
         max_tokens: Most tokens of an answer; ``None`` leaves it to the server.
@@ -127,7 +129,9 @@ class ModelCaller:
         self._find_key()
 
     def _find_key(self) -> str:
-        key = self._key.value if self._key else find_key(self.base_url, self.key_env)
+        key = self._key.value if self._key else None
+        if key is None:
+            key = find_key(self.base_url, self.key_env, required=self._key is not None)
         for name in ("model", "base_url", "extra"):
             if len(key) >= SHORT and key in str(getattr(self, name)):  # not "ollama" at ollama:80
                 raise ConfigError(f"the {name} has the key in it, which logs would show")
@@ -191,9 +195,20 @@ class ModelCaller:
             seconds=reply.seconds,
         )
 
+    def __deepcopy__(self, memo: dict[int, Any]) -> Self:
+        """Copy in this process: key, budget and known replies are shared."""
+        twin = object.__new__(type(self))
+        vars(twin).update(vars(self))
+        twin.usage = copy.copy(self.usage)
+        return twin
+
+    def __copy__(self) -> Self:
+        """Copy as `copy.deepcopy` does."""
+        return copy.deepcopy(self)
+
     def __getstate__(self) -> dict[str, Any]:
-        """Leave out the key."""
-        return {**vars(self), "_key": None}
+        """Leave out the key, but not that there was one."""
+        return {**vars(self), "_key": self._key and Secret(None)}
 
 
 def check_number(

@@ -89,11 +89,17 @@ Tried = Reply | tuple[Failure, float | None]
 """The result of one call: see `Client`."""
 
 
-def find_key(base_url: str | None, key_env: str | None = None) -> str:
+def find_key(base_url: str | None, key_env: str | None = None, required: bool = False) -> str:
     """Return the key for an address, from the environment.
 
+    Args:
+        base_url: The address.
+        key_env: The environment variable that has the key.
+        required: Whether there was a key, which did not come along with a pickle.
+
     Raises:
-        ConfigError: If a variable was named and has none, or if OpenAI itself is asked without.
+        ConfigError: If a variable was named and has none, if OpenAI itself is asked without, or if
+            a key is required.
     """
     name = key_env or os.environ.get(KEY_ENV)
     key = os.environ.get(name or USUAL_KEY, "")
@@ -103,6 +109,11 @@ def find_key(base_url: str | None, key_env: str | None = None) -> str:
         return key
     if name:
         raise ConfigError(f"the environment variable {name} has no key for the language model")
+    if required:
+        raise ConfigError(
+            f"the key of the language model was left out of its pickle: set {USUAL_KEY}, or name "
+            "another variable as key_env"
+        )
     if base_url is None:
         raise ConfigError(
             f"there is no key for the language model: set {USUAL_KEY}, or name another variable "

@@ -66,7 +66,7 @@ class VisionModel(ModelCaller):
     Args:
         model: The name of the model.
         base_url: The address of the endpoint; ``None`` asks OpenAI.
-        api_key: The key; by default that of ``OPENAI_API_KEY``, or of `key_env`.
+        api_key: The key, as `ModelCaller` takes it.
         names: What may be in the pictures; the model is told to name nothing else, and anything
             else that it names is left out. By default anything may be.
         call: `key_env`, `temperature`, `max_tokens`, `timeout`, `retries`, `budget`, `replies` and
