@@ -72,6 +72,10 @@ class PopulationAgent(Agent):
         """Return the messages to all others from the member that plays."""
         return self.members[self.member].outgoing_letters()
 
+    def spoken(self) -> Sequence[Sequence[str]]:
+        """Return what the member that plays says to others."""
+        return self.members[self.member].spoken()
+
     def log_entries(self) -> Sequence[tuple[str, Mapping[str, Any]]]:
         """Return the lines for logs of the member that plays."""
         return self.members[self.member].log_entries()

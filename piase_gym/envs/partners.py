@@ -152,6 +152,7 @@ class BatchPartners:
             What they tell others besides acting: environment, agent, words.
         """
         states, told = batch.states, list[tuple[int, str, str]]()
+        names = self._world.agents
         steps = states["t"].astype(np.int64)
         for number, agent in self.agents.items():
             seeds = partner_seeds(states["seed"], number)
@@ -161,13 +162,14 @@ class BatchPartners:
                 acts[:, number] = self._checked(number, agent, agent.act_batch(percept))
                 continue
             acts[:, number] = self._noop
-            playing = (states["alive"][:, number] != 0) & (states["over"] == 0)
+            goes_on = states["over"] == 0
+            for slot in (goes_on & (steps == 0)).nonzero()[0].tolist():
+                self._loops[number][slot].reset(int(seeds[slot]))  # also if it enters later
+            playing = (states["alive"][:, number] != 0) & goes_on
             for slot in playing.nonzero()[0].tolist():
                 single, step, agent = at(slot), int(steps[slot]), self._loops[number][slot]
-                if step == 0:
-                    agent.reset(int(seeds[slot]))
                 agent.perceive(Percept(single, number, step))
-                answer, name = decode_answer(single, number, agent.act()), self._world.agents[number]
+                answer, name = decode_answer(single, number, agent.act()), names[number]
                 for event_type, data in agent.log_entries():
                     if events.active:
                         given = {**data, "slot": slot}

@@ -272,6 +272,9 @@ class Cut:
             for number, name in enumerate(names):
                 if alive[number]:
                     acts[number] = self._choose(runner, agents.get(name), number, count, change)
+            for number, name in enumerate(names):  # nobody hears of it before all have chosen
+                if alive[number] and name in agents:
+                    post_asides(agents[name], number, world, runner.events)
             tick = runner.step(acts)
             for number, name in enumerate(names):
                 returns[name] += float(tick.rewards[number])
@@ -298,7 +301,6 @@ class Cut:
         if agent is not None:
             agent.perceive(Percept(world, number, runner.steps))
             act = decode_answer(world, number, agent.act())
-            post_asides(agent, number, world, runner.events)
         elif count < len(self.rest) and name in self.rest[count]:
             act = read_act(self.rest[count][name])
         steps = _steps(name, change.actions[name]) if change and name in change.actions else {}

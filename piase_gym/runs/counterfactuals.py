@@ -101,8 +101,8 @@ def fork(
             what the log says.
         pairs: How many pairs of branches.
         vary: Random streams that each pair redraws: ``"dynamics"``, ``"channel"``, ``"layout"``,
-            ``"partner_<agent>"`` of an agent that a policy plays. It remembers what it has seen, and
-            of a population the same member plays on.
+            ``"partner_<agent>"`` of an agent that a policy plays. It remembers what it has seen,
+            and of a population the same member plays on.
         metric: ``"return"``, ``"won"``, ``"length"``, or a function of a `Branch`.
         agent: The agent to measure; by default the first that is changed.
         steps: Steps after the cut; by default to the episode's end.

@@ -173,7 +173,8 @@ class Metrics(PiaAVTInterface):
         Args:
             agent_id: The agent.
             signature: An event type, or fields with their values: fields of a line
-                (``event_type``) and of its `event_data` (``outcome``, ``action_details.type``).
+                (``event_type``) and of its `event_data` (``outcome``, ``action_details.type``). A
+                field that no line has, such as a misspelt one, has not occurred: logs may have any.
             window: How far to look back, as for metrics.
             slot: Only what happened in this environment of a batch.
         """

@@ -29,7 +29,7 @@ from piase_gym.agents.explorer import (
     new_record,
     new_shared_memory,
 )
-from piase_gym.agents.explorer.deciding import ExplorerPercept
+from piase_gym.agents.explorer.deciding import ExplorerPercept, _news
 from piase_gym.agents.llm.replies import REPLY_EVENT
 from piase_gym.core.commands import MAX_LINE
 from piase_gym.errors import (
@@ -93,6 +93,17 @@ def test_a_decider_decides_in_each_episode_as_in_the_first() -> None:
         done.append([[row["action"] for row in row_of_agent] for row_of_agent in rows])
     assert done[0] == done[1]
     assert done[0][1] != done[2][1]  # a policy draws by the seed of the episode
+
+
+def test_news_are_told_if_others_told_of_something_with_a_longer_name() -> None:
+    shared: Any = {
+        "shared_memory": {"agent_positions": {"one": 1, "two": 2}, "objects": set()},
+        "other_agent_messages": [{"message": "I found cupboard and lamp at position 2"}],
+        "explored_objects": set(),
+        "visible_objects": ["cup", "lamp", "cupboard"],
+        "position": 4,
+    }
+    assert _news(shared) == "I found cup at position 4"
 
 
 # -- the graph ----------------------------------------------------------------------------

@@ -115,6 +115,9 @@ class Noted(Agent):
     def outgoing_letters(self) -> Any:
         return (self.name,)
 
+    def spoken(self) -> Any:
+        return (("bob", self.name),)
+
     def log_entries(self) -> Any:
         return ((self.name, {}),)
 
@@ -142,6 +145,7 @@ def test_who_plays_in_a_population_is_asked_everything() -> None:
     assert members[1].calls == done
     assert members[0].calls == []
     assert population.outgoing_letters() == ("b",)
+    assert population.spoken() == (("bob", "b"),)
     assert population.log_entries() == (("b", {}),)
     population.configure({"k": 1})
     assert [member.calls[-1] for member in members] == [("configure", {"k": 1})] * 2

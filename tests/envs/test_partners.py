@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from types import SimpleNamespace
-from typing import Any
+from typing import Any, ClassVar
 
 import pytest
 
@@ -11,6 +11,7 @@ import piase_gym
 from piase_gym.agents import NoopAgent, QLearningAgent
 from piase_gym.agents.base import Agent
 from piase_gym.core.events import Events
+from piase_gym.core.rng import partner_seed
 from piase_gym.envs.arguments import partners_around, resolve
 from piase_gym.envs.partners import agent_number, assign_partners, post_asides, read_partners
 from piase_gym.errors import (
@@ -181,6 +182,40 @@ def test_words_do_not_enter_a_channel_without_words(fields: dict[str, Any]) -> N
         env.step({"agent_0": env.world.noop})
     assert env.world.mailboxes.history == []
     env.close()
+
+
+class Begins(Agent):
+    """Notes with which seeds it has begun and in which steps it was asked, in all its copies."""
+
+    seeds: ClassVar[list[int]] = []
+    asked: ClassVar[list[int]] = []
+
+    def reset(self, seed: int) -> None:
+        self.seeds.append(seed)
+
+    def act(self) -> Any:
+        assert self.percept is not None
+        self.asked.append(self.percept.step)
+        return None
+
+
+@pytest.mark.filterwarnings("ignore:Begins has no act_batch")
+def test_a_partner_that_enters_late_begins_with_the_episode_in_batches_too() -> None:
+    Begins.seeds.clear()
+    Begins.asked.clear()
+    fields = {"agents": 2, "join_at": (0, 2), "max_steps": 3}
+    batch = piase_gym.batch_env("GridWorld", num_envs=1, partners={"agent_1": Begins()}, **fields)
+    env = piase_gym.parallel_env("GridWorld", partners={"agent_1": NoopAgent()}, **fields)
+    batch.reset(seed=3)
+    for _ in range(7):  # a step of the second episode is that of the reset
+        batch.step([[0]])
+    env.reset(seed=3)
+    first = env.runner.seed
+    env.reset()
+    assert first is not None
+    assert env.runner.seed is not None
+    assert Begins.seeds == [partner_seed(seed, 1) for seed in (first, env.runner.seed)]
+    assert Begins.asked == [2, 2]
 
 
 def episodes(partner: Agent, start: dict[str, Any] | None = None) -> int:

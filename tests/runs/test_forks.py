@@ -4,13 +4,14 @@ from __future__ import annotations
 
 import io
 from pathlib import Path
-from typing import Any
+from typing import Any, ClassVar
 
 import numpy as np
 import pytest
 
 from piase_gym import parallel_env, runs
 from piase_gym.agents import HumanAgent, LLMAgent, make_agent
+from piase_gym.agents.base import Agent
 from piase_gym.agents.population import PopulationAgent
 from piase_gym.errors import AgentError, ConfigError, PiaseError, RunError, UnsupportedError
 from piase_gym.runs.branches import _draw_anew
@@ -150,6 +151,27 @@ def test_partners_and_populations_play_on_and_the_report_says_if_they_draw_nothi
     if not draws:
         assert report.effect == -1.0  # it answers the defection; the log's choices would give 2.0
         assert report.effect == runs.fork(path, 2, actions={"agent_0": 1}).effect
+
+
+class Gossip(Agent):
+    """Says something to the other in each step, and notes its own hints."""
+
+    hints: ClassVar[dict[str, list[Any]]] = {"agent_0": [], "agent_1": []}
+
+    def act(self) -> Any:
+        assert self.percept is not None
+        self.hints[self.get_id()].append(self.percept.world.hints[self.percept.index])
+        return None
+
+    def spoken(self) -> Any:
+        other = {"agent_0": "agent_1", "agent_1": "agent_0"}[self.get_id()]
+        return [(other, "psst")]
+
+
+def test_in_a_branch_nobody_hears_what_is_said_before_all_have_chosen(walk: Path) -> None:
+    runs.fork(walk, 2, players={"agent_0": Gossip(), "agent_1": Gossip()}, steps=2)
+    first = [hints[-2] for hints in Gossip.hints.values()]  # of the changed branch
+    assert first == [None, None]
 
 
 def test_a_person_is_not_asked_again(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:

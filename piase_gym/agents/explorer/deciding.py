@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import re
 from collections import Counter
 from collections.abc import Mapping, Sequence
 from typing import Any, NamedTuple, Protocol, runtime_checkable
@@ -178,11 +179,11 @@ def _command(percept: Percept, act: Any) -> str | Command | InvalidAction:
 class RuleDecider:
     """Goes where the team has not been, and tells the others what they do not know yet.
 
-    In each episode it learns where actions lead by doing them: how far they move it at a given rotation, or from
-    which place to which. Of the possible actions it takes the one that leads to the place with the
-    fewest known visits by anybody; agents with odd numbers prefer the second of equally good ones,
-    so that a team splits up. A place counts as visited if the agent's memories, or what others told
-    it, say that somebody looked at it.
+    In each episode it learns where actions lead by doing them: how far they move it at a given
+    rotation, or from which place to which. Of the possible actions it takes the one that leads to
+    the place with the fewest known visits by anybody; agents with odd numbers prefer the second of
+    equally good ones, so that a team splits up. A place counts as visited if the agent's memories,
+    or what others told it, say that somebody looked at it.
 
     Args:
         steer: A decider that chooses actions in its place, such as a world's script that plans with
@@ -276,7 +277,8 @@ def _news(shared: Any) -> str:
         return ""
     names = {*memory["agent_positions"], *memory["objects"], *shared["explored_objects"]}
     new = [name for name in dict.fromkeys(shared["visible_objects"]) if name not in names]
-    new = [name for name in new if not any(name in str(letter["message"]) for letter in told)]
+    heard = " ".join(str(letter["message"]) for letter in told)
+    new = [name for name in new if not re.search(rf"(?<!\w){re.escape(name)}(?!\w)", heard)]
     listed = ", ".join(new[:-1]) + " and " * (len(new) > 1) + "".join(new[-1:])
     return f"I found {listed} at position {shared['position']}" if new else ""
 
