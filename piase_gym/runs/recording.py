@@ -9,13 +9,13 @@ from typing import Any
 
 from piase_gym.core.events import Events
 from piase_gym.envs.runner import EpisodeRunner
-from piase_gym.errors import ConfigError, suggest
+from piase_gym.errors import ConfigError, require_known, suggest
 from piase_gym.runs.batch_recorder import BatchRecorder
 from piase_gym.runs.columns import ENDING, ColumnRecorder
 from piase_gym.runs.lines import Out
 from piase_gym.runs.options import Options
 from piase_gym.runs.recorder import EnvRecorder, Recorder
-from piase_gym.runs.schema import DSE, SYSTEM, level_of
+from piase_gym.runs.schema import DSE, LOG_LEVELS, SYSTEM, level_of
 from piase_gym.runs.sinks import FileSink, LoggerInterface
 from piase_gym.runs.writer import Sinks, Writer, clerk
 
@@ -220,7 +220,19 @@ def log(
         agent: The agent that it concerns; by default ``system``.
         component: The `source_component_id`; by default what is usual for the event type.
         log_level: The `log_level`; by default what is usual for the event type.
+
+    Raises:
+        ConfigError: If PiaAVT would refuse the line: a name is blank or no string, the level is
+            unknown, or data are no mapping.
     """
+    for name, value in (("event_type", event_type), ("agent", agent), ("component", component)):
+        blank = not isinstance(value, str) or not value.strip()
+        if blank and (name == "event_type" or value is not None):
+            raise ConfigError(f"{name} must be a string that is not blank, not {value!r:.60}")
+    if log_level is not None:
+        require_known("log_level", log_level, LOG_LEVELS)
+    if not isinstance(data, Mapping):
+        raise ConfigError(f"the data of a line are a mapping, not {type(data).__name__}")
     events = _bus(env)
     if events.active:
         more = {"component": component, "log_level": log_level}

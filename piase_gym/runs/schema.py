@@ -9,6 +9,7 @@ from __future__ import annotations
 import re
 from collections.abc import Mapping
 from dataclasses import dataclass
+from datetime import datetime
 from typing import Any
 
 from piase_gym.errors import ConfigError, suggest
@@ -47,6 +48,7 @@ ATTEMPT = "DSE_STEP_ATTEMPT_START"
 """An agent begins another attempt at a step of its curriculum."""
 SYSTEM = "system"
 """The `agent_id` of lines that concern no agent in particular."""
+SOURCE_TYPES = ("AGENT", "ENVIRONMENT", "SIMULATOR")
 LOG_LEVELS = ("TRACE", "DEBUG", "INFO", "STATE", "WARN", "ERROR", "CRITICAL")
 TIMESTAMP = r"\d{4}-\d{2}-\d{2}T\d{2}:\d{2}:\d{2}\.\d{1,6}Z"
 _TIMESTAMP = re.compile(TIMESTAMP, re.ASCII)
@@ -174,6 +176,10 @@ def played_out(reason: object) -> bool:
 def moment_of(timestamp: str) -> str:
     """Return a timestamp in a form that can be compared; empty if it is not valid."""
     if _TIMESTAMP.fullmatch(timestamp) is None:
+        return ""
+    try:
+        datetime.fromisoformat(timestamp)
+    except ValueError:  # there is no such day or hour
         return ""
     return timestamp[:-1].ljust(26, "0") + "Z"
 

@@ -21,6 +21,7 @@ from piase_gym.runs.schema import (
     GOAL_STATES,
     LOG_LEVELS,
     SCHEMA_VERSION,
+    SOURCE_TYPES,
     event_number,
     moment_of,
     sealed,
@@ -251,6 +252,8 @@ def _malformed(event: Mapping[str, Any]) -> str:
         return f"the timestamp {event['timestamp']!r:.60} is not ISO 8601 in UTC with a fraction"
     if event["log_level"] not in LOG_LEVELS:
         return f"unknown log_level {event['log_level']!r:.60}"
+    if event["source_type"] not in SOURCE_TYPES:
+        return f"unknown source_type {event['source_type']!r:.60}"
     return ""
 
 

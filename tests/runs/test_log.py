@@ -307,6 +307,31 @@ ODD = {
 }
 
 
+@pytest.mark.parametrize(
+    ("line", "told"),
+    [
+        ({"log_level": "info"}, "unknown log_level 'info'; allowed: 'TRACE', 'DEBUG'"),
+        ({"component": " "}, "component must be a string that is not blank, not ' '"),
+        ({"component": 3}, "component must be a string that is not blank, not 3"),
+        ({"agent": ""}, "agent must be a string that is not blank, not ''"),
+        ({"event_type": " "}, "event_type must be a string that is not blank, not ' '"),
+        ({"event_type": None}, "event_type must be a string that is not blank, not None"),
+        ({"data": [1]}, "the data of a line are a mapping, not list"),
+    ],
+)
+def test_a_line_that_piaavt_would_refuse_is_not_written(
+    line: dict[str, Any], told: str, tmp_path: Path
+) -> None:
+    path = tmp_path / "run.jsonl"
+    env = AvtLogger(grid(), path)
+    env.reset(seed=0)
+    with pytest.raises(ConfigError) as caught:
+        runs.log(env, **{"event_type": "SYSTEM_MESSAGE", "data": {"x": 1}, **line})
+    assert str(caught.value).startswith(told)
+    env.close()
+    assert all(refusal(line) == "" for line in path.read_text("utf-8").splitlines())
+
+
 def test_whatever_is_logged_becomes_json(tmp_path: Path) -> None:
     deep: list[Any] = []
     for _ in range(5000):

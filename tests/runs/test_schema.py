@@ -46,6 +46,11 @@ def test_moments_have_the_order_of_time_however_many_digits_they_have() -> None:
         "2020-01-01 00:00:00.5Z",
         "2020-01-01T00:00:00.5Z\n",
         "2020-01-01T00:00:00.\u0665Z",
+        "2020-13-01T00:00:00.5Z",
+        "2021-02-29T00:00:00.5Z",
+        "2020-01-01T24:00:00.5Z",
+        "2020-01-01T00:00:60.5Z",
+        "0000-01-01T00:00:00.5Z",
     ],
 )
 def test_what_is_no_moment_comes_before_all(text: str) -> None:

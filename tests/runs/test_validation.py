@@ -173,6 +173,11 @@ FAULTS: dict[str, tuple[Callable[[list[Row]], Any], list[tuple[int, str]]]] = {
         change(2, timestamp="noon"),
         [(2, "the timestamp 'noon' is not ISO 8601 in UTC")],
     ),
+    "no day": (
+        change(1, timestamp="2019-02-29T03:04:05.25Z"),
+        [(1, "the timestamp '2019-02-29T03:04:05.25Z' is not ISO 8601 in UTC")],
+    ),
+    "source type": (change(2, source_type="USER"), [(2, "unknown source_type 'USER'")]),
     "log level": (change(2, log_level="LOUD"), [(2, "unknown log_level 'LOUD'")]),
     "field": (change(2, step=-1), [(2, "the field 'step' is -1; it counts from 0")]),
     "commands": (data(5, commands=3), [(5, "a step line whose 'commands' is not an object")]),
