@@ -63,12 +63,13 @@ def json_schema() -> dict[str, Any]:
     }
     for properties, name in ((step, "CurriculumStep"), (schema["properties"], schema["title"])):
         properties[MARK] = {"const": name, "description": "mark of the prompt suite"}
-    for name in NULLABLE & set(schema["properties"]):
-        value, null = schema["properties"][name], {"type": "null"}
-        if null in value.get("anyOf", ()):
-            continue
-        told = {key: value.pop(key) for key in ("title", "description", "default") if key in value}
-        schema["properties"][name] = {"anyOf": [value, null], **told}
+    for properties in (step, schema["properties"]):
+        for name in NULLABLE & properties.keys():
+            value, null = properties[name], {"type": "null"}
+            if null in value.get("anyOf", ()):
+                continue
+            told = {k: value.pop(k) for k in ("title", "description", "default") if k in value}
+            properties[name] = {"anyOf": [value, null], **told}
     schema["properties"]["version"]["anyOf"].append({"type": "number"})
     head = {"$schema": "https://json-schema.org/draft/2020-12/schema"}
     return {**head, **schema, "title": "piase_gym curriculum"}

@@ -190,17 +190,11 @@ def _config_problems(
         try:
             curriculum.config(step, base)
         except CurriculumError as error:
-            place = document.place(("steps", step.index, _overrides_key(document, step)))
+            path = ("steps", step.index, "environment_config_overrides")
+            place = document.place(find(document, path))
             words = str(error).removeprefix(f"{curriculum.source}: {step.label}: ")
             for line in words.splitlines():
                 yield place, f"{step.label}: {line}"
-
-
-def _overrides_key(document: Document, step: CurriculumStep) -> str:
-    """Return the key of a step's overrides in the file."""
-    short = "environment_config"
-    raw: Any = document.data["steps"][step.index]
-    return short if short in raw else "environment_config_overrides"
 
 
 def _prompt_warnings(

@@ -87,8 +87,18 @@ def strip_type_mark(data: Any, wanted: str) -> Any:
     return {name: value for name, value in data.items() if name != "__type__"}
 
 
-NULLABLE = frozenset(PROSE | {"target_developmental_stage", "version"})
-"""Fields of a curriculum that may be null, as the prompt suite writes what it does not know."""
+OVERRIDES = ("environment_config", "environment_config_overrides")
+"""The two names of the fields of a world's config that a step sets."""
+NULLABLE = PROSE.union(
+    ("target_developmental_stage", "version", "agent_config_overrides", *OVERRIDES),
+    ("completion_criteria", "adaptation_rules", "hints"),
+)
+"""Fields that may be null, as the prompt suite and the reference engine have what is not given."""
+
+
+def _without_nulls(data: Mapping[str, Any]) -> dict[str, Any]:
+    """Return data without fields that are null where that means their default value."""
+    return {n: v for n, v in data.items() if v is not None or n not in NULLABLE}
 
 
 def normalise_curriculum(data: Any) -> Any:
@@ -96,7 +106,7 @@ def normalise_curriculum(data: Any) -> Any:
     data = strip_type_mark(data, "DevelopmentalCurriculum")
     if not isinstance(data, Mapping):
         return data
-    kept = {n: v for n, v in data.items() if v is not None or n not in NULLABLE}
+    kept = _without_nulls(data)
     version = kept.get("version")
     if isinstance(version, int | float) and not isinstance(version, bool):
         kept["version"] = str(version)
@@ -104,17 +114,18 @@ def normalise_curriculum(data: Any) -> Any:
 
 
 def normalise_step(data: Any) -> Any:
-    """Return a step's data with the other name of `environment_config_overrides` replaced."""
+    """Return a step's data without nulls, and its `OVERRIDES` under the second name."""
     data = strip_type_mark(data, "CurriculumStep")
-    short, long = "environment_config", "environment_config_overrides"
-    if isinstance(data, Mapping) and data.get("prompt_reference") == "":
-        data = {**data, "prompt_reference": None}
-    if not isinstance(data, Mapping) or short not in data:
+    if not isinstance(data, Mapping):
         return data
-    rest = {name: value for name, value in data.items() if name != short}
-    if rest.setdefault(long, data[short]) != data[short]:
-        raise ValueError(f"{short!r} and {long!r} differ; give one of them")
-    return rest
+    kept, (short, long) = _without_nulls(data), OVERRIDES
+    if kept.get("prompt_reference") == "":
+        kept["prompt_reference"] = None
+    if short in kept:
+        given = kept.pop(short)
+        if kept.setdefault(long, given) != given:
+            raise ValueError(f"{short!r} and {long!r} differ; give one of them")
+    return kept
 
 
 def target_of(overrides: Mapping[str, Any]) -> tuple[float, ...] | str | None:

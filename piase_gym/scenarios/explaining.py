@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import itertools
 import re
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping
 from typing import Any
 
 from pydantic import BaseModel, ValidationError
@@ -14,18 +14,25 @@ from piase_gym.errors import suggest
 from piase_gym.scenarios.reading import Document, Key
 
 
+OTHER_NAMES: Mapping[str | int, str] = {
+    "none": "not",
+    "environment_config_overrides": "environment_config",
+}
+"""Fields of models that may have another name in a file."""
+
+
 def find(document: Document, path: tuple[str | int, ...]) -> Key:
     """Return the key of the part of a file that a path through models stands for.
 
     Paths pass through tags of unions, through single entries read as lists, and through
-    `custom_properties`, which are missing in the file or in the path; `none` in the path may be a
-    single `not` in the file.
+    `custom_properties`, which are missing in the file or in the path; fields may have one of
+    `OTHER_NAMES` in the file.
     """
     key: Key = ()
     node = document.data
     for part, after in itertools.zip_longest(path, path[1:]):
-        if part == "none" and isinstance(node, dict) and "none" not in node:
-            part = "not"
+        if isinstance(node, dict) and part not in node:
+            part = OTHER_NAMES.get(part, part)
         if _is_tag(node, part, after):
             continue
         if isinstance(node, dict) and part not in node:

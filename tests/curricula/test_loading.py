@@ -19,6 +19,7 @@ from hypothesis import strategies as st
 import piase_gym
 from piase_gym import curricula
 from piase_gym.curricula import CurriculumStep, DevelopmentalCurriculum
+from piase_gym.curricula.export import json_schema
 from piase_gym.curricula.simulated_learner import base_fields
 from piase_gym.errors import CurriculumError
 from tests.curricula.helpers import SIMPLE, curriculum
@@ -113,6 +114,11 @@ WRONG: list[tuple[tuple[Any, ...], str, str]] = [
     ),
     (("steps", 1, "hints", {"HINT_01": "Look."}), "step 2 'Far'", "HINT_01"),
     (("steps", 1, "agent_state", "forget"), "step 2 'Far'", "agent_state"),
+    (
+        ("steps", 1, "environment_config", 5),
+        "step 2 'Far'",
+        "environment_config: a mapping of keys is expected (got 5)",
+    ),
     (
         ("steps", 1, "environment_config", {"agent_ids": ["a"]}),
         "step 2 'Far'",
@@ -348,6 +354,28 @@ def test_both_names_of_the_overrides_are_read() -> None:
     long = CurriculumStep(order=1, name="a", environment_config_overrides={"width": 5})
     assert short == long
     assert short.fields == {"width": 5}
+
+
+@pytest.mark.parametrize("name", ["environment_config", "environment_config_overrides"])
+@pytest.mark.parametrize("value", ["7", '{"agent_ids": ["a"]}'])
+def test_wrong_overrides_are_told_at_their_place(name: str, value: str) -> None:
+    text = f'{{"name": "c", "steps": [{{"order": 1, "name": "a",\n  "{name}": {value}}}]}}'
+    with pytest.raises(CurriculumError, match=r"^x:2:"):
+        curricula.loads(text, "x")
+
+
+def test_what_is_null_in_a_step_is_not_given() -> None:
+    names = "completion_criteria adaptation_rules environment_config agent_config_overrides hints"
+    given = dict.fromkeys([*names.split(), "environment_config_overrides"])
+    assert CurriculumStep(order=1, name="a", **given) == CurriculumStep(order=1, name="a")
+    kept = CurriculumStep.model_validate({"order": 1, "name": "a", **given, "hints": {}})
+    assert kept == CurriculumStep(order=1, name="a")
+    long = CurriculumStep.model_validate(
+        {"order": 1, "name": "a", **given, "environment_config_overrides": {"width": 5}}
+    )
+    assert long.fields == {"width": 5}
+    step = json_schema()["$defs"]["CurriculumStep"]["properties"]
+    assert all({"type": "null"} in step[field]["anyOf"] for field in given)
 
 
 def test_errors_in_python_are_ours_too() -> None:
