@@ -141,6 +141,20 @@ def test_a_half_written_one_fails_at_construction(base: type[Any], methods: str)
     assert is_own(whole())
 
 
+def test_a_reset_that_takes_any_keyword_gets_the_seed() -> None:
+    seeds = []
+
+    class Guess(Tower):
+        def reset(self, **options: Any) -> Observation:
+            seeds.append(options.get("seed"))
+            return super().reset()
+
+    env = piase_gym.as_parallel(Guess({}))
+    env.reset(seed=7)
+    env.reset(seed=2**62)
+    assert seeds[-2:] == [7, 2**62]
+
+
 def test_ensure_the_environment_is_configurable_through_its_init_method() -> None:
     # "Ensure the environment is configurable through its `__init__` method, allowing scenarios to
     # customize it."

@@ -205,7 +205,8 @@ class Driver(ABC):
 
     def _reset(self, method: Callable[..., Any], seed: int) -> Any:
         """Call a reset, with the seed if it takes one."""
-        takes = "seed" in inspect.signature(method).parameters
+        known = inspect.signature(method).parameters
+        takes = "seed" in known or any(p.kind is p.VAR_KEYWORD for p in known.values())
         return method(seed=seed) if takes else method()
 
 
