@@ -223,6 +223,13 @@ class WorldConfig(Settings):
         given = {name: getattr(self, name) for name in self.model_fields_set}
         return type(self)(**{**given, **self.plain(changes)})
 
+    def written(self, fields: Mapping[str, Any]) -> Self:
+        """Return the config of which these are all fields, with the envelope of this one.
+
+        Unlike in `changed`, what is not there has its default, and nothing follows from a change.
+        """
+        return type(self)(**{**fields, "envelope": self.envelope})
+
     def diff(self, other: Self) -> dict[str, Any]:
         """Return what changes from this config to `other`, as plain JSON-able values."""
         mine, theirs = (c.model_dump(mode="json", context=WHOLE) for c in (self, other))

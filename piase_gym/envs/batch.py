@@ -630,8 +630,7 @@ class BatchEnv:
             raise EnvelopeError(f"this batch of {old.name} was reset, so its spaces are fixed")
         seats = {old.agents[number]: agent for number, agent in self.partners.items()}
         world = type(old)(config)
-        others = [config.model_dump(exclude={"envelope"}) for config in self.configs[1:]]
-        further = [world.config.changed(fields) for fields in others]
+        further = [config.pinned(world.envelope) for config in self.configs[1:]]
         BatchEnv.__init__(
             self,
             world,

@@ -234,7 +234,7 @@ def _add_configs(env: BatchEnv, configs: list[Any], first: int = 0) -> int:
     """
     end = first + len(configs)
     while len(env.configs) < end:
-        env.add_config(env.configs[0].changed(configs[len(env.configs) - first]))
+        env.add_config(env.configs[0].written(configs[len(env.configs) - first]))
     return end
 
 

@@ -243,7 +243,7 @@ class Replayer:
         self._pending.pop(slot, None)
         waiting = snapshot.get("next_config")
         if waiting is not None:
-            self._pending[slot] = world.config.changed(waiting)
+            self._pending[slot] = world.config.written(waiting)
         self.report.episodes += 1
         episode = snapshot.get("episode") or {}
         known = 0 if world.states is None else int(world.states["t"][0])  # slots tell no episode
@@ -256,7 +256,7 @@ class Replayer:
         """Take note of a new config for the next reset."""
         slot = data.get("slot", 0)
         current = self._pending.get(slot, self.world(slot).base_config)
-        config = current.changed(data["changes"])
+        config = current.written({**dict(current), **data["changes"]})
         self.world(slot).check_config(config)
         self._pending[slot] = config
         told = {"kind": "reconfigure", "changes": current.diff(config)}

@@ -115,3 +115,12 @@ def test_steps_are_kept_from_the_next_on_also_in_larger_spaces() -> None:
     batch.reset(seed=0)
     batch.step([[1]])
     assert "move south" in str(batch.single(0).last_steps())
+
+
+def test_configs_are_the_same_in_larger_spaces() -> None:
+    batch = batch_env("SocialDilemma", num_envs=1, coin=True, configs=[{"coin": False}])
+    batch.grow_envelope({"memory": 6})
+    assert [(config.coin, config.envelope.memory) for config in batch.configs] == [
+        (True, 6),
+        (False, 6),
+    ]

@@ -163,6 +163,23 @@ def test_columns_expand_to_any_level(level: str, tmp_path: Path) -> None:
     assert out.read_bytes() == lines.read_bytes()
 
 
+def test_a_config_can_take_back_what_the_first_one_sets(tmp_path: Path) -> None:
+    def make() -> Any:
+        return piase_gym.batch_env("SocialDilemma", num_envs=2, coin=True, rounds=4)
+
+    def plays(env: Any) -> None:
+        env.reset(seed=0)
+        env.unwrapped.reconfigure({"coin": False})
+        env.reset(seed=1)
+        for _ in range(3):
+            _, rewards, *_ = env.step(np.zeros((2, 2), int))
+            assert (rewards == 3.0).all()
+
+    written, packed = both(make, tmp_path, plays)
+    assert text_of(packed) == text_of(written)
+    assert runs.replay(packed).verdict == "sound"
+
+
 def test_a_log_may_begin_at_any_time(tmp_path: Path) -> None:
     inner = grid(agents=2)
     inner.grow_envelope({"agents": 3, "width": 7})

@@ -16,6 +16,7 @@ from typing import Any
 
 import pytest
 
+import piase_gym
 from piase_gym import runs
 from piase_gym.errors import PiaseError, RunError
 from piase_gym.wrappers import AvtLogger
@@ -90,6 +91,36 @@ def test_a_run_that_was_joined_midway_is_replayed(tmp_path: Path) -> None:
     report = runs.replay(path)
     assert report.ok, str(report)
     assert report.steps == runs.read(path).summary["steps"]  # type: ignore[index]
+
+
+@pytest.mark.parametrize("agents", [2, 4])
+def test_a_change_of_config_is_replayed_as_it_was(agents: int, tmp_path: Path) -> None:
+    path, envelope = tmp_path / "run.jsonl", {"agents": 4}
+    inner = piase_gym.parallel_env("SocialDilemma", rounds=3, envelope=envelope)
+    env = AvtLogger(inner, path)
+    play(env, episodes=1)
+    inner.reconfigure({"game": "public_goods", "agents": agents})
+    play(env, episodes=1)
+    assert len(env.possible_agents) == 4
+    assert inner.config.agents == agents
+    env.close()
+    assert runs.replay(path).ok, str(runs.replay(path))
+
+
+def test_a_restored_state_keeps_the_config_that_waits_in_it(tmp_path: Path) -> None:
+    path = tmp_path / "run.jsonl"
+    inner = piase_gym.parallel_env("SocialDilemma", rounds=4, coin=True)
+    env = AvtLogger(inner, path)
+    env.reset(seed=1)
+    inner.reconfigure({"coin": False})
+    waiting = inner.snapshot()
+    inner.reconfigure({"coin": True})
+    env.reset(seed=2)
+    inner.restore(waiting)
+    play(env, episodes=1)
+    assert not inner.config.coin
+    env.close()
+    assert runs.replay(path).ok, str(runs.replay(path))
 
 
 PYTHONS = [sys.executable, *filter(None, os.environ.get("PIASE_PYTHONS", "").split(os.pathsep))]
