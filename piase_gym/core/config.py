@@ -220,8 +220,14 @@ class WorldConfig(Settings):
 
     def changed(self, changes: Mapping[str, Any]) -> Self:
         """Return a copy with some fields replaced, checked like a new config."""
-        given = {name: getattr(self, name) for name in self.model_fields_set}
-        return type(self)(**{**given, **self.plain(changes)})
+        return type(self)(**{**self.kept(changes), **self.plain(changes)})
+
+    def kept(self, changes: Mapping[str, Any]) -> dict[str, Any]:
+        """Return the fields that these changes leave as they are: by default all that were given.
+
+        Worlds leave out those that follow from others, which snapshots and logs write out, too.
+        """
+        return {name: getattr(self, name) for name in self.model_fields_set}
 
     def written(self, fields: Mapping[str, Any]) -> Self:
         """Return the config of which these are all fields, with the envelope of this one.

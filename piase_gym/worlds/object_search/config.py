@@ -181,14 +181,16 @@ class ObjectSearchConfig(MessageConfig):
                 )
         return plain
 
-    def changed(self, changes: Mapping[str, Any]) -> Self:
-        """Also drop what the old `recall` or `line` has set, if that changes."""
+    def kept(self, changes: Mapping[str, Any]) -> dict[str, Any]:
+        """Drop what the old `recall` or `line` has set, if that changes."""
         old = recall_fields(self.recall) if "recall" in changes else {}
-        if changes.get("line") is not None:
+        line = changes.get("line")
+        if line is not None:
             old["objects"] = self.objects
-        kept = {n: getattr(self, n) for n in self.model_fields_set}
-        given = {n: value for n, value in kept.items() if n not in old or value != old[n]}
-        return type(self)(**{**given, **self.plain(changes)})
+        if self.line is not None and isinstance(line, list | tuple):
+            old["width"] = self.width
+        kept = super().kept(changes)
+        return {name: value for name, value in kept.items() if name not in old or value != old[name]}
 
     @model_validator(mode="after")
     def _check(self) -> Self:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import math
+from collections.abc import Mapping
 from typing import Annotated, Any, ClassVar, Literal, Self
 
 import numpy as np
@@ -166,12 +167,19 @@ class SocialDilemmaConfig(RecallConfig, SymbolConfig):
         plain = super().plain(fields)
         game = plain.get("game")
         if "agents" not in plain and game in GAMES:
-            plain["agents"] = 4 if game in COMMONS else GAMES_BY_NAME[game].players
+            plain["agents"] = usual_agents(game)
         if plain.get("continuation") is not None:
             plain.setdefault("horizon", "geometric")
         if isinstance(plain.get("payoffs"), np.ndarray):
             plain["payoffs"] = plain["payoffs"].tolist()
         return plain
+
+    def changed(self, changes: Mapping[str, Any]) -> Self:
+        """Also keep the number of agents in another game of many, if it was not the old game's."""
+        game = changes.get("game")
+        if game in GAMES and game not in BIMATRICES and self.agents != usual_agents(self.game):
+            changes = {"agents": self.agents, **changes}
+        return super().changed(changes)
 
     @field_validator("payoffs", mode="before")
     @classmethod
@@ -301,6 +309,11 @@ class SocialDilemmaConfig(RecallConfig, SymbolConfig):
             reputation=int(self.reputation),
             **own,
         )
+
+
+def usual_agents(game: str) -> int:
+    """Return how many agents play a game if nothing is said about it."""
+    return 4 if game in COMMONS else GAMES_BY_NAME[game].players
 
 
 def _frozen(table: Any) -> Any:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from typing import Annotated, Any, ClassVar, Final, Literal, Self
 
 from pydantic import BaseModel, ConfigDict, Field, model_validator
@@ -129,6 +130,11 @@ class WordCraftConfig(RecallConfig):
         if name in ("goal", "goals") and isinstance(value, str):
             value = (value,)
         return super().meaning(NAMES.get(name, name), value)
+
+    def kept(self, changes: Mapping[str, Any]) -> dict[str, Any]:
+        """Let `max_steps` follow the mixes where it is what these usually take."""
+        usual = {"max_steps"} if self.max_steps == self.usual_steps else set()
+        return {name: v for name, v in super().kept(changes).items() if name not in usual}
 
     @model_validator(mode="after")
     def _check(self) -> Self:

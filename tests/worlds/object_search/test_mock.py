@@ -157,6 +157,15 @@ def test_another_line_brings_its_number_of_objects() -> None:
     assert config.changed({"max_steps": 9}).objects == 2
 
 
+def test_another_list_brings_its_length() -> None:
+    config = ObjectSearchConfig(backend="mock", line=[["cup"], ["book"]])
+    assert config.changed({"line": [["cup"], [], ["book"]]}).width == 3
+    wide = config.changed({"line": {0: ["cup"]}, "width": 7})
+    assert wide.changed({"line": {1: ["cup"]}}).width == 7
+    with pytest.raises(ConfigError, match="width is 4, but the line has 1 positions"):
+        ObjectSearchConfig(backend="mock", width=4).changed({"line": [["cup"]]})
+
+
 def test_what_a_script_puts_in_sight_is_found_by_who_cannot_move() -> None:
     script = {
         "events": [

@@ -13,6 +13,7 @@ from piase_gym.core.rng import Stream
 from piase_gym.errors import ConfigError, EnvelopeError, GenerationError, SnapshotError
 from piase_gym.worlds.social_dilemma import scripting
 from piase_gym.worlds.social_dilemma.commons.codes import WASTE
+from piase_gym.worlds.social_dilemma.config import SocialDilemmaConfig
 from tests.worlds.social_dilemma.batches import require_same_play
 from tests.worlds.social_dilemma.reference_commons import MOVES, SlowCommons
 
@@ -269,6 +270,22 @@ def test_one_harvest_is_followed_by_a_cleanup() -> None:
         env.reconfigure({"game": "chicken"})
     with pytest.raises(EnvelopeError, match="cleaning"):
         piase_gym.parallel_env("SocialDilemma", game="harvest").reconfigure({"game": "cleanup"})
+
+
+@pytest.mark.parametrize(
+    ("fields", "changes", "agents"),
+    [
+        ({"game": "harvest", "agents": 8, "width": 24}, {"game": "cleanup"}, 8),
+        ({"game": "harvest", "agents": 8, "width": 24}, {"game": "cleanup", "agents": 3}, 3),
+        ({"game": "public_goods", "agents": 3}, {"game": "volunteers_dilemma"}, 3),
+        ({"game": "public_goods", "agents": 3}, {"game": "stag_hunt"}, 2),
+        ({"game": "stag_hunt"}, {"game": "public_goods"}, 4),
+    ],
+)
+def test_another_game_has_the_number_of_agents_that_was_asked_for(
+    fields: dict[str, Any], changes: dict[str, Any], agents: int
+) -> None:
+    assert SocialDilemmaConfig(**fields).changed(changes).agents == agents
 
 
 WRONG: list[tuple[dict[str, Any], str]] = [

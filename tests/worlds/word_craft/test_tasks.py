@@ -255,6 +255,20 @@ def test_the_originals_names_are_taken(tmp_path: Path) -> None:
     assert WordCraftConfig(depth=3).changed({"depth": 2}).max_steps == 4
 
 
+def test_the_steps_of_a_restored_task_follow_its_depth_too() -> None:
+    env = piase_gym.parallel_env("WordCraft", envelope={"given": 4, "made": 9})
+    env.reset(seed=0)
+    env.restore(env.snapshot())
+    for depth in (3, 1):
+        env.reconfigure({"depth": depth})
+        env.reset(seed=0)
+        assert env.config.max_steps == 2 * depth
+    env.reconfigure({"max_steps": 5})
+    env.reconfigure({"depth": 3})
+    env.reset(seed=0)
+    assert env.config.max_steps == 5
+
+
 BAD = {
     "tasks='test' needs train_ratio below 1": {"tasks": "test"},
     "no task of depth 2": {"goals": "steam", "depth": 2, "entities": 20},
