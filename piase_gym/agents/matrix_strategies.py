@@ -193,12 +193,14 @@ class BestResponseAgent(Agent):
         """Return the best choice, 0 to cooperate or 1 to defect.
 
         Raises:
-            UnsupportedError: If the world is no matrix game of two.
+            UnsupportedError: If the world is no matrix game of two, or has a coin.
         """
         percept = percept_of(self)
         config: Any = percept.world.config
-        if percept.world.name != "SocialDilemma" or config.agents != 2:
-            raise UnsupportedError("best_response plays SocialDilemma's games of 2 agents only")
+        if percept.world.name != "SocialDilemma" or config.agents != 2 or config.coin:
+            raise UnsupportedError(
+                "best_response plays SocialDilemma's games of 2 agents without a coin only"
+            )
         facts: Any = percept.facts
         if facts.played == self._played + 1:
             mine, other = facts.history[0]

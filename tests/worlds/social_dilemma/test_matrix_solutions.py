@@ -213,6 +213,15 @@ def test_strategies_are_for_matrix_games() -> None:
     agent.perceive(Percept(env.world, 0, 0))
     with pytest.raises(UnsupportedError, match="matrix games"):
         agent.act()
+    env = piase_gym.parallel_env("SocialDilemma", coin=True)
+    env.reset(seed=0)
+    agent = make_agent("best_response:tit_for_tat")
+    agent.perceive(Percept(env.world, 1, 0))
+    with pytest.raises(UnsupportedError, match="without a coin"):
+        agent.act()
+    for computed in (nash_equilibria, symmetric_equilibria):
+        with pytest.raises(ConfigError, match="without a coin"):
+            computed(env.config)
     with pytest.raises(UnknownNameError, match="did you mean 'tit_for_tat'"):
         automaton("tit_for_tats")
     with pytest.raises(UnknownNameError, match="best_response:"):

@@ -28,15 +28,21 @@ def bimatrix(config: SocialDilemmaConfig) -> NDArray[np.float64]:
     """Return ``[row][column][player]``, shape (2, 2, 2), of a game of two.
 
     Raises:
-        ConfigError: If more than two play.
+        ConfigError: If more than two play, or a coin turns choices.
     """
     if config.agents != 2:
         raise ConfigError(f"this is computed of games of 2 agents, not of {config.agents}")
+    _require_no_coin(config)
     profiles, table = config.profiles, np.zeros((2, 2, 2))
     for row in (COOPERATE, DEFECT):
         for column in (COOPERATE, DEFECT):
             table[row, column] = profiles[0, row, 1 - column], profiles[1, column, 1 - row]
     return table
+
+
+def _require_no_coin(config: SocialDilemmaConfig) -> None:
+    if config.coin:
+        raise ConfigError("this is computed of games without a coin; leave coin out")
 
 
 def nash_equilibria(config: SocialDilemmaConfig) -> list[tuple[float, float]]:
@@ -79,8 +85,9 @@ def symmetric_equilibria(config: SocialDilemmaConfig) -> list[float]:
         The chances, in ascending order.
 
     Raises:
-        ConfigError: If players are not alike.
+        ConfigError: If players are not alike, or a coin turns choices.
     """
+    _require_no_coin(config)
     profiles = config.profiles
     if not np.array_equal(profiles, np.broadcast_to(profiles[0], profiles.shape)):
         raise ConfigError(f"players of this {config.game} are not alike")

@@ -52,7 +52,10 @@ class DilemmaOracle:
         return self._gather(agent) if self.world.config.is_commons else self._choose(agent)
 
     def _choose(self, agent: int) -> int:
-        """Return the part of an agent in the social optimum; equal optima take turns."""
+        """Return the part of an agent in the social optimum; equal optima take turns.
+
+        Where the coin shows tails, everybody does the opposite.
+        """
         config = self.world.config
         if self._optimum is None or self._optimum[0] is not config:
             self._optimum = config, social_optimum(config)[1]
