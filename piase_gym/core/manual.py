@@ -44,6 +44,7 @@ class Manual:
         grammar: Sequence[Verb],
         milestones: Collection[str],
         max_steps: int,
+        shared: bool = False,
     ) -> str:
         """Return the prompt for an agent: rules, goal, commands, rewards, end, example.
 
@@ -54,6 +55,7 @@ class Manual:
             grammar: The verbs of the world.
             milestones: The names of all milestones of the world.
             max_steps: Steps after which an episode is over.
+            shared: Whether several agents share their rewards.
         """
         goal = " ".join(filter(None, (self.goals(agent), own_goal)))
         verbs = [verb for verb in grammar if verb.name not in self.unused]
@@ -61,12 +63,13 @@ class Manual:
         reached = milestones if self.milestones is None else self.milestones
         names = ", ".join(name.replace("_", " ") for name in reached)
         end = self.end or f"An episode ends after {max_steps} steps at the latest."
+        mean = " Everybody gets the mean of all." if shared else ""
         parts = [
             head,
             self.rules,
             f"Goal: {goal}" if goal else "",
             f"{HOW_TO_ANSWER} The commands:\n{commands}",
-            f"Rewards: {self.rewards}"
+            f"Rewards: {self.rewards}{mean}"
             + (f"\nMilestones, paid only as the rewards say: {names}." if names else ""),
             f"{end} {OBSERVATIONS}",
             "Example: {}\nAction: {}".format(*self.example) if self.example else "",

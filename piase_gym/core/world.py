@@ -823,6 +823,7 @@ class World(ABC, Generic[C, F]):
             self.grammar,
             self.milestones,
             self.config.max_steps,
+            self.config.shared_reward and self.config.agents > 1,
         )
 
     def tools(self, agent: int) -> list[dict[str, Any]]:

@@ -51,4 +51,6 @@ def test_a_prompt_has_its_parts_in_order() -> None:
     assert told[3] == "Rewards: none.\nMilestones, paid only as the rewards say: c d."
     assert told[4].startswith("It ends. ")
     assert told[5] == "Example: You see.\nAction: go"
+    told = ended.prompt("Head.", 0, None, verbs, (), 9, shared=True).split("\n\n")
+    assert told[3] == "Rewards: none. Everybody gets the mean of all."
     assert "Milestones" not in Manual("R.", "none.").prompt("Head.", 0, None, verbs, (), 9)

@@ -82,3 +82,13 @@ def test_a_box_is_pushed_home_in_few_decisions() -> None:
     assert words.count("\n> ") <= 25
     assert "Last step: go to zone; ok;" in words
     assert "milestones: placed, done." in words
+
+
+@pytest.mark.parametrize("name", registry.list_worlds())
+def test_prompts_say_that_rewards_are_shared(name: str) -> None:
+    need(name)
+    for shared in (True, False):
+        env = piase_gym.parallel_env(name, agents=2, shared_reward=shared)
+        told = env.instructions(env.possible_agents[0])
+        assert told.count("Everybody gets the mean of all.") == shared
+        env.close()

@@ -65,11 +65,10 @@ def manual(config: HouseholdConfig, placing: str, asks: bool) -> Manual:
         (table.step, "for each step"),
         (table.illegal, "more for what cannot be done or read"),
     )
-    shared = config.shared_reward and config.agents > 1
     seen = "At shelf 1: mug 2."
     return Manual(
         " ".join(rules),
-        f"{worth}{' Everybody gets the mean of all.' if shared else ''}",
+        worth,
         lambda _agent: "do the task that each observation names after 'Task:'.",
         milestones=_milestones(tasks, config.game is not None),
         example=(seen, "take mug 2 from shelf 1"),

@@ -37,7 +37,7 @@ class Rewards(BaseModel):
     model_config = ConfigDict(frozen=True, extra="forbid", allow_inf_nan=False)
 
     found: Worth = Field(1.0, description="being the first of the team to see an object")
-    step: Worth = Field(-0.01, description="every step")
+    step: Worth = Field(-0.01, description="a step with a legal command")
     message: Worth = Field(-0.02, description="a report")
     illegal: Worth = Field(-0.1, description="an illegal or unreadable command")
 

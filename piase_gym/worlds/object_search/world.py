@@ -134,9 +134,9 @@ class ObjectSearch(GridArrayWorld[ObjectSearchConfig, SearchFacts]):
 
     ## Rewards
 
-    Being the first of the team to see an object +1, every step -0.01, a report -0.02, an illegal
-    command -0.1: the fields of `rewards`. What is in sight at the start is found without a reward.
-    With `shared_reward` every agent gets the mean.
+    Being the first of the team to see an object +1, a step with a legal command -0.01, a report
+    -0.02, an illegal command -0.1: the fields of `rewards`. What is in sight at the start is found
+    without a reward. With `shared_reward` every agent gets the mean.
 
     ## Start and end
 

@@ -51,10 +51,9 @@ def matrix_manual(config: SocialDilemmaConfig) -> Manual:
     rules.append(
         f"A command that cannot be read pays as {second} does, and is shown to all as unreadable."
     )
-    shared = " Everybody gets the mean of all." if config.shared_reward else ""
     return Manual(
         "\n".join(rules),
-        f"in each round what you get by these payoffs.{shared}",
+        "in each round what you get by these payoffs.",
         lambda _agent: "get as many points as you can for yourself.",
         end=_end(config),
         example=(f"Choose now: {first} or {second}.", second),
@@ -111,13 +110,12 @@ def commons_manual(config: SocialDilemmaConfig) -> Manual:
     costs = f"a zap {0 - config.zap_cost:+g}"
     if config.zap_fine:
         costs += f", being zapped {0 - config.zap_fine:+g}"
-    shared = " Everybody gets the mean of all." if config.shared_reward else ""
     zapping = ("zapped_another", "was_zapped") if config.timeout else ()
     cleaning = ("waste_cleaned",) if config.game == "cleanup" else ()
     side = "north" if config.frame == "grid" else "ahead"
     return Manual(
         " ".join(rules),
-        f"an apple {config.apple:+g}{', ' + costs if config.timeout else ''}; all else 0.{shared}",
+        f"an apple {config.apple:+g}{', ' + costs if config.timeout else ''}; all else 0.",
         lambda _agent: "get as much reward as you can for yourself.",
         end=f"The game is over after {config.length} steps.{_cut_off(config)}",
         milestones=("apple_eaten", *zapping, *cleaning),

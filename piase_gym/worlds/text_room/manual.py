@@ -139,8 +139,7 @@ def _worth(config: TextRoomConfig, plot: Plot | None) -> str:
         if plot is None or any(isinstance(c, MaxSteps) for c in plot.story.lose_conditions)
         else ""
     )
-    shared = config.shared_reward and config.agents > 1
-    return f"{told}{late}{' Everybody gets the mean of all.' if shared else ''}"
+    return f"{told}{late}"
 
 
 def _example(met: Mechanics) -> tuple[str, str]:

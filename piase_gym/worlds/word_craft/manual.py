@@ -40,11 +40,10 @@ def manual(config: WordCraftConfig) -> Manual:
         )
     if not config.evaluation:
         paid.append(f"{worth.useless:+g} for a pair that makes nothing that is needed")
-    shared = config.shared_reward and config.agents > 1
     milestones = ["made_something", "made_what_is_needed", "made_the_goal"]
     return Manual(
         " ".join(rules),
-        f"{', '.join(paid)}.{' Everybody gets the mean of all.' if shared else ''}",
+        f"{', '.join(paid)}.",
         lambda _agent: "make what each observation names after 'Make this:'.",
         end="It is over when the goal is made, when nobody may combine any more, or after "
         f"{counted(config.max_steps, 'step')}.",
