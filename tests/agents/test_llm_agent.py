@@ -326,6 +326,16 @@ def test_a_key_given_in_code_stays_in_the_process() -> None:
     assert copy.deepcopy(agent)._find_key() == KEY
 
 
+def test_a_twin_with_another_history_has_it_at_once() -> None:
+    agent = LLMAgent("small", "http://127.0.0.1:1/v1", history="full")
+    for _ in range(3):
+        agent._history.add("see", "stay")
+    twin = agent.twin(history="last:1")
+    twin._history.add("see", "go")
+    assert twin._history.turns == [("see", "go")]
+    assert len(agent._history.turns) == 3
+
+
 @pytest.mark.parametrize("kind", [LLMAgent, VisionModel])
 def test_copies_have_the_key_and_pickles_say_that_they_have_none(
     kind: type[ModelCaller], monkeypatch: pytest.MonkeyPatch

@@ -203,6 +203,7 @@ class LLMAgent(ModelCaller, Agent):
         twin = copy.deepcopy(self)
         vars(twin).update(changes)
         twin._check_settings()
+        twin._history.policy = twin._policy
         twin.usage = Usage()
         return twin
 
