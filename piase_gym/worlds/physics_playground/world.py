@@ -68,7 +68,9 @@ class PhysicsPlayground(World[PhysicsPlaygroundConfig, PhysicsFacts]):
     On it stand walls and ramps, and boxes, balls, cylinders and crates that can be moved, each of
     a colour of its own. Agents are rovers (two driven wheels: a rover goes where it faces and
     turns on the spot) or spheres (driven by a force along their heading, turned by a torque; they
-    drift). A step is 8 substeps of 1/128 s. The tasks:
+    drift). A step is `substeps` of 1/128 s, 8 by default. What drives agents is set for short
+    steps: with more than 12 substeps spheres come to more than their full speed, and with 16 or
+    more two rovers no longer move the crate of `carry`. The tasks:
 
     {tasks}
 
