@@ -102,6 +102,8 @@ def test_a_dump_becomes_databases(tmp_path: Path) -> None:
         assert ask("SELECT ID FROM makers WHERE Name = 'CAFE; ''noir'''").fetchall() == [(1,), (2,)]
         ask("INSERT INTO makers (Name) VALUES ('new')")
         assert ask("SELECT max(ID) FROM makers").fetchone() == (4,)
+        plan = ask("EXPLAIN QUERY PLAN SELECT 1 FROM goods WHERE Maker = 1").fetchone()
+        assert "USING" in plan[-1]  # foreign keys are indexed
         with pytest.raises(sqlite3.IntegrityError):
             ask("INSERT INTO goods (Code, `order`) VALUES ('c', 2)")
 

@@ -1,8 +1,9 @@
 """InterCode's own tasks: its JSON of questions, and its MySQL dump as SQLite databases.
 
 The dump is read by sqlglot, statement by statement: tables with their columns, keys and rows;
-users, locks and indices are left out. Names of tables are in lower case, as on InterCode's server
-(``lower_case_table_names=1``), and types keep MySQL's names, which SQLite maps to its own types.
+users, locks and indices are left out, except those of foreign keys. Names of tables are in lower
+case, as on InterCode's server (``lower_case_table_names=1``), and types keep MySQL's names, which
+SQLite maps to its own types.
 """
 
 from __future__ import annotations
@@ -251,7 +252,7 @@ def _statements(text: str) -> Iterator[Any]:
 
 def _create(connection: sqlite3.Connection, statement: Any) -> None:
     """Create the table of a ``CREATE TABLE``."""
-    parts, keys = [], []
+    parts, keys, references = [], [], []
     for part in statement.this.expressions:
         kind = type(part).__name__
         if kind == "ColumnDef":
@@ -261,11 +262,15 @@ def _create(connection: sqlite3.Connection, statement: Any) -> None:
         elif kind == "UniqueColumnConstraint":
             keys.append(f"UNIQUE ({_names(part.this)})")
         elif kind == "Constraint":
-            keys += [_reference(key) for key in part.expressions if key.key == "foreignkey"]
+            references += [key for key in part.expressions if key.key == "foreignkey"]
         elif kind == "ForeignKey":
-            keys.append(_reference(part))
-    table = _quoted(statement.this.this.name.lower())
-    connection.execute(f"CREATE TABLE {table} ({', '.join(parts + keys)})")
+            references.append(part)
+    keys += [_reference(key) for key in references]
+    name = statement.this.this.name.lower()
+    connection.execute(f"CREATE TABLE {_quoted(name)} ({', '.join(parts + keys)})")
+    for number, key in enumerate(references):  # InnoDB makes them by itself
+        index = _quoted(f"{name} {number}")
+        connection.execute(f"CREATE INDEX {index} ON {_quoted(name)} ({_names(key)})")
 
 
 def _column(part: Any) -> str:
