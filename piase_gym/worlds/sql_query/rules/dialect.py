@@ -4,7 +4,8 @@ sqlglot does the translation. This module adds what depends on the schema or has
 
 - ``SHOW TABLES``, ``SHOW COLUMNS``, ``DESCRIBE``, ``USE`` and ``information_schema``;
 - text that is compared with a number is read as a number, as in MySQL;
-- tied rows of a grouped query are in the order of their groups;
+- tied rows of a grouped query are in the order of their groups (`forms` has more of such changes);
+- functions of texts and dates are those of `collation`, where SQLite's differ or are missing;
 - the database has its own name, and the time stands still;
 - errors about missing names are in MySQL's words (`told_as_mysql`);
 - names are quoted with backticks, which SQLite never takes for strings.
@@ -25,6 +26,7 @@ from typing import Any, Final
 from piase_gym.errors import PiaseError, need
 from piase_gym.worlds.sql_query.levels.dataset import Database
 from piase_gym.worlds.sql_query.rules.collation import COLLATION, UNITS
+from piase_gym.worlds.sql_query.rules.forms import rewrite
 from piase_gym.worlds.sql_query.rules.worker import NOW
 
 _TEXT: Final = ("char", "varchar", "text", "tinytext", "mediumtext", "longtext")
@@ -34,8 +36,9 @@ _COLUMNS: Final = """SELECT c.name AS Field, CASE lower(c.type) WHEN 'integer' T
  pragma_index_info(l.name) AS i WHERE l.`unique`) THEN 'UNI' WHEN c.name IN (SELECT `from`
  FROM pragma_foreign_key_list({0})) THEN 'MUL' ELSE '' END AS `Key`, nullif(trim(c.dflt_value,
  ''''), 'NULL') AS `Default`, CASE lower(c.type) WHEN 'integer' THEN 'auto_increment' ELSE '' END
- AS Extra FROM pragma_table_info({0}) AS c"""
-_TABLES: Final = "SELECT name AS `Tables_in_{0}` FROM sqlite_master WHERE type = 'table' ORDER BY 1"
+ AS Extra FROM pragma_table_info({0}) AS c WHERE mysql_like(c.name, {1})"""
+_TABLES: Final = """SELECT name AS `Tables_in_{0}`{1} FROM sqlite_master WHERE type = 'table'
+ AND mysql_like(name, {2}) ORDER BY 1"""
 _CATALOGUE: Final = {
     "tables": """SELECT 'def' AS TABLE_CATALOG, {0} COLLATE {1} AS TABLE_SCHEMA, name COLLATE {1}
  AS TABLE_NAME, 'BASE TABLE' AS TABLE_TYPE, 'InnoDB' AS ENGINE FROM sqlite_master
@@ -50,6 +53,10 @@ _CATALOGUE: Final = {
     "schemata": "SELECT 'def' AS CATALOG_NAME, {0} COLLATE {1} AS SCHEMA_NAME",
 }
 """The tables of ``information_schema``, for one database."""
+
+
+_RENAMED: Final = {"MID": "SUBSTR", "ORD": "ASCII"}
+_SHOW: Final = re.compile(r"(\s*show\s+(?:full\s+)?)(?:fields|columns)\s+(?:from|in)\b", re.I)
 
 
 class TranslationError(PiaseError, ValueError):
@@ -84,7 +91,8 @@ def translate(sql: str, database: Database) -> str:
         return known
     sqlglot = reader(f"SQL of {database.dialect}")
     try:
-        found = [part for part in sqlglot.parse(sql, read=database.dialect) if part is not None]
+        shown = _SHOW.sub(r"\1COLUMNS FROM", sql, count=1) if _SHOW.match(sql) else sql
+        found = [part for part in sqlglot.parse(shown, read=database.dialect) if part is not None]
     except (sqlglot.errors.SqlglotError, RecursionError) as error:
         raise TranslationError(_syntax_error(sql, error)) from None
     found = [part for part in found if type(part).__name__ != "Semicolon"]
@@ -166,14 +174,16 @@ def tidied(sql: str) -> str:
 
 def _translated(statement: Any, database: Database) -> str:
     """Return one parsed statement in SQLite's SQL."""
-    kind, table = type(statement).__name__, ""
+    kind, table, wanted = type(statement).__name__, "", "'%'"
     if kind == "Use":
         _require_database(statement.this.name, database)
         return "SELECT 1 WHERE 0"
     if kind == "Show":
         _require_database(getattr(statement.args.get("db"), "name", ""), database)
+        wanted = _text(getattr(statement.args.get("like"), "name", "%"))
         if statement.name == "TABLES":
-            return _TABLES.format(database.name)
+            kind = ", 'BASE TABLE' AS `Table_type`" if statement.args.get("full") else ""
+            return _TABLES.format(database.name, kind, wanted)
         if statement.name == "DATABASES":
             return f"SELECT {_text(database.name)} AS `Database`"
         if statement.name != "COLUMNS":
@@ -185,7 +195,7 @@ def _translated(statement: Any, database: Database) -> str:
     if table:
         if table.lower() not in _types(database):
             raise TranslationError(f"Table '{database.name}.{table}' doesn't exist")
-        return _COLUMNS.format(_text(table))
+        return _COLUMNS.format(_text(table), wanted)
     if kind in ("Command", "Describe", "Set"):
         raise TranslationError(f"not supported: {statement.sql(database.dialect):.60}")
     _adapt(statement, database)
@@ -244,11 +254,8 @@ def _adapt(statement: Any, database: Database) -> None:
     for asked in list(statement.find_all(exp.Anonymous)):
         if asked.name.upper() in ("NOW", "SYSDATE"):
             asked.replace(exp.Literal.string(NOW))
-    for span in list(statement.find_all(exp.Interval)):
-        total = span.parent
-        if isinstance(total, exp.Add | exp.Sub) and total.expression is span:
-            kind = exp.DateAdd if isinstance(total, exp.Add) else exp.DateSub
-            total.replace(kind(this=total.this, expression=span.this, unit=span.args["unit"]))
+        elif asked.name.upper() in _RENAMED:
+            asked.set("this", _RENAMED[asked.name.upper()])
     for union in statement.find_all(exp.SetOperation):
         for side in (union.this, union.expression):
             if isinstance(side, exp.Subquery):  # SQLite allows no brackets there
@@ -261,12 +268,7 @@ def _adapt(statement: Any, database: Database) -> None:
             raise TranslationError(
                 "This version of MySQL doesn't yet support 'LIMIT & IN/ALL/ANY/SOME subquery'"
             )
-    for query in statement.find_all(exp.Select):
-        group, order = query.args.get("group"), query.args.get("order")
-        if group is not None and order is not None:
-            order.set(
-                "expressions", [*order.expressions, *(key.copy() for key in group.expressions)]
-            )
+    rewrite(statement, _types(database))
     for counted in statement.find_all(exp.Count):
         values = counted.this.expressions if isinstance(counted.this, exp.Distinct) else []
         if len(values) > 1:
@@ -284,6 +286,8 @@ def _texts_as_numbers(statement: Any, tables: list[Any], database: Database) -> 
     for table in tables:
         kinds[table.alias_or_name.lower()] = _types(database).get(table.name.lower(), {})
 
+    numbers = exp.Neg | exp.Binary | exp.Avg | exp.Sum | exp.Count | exp.Round | exp.Abs
+
     def is_text(node: Any) -> bool:
         if not isinstance(node, exp.Column):
             return False
@@ -294,9 +298,13 @@ def _texts_as_numbers(statement: Any, tables: list[Any], database: Database) -> 
     def is_number(node: Any) -> bool:
         if isinstance(node, exp.Literal):
             return not node.is_string
-        return isinstance(node, exp.Neg | exp.Binary | exp.Avg | exp.Sum | exp.Count) and not (
-            isinstance(node, exp.Predicate | exp.Connector)
-        )
+        if isinstance(node, exp.Subquery) and len(node.selects) == 1:
+            return is_number(node.selects[0].unalias())
+        if isinstance(node, exp.Max | exp.Min | exp.Paren):
+            return is_number(node.this)
+        if isinstance(node, exp.Cast):
+            return bool(node.is_type(*exp.DataType.NUMERIC_TYPES))
+        return isinstance(node, numbers) and not isinstance(node, exp.Predicate | exp.Connector)
 
     compared = (exp.EQ, exp.NEQ, exp.GT, exp.GTE, exp.LT, exp.LTE)
     for node in list(statement.find_all(*compared, exp.Between, exp.In)):
@@ -309,6 +317,33 @@ def _texts_as_numbers(statement: Any, tables: list[Any], database: Database) -> 
         for column, others in pairs:
             if is_text(column) and others and all(is_number(other) for other in others):
                 yield column
+
+
+def _like(generator: Any, node: Any, mark: Any = None) -> str:
+    """Write ``LIKE``, which ignores accents in MySQL."""
+    found = str(generator.func("MYSQL_LIKE", node.this, node.expression, mark))
+    return f"NOT {found}" if node.args.get("negate") else found
+
+
+def _moved(generator: Any, node: Any, sign: str) -> str:
+    """Write a sum, or the date some time after or before another."""
+    count, unit = node.expression, node.args.get("unit")
+    if unit is None and type(count).__name__ != "Interval":
+        return str(generator.binary(node, sign))
+    if unit is None:
+        count, unit = count.this, count.args.get("unit")
+    if (name := unit.name.upper()) not in UNITS:
+        raise ValueError(f"INTERVAL of {name}")
+    number = f"{'-' * (sign == '-')}({generator.sql(count)})"
+    return str(generator.func("DATE_ADD", node.this, number, _text(name)))
+
+
+def _formatted(generator: Any, node: Any) -> str:
+    """Write ``DATE_FORMAT``, whose format sqlglot has written as Python does."""
+    pattern = node.args["format"]
+    if type(pattern).__name__ != "Literal" or re.search("%[DVXvxf]", pattern.this):
+        raise ValueError("DATE_FORMAT with this format")
+    return str(generator.func("DATE_FORMAT", node.this, pattern))
 
 
 def _at_digit(generator: Any, node: Any, function: str) -> str:
@@ -327,31 +362,6 @@ def _cast(generator: Any, node: Any) -> str:
     return rounded if scale else f"CAST({rounded} AS INTEGER)"
 
 
-def _moved(generator: Any, node: Any, sign: str) -> str:
-    """Write a date that is moved by some units of time."""
-    unit = node.text("unit").upper()
-    if unit not in UNITS:
-        raise ValueError(f"INTERVAL of {unit}")
-    date, count = generator.sql(node, "this"), generator.sql(node, "expression")
-    return f"DATE_ADD({date}, {sign}({count}), '{unit}')"
-
-
-def _formatted(generator: Any, node: Any) -> str:
-    """Write ``DATE_FORMAT``, whose format sqlglot has written as Python does."""
-    pattern = node.args["format"]
-    if type(pattern).__name__ != "Literal" or re.search("%[DVXvxf]", pattern.this):
-        raise ValueError("DATE_FORMAT with this format")
-    return str(generator.func("DATE_FORMAT", node.this, pattern))
-
-
-def _part(generator: Any, node: Any) -> str:
-    """Write ``EXTRACT``."""
-    unit = node.name.upper()
-    if unit not in ("YEAR", "MONTH", "DAY"):
-        raise ValueError(f"EXTRACT of {unit}")
-    return str(generator.func(unit, node.expression))
-
-
 def _round(generator: Any, node: Any) -> str:
     """Write ``ROUND``, which takes no digits before the point in SQLite."""
     digit = node.args.get("decimals")
@@ -366,21 +376,41 @@ def _port() -> Any:
     """Return SQLite's dialect with backticks around names."""
     exp = importlib.import_module("sqlglot.expressions")
     base: Any = importlib.import_module("sqlglot.dialects.sqlite").SQLite
-    dated = (exp.Year, exp.Month, exp.Day, exp.DayOfMonth)
     written = {
         **base.Generator.TRANSFORMS,
         exp.Left: lambda self, e: self.func("SUBSTR", e.this, "1", e.expression),
         exp.Right: lambda self, e: self.func(
             "SUBSTR", e.this, f"-({self.sql(e.expression)})", e.expression
         ),
-        exp.DateAdd: lambda self, e: _moved(self, e, ""),
+        exp.Add: lambda self, e: _moved(self, e, "+"),
+        exp.Sub: lambda self, e: _moved(self, e, "-"),
+        exp.DateAdd: lambda self, e: _moved(self, e, "+"),
         exp.DateSub: lambda self, e: _moved(self, e, "-"),
         exp.TsOrDsToDate: lambda self, e: (
-            self.sql(e, "this") if isinstance(e.parent, dated) else self.func("DATE", e.this)
+            self.sql(e, "this") if isinstance(e.parent, exp.Func) else self.func("DATE", e.this)
+        ),
+        exp.DateDiff: lambda self, e: self.func("DATEDIFF", e.this, e.expression),
+        exp.TimestampDiff: lambda self, e: self.func(
+            "TIMESTAMPDIFF", _text(e.text("unit")), e.expression, e.this
         ),
         exp.TimeToStr: _formatted,
+        exp.StrToDate: lambda self, e: self.func("STR_TO_DATE", e.this, e.args["format"]),
+        exp.Extract: lambda self, e: self.func(e.name, e.expression),
         exp.DayOfMonth: lambda self, e: self.func("DAY", e.this),
-        exp.Extract: _part,
+        exp.DayOfWeek: lambda self, e: self.func("DAYOFWEEK", e.this),
+        exp.DayOfYear: lambda self, e: self.func("DAYOFYEAR", e.this),
+        exp.Like: lambda self, e: _like(self, e),
+        exp.Escape: lambda self, e: _like(self, e.this, e.expression),
+        exp.StrPosition: lambda self, e: self.func(
+            "MYSQL_INSTR", e.this, e.args["substr"], e.args.get("position")
+        ),
+        exp.Upper: lambda self, e: self.func("MYSQL_UPPER", e.this),
+        exp.Lower: lambda self, e: self.func("MYSQL_LOWER", e.this),
+        exp.NumberToStr: lambda self, e: self.func("MYSQL_FORMAT", e.this, e.args["format"]),
+        exp.National: lambda self, e: _text(e.name),
+        exp.Xor: lambda self, e: (
+            f"((({self.sql(e, 'this')}) <> 0) <> (({self.sql(e, 'expression')}) <> 0))"
+        ),
         exp.Length: lambda self, e: self.func(
             "LENGTH", exp.cast(e.this.copy(), "blob") if e.args.get("binary") else e.this
         ),

@@ -1,0 +1,103 @@
+"""Forms of MySQL's queries that SQLite does not have, written in forms that it has."""
+
+from __future__ import annotations
+
+import importlib
+from collections.abc import Mapping
+from typing import Any
+
+from piase_gym.worlds.sql_query.rules.collation import COLLATION
+
+Types = Mapping[str, Mapping[str, str]]
+"""The type of each column of each table; all names are lower case."""
+
+
+def rewrite(statement: Any, types: Types) -> None:
+    """Write the parts of a statement so that SQLite understands them."""
+    exp: Any = importlib.import_module("sqlglot.expressions")
+    for table in list(statement.find_all(exp.Table)):
+        if table.name.lower() == "dual" and "dual" not in types:
+            table.find_ancestor(exp.From).pop()
+    for compared in list(statement.find_all(exp.All, exp.Any)):
+        _compare_with_each(compared, exp)
+    for query in statement.find_all(exp.Select):
+        _filter_without_groups(query, exp)
+        group, order = query.args.get("group"), query.args.get("order")
+        if group is not None:
+            _group_by_own_columns(query, group, types, exp)
+        if group is not None and order is not None:
+            keys = [key.copy() for key in group.expressions if not isinstance(key, exp.Null)]
+            order.set("expressions", [*order.expressions, *keys])
+    _compare_as_text(statement, exp)
+
+
+def _compare_with_each(compared: Any, exp: Any) -> None:
+    """Write ``> ALL (SELECT ...)`` and ``> ANY (SELECT ...)`` with ``EXISTS``."""
+    comparison, every = compared.parent, isinstance(compared, exp.All)
+    query = compared.this.unnest() if isinstance(compared.this, exp.Query) else None
+    if query is None or comparison.expression is not compared or len(query.selects) != 1:
+        return
+    value = query.selects[0]
+    if value.is_star:
+        return
+    value.replace(exp.alias_(value.unalias().copy(), "value"))
+    test = type(comparison)(this=comparison.this.copy(), expression=exp.column("value", "each"))
+    if every:
+        test = exp.not_(exp.func("COALESCE", test, exp.Literal.number(0)))
+    inner = exp.select("1").from_(query.copy().subquery("each")).where(test)
+    found = exp.Exists(this=inner)
+    comparison.replace(exp.not_(found) if every else found)
+
+
+def _filter_without_groups(query: Any, exp: Any) -> None:
+    """Write ``HAVING`` as ``WHERE`` where nothing is grouped."""
+    having = query.args.get("having")
+    if having is None or query.args.get("group") is not None:
+        return
+    parts = [*query.selects, having]
+    if any(
+        found.find_ancestor(exp.Select) is query
+        for part in parts
+        for found in part.find_all(exp.AggFunc)
+    ):
+        return
+    query.where(having.this, copy=False)
+    query.set("having", None)
+
+
+def _group_by_own_columns(query: Any, group: Any, types: Types, exp: Any) -> None:
+    """Group by NULL for columns of the query around a query, which are constant within it."""
+    sources = [query.args.get("from_"), *query.args.get("joins", ())]
+    tables = [source.this for source in sources if source is not None]
+    if query.parent_select is None or not all(isinstance(table, exp.Table) for table in tables):
+        return
+    names = {table.alias_or_name.lower() for table in tables}
+    own = {column for table in tables for column in types.get(table.name.lower(), ())}
+    own |= {value.alias.lower() for value in query.selects if value.alias}
+    for key in list(group.expressions):
+        if isinstance(key, exp.Column) and (
+            key.table.lower() not in names if key.table else key.name.lower() not in own
+        ):
+            key.replace(exp.null())
+
+
+def _compare_as_text(statement: Any, exp: Any) -> None:
+    """Compare, group and order the results of functions of text as columns are."""
+    makes_text = (
+        exp.Case, exp.Coalesce, exp.Concat, exp.ConcatWs, exp.DPipe, exp.If, exp.Left, exp.Lower,
+        exp.Pad, exp.Replace, exp.Reverse, exp.Right, exp.Substring, exp.SubstringIndex, exp.Trim,
+        exp.Upper,
+    )  # fmt: skip
+    kinds = (exp.EQ, exp.NEQ, exp.GT, exp.GTE, exp.LT, exp.LTE)
+    for node in list(statement.find_all(*kinds, exp.Between, exp.In, exp.Group, exp.Ordered)):
+        values = [node.this, node.expression] if isinstance(node, kinds) else [node.this]
+        for value in node.expressions if isinstance(node, exp.Group) else values:
+            made = value
+            if isinstance(value, exp.Column) and isinstance(node, exp.Group | exp.Ordered):
+                selects = node.find_ancestor(exp.Query).selects
+                named = [s.this for s in selects if s.alias and s.alias == value.name]
+                made = named[0] if named else value
+            if isinstance(made, makes_text):
+                collated = exp.Collate(expression=exp.to_identifier(COLLATION))
+                value.replace(collated)
+                collated.set("this", exp.paren(value, copy=False))
