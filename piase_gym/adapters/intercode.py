@@ -206,8 +206,7 @@ class SqlEnv:
         if found.reason is not None:
             self.observation = f"Error executing query: {found.error}"
         else:
-            returns = found.columns and action.split(maxsplit=1)[0].lower() != "use"
-            self.observation = list(found.rows) if returns else None
+            self.observation = list(found.rows) if found.columns else None
 
     def get_reward(self) -> tuple[float, dict[str, Any]]:
         """Score the last result."""

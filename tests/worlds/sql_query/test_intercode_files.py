@@ -190,6 +190,17 @@ def test_prompts_name_the_sql_of_a_dataset(tmp_path: Path) -> None:
     assert "in the SQL of SQLite." in manual(SqlQueryConfig()).rules
 
 
+@needs_sqlglot
+def test_a_statement_that_returns_nothing_is_no_answer(tmp_path: Path) -> None:
+    tasks = [{**TASKS[0], "gold": "SELECT Code FROM goods WHERE Price > 100"}]
+    form: dict[str, Any] = {"dataset": str(write_files(tmp_path, tasks=tasks)), "actions": "text"}
+    for line, worth in (("USE Shop", 0.0), ("SELECT 1 FROM goods WHERE 1 = 0", 1.0)):
+        env = piase_gym.gym_env("SqlQuery", **form)
+        env.reset(seed=0)
+        assert env.step(line)[4]["score"] == worth
+        assert env.step("submit")[1] == worth
+
+
 @needs_files
 def test_all_databases_of_intercode_are_there() -> None:
     dataset = original()

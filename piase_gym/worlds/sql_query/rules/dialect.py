@@ -55,6 +55,8 @@ _CATALOGUE: Final = {
 """The tables of ``information_schema``, for one database."""
 
 
+NOTHING: Final = ""
+"""The translation of a statement that returns nothing, and need not be run."""
 _RENAMED: Final = {"MID": "SUBSTR", "ORD": "ASCII"}
 _SHOW: Final = re.compile(r"(\s*show\s+(?:full\s+)?)(?:fields|columns)\s+(?:from|in)\b", re.I)
 
@@ -177,7 +179,7 @@ def _translated(statement: Any, database: Database) -> str:
     kind, table, wanted = type(statement).__name__, "", "'%'"
     if kind == "Use":
         _require_database(statement.this.name, database)
-        return "SELECT 1 WHERE 0"
+        return NOTHING
     if kind == "Show":
         _require_database(getattr(statement.args.get("db"), "name", ""), database)
         wanted = _text(getattr(statement.args.get("like"), "name", "%"))

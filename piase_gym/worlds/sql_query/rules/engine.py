@@ -26,6 +26,7 @@ from typing import Any, NamedTuple, Protocol
 from piase_gym.errors import UnsupportedError
 from piase_gym.worlds.sql_query.levels.dataset import Database
 from piase_gym.worlds.sql_query.rules.dialect import (
+    NOTHING,
     TranslationError,
     tidied,
     told_as_mysql,
@@ -184,6 +185,8 @@ def _run(
         own = [own_sql(line, database) for line in (*journal, sql)]
     except TranslationError as error:
         return Result(error=str(error), reason="syntax")
+    if database.dialect != "sqlite" and own[-1] == NOTHING:
+        return Result()
     answer = _worker(os.getpid()).run(database, tuple(own[:-1]), own[-1], writes, limits)
     rows, columns, told, reason, changed = answer
     if told is not None and database.dialect == "mysql":

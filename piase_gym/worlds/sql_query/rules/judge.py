@@ -56,9 +56,9 @@ def gold_of(task: Task, database: Database, server: str | None) -> Result:
 
 
 def judge(answer: Result | None, gold: Result, task: Task, mode: Mode) -> float:
-    """Return the score of an answer; a failed or missing answer is worth 0."""
-    failed = answer is None or answer.reason is not None
-    rows = None if failed or answer is None else answer.rows
+    """Return the score of an answer; one that failed, is missing or returns nothing is worth 0."""
+    if answer is None or answer.reason is not None or not (task.writes or answer.columns):
+        return 0.0
     if task.writes:
-        return score(rows, gold.rows, "order_aware")
-    return score(rows, gold.rows, mode, task.gold)
+        return score(answer.rows, gold.rows, "order_aware")
+    return score(answer.rows, gold.rows, mode, task.gold)
