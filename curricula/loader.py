@@ -14,7 +14,7 @@ from pydantic import ValidationError
 from piase_gym.core.files import SCENARIO_SUFFIXES
 from piase_gym.curricula import validation
 from piase_gym.curricula.fences import fence_problem_in_file, fence_problem_in_text
-from piase_gym.curricula.schema import CurriculumStep, DevelopmentalCurriculum
+from piase_gym.curricula.schema import DevelopmentalCurriculum
 from piase_gym.errors import CurriculumError, ScenarioError, UnknownNameError
 from piase_gym.runs.metric_definitions import REACHED
 from piase_gym.scenarios.explaining import EXPECTED, find

@@ -13,7 +13,6 @@ from piase_gym.core.validation_messages import fields_at, in_words
 from piase_gym.errors import suggest
 from piase_gym.scenarios.reading import Document, Key
 
-
 OTHER_NAMES: Mapping[str | int, str] = {
     "none": "not",
     "environment_config_overrides": "environment_config",
