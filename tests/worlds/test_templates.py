@@ -218,7 +218,8 @@ UNSAID: dict[str, frozenset[str]] = {
             "put <object> in/on <receptacle>",
         }
     ),
-    "sql_query": frozenset({"Error executing query:", "id TEXT"}),  # second dialect, odd keys
+    # second dialect, odd keys, the SQL of a server
+    "sql_query": frozenset({"Error executing query:", "id TEXT", "SQL Server"}),
     "word_craft": frozenset(),
     "grid_world": frozenset(
         {

@@ -190,7 +190,9 @@ class ObjectSearchConfig(MessageConfig):
         if self.line is not None and isinstance(line, list | tuple):
             old["width"] = self.width
         kept = super().kept(changes)
-        return {name: value for name, value in kept.items() if name not in old or value != old[name]}
+        return {
+            name: value for name, value in kept.items() if name not in old or value != old[name]
+        }
 
     @model_validator(mode="after")
     def _check(self) -> Self:
