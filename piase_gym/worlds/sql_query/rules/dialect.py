@@ -334,8 +334,8 @@ def _moved(generator: Any, node: Any, sign: str) -> str:
         return str(generator.binary(node, sign))
     if unit is None:
         count, unit = count.this, count.args.get("unit")
-    if (name := unit.name.upper()) not in UNITS:
-        raise ValueError(f"INTERVAL of {name}")
+    if (name := "" if unit is None else unit.name.upper()) not in UNITS:
+        raise ValueError(f"INTERVAL of {name}" if name else "INTERVAL without a unit")
     number = f"{'-' * (sign == '-')}({generator.sql(count)})"
     return str(generator.func("DATE_ADD", node.this, number, _text(name)))
 

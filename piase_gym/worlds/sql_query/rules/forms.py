@@ -16,8 +16,9 @@ def rewrite(statement: Any, types: Types) -> None:
     """Write the parts of a statement so that SQLite understands them."""
     exp: Any = importlib.import_module("sqlglot.expressions")
     for table in list(statement.find_all(exp.Table)):
-        if table.name.lower() == "dual" and "dual" not in types:
-            table.find_ancestor(exp.From).pop()
+        alone = isinstance(table.parent, exp.From) and not table.parent.parent.args.get("joins")
+        if table.name.lower() == "dual" and "dual" not in types and alone:
+            table.parent.pop()
     for compared in list(statement.find_all(exp.All, exp.Any)):
         _compare_with_each(compared, exp)
     for query in statement.find_all(exp.Select):
