@@ -1,4 +1,4 @@
-"""Eight bytes at once at any address, and records as kernels take them.
+"""Eight bytes at once at any address, memory asked for early, and records as kernels take them.
 
 The only code that is not Python: LLVM loads and stores words that need not be aligned, which every
 processor does in one instruction. Rows of a window are moved so, eight cells at a time.
@@ -20,10 +20,16 @@ from numpy.typing import NDArray
 from piase_gym.compiled.decorators import CHECKED, JIT, inline
 
 
+def _byte_at(context: Any, builder: Any, signature: Any, args: Any) -> Any:
+    """Return the address of ``args[0][args[1]]``."""
+    data = context.make_array(signature.args[0])(context, builder, args[0]).data
+    return builder.gep(data, [args[1]])
+
+
 def _word_at(context: Any, builder: Any, signature: Any, args: Any) -> Any:
     """Return the address of the eight bytes that start at ``args[0][args[1]]``."""
-    data = context.make_array(signature.args[0])(context, builder, args[0]).data
-    return builder.bitcast(builder.gep(data, [args[1]]), ir.IntType(64).as_pointer())
+    place = _byte_at(context, builder, signature, args)
+    return builder.bitcast(place, ir.IntType(64).as_pointer())
 
 
 if JIT:
@@ -48,6 +54,21 @@ if JIT:
             return context.get_dummy_value()
 
         return numba_types.void(array, numba_types.int64, numba_types.uint64), codegen
+
+    @intrinsic
+    def prefetch(typingctx: Any, array: Any, index: Any) -> Any:
+        """Ask for the line of ``array[index]`` (uint8, contiguous), which will be read soon."""
+
+        def codegen(context: Any, builder: Any, signature: Any, args: Any) -> Any:
+            place = _byte_at(context, builder, signature, args)
+            number = ir.IntType(32)
+            kind = ir.FunctionType(ir.VoidType(), [place.type, number, number, number])
+            function = builder.module.declare_intrinsic("llvm.prefetch", [place.type], kind)
+            read, kept, data = number(0), number(3), number(1)
+            builder.call(function, [place, read, kept, data])
+            return context.get_dummy_value()
+
+        return numba_types.void(array, numba_types.int64), codegen
 
     @intrinsic
     def _pointer(typingctx: Any, address: Any) -> Any:
@@ -91,6 +112,9 @@ else:
         """Plain Python twin of the compiled `array_at`."""
         size = int(count) * np.dtype(kind).itemsize
         return np.frombuffer((ctypes.c_char * size).from_address(int(address)), kind)
+
+    def prefetch(array: Any, index: Any) -> None:
+        """Do nothing; a hint changes no result."""
 
     def load64(array: Any, index: Any) -> Any:
         """Plain Python twin of the compiled `load64`."""

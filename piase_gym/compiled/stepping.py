@@ -23,7 +23,7 @@ import numpy as np
 
 from piase_gym.compiled.decorators import helper, inline, kernel
 from piase_gym.compiled.draws import episode_seed
-from piase_gym.compiled.memory import array_at, record, store
+from piase_gym.compiled.memory import array_at, prefetch, record, store
 
 ABSENT: Final = -1
 """The act of an agent that gives no command; ``ABSENT - k`` is an invalid action of the k-th kind.
@@ -313,12 +313,12 @@ def step(states, tables, outputs, acts, focal):
     clear(terminated)
     clear(truncated)
     over, envs, size = 0, x.rows // w.slots, np.int64(states.strides[0])
-    memory, touched = array_at(states.ctypes.data, envs * size, np.uint8), 0
+    memory = array_at(states.ctypes.data, envs * size, np.uint8)
     ahead = size if size >= LONG and envs * size > MUCH else 0
     for e in range(envs):
         start = min(size * (e + 1), (envs - 1) * size)
-        for i in range(start, start + ahead, LINE):  # the next record is fetched while this one
-            touched += memory[np.uint64(i)]  # is stepped; waiting for it is several times slower
+        for i in range(start, start + ahead, LINE):
+            prefetch(memory, i)  # the next record: waiting for it is several times slower
         s = states[e]
         w = tables[np.uint64(s.config)]  # unsigned: no check for indices from the end
         o = e * w.slots
@@ -336,7 +336,7 @@ def step(states, tables, outputs, acts, focal):
             row = np.uint64(o + a)
             alive[row] = s.alive[a]
             outcomes[row] = x.codes[events[row]]
-    return over if touched >= 0 else 0
+    return over
 
 
 def reset_one(one, what, seed):

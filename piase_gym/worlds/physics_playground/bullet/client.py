@@ -10,6 +10,8 @@ from __future__ import annotations
 
 import contextlib
 import math
+import os
+import sys
 import tempfile
 from collections.abc import Iterator, Sequence
 from pathlib import Path
@@ -283,6 +285,16 @@ class Simulation(BulletClient):
 
 @contextlib.contextmanager
 def _scratch() -> Iterator[Path]:
-    """Yield a path for one of Bullet's files, which it only reads and writes on disk."""
-    with tempfile.TemporaryDirectory(prefix="piase_") as folder:
-        yield Path(folder, "state.bullet")
+    """Yield a path for one of Bullet's files, in memory where the system has such files.
+
+    Bullet only reads and writes paths, and a file on a disk costs more than all that is in it.
+    """
+    if sys.platform == "linux":
+        file = os.memfd_create("piase_state")
+        try:
+            yield Path(f"/proc/self/fd/{file}")
+        finally:
+            os.close(file)
+    else:
+        with tempfile.TemporaryDirectory(prefix="piase_") as folder:
+            yield Path(folder, "state.bullet")
