@@ -59,6 +59,9 @@ COLUMNS = [
         ("SHOW TABLES", [("goods",), ("makers",)]),
         ("show tables from SHOP;", [("goods",), ("makers",)]),
         ("SHOW DATABASES", [("Shop",)]),
+        ("SHOW DATABASES WHERE `Database` = 'other'", []),
+        ("SHOW TABLES WHERE Tables_in_shop LIKE 'G%'", [("goods",)]),
+        ("SHOW COLUMNS FROM goods WHERE `Null` = 'NO' AND Type <> 'int'", COLUMNS[:1]),
         ("USE shop", []),
         ("DESCRIBE goods", COLUMNS),
         ("desc `Goods`;", COLUMNS),
@@ -79,6 +82,8 @@ COLUMNS = [
         ("SELECT count(DISTINCT Name) FROM shop.makers", [(1,)]),
         ("SELECT shop.goods.Code FROM shop.goods WHERE `order` = 2", [("b",)]),
         ("SELECT 1 / 2, 7 DIV 2, 7 % 4, 'a' 'b'", [(0.5, 3, 3, "ab")]),
+        ("SELECT -7 DIV 2, 2 + 3 * 5 DIV 2 DIV (1 + 1), '7' DIV 2, 7.5 DIV 2.5, 7 DIV 0",
+         [(-3, 5, 3, 3, None)]),
         ("SELECT ID FROM makers WHERE Since > 1000", [(2,)]),  # as text, "900" is greater
         ("SELECT ID FROM makers WHERE Since BETWEEN 800 AND 1000", [(1,)]),
         ("SELECT m.ID FROM makers m WHERE 1000 > m.Since", [(1,), (3,)]),  # "x" is 0
@@ -114,6 +119,9 @@ COLUMNS = [
          [("2018-03-09 02:03:21", "2018-03-10", 2018, 10, "Saturday, March 10 18, 00:03")]),
         ("SELECT CAST(1.257 AS DECIMAL(10, 2)), CAST('2.5' AS DECIMAL), CONVERT(7, DECIMAL(4,1)),"
          " CAST(NULL AS DECIMAL), CAST(5 AS CHAR)", [(1.26, 3, 7.0, None, "5")]),
+        ("SELECT CAST(1.5 AS SIGNED), CAST(-1.5 AS SIGNED), CAST('1.9' AS UNSIGNED),"
+         " CAST(ID * 0.25 AS SIGNED), CAST(NULL AS SIGNED) FROM makers WHERE ID = 2",
+         [(2, -2, 1, 1, None)]),
         ("SELECT RIGHT('abc', 0), RIGHT('abc', 3 - 1), RIGHT('abc', 5)", [("", "bc", "abc")]),
         ("SELECT SUBSTRING_INDEX('a b c', ' ', 1), SUBSTRING_INDEX('a b c', ' ', -2),"
          " SUBSTRING_INDEX('a b', ',', 1), SUBSTRING_INDEX('a', '', 1), SUBSTRING_INDEX('a', 'b',"
@@ -202,6 +210,8 @@ def test_mysql_is_understood(shop: Database, sql: str, rows: list[tuple[object, 
         ("SELECT DATE_ADD(Made, INTERVAL '1:2' HOUR_MINUTE) FROM goods", "INTERVAL of HOUR_MINUTE"),
         ("SELECT Made + INTERVAL 1 FROM goods", "not supported: INTERVAL without a unit"),
         ("SELECT DATE_FORMAT(Made, '%D') FROM goods", "not supported: DATE_FORMAT"),
+        ("SHOW TABLES WHERE Tables_in_shop LIKE 'b' ESCAPE 'xy'", "not supported: ESCAPE"),
+        ("SELECT 'a' LIKE 'b' ESCAPE 'xy'", "not supported: ESCAPE with several characters"),
         ("SELECT 1 FROM goods JOIN DUAL ON 1", "DUAL"),
         ("SELECT ID FROM DUAL, makers", "DUAL"),
         ("DELETE FROM DUAL", "DUAL"),

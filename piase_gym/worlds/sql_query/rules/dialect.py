@@ -185,9 +185,9 @@ def _translated(statement: Any, database: Database) -> str:
         wanted = _text(getattr(statement.args.get("like"), "name", "%"))
         if statement.name == "TABLES":
             kind = ", 'BASE TABLE' AS `Table_type`" if statement.args.get("full") else ""
-            return _TABLES.format(database.name, kind, wanted)
+            return _filtered(_TABLES.format(database.name, kind, wanted), statement)
         if statement.name == "DATABASES":
-            return f"SELECT {_text(database.name)} AS `Database`"
+            return _filtered(f"SELECT {_text(database.name)} AS `Database`", statement)
         if statement.name != "COLUMNS":
             raise TranslationError(f"not supported: SHOW {statement.name}")
         table = statement.args["target"].name
@@ -197,14 +197,27 @@ def _translated(statement: Any, database: Database) -> str:
     if table:
         if table.lower() not in _types(database):
             raise TranslationError(f"Table '{database.name}.{table}' doesn't exist")
-        return _COLUMNS.format(_text(table), wanted)
+        return _filtered(_COLUMNS.format(_text(table), wanted), statement)
     if kind in ("Command", "Describe", "Set"):
         raise TranslationError(f"not supported: {statement.sql(database.dialect):.60}")
     _adapt(statement, database)
+    return _written(statement)
+
+
+def _written(part: Any) -> str:
+    """Return a part of a statement in SQLite's SQL."""
     try:
-        return str(_port()().generate(statement, identify=True))
+        return str(_port()().generate(part, identify=True))
     except (ValueError, RecursionError) as error:
         raise TranslationError(f"not supported: {error}") from None
+
+
+def _filtered(query: str, statement: Any) -> str:
+    """Return the rows of a query that fulfil the ``WHERE`` of a ``SHOW``, if it has one."""
+    where = statement.args.get("where")
+    if where is None:
+        return query
+    return f"SELECT * FROM ({query}) {_written(where)}"
 
 
 def _require_database(name: str, database: Database) -> None:
@@ -323,6 +336,8 @@ def _texts_as_numbers(statement: Any, tables: list[Any], database: Database) -> 
 
 def _like(generator: Any, node: Any, mark: Any = None) -> str:
     """Write ``LIKE``, which ignores accents in MySQL."""
+    if type(mark).__name__ == "Literal" and len(mark.name) > 1:
+        raise ValueError("ESCAPE with several characters")
     found = str(generator.func("MYSQL_LIKE", node.this, node.expression, mark))
     return f"NOT {found}" if node.args.get("negate") else found
 
@@ -355,8 +370,12 @@ def _at_digit(generator: Any, node: Any, function: str) -> str:
 
 
 def _cast(generator: Any, node: Any) -> str:
-    """Write ``CAST``; decimal numbers are rounded, as SQLite does not do."""
+    """Write ``CAST``; numbers are rounded, as SQLite does not do."""
     kind = node.args["to"]
+    if kind.this.name in ("BIGINT", "UBIGINT"):  # SIGNED and UNSIGNED; texts are cut off
+        value = generator.sql(node, "this")
+        rounded = f"CAST(ROUND({value}) AS INTEGER)"
+        return f"IIF(TYPEOF({value}) = 'real', {rounded}, CAST({value} AS INTEGER))"
     if kind.this.name != "DECIMAL":
         return str(generator.cast_sql(node))
     scale = int(kind.expressions[1].name) if len(kind.expressions) > 1 else 0
@@ -415,6 +434,9 @@ def _port() -> Any:
         ),
         exp.Length: lambda self, e: self.func(
             "LENGTH", exp.cast(e.this.copy(), "blob") if e.args.get("binary") else e.this
+        ),
+        exp.IntDiv: lambda self, e: (
+            f"CAST({self.sql(e, 'this')} * 1.0 / {self.sql(e, 'expression')} AS INTEGER)"
         ),
         exp.Trunc: lambda self, e: _at_digit(self, e, "TRUNC"),
         exp.Round: _round,
