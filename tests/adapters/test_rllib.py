@@ -32,9 +32,9 @@ ALONE: dict[str, Any] = {"start_pos": [(0, 0), (5, 5)], "goal_pos": (1, 0), "age
 
 def adapt(*args: Any, **kwargs: Any) -> Any:
     """Make the adapter's environment."""
-    from piase_gym.adapters import rllib_env
+    from piase_gym.adapters import rllib
 
-    return rllib_env(*args, **kwargs)
+    return rllib(*args, **kwargs)
 
 
 def test_a_missing_ray_is_one_line() -> None:
