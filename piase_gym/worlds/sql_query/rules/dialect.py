@@ -57,6 +57,8 @@ _CATALOGUE: Final = {
 
 NOTHING: Final = ""
 """The translation of a statement that returns nothing, and need not be run."""
+MOST_REPEATED: Final = 10_000
+"""The longest expression, in characters, that a translation repeats."""
 _RENAMED: Final = {"MID": "SUBSTR", "ORD": "ASCII"}
 _SHOW: Final = re.compile(r"(\s*show\s+(?:full\s+)?)(?:fields|columns)\s+(?:from|in)\b", re.I)
 
@@ -363,9 +365,17 @@ def _formatted(generator: Any, node: Any) -> str:
     return str(generator.func("DATE_FORMAT", node.this, pattern))
 
 
+def _repeated(generator: Any, node: Any, part: str) -> str:
+    """Return a part that is written several times; nested ones would grow without bounds."""
+    text = str(generator.sql(node, part))
+    if len(text) > MOST_REPEATED:
+        raise ValueError(f"so much within one {type(node).__name__.upper()}")
+    return text
+
+
 def _at_digit(generator: Any, node: Any, function: str) -> str:
     """Write a rounding function that works at a digit which SQLite's does not take."""
-    value, digit = generator.sql(node, "this"), generator.sql(node, "decimals") or "0"
+    value, digit = generator.sql(node, "this"), _repeated(generator, node, "decimals") or "0"
     return f"({function}(ROUND(({value}) * POW(10, {digit}), 9)) / POW(10, {digit}))"
 
 
@@ -373,7 +383,7 @@ def _cast(generator: Any, node: Any) -> str:
     """Write ``CAST``; numbers are rounded, as SQLite does not do."""
     kind = node.args["to"]
     if kind.this.name in ("BIGINT", "UBIGINT"):  # SIGNED and UNSIGNED; texts are cut off
-        value = generator.sql(node, "this")
+        value = _repeated(generator, node, "this")
         rounded = f"CAST(ROUND({value}) AS INTEGER)"
         return f"IIF(TYPEOF({value}) = 'real', {rounded}, CAST({value} AS INTEGER))"
     if kind.this.name != "DECIMAL":
@@ -389,6 +399,7 @@ def _round(generator: Any, node: Any) -> str:
     plain = str(generator.func("ROUND", node.this, digit))
     if digit is None or type(digit).__name__ == "Literal":
         return plain
+    _repeated(generator, node, "this")
     return f"IIF(({generator.sql(digit)}) < 0, {_at_digit(generator, node, 'ROUND')}, {plain})"
 
 
