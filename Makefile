@@ -52,7 +52,7 @@ test-ray: $(RAY_STAMP) $(RLLIB)/.installed
 test-rllib: $(RLLIB)/.installed
 	$(RLLIB)/bin/python -m pytest tests/adapters/test_rllib.py tests/adapters/test_learners.py
 
-# Holds our statistics to rliable's; takes some minutes.
+# Holds our statistics to rliable's, whose intervals are slow: give it half an hour.
 test-rliable: $(RLIABLE)/.installed
 	$(RLIABLE)/bin/python -m pytest tests/benchmarks/test_rliable.py
 
