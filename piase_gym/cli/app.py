@@ -13,7 +13,7 @@ from piase_gym import __version__
 from piase_gym.cli import bench, curriculum, curriculum_search, runs, scenarios, train
 from piase_gym.cli.check import check
 from piase_gym.cli.collect import collect
-from piase_gym.cli.console import console, print_error
+from piase_gym.cli.console import console, print_error, show_log
 from piase_gym.cli.demo import demo
 from piase_gym.cli.explore import explore
 from piase_gym.cli.info import info
@@ -73,6 +73,7 @@ def main() -> None:
     for stream in (sys.stdin, sys.stdout, sys.stderr):
         if hasattr(stream, "reconfigure"):
             stream.reconfigure(errors="replace")  # an encoding error is no reason to crash
+    show_log()
     try:
         app(prog_name="piase")
     except StoppedError as error:

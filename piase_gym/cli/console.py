@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import logging
 from collections.abc import Container, Iterable
 
 from rich.console import Console
@@ -52,6 +53,22 @@ class StepBar(Progress):
         if not console.is_terminal and tenth > self._told:
             self._told = tenth
             say(f"{steps:,} of {total:,} {self._unit}: {words}")
+
+
+class _LogLines(logging.Handler):
+    """Prints the lines of a log among the errors."""
+
+    def emit(self, record: logging.LogRecord) -> None:
+        """Print a line."""
+        errors.print(Text(record.getMessage(), "dim"), soft_wrap=True)
+
+
+def show_log() -> None:
+    """Show what the package logs, such as that it compiles, to whoever watches a terminal."""
+    if errors.is_terminal:
+        log = logging.getLogger("piase_gym")
+        log.addHandler(_LogLines())
+        log.setLevel(logging.INFO)
 
 
 def print_error(message: object) -> None:

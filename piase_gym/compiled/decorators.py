@@ -6,15 +6,19 @@ folder of its own, named by a hash over all that it refers to (`cache.stamp`). A
 leads to another folder; an edit of anything else, or of a docstring, to the same one (except in
 `memory`, which is hashed as a whole). Numba gets the folder by its setting ``CACHE_DIR``, which is
 changed only while the kernel is declared: other users of numba in the process keep theirs.
+
+To compile the kernels of a world takes up to a minute or two, so the logger ``piase_gym`` says so.
 """
 
 from __future__ import annotations
 
+import logging
 from collections.abc import Callable
 from pathlib import Path
 from typing import Any
 
 from numba import config, njit
+from numba.core import event
 
 from piase_gym.compiled import cache
 
@@ -24,6 +28,29 @@ CHECKED = bool(config.BOUNDSCHECK)
 """True under ``NUMBA_BOUNDSCHECK=1``, where every index is checked."""
 _NO_WRAPPERS = {"no_cpython_wrapper": True, "no_cfunc_wrapper": True}
 """Python and C do not call helpers; without wrappers they compile in half the time."""
+
+
+class _Notice(event.Listener):  # type: ignore[misc]  # numba has no types
+    """Logs the first compilation of a module's kernels; code that is found on disk is silent."""
+
+    def __init__(self) -> None:
+        self.kernels: set[Callable[..., Any]] = set()
+        self._told: set[str] = set()
+
+    def on_start(self, ev: Any) -> None:
+        """Hear that numba begins to compile a function."""
+        function = ev.data["dispatcher"].py_func
+        if function in self.kernels and function.__module__ not in self._told:
+            self._told.add(function.__module__)
+            words = "compiling %s, which can take minutes; later runs find it on disk"
+            logging.getLogger("piase_gym").info(words, function.__module__)
+
+    def on_end(self, ev: Any) -> None:
+        """Say nothing."""
+
+
+_notice = _Notice()
+event.register("numba:compile", _notice)
 
 
 def helper(function: Callable[..., Any]) -> Any:
@@ -50,6 +77,7 @@ def kernel(function: Callable[..., Any]) -> Any:
     """
     if not JIT:
         return function
+    _notice.kernels.add(function)
     folder = cache.folder_of(function)
     if folder is not None:
         before, config.CACHE_DIR = config.CACHE_DIR, str(folder)

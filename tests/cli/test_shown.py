@@ -2,11 +2,14 @@
 
 from __future__ import annotations
 
+import io
+import logging
 from types import SimpleNamespace
 from typing import Any
 
 import pytest
 from pydantic import BaseModel, Field
+from rich.console import Console
 
 import piase_gym
 from piase_gym import plugins, registry
@@ -24,6 +27,24 @@ from tests import probes
 from tests.cli.conftest import Said, run
 
 probes.register()
+
+
+# -- the log ---------------------------------------------------------------------------------------
+
+
+@pytest.mark.parametrize("terminal", [True, False])
+def test_what_is_logged_is_shown_in_a_terminal_only(
+    monkeypatch: pytest.MonkeyPatch, terminal: bool
+) -> None:
+    screen, log = io.StringIO(), logging.getLogger("piase_gym")
+    monkeypatch.setattr(console, "errors", Console(file=screen, force_terminal=terminal, width=20))
+    monkeypatch.setattr(log, "handlers", [])
+    monkeypatch.setattr(log, "level", log.level)
+    monkeypatch.setattr(log, "_cache", {})
+    console.show_log()
+    log.info("compiling [some] rules, %s", "which takes minutes")
+    assert ("compiling [some] rules, which takes minutes" in screen.getvalue()) == terminal
+    assert terminal or not screen.getvalue()
 
 
 # -- worlds and info -------------------------------------------------------------------------------

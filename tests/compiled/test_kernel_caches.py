@@ -75,6 +75,24 @@ import another
 print(json.dumps([Path(f.stats.cache_path).parts for f in (other.twice, another.twice)]))
 """
 TWICE = "import numba\n@numba.njit(cache=True)\ndef twice(x):\n    return x + x\n"
+NOTICE = """
+import json
+import logging
+import numba
+import numpy as np
+from piase_gym.worlds.marbles import helpers, rules
+lines = []
+class Keep(logging.Handler):
+    def emit(self, record):
+        lines.append([record.levelname, record.getMessage()])
+log = logging.getLogger("piase_gym")
+log.setLevel("INFO")
+log.addHandler(Keep())
+numba.njit(lambda count: helpers.worth(count))(1.5)
+rules.score(np.array([2]))
+rules.score(np.array([2], np.int32))
+print(json.dumps(lines))
+"""
 PLAY = """
 import json
 import numpy as np
@@ -185,6 +203,13 @@ def test_a_second_process_compiles_nothing() -> None:
     here = {"PYTHONPATH": str(ROOT), "NUMBA_CACHE_DIR": ""}
     assert run(ROOT, PLAY, **here)["kernels"] > 0
     assert run(ROOT, PLAY, **here)["misses"] == 0
+
+
+def test_it_is_logged_once_that_rules_are_compiled_and_nothing_if_they_were(copied: Path) -> None:
+    ((level, words),) = run(copied, NOTICE)
+    assert level == "INFO"
+    assert words.startswith("compiling piase_gym.worlds.marbles.rules, which can take minutes")
+    assert run(copied, NOTICE) == []
 
 
 def test_what_kernels_refer_to_is_part_of_the_stamp(copied: Path) -> None:
