@@ -38,23 +38,19 @@ class KeepAgents(BaseParallelWrapper[str, Any, Any]):
         """Prepare what agents are shown while they are not in play."""
         super().__init__(env)
         self._spaces = {name: env.observation_space(name) for name in env.possible_agents}
-        self._free: dict[str, Any] = {}
         self._ends: dict[str, tuple[bool, bool]] = {}
-        self._over = True
 
     @property
     def agents(self) -> list[str]:
         """All agents until the episode is over, then none."""
-        return [] if self._over else list(self._spaces)
+        return list(self._spaces) if self.env.agents else []
 
     def reset(
         self, seed: int | None = None, options: dict[str, Any] | None = None
     ) -> tuple[dict[str, Any], dict[str, dict[str, Any]]]:
         """Start an episode; see `WorldParallelEnv.reset`."""
         observations, infos = self.env.reset(seed=seed, options=options)
-        self._ends, self._over = {}, False
-        masks = [info["action_mask"] for info in infos.values() if "action_mask" in info]
-        self._free = {"action_mask": np.ones_like(masks[0])} if masks else {}
+        self._ends = {}
         return self._fill(observations), self._fill_infos(infos)
 
     def step(self, actions: Mapping[str, Any]) -> Any:
@@ -65,8 +61,7 @@ class KeepAgents(BaseParallelWrapper[str, Any, Any]):
         for name in terminated:
             if terminated[name] or truncated[name]:
                 self._ends[name] = terminated[name], truncated[name]
-        names, over = self.agents, not self.env.agents
-        self._over = over
+        names, over = list(self._spaces), not self.env.agents
         ends = [self._ends.get(name, (False, True)) if over else (False, False) for name in names]
         return (
             self._fill(observations),
@@ -78,8 +73,10 @@ class KeepAgents(BaseParallelWrapper[str, Any, Any]):
 
     def _fill_infos(self, infos: Mapping[str, Any]) -> dict[str, dict[str, Any]]:
         """Add the infos of agents that are not in play."""
+        masks = [info["action_mask"] for info in infos.values() if "action_mask" in info]
+        free = {"action_mask": masks[0]} if masks else {}
         return {
-            name: infos[name] if name in infos else {k: m.copy() for k, m in self._free.items()}
+            name: infos[name] if name in infos else {k: np.ones_like(m) for k, m in free.items()}
             for name in self._spaces
         }
 

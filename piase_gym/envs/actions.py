@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from typing import Any, Literal
 
 import numpy as np
@@ -120,6 +121,16 @@ def to_indices(actions: Any, shape: tuple[int, ...]) -> NDArray[Any]:
             f"actions are integers of shape {shape}, not {kind} of shape {given.shape}"
         )
     return given
+
+
+def count_entries(actions: object) -> int:
+    """Return how many actions a sequence has, or -1 if it is none."""
+    if isinstance(actions, str | Mapping):
+        return -1
+    try:
+        return len(actions)  # type: ignore[arg-type]
+    except TypeError:  # a single number, also as an array
+        return -1
 
 
 def any_out_of_range(indices: NDArray[Any], count: int) -> bool:

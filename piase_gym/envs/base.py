@@ -67,7 +67,8 @@ class WorldAccess:
     def commands(self, agent: str | None = None) -> list[Command]:
         """Return the legal commands of an agent now, as data."""
         self.runner.require_episode()
-        return self.world.admissible(self._number(agent))
+        found = self.world.admissible(self._number(agent))
+        return [Command(verb, dict(given)) for verb, given in found]  # the world's own stay as is
 
     def admissible_commands(self, agent: str | None = None) -> list[str]:
         """Return the legal commands of an agent now, as lines of text."""

@@ -10,6 +10,8 @@ import gymnasium
 import numpy as np
 from gymnasium import spaces
 
+from piase_gym.core.rng import check_seed
+from piase_gym.envs.actions import count_entries
 from piase_gym.envs.arguments import Name
 from piase_gym.envs.base import RENDER_MODES, WorldAccess
 from piase_gym.envs.observations import absent_observation
@@ -82,8 +84,8 @@ class TeamEnv(LimitInSpec, WorldAccess, gymnasium.Env[Any, Any]):
         self, *, seed: int | None = None, options: dict[str, Any] | None = None
     ) -> tuple[tuple[Any, ...], dict[str, Any]]:
         """Start an episode; see `WorldParallelEnv.reset`."""
-        super().reset(seed=seed)
         shown, infos = self.env.reset(seed=seed, options=options)
+        super().reset(seed=None if seed is None else check_seed(seed))
         self._ended_by_itself = True
         return self._observations(shown), self._info(infos)
 
@@ -103,7 +105,7 @@ class TeamEnv(LimitInSpec, WorldAccess, gymnasium.Env[Any, Any]):
         self.runner.require_episode()
         if not self.env.agents:
             raise ResetNeededError("the episode is over; call reset() before the next step")
-        if not hasattr(action, "__len__") or len(action) != self.n_agents:
+        if count_entries(action) != self.n_agents:
             raise ActionError(f"a team's action has {self.n_agents} entries, not {action!r:.60}")
         acts = dict(zip(self.agents, action, strict=True))
         shown, rewards, _, truncated, infos = self.env.step(acts)

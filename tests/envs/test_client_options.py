@@ -388,6 +388,38 @@ def test_agents_are_kept_whatever_they_see(options: dict[str, Any]) -> None:
     assert absent > 10
 
 
+@pytest.mark.parametrize("infos", ["full", "mask"])
+def test_agents_are_kept_after_a_snapshot(infos: str) -> None:
+    env, fresh = (
+        KeepAgents(piase_gym.parallel_env("GridWorld", **LATE, infos=infos)) for _ in "ab"
+    )
+    env.reset(seed=0)
+    rng = np.random.default_rng(0)
+    while len(env.unwrapped.agents) == len(env.agents):
+        env.step({name: int(rng.integers(6)) for name in env.agents})
+    saved, acts = env.unwrapped.snapshot(), dict.fromkeys(env.agents, 4)
+    then = env.step(acts)
+    while env.agents:
+        env.step(acts)
+    for each in (env, fresh):
+        each.restore(saved)
+        assert each.agents == each.possible_agents
+        assert all(map(equal, each.step(acts), then))
+
+
+@pytest.mark.parametrize("world", ["GridWorld", "Household", "TextRoom"])
+def test_commands_are_the_callers_own(world: str) -> None:
+    env = piase_gym.parallel_env(world)
+    env.reset(seed=0)
+    name = env.agents[0]
+    before = [env.world.write(command) for command in env.commands(name)]
+    for command in env.commands(name):
+        parameters: Any = command.parameters
+        parameters["why"] = "because"
+    assert [env.world.write(command) for command in env.commands(name)] == before
+    assert not any("why" in command.parameters for command in env.commands(name))
+
+
 def test_an_agent_that_has_ended_may_act_on_request_in_turn() -> None:
     one = piase_gym.aec_env("GridWorld", ended_actions="ignore", **CROWD)
     two = piase_gym.aec_env("GridWorld", **CROWD)
@@ -527,7 +559,7 @@ def test_a_team_refuses_what_is_no_action_of_a_team() -> None:
     with pytest.raises(PiaseError, match="reset"):
         env.step([0, 0])
     env.reset(seed=0)
-    for wrong in ([0], [0, 0, 0], 0):
+    for wrong in ([0], [0, 0, 0], 0, None, "ab", {0: 0, 1: 0}, np.array(0)):
         with pytest.raises(ActionError, match="a team's action has 2 entries"):
             env.step(wrong)
     with pytest.raises(ActionError):
@@ -536,6 +568,15 @@ def test_a_team_refuses_what_is_no_action_of_a_team() -> None:
         with pytest.raises(ConfigError, match="a team has only"):
             gymnasium.make("piase/Team-v0", task="GridWorld", **other)
     env.close()
+
+
+@pytest.mark.parametrize("seed", [-1, 1.0, True, "0"])
+def test_seeds_of_a_team(seed: Any) -> None:
+    env: Any = gymnasium.make(piase_gym.registry.TEAM, task="GridWorld", agents=2)
+    with pytest.raises(ConfigError, match="seeds are integers from 0"):
+        env.reset(seed=seed)
+    assert env.reset(seed=np.int64(3))[0][0].tolist() == env.reset(seed=3)[0][0].tolist()
+    assert env.np_random_seed == 3
 
 
 def test_every_id_has_one_of_its_team() -> None:
