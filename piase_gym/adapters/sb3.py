@@ -15,8 +15,8 @@ from piase_gym.adapters.sb3_base import AgentVecEnv, VecStep
 from piase_gym.core.commands import RESULTS, Result
 from piase_gym.core.config import WorldConfig
 from piase_gym.core.world import World
-from piase_gym.envs.arguments import resolve
-from piase_gym.envs.batch import BatchEnv
+from piase_gym.envs.arguments import characters_of, resolve
+from piase_gym.envs.batch import BatchEnv, lone_learner
 from piase_gym.envs.batch_checks import check_singles
 from piase_gym.envs.parallel import WorldParallelEnv, parallel_env
 from piase_gym.envs.partners import Partners, read_partners
@@ -115,6 +115,9 @@ class ParallelVecEnv(AgentVecEnv):
         return self._shown.copy(), self._alive(), seeds
 
     def _step_all(self, actions: NDArray[Any]) -> VecStep:
+        for e, env in enumerate(self.envs):  # before the first one acts
+            for name in env.agents:
+                env.check_action(name, actions[e, self._names.index(name)])
         grid = (self._envs, self._agents)
         rewards, ended = np.zeros(grid), np.zeros(self._envs, np.bool_)
         terminated, truncated, won = (np.zeros(grid, np.bool_) for _ in range(3))
@@ -150,9 +153,11 @@ class ParallelVecEnv(AgentVecEnv):
         return np.array([[name in env.agents for name in self._names] for env in self.envs])
 
     def _masks(self) -> NDArray[Any] | None:
+        self.envs[0].runner.require_episode()
         return self._bits
 
     def _draw(self, env: int) -> Any:
+        self.envs[env].runner.require_episode()
         return self.envs[env].world.rgb()
 
     def _save(self) -> Any:
@@ -225,6 +230,9 @@ def sb3_vec(
     require_vector(view)
     inside = getattr(env, "unwrapped", env)
     if isinstance(inside, BatchEnv):
+        if config or partners is not None:
+            told = ", ".join([*config, *(["partners"] if partners is not None else [])])
+            raise ConfigError(f"a batch keeps the config and partners it was made with, not {told}")
         if infos == "full" != inside.infos:
             raise ConfigError(
                 f"this batch has infos={inside.infos!r}, which do not say who won; make it "
@@ -239,13 +247,15 @@ def sb3_vec(
                 f"{type(env).__name__} does would be lost; hand it the environment inside"
             )
         seated = {inner.world.agents[i]: agent for i, agent in inner.runner.partners.items()}
-        env, partners = inner.config, seated if partners is None else partners
+        env = inner.runner.next_config or inner.world.base_config
+        partners = seated if partners is None else partners
         dtype = inner.dtype if dtype is None else dtype
-    checked, spec, *_ = resolve(env, None, None, config)
+    checked, spec, _, chosen, _ = resolve(env, None, None, config)
     world = load(spec.world, spec)(checked)
-    return vec_of(
-        world, num_envs, partners or {}, render_mode=render_mode, infos=infos, dtype=dtype
-    )
+    people = characters_of(chosen)
+    seats = {**people, **read_partners(partners)}
+    focal = lone_learner(world.agents, people, seats)
+    return vec_of(world, num_envs, seats, focal, render_mode, infos=infos, dtype=dtype)
 
 
 def _in_same_step(batch: Any) -> Any:

@@ -14,6 +14,7 @@ from piase_gym.core.snapshot import DAMAGE
 from piase_gym.envs.actions import to_indices
 from piase_gym.envs.batch import BatchEnv
 from piase_gym.envs.observations import ObservationStyle
+from piase_gym.envs.pictures import OneSize
 from piase_gym.envs.runner import EpisodeRunner
 from piase_gym.envs.window import Window
 from piase_gym.errors import (
@@ -21,6 +22,7 @@ from piase_gym.errors import (
     ConfigError,
     MissingExtraError,
     SnapshotError,
+    UnsupportedError,
     require_known,
 )
 
@@ -95,6 +97,7 @@ class AgentVecEnv(VecEnv):
         self._actions: NDArray[Any] = np.zeros(0)
         self.render_mode = render_mode
         self._window = Window() if render_mode == "human" else None
+        self._pictures = OneSize()
         super().__init__(envs * agents, seen, acts)
         self.metadata: dict[str, Any] = {"render_modes": list(RENDER_MODES), "render_fps": 8}
         self._returns = np.zeros(self.num_envs)
@@ -133,6 +136,19 @@ class AgentVecEnv(VecEnv):
         raise NotImplementedError
 
     # -- what SB3 asks for ----------------------------------------------------------------
+
+    def set_options(self, options: Any = None) -> None:
+        """Refuse options of resets: slots have none.
+
+        Raises:
+            UnsupportedError: If there are any.
+        """
+        if options:
+            raise UnsupportedError(
+                "slots take no options at a reset; make the VecEnv with the config, or give it a "
+                "batch_env, and call its reconfigure"
+            )
+        super().set_options(None)
 
     def seed(self, seed: int | None = None) -> Sequence[int | None]:
         """Seed the next reset: environment e gets ``seed + e``."""
@@ -279,7 +295,7 @@ class AgentVecEnv(VecEnv):
         """Draw all environments, tiled, as one picture, or in a window (``human``)."""
         if (mode or self.render_mode) != "human":
             return super().render(mode)
-        picture = tile_images([self._draw(env) for env in range(self._envs)])
+        picture = tile_images(self.get_images())
         self._window = self._window or Window()
         self._window.show(np.asarray(picture, np.uint8), "sb3_vec", self.metadata["render_fps"])
         return None
@@ -289,6 +305,6 @@ class AgentVecEnv(VecEnv):
         if self._window is not None:
             self._window.close()
 
-    def get_images(self) -> Sequence[NDArray[np.uint8] | None]:
+    def get_images(self) -> Sequence[NDArray[np.uint8]]:
         """Return a picture of every environment (once each, not once per slot)."""
-        return [self._draw(env) for env in range(self._envs)]
+        return self._pictures.fit([self._draw(env) for env in range(self._envs)])

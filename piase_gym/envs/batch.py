@@ -174,8 +174,9 @@ class BatchEnv:
         Raises:
             ConfigError: If the seed is not allowed.
         """
+        [number] = find_slots([slot], self.num_envs)
         states = self.batch.states
-        states["given"][slot], states["episode"][slot] = check_seed(seed), BEFORE_FIRST
+        states["given"][number], states["episode"][number] = check_seed(seed), BEFORE_FIRST
 
     def begin(self, slots: NDArray[np.int64]) -> None:
         """Start the episodes whose numbers and seeds are in the states; see `reset`."""
@@ -205,9 +206,7 @@ class BatchEnv:
             ActionError: If the actions are not integers of the right shape in the action space;
                 nothing has happened then.
         """
-        self._require_open()
-        if not self._all_ready:
-            raise ResetNeededError("call reset() before the first step")
+        self._require_episodes()
         acts = self._take(actions)
         if not self._everybody:
             for slot, agent, words in self._partners.ask(acts, self.batch, self.at, self.events):
@@ -303,6 +302,7 @@ class BatchEnv:
 
     def masks(self) -> NDArray[np.int8]:
         """Return the present masks, shape (envs, agents, actions)."""
+        self._require_episodes()
         return self._pick(self.batch.masks)
 
     def alive(self) -> NDArray[np.bool_]:
@@ -440,7 +440,8 @@ class BatchEnv:
 
     def draw(self, slot: int, mode: str = "rgb_array") -> Any:
         """Draw one environment, as ``rgb_array`` or ``ansi``."""
-        world = self.at(slot)
+        require_known("render_mode", mode, ("ansi", "rgb_array"))
+        world = self.single(slot)
         return world.ansi() if mode == "ansi" else world.rgb()
 
     def config_of(self, slot: int) -> Any:
@@ -460,16 +461,17 @@ class BatchEnv:
 
     def facts(self, slot: int, agent: str) -> Facts:
         """Return what an agent may know in one environment."""
-        facts: Facts = self.at(slot).facts(agent_number(self.world.agents, agent))
+        facts: Facts = self.single(slot).facts(agent_number(self.world.agents, agent))
         return facts
 
     def text(self, slot: int, agent: str) -> str:
         """Return the canonical text of an agent in one environment."""
-        world = self.at(slot)
+        world = self.single(slot)
         return world.text(world.facts(agent_number(world.agents, agent)))
 
     def state(self) -> NDArray[Any]:
         """Return the global view of every environment, shape (envs, size)."""
+        self._require_episodes()
         return np.stack([self.at(slot).state() for slot in range(self.num_envs)])
 
     def digest(self, slot: int) -> str:
@@ -490,9 +492,16 @@ class BatchEnv:
         """Return a world in the state of one slot, for queries; the next call overwrites it.
 
         It knows what agents did in the last step only after `note_steps`.
+
+        Raises:
+            ConfigError: If there is no such slot.
+            ResetNeededError: If it was never reset.
         """
         self._require_open()
-        return self.at(slot)
+        [number] = find_slots([slot], self.num_envs)
+        if not self.ready[number]:
+            raise ResetNeededError(f"slot {number} was never reset; call reset() first")
+        return self.at(number)
 
     def give_hint(self, slot: int, agent: str, hint: str | None) -> None:
         """Show words to an agent in one environment until its episode ends.
@@ -500,8 +509,7 @@ class BatchEnv:
         They appear in its text and vector; the arrays of the last `step` are not changed, unless
         the batch was made with ``copy=False``.
         """
-        self._require_open()
-        world, number = self.at(slot), agent_number(self.world.agents, agent)
+        world, number = self.single(slot), agent_number(self.world.agents, agent)
         world.give_hint(number, hint)
         states = self.batch.states
         for name in world.state_fields:
@@ -533,6 +541,16 @@ class BatchEnv:
             ConfigError: If there is no such config or slot.
         """
         self._slot_configs.choose(config, self._slot_configs.slots(which))
+
+    def change_next(self, changes: Mapping[str, Any], which: Any = None) -> None:
+        """Change fields of the configs that slots take at their next reset, each from its own.
+
+        Raises:
+            EnvelopeError: If a new config does not fit the envelope.
+            ConfigError: If a field is unknown or not allowed; nothing has changed then.
+        """
+        self._require_open()
+        self._slot_configs.change_next(changes, find_slots(which, self.num_envs))
 
     def modify(self, changes: Mapping[str, Any], which: Any = slice(None)) -> Modified:
         """Change fields of slots' configs: at once those that an episode allows, the rest later.
@@ -720,6 +738,13 @@ class BatchEnv:
             self._closed = True
             self.events.post("close")
 
+    def _require_episodes(self) -> None:
+        """Raise `ResetNeededError` before all slots were reset."""
+        self._require_open()
+        if not self._all_ready:
+            told = "call reset() first"
+            raise ResetNeededError(f"slot {int(self.ready.argmin())} was never reset; {told}")
+
     def _require_open(self) -> None:
         """Raise `ClosedError` after `close`."""
         if self._closed:
@@ -778,18 +803,25 @@ def batch_env(
     further = [world.config.changed(fields) for fields in configs]
     people = characters_of(chosen)
     seats = {**people, **read_partners(partners)}
-    alone = [k for k, agent in enumerate(world.agents) if agent not in seats]
     return BatchEnv(
         world,
         num_envs,
         configs=[world.config, *further],
         partners=seats,
-        focal=alone[0] if people and len(alone) == 1 else -1,
+        focal=lone_learner(world.agents, people, seats),
         autoreset=autoreset,
         copy=copy,
         infos=infos,
         dtype=dtype,
     )
+
+
+def lone_learner(
+    agents: Sequence[str], people: Mapping[str, Agent], seats: Mapping[str, str | Agent]
+) -> int:
+    """Return the number of the only learner among characters of a scenario, or -1."""
+    alone = [number for number, agent in enumerate(agents) if agent not in seats]
+    return alone[0] if people and len(alone) == 1 else -1
 
 
 def _without_kernel(kind: type[World[Any, Any]], config: Any) -> str:

@@ -11,6 +11,7 @@ from collections.abc import Mapping
 from typing import Any
 
 from piase_gym.core.world import World
+from piase_gym.errors import ConfigError, EnvelopeError
 
 
 class Modified(dict[str, Any]):
@@ -25,6 +26,21 @@ class Modified(dict[str, Any]):
         """Keep both parts, and hold both together as a dict."""
         super().__init__({**now, **waiting})
         self.now, self.waiting = dict(now), dict(waiting)
+
+
+def read_changes(call: str, changes: object) -> dict[str, Any]:
+    """Return the changes that were given to a call, by field.
+
+    Raises:
+        ConfigError: If they are not a mapping.
+        EnvelopeError: If they would change the spaces.
+    """
+    if not isinstance(changes, Mapping):
+        raise ConfigError(f"{call} takes a mapping, not {type(changes).__name__}")
+    named = {str(key): value for key, value in changes.items()}
+    if "envelope" in named or "agent_ids" in named:
+        raise EnvelopeError("envelope and agent_ids fix the spaces; make another environment")
+    return named
 
 
 def split_changes(world: World[Any, Any], before: Any, config: Any, running: bool) -> Modified:

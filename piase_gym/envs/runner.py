@@ -17,7 +17,7 @@ from piase_gym.core.rng import check_seed, episode_seed, fresh_seed, partner_see
 from piase_gym.core.snapshot import check_snapshot
 from piase_gym.core.world import Act, StepResult, World
 from piase_gym.envs.actions import decode_answer, no_acts
-from piase_gym.envs.config_changes import Modified, split_changes
+from piase_gym.envs.config_changes import Modified, read_changes, split_changes
 from piase_gym.envs.episode_snapshot import EPISODE, check_partner_state, read_episode
 from piase_gym.envs.partners import Partners, agent_number, assign_partners, post_asides
 from piase_gym.errors import (
@@ -27,6 +27,7 @@ from piase_gym.errors import (
     EnvelopeError,
     GenerationError,
     ResetNeededError,
+    UnsupportedError,
 )
 from piase_gym.registry import WorldSpec
 
@@ -177,13 +178,7 @@ class EpisodeRunner:
 
     def _take_options(self, options: Mapping[str, Any]) -> None:
         """Use known reset options; others only warn, because checkers pass them."""
-        if not isinstance(options, Mapping):
-            raise ConfigError(f"reset options are a mapping, not {type(options).__name__}")
-        for name in options:
-            if name not in KNOWN_OPTIONS:
-                known = ", ".join(KNOWN_OPTIONS)
-                message = f"reset option {name!r} is unknown and ignored; known: {known}"
-                warnings.warn(message, UserWarning, stacklevel=4)
+        check_options(options, KNOWN_OPTIONS, stacklevel=5)
         if "config" in options:
             self.reconfigure(options["config"])
 
@@ -372,13 +367,8 @@ class EpisodeRunner:
             EnvelopeError: If the new config does not fit the envelope.
         """
         self.require_open()
-        if not isinstance(changes, Mapping):
-            raise ConfigError(f"reconfigure takes a mapping, not {type(changes).__name__}")
-        changes = {str(key): value for key, value in changes.items()}
-        if "envelope" in changes or "agent_ids" in changes:
-            raise EnvelopeError("envelope and agent_ids fix the spaces; make another environment")
         current = self.next_config or self.world.base_config
-        config = current.changed(changes)
+        config = current.changed(read_changes("reconfigure", changes))
         self.world.check_config(config)
         self.set_next_config(config)
 
@@ -392,8 +382,7 @@ class EpisodeRunner:
             EnvelopeError: If the new config does not fit the envelope.
         """
         self.require_open()
-        if not isinstance(changes, Mapping):
-            raise ConfigError(f"modify takes a mapping, not {type(changes).__name__}")
+        changes = read_changes("modify", changes)
         world, before = self.world, self.world.config
         config = before.changed(changes)
         later = (self.next_config or world.base_config).changed(changes)
@@ -452,12 +441,19 @@ class EpisodeRunner:
 
         Raises:
             SnapshotError: If it is of another world or version, or damaged.
+            UnsupportedError: If a `TimeLimit` around the environment has counted more steps.
         """
         self.require_open()
         world = self.world
         check_snapshot(snapshot, world.snapshot_header(), type(world.config))
         seats = {self.world.agents[i]: i for i in self.partners}
         episode, partners, pending = read_episode(snapshot, seats, self.spec)
+        if self.time_limit is not None and (self.never_reset or episode[-1] < self.steps):
+            raise UnsupportedError(
+                f"this environment was made with max_episode_steps={self.time_limit}, whose steps "
+                f"the TimeLimit around it counts; make it with max_steps={self.time_limit} to go "
+                "back to a snapshot"
+            )
         if pending is not None:
             self.world.check_config(pending)
         for name, state in partners.items():
@@ -480,6 +476,20 @@ class EpisodeRunner:
             self.live = []
             self.events.post("close")  # while the world can still be looked at
             self.world.close()
+
+
+def check_options(options: object, known: Sequence[str], stacklevel: int) -> None:
+    """Warn of unknown reset options, which checkers of libraries pass.
+
+    Raises:
+        ConfigError: If they are not a mapping.
+    """
+    if not isinstance(options, Mapping | None):
+        raise ConfigError(f"reset options are a mapping, not {type(options).__name__}")
+    for name in options or ():
+        if name not in known:
+            message = f"reset option {name!r} is unknown and ignored; known: {', '.join(known)}"
+            warnings.warn(message, UserWarning, stacklevel=stacklevel)
 
 
 def join_steps(first: StepResult, then: StepResult) -> StepResult:

@@ -168,6 +168,10 @@ class GymEnv(LimitInSpec, WorldEnv, gymnasium.Env[Any, Any]):
         if tick.terminated[me] or tick.truncated[me]:
             info["result"] = self.runner.world.result(me)
 
+    def check_action(self, action: Any) -> None:
+        """Raise `ActionError` if an action is not in the space."""
+        self._decoder.decode(self.agent_index, action)
+
     def action_masks(self) -> NDArray[np.bool_]:
         """Return the learner's mask as booleans, as sb3-contrib's MaskablePPO expects it."""
         self.runner.require_episode()
@@ -217,11 +221,17 @@ def make_limited(
         kwargs: Further arguments of `make`.
     """
     limit = _asked_limit(frame)
-    if limit is None or limit == kwargs.get("max_steps"):
+    if limit is None:
         return make(world, **kwargs)
-    env = make(world, **kwargs, max_episode_steps=limit)
+    more = {} if is_repeated(limit, kwargs) else {"max_episode_steps": limit}
+    env = make(world, **kwargs, **more)
     env.runner.time_limit = limit
     return env
+
+
+def is_repeated(limit: int, fields: Mapping[str, Any]) -> bool:
+    """Return whether fields of a config set the same limit, as those in a spec do."""
+    return limit in (fields.get("max_steps"), fields.get("max_cycles"))
 
 
 def _asked_limit(frame: FrameType) -> Any:

@@ -9,7 +9,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from piase_gym.envs.batch_checks import find_slots, require_memory
-from piase_gym.envs.config_changes import Modified, split_changes
+from piase_gym.envs.config_changes import Modified, read_changes, split_changes
 from piase_gym.errors import ConfigError, UnsupportedError
 from piase_gym.worlds.array_world import ArrayWorld, Batch
 from piase_gym.worlds.batch_arrays import stacked
@@ -70,12 +70,24 @@ class SlotConfigs:
     def choose(self, config: int | Mapping[str, Any], slots: NDArray[np.int64]) -> None:
         """Let slots take a config at their next reset; see `BatchEnv.reconfigure`."""
         if isinstance(config, Mapping):
-            changed = self.known[0].changed(config)
+            changed = self.known[0].changed(read_changes("reconfigure", config))
             self._world.check_config(changed)
             config = self.add(changed)
         if type(config) is not int or not 0 <= config < len(self.known):
             raise ConfigError(f"config {config!r} does not exist; there are {len(self.known)}")
         self.batch.states["next_config"][slots] = config
+
+    def change_next(self, changes: Mapping[str, Any], slots: NDArray[np.int64]) -> None:
+        """Change fields of the configs that slots take at their next reset; see `BatchEnv`."""
+        numbers = self.batch.states["next_config"][slots]
+        fields = read_changes("reconfigure", changes)
+        made = {n: self.known[n].changed(fields) for n in np.unique(numbers).tolist()}
+        for config in made.values():
+            self._world.check_config(config)
+        for number, config in made.items():
+            old = self.batch.scripts is None and config in self.known
+            taken = self.known.index(config) if old else self.add(config)
+            self.choose(taken, slots[numbers == number])
 
     def modify(
         self,
@@ -92,8 +104,7 @@ class SlotConfigs:
             ready: Which slots were ever reset.
             take_now: Lets slots go on at once under another config.
         """
-        if not isinstance(changes, Mapping):
-            raise ConfigError(f"modify takes a mapping, not {type(changes).__name__}")
+        changes = read_changes("modify", changes)
         states, world = self.batch.states, self._world
         running = ready & states["alive"][:, : len(world.agents)].any(axis=1)
         groups: dict[tuple[int, int, bool], list[int]] = {}

@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+import copy
+import functools
+from collections.abc import Callable, Mapping, Sequence
 from typing import Any, ClassVar
 
 import numpy as np
@@ -14,17 +16,20 @@ from numpy.typing import NDArray
 from piase_gym.agents.base import Agent
 from piase_gym.core.commands import RESULTS, Result
 from piase_gym.core.config import larger
-from piase_gym.envs.actions import to_indices
+from piase_gym.core.rng import check_seed, spread_seeds
+from piase_gym.envs.actions import count_entries, to_indices
 from piase_gym.envs.arguments import Name, characters_of, partners_around, resolve
-from piase_gym.envs.base import RENDER_MODES, check_render_mode
+from piase_gym.envs.base import RENDER_MODES
 from piase_gym.envs.batch import BatchEnv
 from piase_gym.envs.batch_checks import check_singles
 from piase_gym.envs.config_changes import Modified
 from piase_gym.envs.observations import ObservationStyle, is_native
 from piase_gym.envs.partners import Partners, agent_number, read_partners
-from piase_gym.envs.single import NO_TIME_LIMIT, GymEnv
+from piase_gym.envs.pictures import OneSize
+from piase_gym.envs.runner import check_options
+from piase_gym.envs.single import NO_TIME_LIMIT, GymEnv, is_repeated
 from piase_gym.envs.spec import LimitInSpec
-from piase_gym.errors import ConfigError
+from piase_gym.errors import ActionError, ConfigError, ResetNeededError, require_known
 from piase_gym.registry import load
 from piase_gym.worlds.array_world import steps_in_batches
 
@@ -43,7 +48,7 @@ class BatchVectorEnv(LimitInSpec, VectorEnv[Any, Any, Any]):
     An episode ends when the learner's does. Infos have ``action_mask``, ``outcome`` (codes of
     `piase_gym.core.commands.OUTCOMES`), at a reset ``seed``, and where an episode ended ``result``,
     ``won`` and the ``measures`` of a scenario. Under ``SAME_STEP`` the last observations are in
-    ``final_obs``.
+    ``final_obs``, and what the infos tell of those steps is in ``final_info`` too.
     """
 
     metadata: ClassVar[dict[str, Any]] = {  # type: ignore[misc]
@@ -61,7 +66,7 @@ class BatchVectorEnv(LimitInSpec, VectorEnv[Any, Any, Any]):
         """Build the environment on a batch in which all agents but the learner are partners."""
         self._style = style
         self.metadata = {**type(self).metadata, "autoreset_mode": mode}  # type: ignore[misc]
-        self.render_mode = check_render_mode(render_mode)
+        self.render_mode = render_mode
         self.batch = batch
         self.num_envs = batch.num_envs
         self._same_step = mode is AutoresetMode.SAME_STEP
@@ -96,15 +101,17 @@ class BatchVectorEnv(LimitInSpec, VectorEnv[Any, Any, Any]):
 
         Args:
             seed: An integer (slot i gets ``seed + i``) or one for each slot.
-            options: ``reset_mask`` (bool, one per slot) resets some of the slots.
+            options: ``reset_mask`` (bool, one per slot) resets some of the slots, and ``config``
+                changes fields of their configs from this reset on.
         """
-        mask = (options or {}).get("reset_mask")
-        flags = None if mask is None else np.asarray(mask)
-        if flags is not None and (flags.shape != (self.num_envs,) or flags.dtype != np.bool_):
-            raise ConfigError(f"reset_mask is an array of {self.num_envs} bools, not {mask!r:.60}")
+        flags = read_reset_mask(options, self.num_envs)
+        check_options(options, ("config", "reset_mask"), stacklevel=3)
+        spread_seeds(seed, self.num_envs)  # before any config changes
+        if options and "config" in options:
+            self.batch.change_next(options["config"], flags)
         shown, infos = self.batch.reset(seed, which=flags)
-        if isinstance(seed, int):
-            super().reset(seed=seed)
+        if seed is not None and np.ndim(seed) == 0:
+            super().reset(seed=check_seed(seed))
         masks = self._own_masks(infos, "action_mask")
         told = {"seed": infos["seed"]} if self._style.full else {}
         return self._shown(shown[:, 0], masks), self._infos(told, masks)
@@ -140,7 +147,12 @@ class BatchVectorEnv(LimitInSpec, VectorEnv[Any, Any, Any]):
                 for name, values in infos["measures"].items():
                     more["measures"] |= {name: values[:, 0], f"_{name}": over.copy()}
         if self._same_step and over.any():
+            last = {key: copy.deepcopy(value) for key, value in more.items() if key[0] != "_"}
+            if self._style.tells_masks:
+                last["action_mask"] = self._own_masks(infos, "final_action_mask")
             more["final_obs"], more["_final_obs"] = self._last(infos, over), over
+            marks = {f"_{key}": over.copy() for key in last}
+            more["final_info"], more["_final_info"] = {**last, **marks}, over.copy()
         found = self._shown(shown[:, 0], masks), rewards[:, 0]
         return *found, terminated[:, 0], truncated[:, 0], self._infos(more, masks)
 
@@ -205,8 +217,79 @@ class BatchVectorEnv(LimitInSpec, VectorEnv[Any, Any, Any]):
         self.batch.close()
 
 
+def read_reset_mask(options: object, num_envs: int) -> NDArray[np.bool_] | None:
+    """Return which slots the options of a reset name, or ``None`` if they do not say.
+
+    Raises:
+        ConfigError: If it is not one bool per slot.
+    """
+    mask = options.get("reset_mask") if isinstance(options, Mapping) else None
+    flags = None if mask is None else np.asarray(mask)
+    if flags is not None and (flags.shape != (num_envs,) or flags.dtype != np.bool_):
+        raise ConfigError(f"reset_mask is an array of {num_envs} bools, not {mask!r:.60}")
+    return flags
+
+
 class SingleVectorEnv(LimitInSpec, SyncVectorEnv):
     """Environments with one learner each, stepped one after the other."""
+
+    def __init__(self, makers: Sequence[Callable[[], GymEnv]], mode: AutoresetMode) -> None:
+        """Make the environments."""
+        super().__init__(makers, autoreset_mode=mode)
+        self._pictures = OneSize()
+
+    def render(self) -> tuple[Any, ...] | None:
+        """Draw every environment; pictures have one size."""
+        shown: tuple[Any, ...] | None = super().render()
+        if shown is None or self.render_mode != "rgb_array":
+            return shown
+        return tuple(self._pictures.fit(shown))
+
+    def reset(
+        self,
+        *,
+        seed: int | Sequence[int | None] | None = None,
+        options: Mapping[str, Any] | None = None,
+    ) -> tuple[Any, dict[str, Any]]:
+        """Start episodes; see `BatchVectorEnv.reset`. A mask must name a slot."""
+        flags = read_reset_mask(options, self.num_envs)
+        if flags is not None:
+            if not flags.any():
+                raise ConfigError("reset_mask names no slot; leave out the reset, or name one")
+            options = {**(options or {}), "reset_mask": flags}  # SyncVectorEnv takes it out
+        seeds = list(spread_seeds(seed, self.num_envs))
+        return super().reset(seed=seeds, options=options)  # type: ignore[arg-type]
+
+    def step(self, actions: Any) -> tuple[Any, ...]:
+        """Let the learner act once in every environment.
+
+        Raises:
+            ActionError: If there is not one action a slot, or one is not in the action space;
+                nothing has happened then in any slot.
+            ResetNeededError: If an episode is over that nothing resets.
+        """
+        self._check(actions)
+        for slot, env in enumerate(self.envs):
+            runner = env.unwrapped.runner  # type: ignore[attr-defined]
+            runner.require_episode()
+            if self.autoreset_mode is AutoresetMode.DISABLED and not runner.live:
+                raise ResetNeededError(f"slot {slot}: the episode is over; call reset() for it")
+        found: tuple[Any, ...] = super().step(actions)
+        return found
+
+    def _check(self, actions: Any) -> None:
+        """Check the actions of all slots before the first one acts; lines of text always fit."""
+        if isinstance(self.single_action_space, spaces.Discrete):
+            actions = to_indices(actions, (self.num_envs,))
+        if count_entries(actions) != self.num_envs:
+            raise ActionError(f"actions are one for each of {self.num_envs} slots: {actions!r:.60}")
+        if not isinstance(self.single_action_space, spaces.Text):
+            for env, action in zip(self.envs, actions, strict=True):
+                env.unwrapped.check_action(action)  # type: ignore[attr-defined]
+
+    def action_masks(self) -> NDArray[np.bool_]:
+        """Return the masks as booleans, shape (num_envs, actions)."""
+        return np.stack([env.unwrapped.action_masks() for env in self.envs])  # type: ignore[attr-defined]
 
     def _episode_limit(self) -> int:
         return int(self.envs[0].unwrapped.config.max_steps)  # type: ignore[attr-defined]
@@ -260,10 +343,13 @@ def make_vector(
         config: Fields of the world's config.
     """
     mode = _mode(autoreset_mode)
+    if render_mode is not None:
+        require_known("render_mode", render_mode, RENDER_MODES[1:])
     style = ObservationStyle(view, mask, wording, texts, infos, dtype)
     style.check()
-    if config.get("max_episode_steps") == NO_TIME_LIMIT:
-        del config["max_episode_steps"]
+    limit = config.pop("max_episode_steps", None)
+    if not (limit in (None, NO_TIME_LIMIT) or is_repeated(limit, config)):
+        config["max_episode_steps"] = limit
     checked, spec, row, chosen, _ = resolve(world, scenario, envelope, config)
     made = load(spec.world, spec)(checked)
     is_native(made, wording)  # refuses what the world does not have
@@ -281,23 +367,14 @@ def make_vector(
     if not (plain and steps_in_batches(made) and made.plays_from_reset(made.config, number)):
         made.close()
 
-        def single() -> GymEnv:
-            return GymEnv(
-                checked,
-                agent=focal,
-                view=view,
-                actions=actions,
-                mask=mask,
-                wording=wording,
-                texts=texts,
-                infos=infos,
-                dtype=dtype,
-                strict=strict,
-                partners=people(),
-                render_mode=render_mode,
-            )
-
-        return SingleVectorEnv([single] * check_singles(num_envs, spec.name), autoreset_mode=mode)
+        fields: dict[str, Any] = {"agent": focal, "view": view, "actions": actions, "mask": mask}
+        fields |= {"wording": wording, "texts": texts, "infos": infos, "dtype": dtype}
+        fields |= {"strict": strict, "render_mode": render_mode}
+        makers = [
+            functools.partial(GymEnv, checked, partners=copy.deepcopy(people()), **fields)
+            for _ in range(check_singles(num_envs, spec.name))
+        ]
+        return SingleVectorEnv(makers, mode)
     batch = BatchEnv(
         made,
         num_envs,

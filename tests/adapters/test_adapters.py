@@ -12,7 +12,7 @@ import pytest
 from pettingzoo.utils import BaseParallelWrapper
 
 import piase_gym
-from piase_gym.errors import ActionError, ConfigError
+from piase_gym.errors import ActionError, ConfigError, ResetNeededError, UnsupportedError
 from tests import probes
 
 sb3 = pytest.importorskip("stable_baselines3")
@@ -140,6 +140,18 @@ def test_slots_are_filmed(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> No
         sb3_vec("GridWorld", render_mode="ansi")
 
 
+def test_levels_of_several_sizes_are_filmed(tmp_path: Path) -> None:
+    vec = sb3_vec("TextRoom", num_envs=3, max_steps=2)
+    recorder = VecVideoRecorder(vec, str(tmp_path), lambda step: step == 0, video_length=7)
+    vec.seed(0)
+    recorder.reset()
+    assert len({env.world.rgb().shape for env in vec.envs}) > 1  # type: ignore[attr-defined]
+    for _ in range(8):
+        recorder.step(np.zeros(3, int))
+    recorder.close()
+    assert [path.suffix for path in tmp_path.iterdir()] == [".mp4"]
+
+
 @pytest.mark.parametrize("batched", [True, False])
 @pytest.mark.parametrize(
     "actions", [[0, 1, 2], np.zeros((2, 2)), [0.0, 1.0], [0, 6], [0, 2**32], [True, False], None]
@@ -151,8 +163,10 @@ def test_wrong_actions_of_slots(
         monkeypatch.setattr("piase_gym.adapters.sb3.steps_in_batches", lambda _world: False)
     vec = sb3_vec("GridWorld", num_envs=2)
     vec.reset()
+    before = vec.snapshot()
     with pytest.raises(ActionError, match="integers"):
         vec.step(actions)
+    assert vec.snapshot() == before
 
 
 def test_the_view_is_an_argument_too() -> None:
@@ -168,6 +182,41 @@ def test_a_parallel_env_brings_its_partners() -> None:
     )
     assert sb3_vec(env, num_envs=2).num_envs == 4
     assert sb3_vec(env, num_envs=2, partners={}).num_envs == 6
+
+
+def test_a_parallel_env_brings_the_config_of_its_next_reset() -> None:
+    env = piase_gym.parallel_env("GridWorld", view="vector")
+    env.reset(seed=0)
+    env.max_cycles = 3
+    assert sb3_vec(env, num_envs=2).batch.world.config.max_steps == 3  # type: ignore[attr-defined]
+
+
+def test_a_scenario_brings_its_characters() -> None:
+    vec: Any = sb3_vec("night_shift", num_envs=2)
+    env = piase_gym.parallel_env("night_shift", view="vector")
+    assert vec.num_envs == 2 * len(env.possible_agents) < 2 * len(env.world.agents)
+
+
+def test_what_has_no_place_in_slots_is_refused() -> None:
+    batch = piase_gym.batch_env("GridWorld", num_envs=2, agents=2, autoreset="same_step")
+    for more in ({"max_steps": 3}, {"partners": {"agent_1": "noop"}}):
+        with pytest.raises(ConfigError, match=f"a batch keeps .* not {next(iter(more))}"):
+            sb3_vec(batch, **more)
+    vec = sb3_vec(batch)
+    vec.set_options()
+    with pytest.raises(UnsupportedError, match="slots take no options"):
+        vec.set_options({"config": {"max_steps": 3}})
+
+
+@pytest.mark.parametrize("world", ["GridWorld", "TextRoom"])
+def test_questions_to_slots_before_the_first_reset(world: str) -> None:
+    vec = sb3_vec(world, num_envs=2)
+    for ask in (vec.action_masks, vec.get_images):
+        with pytest.raises(ResetNeededError, match="reset"):
+            ask()
+    vec.reset()
+    assert vec.action_masks().any()
+    assert len(vec.get_images()) == 2
 
 
 def test_what_a_wrapper_does_is_not_lost_in_silence() -> None:

@@ -12,7 +12,7 @@ import pytest
 from gymnasium.utils.env_checker import check_env
 
 import piase_gym
-from piase_gym.errors import ConfigError
+from piase_gym.errors import ConfigError, UnsupportedError
 from tests.helpers.checkers import (
     api_test,
     parallel_api_test,
@@ -184,6 +184,27 @@ def test_a_limit_that_makes_no_sense() -> None:
     env.reconfigure({"max_steps": 3})
     env.reconfigure({"max_steps": 2})
     assert lengths_and_results(env) == [(2, "lost")]
+
+
+def test_a_time_limit_allows_no_way_back() -> None:
+    task = "piase/GridWorld-v1"
+    for fields in ({"max_episode_steps": 5}, {"max_steps": 5, "max_episode_steps": 5}):
+        env: Any = gymnasium.make(task, **fields)
+        inner, fresh = env.unwrapped, gymnasium.make(task, **fields).unwrapped
+        with pytest.raises(ConfigError, match=r"max_steps=9 .*max_episode_steps=5"):
+            inner.reconfigure({"max_steps": 9})
+        env.reset(seed=0)
+        start = inner.snapshot()
+        inner.restore(start)
+        env.step(0)
+        for each in (inner, fresh):
+            with pytest.raises(UnsupportedError, match=r"TimeLimit.*make it with max_steps=5"):
+                each.restore(start)
+    free: Any = gymnasium.make(task, max_steps=5)
+    free.reset(seed=0)
+    free.step(0)
+    free.unwrapped.restore(start)
+    assert lengths_and_results(free) == [(5, "lost")]
 
 
 def test_the_masks_are_those_of_the_learners_own_seat() -> None:
