@@ -532,8 +532,8 @@ class BatchEnv:
         """Let slots take another config at their next reset.
 
         Args:
-            config: A number in `configs`, or fields to change in the first one; a new config is
-                added to `configs`.
+            config: A number in `configs`, or fields to change in the first one; a config that is
+                new is added to `configs`.
             which: The slots: one flag per slot, their numbers, or a slice; default all.
 
         Raises:

@@ -67,12 +67,20 @@ class SlotConfigs:
         batch.tables = stacked([batch.tables, self._world.new_batch(1, more).tables])
         return number
 
+    def _number_of(self, config: Any) -> int:
+        """Return the number of a config, which is added if it is new; scripts number their own."""
+        if self.batch.scripts is None:
+            for number, known in enumerate(self.known):
+                if known == config and known.model_fields_set == config.model_fields_set:
+                    return number
+        return self.add(config)
+
     def choose(self, config: int | Mapping[str, Any], slots: NDArray[np.int64]) -> None:
         """Let slots take a config at their next reset; see `BatchEnv.reconfigure`."""
         if isinstance(config, Mapping):
             changed = self.known[0].changed(read_changes("reconfigure", config))
             self._world.check_config(changed)
-            config = self.add(changed)
+            config = self._number_of(changed)
         if type(config) is not int or not 0 <= config < len(self.known):
             raise ConfigError(f"config {config!r} does not exist; there are {len(self.known)}")
         self.batch.states["next_config"][slots] = config
@@ -85,9 +93,7 @@ class SlotConfigs:
         for config in made.values():
             self._world.check_config(config)
         for number, config in made.items():
-            old = self.batch.scripts is None and config in self.known
-            taken = self.known.index(config) if old else self.add(config)
-            self.choose(taken, slots[numbers == number])
+            self.choose(self._number_of(config), slots[numbers == number])
 
     def modify(
         self,
@@ -126,7 +132,7 @@ class SlotConfigs:
         for number, chosen, before, found, later in plans:
             if found.now:
                 take_now(self._add_now(number, before, found.now), chosen)
-            self.choose(self.add(later), chosen)
+            self.choose(self._number_of(later), chosen)
             now |= found.now
             waiting |= found.waiting
         return Modified(now, waiting)
@@ -135,7 +141,7 @@ class SlotConfigs:
         """Add the config under which slots go on; the changes of their script stay."""
         scripts = self.batch.scripts
         base = None if scripts is None else scripts.base_of(number)
-        added = self.add((base or before).changed(now))
+        added = self._number_of((base or before).changed(now))
         return added if scripts is None else scripts.variant(added, number, now)
 
     def _check_states(self, config: Any, now: Mapping[str, Any], slots: list[int]) -> None:

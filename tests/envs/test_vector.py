@@ -56,6 +56,10 @@ def test_a_config_that_comes_again_is_not_kept_twice() -> None:
     for steps in (3, 4, 3, 4):
         env.reset(seed=0, options={"config": {"max_steps": steps}})
     assert [config.max_steps for config in env.batch.configs] == [100, 3, 4]
+    for steps in (3, 4, 3):
+        env.batch.modify({"max_steps": steps})
+        env.batch.reconfigure({"max_steps": steps})
+    assert [config.max_steps for config in env.batch.configs] == [100, 3, 4]
 
 
 @both_kinds
