@@ -52,7 +52,10 @@ class Answer(NamedTuple):
 
 
 def read_answer(
-    reply: object, reads: Sequence[Reads] = (), multiline: bool = False
+    reply: object,
+    reads: Sequence[Reads] = (),
+    multiline: bool = False,
+    any_line: bool = False,
 ) -> Answer | InvalidAction:
     r"""Return what a reply says.
 
@@ -62,6 +65,7 @@ def read_answer(
             one line that is a command is taken as it is; the functions also find the command among
             lines without a mark. Without functions, the last line is taken.
         multiline: Whether a command may have several lines; a reply that is one is taken whole.
+        any_line: Whether every line is a command; then marks count in a reply of one line too.
 
     Returns:
         The answer, or an `InvalidAction` whose message tells the model what to do better.
@@ -78,18 +82,20 @@ def read_answer(
         told = f"the reply is longer than {MAX_REPLY:,} characters; answer with one command"
         return InvalidAction(Outcome.TOO_LONG, told)
     try:
-        return _read(plain(reply), reads, multiline)
+        return _read(plain(reply), reads, multiline, any_line)
     except RecursionError:
         return unparsable("the reply is nested too deeply; answer with one command")
 
 
-def _read(reply: str, reads: Sequence[Reads], multiline: bool) -> Answer | InvalidAction:
+def _read(
+    reply: str, reads: Sequence[Reads], multiline: bool, any_line: bool
+) -> Answer | InvalidAction:
     """Return what a reply of ordinary length and characters says."""
     thinking, text = without_reasoning(reply)
     if not text:
         told = "the reply ends within its reasoning" if thinking else "the reply is empty"
         return unparsable(f"{told}; answer with one command")
-    if "\n" not in text and any(reads_line(text) for reads_line in reads):
+    if not any_line and "\n" not in text and any(reads_line(text) for reads_line in reads):
         return Answer(text, thinking)
     found = _marked(text)
     if found is None:
@@ -202,7 +208,8 @@ _FENCE = re.compile(
 )
 _ONE_LINE_FENCE = re.compile(r"```([^`\n]+)```")
 _MADE_UP = re.compile(r"^[\s*_#]*observation[*_]*:", re.IGNORECASE | re.MULTILINE)
-_DECODER = json.JSONDecoder()
+_DECODER = json.JSONDecoder(strict=False)
+"""Models break lines within the strings of JSON."""
 _Mark = tuple[int, int, "Answer | InvalidAction"]
 """Where a mark begins and ends, and what it says."""
 MOST_OBJECTS = 64
@@ -291,7 +298,7 @@ _NAMES = {
 _LABEL = re.compile(
     r"^[ \t>#*_`\"'-]*(?:"
     + "|".join(f"(?P<{name}>{words})" for name, words in _NAMES.items())
-    + r")[ \t*_`\"']*:(?!//)[ \t*_]*(?P<value>.*)$",
+    + r")[ \t*_`\"']*[:：](?!//)[ \t*_]*(?P<value>.*)$",
     re.IGNORECASE | re.MULTILINE,
 )
 
@@ -305,7 +312,7 @@ class _Labels(NamedTuple):
 
 def _labels(text: str) -> _Labels | None:
     """Return the values of lines such as ``reason: ...``; if a label repeats, the last value."""
-    found = list(_LABEL.finditer(text)) if ":" in text else []
+    found = list(_LABEL.finditer(text)) if ":" in text or "：" in text else []
     values: dict[str, str] = {}
     place = -1
     for number, match in enumerate(found):
@@ -329,15 +336,27 @@ def _scalar(first: str, more: str, one_line: bool) -> str:
         lines = [line.strip() for line in more.strip("\n").split("\n")]
         block = lines[: lines.index("")] if "" in lines else lines
         return _bare("\n".join(block))
-    if one_line:
-        return _bare(_comment(first))
-    return _bare(f"{first}\n{more.strip()}".split("\n\n")[0])
+    value = _comment(first) if one_line else f"{first}\n{more.strip()}".split("\n\n")[0].strip()
+    quoted = _unquoted(value)
+    return _bare(value) if quoted is None else quoted.strip()
 
 
 def _comment(value: str) -> str:
     """Return a quoted value without what follows its quotes, such as a comment."""
-    quoted = re.match(r"(\"(?:[^\"\\]|\\.)*\"|'[^']*')\s*#", value)
+    quoted = re.match(r"(\"(?:[^\"\\]|\\.)*\"|'(?:[^']|'')*')\s*#", value)
     return quoted.group(1) if quoted else value
+
+
+def _unquoted(value: str) -> str | None:
+    """Return what stands within the quotes of YAML, or ``None`` if it does not read as that."""
+    if re.fullmatch(r"'(?:[^']|'')*'", value):
+        return value[1:-1].replace("''", "'")
+    if value[:1] != '"':
+        return None
+    try:
+        return str(_loads(value))
+    except ValueError:
+        return None
 
 
 def _labelled(labels: _Labels) -> Answer | InvalidAction:
@@ -422,7 +441,7 @@ def _loads(text: str) -> Any:
         ValueError: If it is none.
         RecursionError: If it is nested too deeply.
     """
-    return _cleaned(json.loads(text))
+    return _cleaned(_DECODER.decode(text))
 
 
 def _cleaned(data: Any) -> Any:
@@ -448,8 +467,14 @@ def _more(data: Mapping[str, Any]) -> dict[str, str]:
 # -- commands without a mark --------------------------------------------------------------
 
 _BULLET = re.compile(r"^(?:[-*•>+#]+|\d{1,3}[.)])\s+")
-_SPAN = re.compile(r"`([^`\n]+)`|\*\*([^*\n]+)\*\*|\"([^\"\n]+)\"|“([^”\n]+)”")
-_PAIRS = {'"': '"', "'": "'", "`": "`", "*": "*", "_": "_", "“": "”", "«": "»"}
+_PAIRS = dict(
+    tuple(pair) for pair in "\"\" '' `` ** __ “” ‘’ „“ ”” ‚‘ «» »« ‹› ›‹ 「」 『』".split()
+)
+"""The closing sign of each opening one, as English, Swedish, German, French and Japanese have."""
+_ENDS = ".!。！"
+_SPAN = re.compile(
+    r"`([^`\n]+)`|\*\*([^*\n]+)\*\*|\"([^\"\n]+)\"|“([^”\n]+)”|„([^“”\n]+)[“”]|«([^»\n]+)»"
+)
 
 
 def _bare(text: str) -> str:
@@ -458,7 +483,7 @@ def _bare(text: str) -> str:
     A full stop after these goes with them.
     """
     text = _BULLET.sub("", text.strip()).strip()
-    while len(ended := text.rstrip(".!")) > 1 and _PAIRS.get(ended[0]) == ended[-1]:
+    while len(ended := text.rstrip(_ENDS)) > 1 and _PAIRS.get(ended[0]) == ended[-1]:
         text = ended[1:-1].strip()
     return text
 

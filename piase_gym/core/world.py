@@ -150,6 +150,8 @@ class World(ABC, Generic[C, F]):
     """An upper bound on the length of a text of this world's facts, in characters."""
     multiline: ClassVar[bool] = False
     """Whether a command may have several lines, such as SQL."""
+    any_line: ClassVar[bool] = False
+    """Whether every line is a command, so that a model's command has to be marked as such."""
     tells_limits: ClassVar[bool] = False
     """Whether observations show how much is left of every limit that cuts off episodes.
 

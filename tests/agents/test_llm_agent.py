@@ -18,7 +18,7 @@ import numpy as np
 import pytest
 
 import piase_gym
-from piase_gym import Simulation, runs
+from piase_gym import BaseEnv, Simulation, runs
 from piase_gym.agents import Feedback, LLMAgent, Percept, make_agent
 from piase_gym.agents.llm import Budget, ReplyFile, Usage, VisionModel
 from piase_gym.agents.llm.caller import ModelCaller
@@ -730,6 +730,26 @@ def test_tools_are_offered_and_their_calls_are_read() -> None:
         offered = [tool["function"] for tool in server.requests[0]["tools"]]
     assert offered == view.world.tools(0)
     assert agent.get_state()["history"]["turns"][0][1] == "go to cabinet 1"
+
+
+@pytest.mark.parametrize("reply", ["Action: go on", '{"thinking": "hm", "action": "go on"}'])
+def test_an_environment_that_takes_any_line_gets_the_command_alone(reply: str) -> None:
+    got = []
+
+    class Echo(BaseEnv):
+        def reset(self, **_options: Any) -> Any:
+            return {"structured": {"n": 0}, "text": "Say something."}
+
+        def step(self, action: Any) -> Any:
+            got.append(action.text)
+            return {"structured": {"n": 1}, "text": "I have heard it."}, 1.0, True, {}
+
+        def get_action_space(self) -> Any:
+            return {}
+
+    with ModelServer([reply]) as server:
+        Simulation(Echo(), LLMAgent("small", server.base_url)).run()
+    assert got == ["go on"]
 
 
 def test_a_summary_that_does_not_come_is_trouble_of_the_server() -> None:

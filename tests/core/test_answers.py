@@ -96,6 +96,12 @@ def test_the_documents_answer_is_read_in_every_dress(reply: str) -> None:
         "`go north`",
         "**go north**",
         "“go north”",
+        "„go north“.",
+        "»go north«",
+        "‘go north’",
+        "「go north」。",
+        "Ich sage: „go north“, Freunde.",
+        "Action：go north",
         "```\ngo north\n```",
         "```go north```",
         "~~~text\ngo north\n~~~",
@@ -203,6 +209,22 @@ def test_a_command_with_marks_in_its_text_is_taken_as_it_is() -> None:
     assert read_answer(said, READS) == Answer(said)
 
 
+@pytest.mark.parametrize(
+    "reply",
+    [
+        "go north",
+        "Action: go north",
+        '{"action": "go north"}',
+        "<action>go north</action>",
+        "`go north`",
+    ],
+)
+def test_marks_count_where_every_line_is_a_command(reply: str) -> None:
+    reads = (lambda line: True,)
+    assert read_answer(reply, reads, any_line=True) == Answer("go north")
+    assert read_answer(reply, reads) == Answer(reply)
+
+
 def test_the_strictest_reader_decides_first() -> None:
     reply = "take the lamp because it is bright\ngo north"
     assert isinstance(read_answer(reply, READS), InvalidAction)
@@ -294,6 +316,13 @@ def test_no_reply_takes_long(part: str) -> None:
             "message: hello\nthere\n\nAnd so on.\naction: go north",
             Answer("go north", message="hello\nthere"),
         ),
+        ("action: 'say it''s me'  # to all", Answer("say it's me")),
+        (
+            'action: go north\nmessage_to_others: "a \\"key\\"\nlies\\there"',
+            Answer("go north", message='a "key"\nlies\there'),
+        ),
+        ('{"thinking": "one\ntwo", "action": "go north"}', Answer("go north", "one\ntwo")),
+        ('Well: {"thinking": "one\ntwo", "action": "look"} it is.', Answer("look", "one\ntwo")),
         ('{"action": "look", "reason": {"a": "é"}}', Answer("look", reason='{"a": "é"}')),
         ('{"action": "go north", "parameters": {}}', Answer("go north")),
         ('I am {"name": "bob"}.\ngo north', Answer("go north")),

@@ -49,6 +49,7 @@ def test_what_is_not_said_is_this() -> None:
         "states": None,
         "text_length": 2000,
         "multiline": False,
+        "any_line": False,
         "scripting": None,
         "tells_limits": False,
         "shows_native": False,

@@ -381,7 +381,8 @@ class LLMAgent(ModelCaller, Agent):
             calls = [(self._verbs.get(name, name), given) for name, given in reply.tool_calls]
             found = read_tool_calls(calls)
         else:
-            found = read_answer(reply.text, (percept.legal, percept.reads), percept.world.multiline)
+            world, reads = percept.world, (percept.legal, percept.reads)
+            found = read_answer(reply.text, reads, world.multiline, world.any_line)
         command: Command | InvalidAction
         if isinstance(found, Answer):
             self._reason, self._thinking = found.reason, found.thinking or reply.thinking

@@ -133,9 +133,11 @@ class OwnWorld(World[OwnConfig, OwnFacts]):
             more += (Verb(TELL, "Send a message.", (recipient, Param("message", "text"))),)
         self._grammar = (*first.verbs, *more)
         self._noop = Command((noop or actions.WAIT).name)
-        self._free = any(verb.name == actions.LINE for verb in first.verbs)
+        self.any_line = any(  # type: ignore[misc]  # each environment has its own
+            verb.name == actions.LINE for verb in first.verbs
+        )
         table = actions.listed(first.verbs)
-        if self._free:
+        if self.any_line:
             offered = [line for row in first.shown.values() for line in row.available or ()]
             table = tuple(Command(actions.LINE, {"text": line}) for line in dict.fromkeys(offered))
         self.commands = table
@@ -237,7 +239,7 @@ class OwnWorld(World[OwnConfig, OwnFacts]):
                 self.layout.check(shown.data)
                 read[name] = shown._replace(data=jsonable(shown.data))
             strange = [line for line in shown.available or () if line not in self._lines]
-            if strange and not self._free:
+            if strange and not self.any_line:
                 raise FaultyError(
                     Reason.SPACES_CHANGED, f"{strange[0]!r:.80} is available, but no action of it"
                 )
@@ -445,7 +447,7 @@ class OwnWorld(World[OwnConfig, OwnFacts]):
 
     def legal(self, agent: int, command: Command) -> bool:
         """Return whether a command may be given: a listed command must be available."""
-        if command == self._noop or self._free or not self._masked:
+        if command == self._noop or self.any_line or not self._masked:
             return True
         return command not in self.commands or command in self.admissible(agent)
 
@@ -461,7 +463,7 @@ class OwnWorld(World[OwnConfig, OwnFacts]):
         """Read a line: by an exact match with a listed line, else by the grammar."""
         if isinstance(line, str) and line in self._lines:
             return self._lines[line]
-        if self._free and isinstance(line, str) and line != self._noop.verb:
+        if self.any_line and isinstance(line, str) and line != self._noop.verb:
             found = read_command(f"{actions.LINE} {line}", self._grammar)
             if isinstance(found, InvalidAction) and found.outcome is Outcome.UNPARSABLE:
                 return unparsable("the line is empty; any other line is an action")
@@ -474,7 +476,7 @@ class OwnWorld(World[OwnConfig, OwnFacts]):
 
     def write(self, command: Command) -> str:
         """Return the line of a command."""
-        if command.verb == actions.LINE and self._free:
+        if command.verb == actions.LINE and self.any_line:
             return str(command.parameters["text"])
         return write_command(command, self._grammar)
 
