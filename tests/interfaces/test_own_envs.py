@@ -9,6 +9,7 @@ import json
 import os
 import random
 import re
+import signal
 import subprocess
 import sys
 import textwrap
@@ -897,6 +898,27 @@ def test_a_process_is_not_left_behind() -> None:
 
 
 @pytest.mark.skipif(not hasattr(os, "fork"), reason="needs processes that fork")
+@pytest.mark.skipif(not hasattr(signal, "setitimer"), reason="needs a timer that sends a signal")
+def test_an_answer_that_was_interrupted_is_not_taken_for_the_next_one() -> None:
+    class Slow(Lamps):
+        def step(self, agent_id: str, action: Any) -> Any:
+            time.sleep(1.5)
+            return super().step(agent_id, action)
+
+    env = piase_gym.as_parallel(Slow(2), timeout=20.0)
+    first, _ = env.reset(seed=0)
+    signal.signal(signal.SIGALRM, signal.default_int_handler)
+    try:
+        signal.setitimer(signal.ITIMER_REAL, 0.3)
+        with pytest.raises(KeyboardInterrupt):
+            env.step({"agent_0": 2})  # lights a lamp
+    finally:
+        signal.signal(signal.SIGALRM, signal.SIG_DFL)
+    again, _ = env.reset(seed=0)
+    assert again["agent_0"]["text"] == first["agent_0"]["text"]
+    env.close()
+
+
 def test_what_hangs_is_killed_with_what_it_has_started(tmp_path: Path) -> None:
     class Forks(Tower):
         """Forks, and both halves hang."""

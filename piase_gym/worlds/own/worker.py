@@ -63,6 +63,7 @@ class RemoteDriver:
             start_new_session=True,  # Ctrl-C is for the caller
         )
         self._answers: queue.SimpleQueue[Any] = queue.SimpleQueue()
+        self._due = 0
         reader = threading.Thread(
             target=_read_all, args=(process.stdout, self._answers), daemon=True
         )
@@ -70,12 +71,16 @@ class RemoteDriver:
         self._facts = self._ask(self._recipe, max(START_SECONDS, self._timeout))
 
     def _ask(self, message: bytes, seconds: float) -> Any:
-        """Send a message and wait for the answer."""
+        """Send a message and wait for the answer, after those that nobody waits for any more."""
         assert self._process is not None
         assert self._process.stdin is not None
+        found: bytes | None = b""
         try:
+            self._due += 1
             write(self._process.stdin, message)
-            found = self._answers.get(timeout=seconds)
+            while self._due and found is not None:  # Ctrl-C leaves answers behind
+                found = self._answers.get(timeout=seconds)
+                self._due -= 1
         except queue.Empty:
             self.kill()
             raise FaultyError(Reason.HUNG, f"no answer within {seconds:g} seconds") from None
