@@ -17,7 +17,7 @@ from urllib.parse import quote
 import pytest
 
 from piase_gym.agents import LLMAgent
-from piase_gym.agents.llm import Budget, Failure, Replies, ReplyFile, Usage, client
+from piase_gym.agents.llm import Budget, Failure, Replies, Reply, ReplyFile, Usage, client
 from piase_gym.agents.llm.client import size_of
 from piase_gym.agents.llm.replies import failure_value
 from piase_gym.core.commands import Command, InvalidAction, Outcome
@@ -58,6 +58,62 @@ def test_a_reply_is_not_lost_for_what_stands_beside_it(more: dict[str, Any]) -> 
     told = "usage" not in more
     assert agent.usage.estimated == (not told)
     assert agent.transcript[0].get("thinking", "") == ("hm" if "hm" in str(more) else "")
+
+
+def test_a_model_that_reasons_is_asked_as_it_wants_to_be() -> None:
+    def picky(request: Any) -> Say:
+        for name, code in (("max_tokens", "parameter"), ("temperature", "value")):
+            if name in request:
+                error = {"message": f"no {name}", "param": name, "code": f"unsupported_{code}"}
+                return Say(status=400, raw=json.dumps({"error": error}).encode())
+        return Say("stay")
+
+    with ModelServer(picky) as server:
+        found, agent = asked(server, retries=0)
+        assert (found, agent.act()) == (STAY, STAY)
+        assert len(server.requests) == 3 + 1  # what it does not take is known from then on
+        for request in server.requests[2:]:
+            assert request["max_completion_tokens"] == agent.max_tokens
+        other = LLMAgent("large", server.base_url)
+        other.perceive(percept_of("GridWorld"))
+        other.act()
+        assert server.requests[4]["temperature"] == 0  # another model may take it
+
+    error = {"message": "never", "param": "temperature", "code": "unsupported_value"}
+    say = Say(status=400, raw=json.dumps({"error": error}).encode())
+    with ModelServer([say]) as server:
+        found, _ = asked(server)
+        assert len(server.requests) == 2
+    assert isinstance(found, InvalidAction)
+    assert found.message.endswith("answered 400: never")
+
+
+@pytest.mark.parametrize(
+    ("text", "most", "told"),
+    [
+        (None, 7, "cut off at max_tokens=7: the reply is empty"),
+        ("<think>Where to?", None, "cut off at the server's limit: the reply ends within"),
+    ],
+)
+def test_a_reply_that_was_cut_off_is_called_so(text: str, most: int | None, told: str) -> None:
+    choice = {"message": {"content": text}, "finish_reason": "length"}
+    with ModelServer([Say(more={"choices": [choice]}), "stay"]) as server:
+        found, agent = asked(server, max_tokens=most)
+        assert told in server.requests[1]["messages"][-1]["content"]
+    assert found == STAY
+    first, second = agent.transcript
+    assert told in first["told"]
+    assert (first["cut"], "cut" in second) == (True, False)
+    known = Replies(offline=True)
+    known.take(first)
+    assert known.find(first["request"]) == Reply(
+        text or "",
+        prompt_tokens=first["prompt_tokens"],
+        completion_tokens=first["completion_tokens"],
+        estimated=first.get("estimated", False),
+        seconds=first["seconds"],
+        cut=True,
+    )
 
 
 def test_tokens_of_an_answer_are_counted_where_only_those_of_the_prompt_are_told() -> None:

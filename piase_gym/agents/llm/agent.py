@@ -389,6 +389,10 @@ class LLMAgent(ModelCaller, Agent):
             command = percept.read(found.command)
         else:
             command = found
+        if reply.cut and isinstance(command, InvalidAction):
+            limit = f"max_tokens={self.max_tokens}" if self.max_tokens else "the server's limit"
+            told = f"the reply was cut off at {limit}: {command.message}"
+            command = command._replace(message=told)
         self._note(command, percept)
         said = found.message if isinstance(found, Answer) else ""
         if said and isinstance(command, Command) and percept.can_tell:

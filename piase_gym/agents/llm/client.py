@@ -38,6 +38,8 @@ MOST_OPEN = 256
 """How many abandoned calls a server may keep open before nothing more is asked."""
 MOST_TOKENS = 10**9
 """A server that reports more tokens for a call is not believed."""
+INSTEAD = {"max_tokens": "max_completion_tokens", "temperature": None}
+"""What is sent to models that do not take a field, as OpenAI's that reason, in its place."""
 PART = 8
 """This many consecutive characters of a key are hidden in what a server says about an error."""
 
@@ -73,6 +75,7 @@ class Reply:
         estimated: Whether the server did not report these, so that bytes were counted.
         seconds: How long it took, all tries together.
         model: The model that answered, if that is not the one that was asked.
+        cut: Whether it is as long as `max_tokens`, or the server, allows.
     """
 
     text: str = ""
@@ -83,6 +86,7 @@ class Reply:
     estimated: bool = False
     seconds: float = 0.0
     model: str = ""
+    cut: bool = False
 
 
 Tried = Reply | tuple[Failure, float | None]
@@ -164,6 +168,7 @@ class Client:
         self._openai, self._key = openai, key
         self._timeout, self._retries = timeout, retries
         self._open: list[threading.Thread] = []
+        self._not_taken: set[tuple[str, str]] = set()
         self.where = base_url or "https://api.openai.com/v1"
         self._client = openai.OpenAI(
             base_url=self.where,
@@ -220,7 +225,7 @@ class Client:
 
         The wait is ``None`` if there is no use in trying again.
         """
-        openai, start = self._openai, time.monotonic()
+        openai, start, known = self._openai, time.monotonic(), {*self._not_taken}
         try:
             with self._send(request) as response:
                 body, size = [], 0
@@ -234,6 +239,8 @@ class Client:
                         return late, 0.0
             return self._read(b"".join(body), request)
         except openai.APIStatusError as error:
+            if self._can_do_without(error, request, known):
+                return self._call(request, late)
             return self._status(error)
         except openai.APITimeoutError:
             return late, 0.0
@@ -250,7 +257,20 @@ class Client:
         """Send a request; its body is passed as it is, as the library would check every message."""
         body = {name: value for name, value in request.items() if name != "model"}
         body |= body.pop("extra_body", {})
+        for name, other in INSTEAD.items():
+            if (request["model"], name) in self._not_taken and name in body:
+                value = body.pop(name)
+                body |= {} if other is None else {other: value}
         return self._create(model=request["model"], messages=[], extra_body=body)
+
+    def _can_do_without(
+        self, error: Any, request: Mapping[str, Any], known: set[tuple[str, str]]
+    ) -> bool:
+        """Return whether an error is about a field that was not known not to be taken."""
+        field = request["model"], error.param
+        unsupported = str(error.code).startswith("unsupported_") and error.param in INSTEAD
+        self._not_taken |= {field} if unsupported else set()
+        return unsupported and field not in known
 
     def _status(self, error: Any) -> tuple[Failure, float | None]:
         """Return what an error code means."""
@@ -317,6 +337,7 @@ class Client:
                 self._scrub(_thought(message)),
                 *_tokens(data.get("usage")),
                 model="" if model == request["model"] else self._clean(model),
+                cut=choice.get("finish_reason") == "length",
             )
         except (ValueError, TypeError, KeyError, IndexError, AttributeError) as error:
             if isinstance(error, IndexError):

@@ -30,6 +30,7 @@ _FIELDS: Mapping[str, type | tuple[type, ...]] = {
     "estimated": bool,
     "seconds": (int, float),
     "model": str,
+    "cut": bool,
 }
 """The fields of a reply that are kept, and their types."""
 
