@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import errno
 import inspect
 import re
 import sys
@@ -83,7 +84,7 @@ def main() -> None:
         print_error(_as_option(str(error)))
         sys.exit(2)
     except OSError as error:
-        if error.filename is None:
+        if error.filename is None and error.errno != errno.ENOSPC:
             raise
-        print_error(f"{error.strerror}: {error.filename}")
+        print_error(": ".join(filter(None, (error.strerror, error.filename))))
         sys.exit(2)

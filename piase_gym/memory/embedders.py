@@ -139,6 +139,10 @@ class SentenceEmbedder:
             self._torch.set_num_threads(threads)
         return np.asarray(found, np.float32)
 
+    def __reduce__(self) -> tuple[Any, ...]:
+        """Copies and pickles load the model, which is the same for all."""
+        return SentenceEmbedder, ()
+
 
 @functools.cache
 def _sentence_model() -> Any:

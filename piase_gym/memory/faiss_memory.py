@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import json
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping
 from contextlib import contextmanager
 from pathlib import Path
 from typing import Any, Self
@@ -112,6 +112,24 @@ class FaissMemory:
         """Return the embedding of a text as one row."""
         return embeddings(self.embedder, [text])
 
+    def _vectors(self) -> NDArray[np.float32]:
+        """Return the embeddings of `texts`, one row each."""
+        if not self.texts:
+            return np.zeros((0, self.embedder.size), np.float32)
+        found: NDArray[np.float32] = self._index.reconstruct_n(0, len(self.texts))
+        return found
+
+    def __getstate__(self) -> dict[str, Any]:
+        """Return what copies and pickles have: the texts and their embeddings."""
+        return {"embedder": self.embedder, "texts": [*self.texts], "vectors": self._vectors()}
+
+    def __setstate__(self, state: Mapping[str, Any]) -> None:
+        """Restore what `__getstate__` returned, in an index of its own."""
+        self._faiss = need("faiss", "FaissMemory", "memory")
+        self.embedder, self.texts = state["embedder"], state["texts"]
+        self._index = self._faiss.IndexFlatL2(self.embedder.size)
+        self._index.add(state["vectors"])
+
     @contextmanager
     def _one_thread(self) -> Iterator[None]:
         """Search in this thread alone: for one query, waking others takes ten times as long."""
@@ -134,8 +152,7 @@ class FaissMemory:
             StorageError: If it cannot be written.
         """
         count, size = len(self.texts), self.embedder.size
-        vectors = self._index.reconstruct_n(0, count) if count else np.zeros((0, size))
-        body = vectors.astype("<f4").tobytes() + json.dumps(self.texts).encode()
+        body = self._vectors().astype("<f4").tobytes() + json.dumps(self.texts).encode()
         head = {"format": FORMAT, "embedder": self.embedder.name, "size": size, "count": count}
         line = json.dumps({**head, "checksum": xxhash.xxh3_64_hexdigest(body)})
         write_whole(Path(path), line.encode() + b"\n" + body)

@@ -289,6 +289,21 @@ def test_a_closed_pipe_is_no_error(words: list[str]) -> None:
     assert process.returncode == 1
 
 
+@pytest.mark.skipif(not Path("/dev/full").exists(), reason="needs a device that is always full")
+def test_a_full_disk_is_told_in_a_line() -> None:
+    with Path("/dev/full").open("w", encoding="utf-8") as full:
+        done = subprocess.run(
+            [*COMMAND, "info", "GridWorld"],
+            stdout=full,
+            stderr=subprocess.PIPE,
+            text=True,
+            check=False,
+            env=environment(),
+        )
+    assert done.returncode == 2
+    assert done.stderr == "error: No space left on device\n"
+
+
 def test_no_encoding_is_a_reason_to_crash() -> None:
     done = piase("play", "GridWorld", stdin="stay\nh\n", PYTHONIOENCODING="ascii")
     assert done.returncode == 0, done.stderr

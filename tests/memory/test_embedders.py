@@ -2,8 +2,10 @@
 
 from __future__ import annotations
 
+import copy
 import math
 import os
+import pickle
 import subprocess
 import sys
 from collections.abc import Sequence
@@ -138,3 +140,5 @@ def test_the_sentence_model_knows_meaning() -> None:
     assert lunch @ apple > lunch @ crown
     assert embedder.embed(["\ud800", "x"]).shape == (2, 384)
     assert embedder.embed([]).shape == (0, 384)
+    for other in (copy.deepcopy(embedder), pickle.loads(pickle.dumps(embedder))):
+        assert (other.embed(["a gold crown"])[0] == crown).all()

@@ -2,8 +2,10 @@
 
 from __future__ import annotations
 
+import copy
 import itertools
 import json
+import pickle
 import sys
 from collections.abc import Callable, Sequence
 from pathlib import Path
@@ -52,6 +54,25 @@ def test_the_older_of_two_equal_memories_comes_first() -> None:
     for text in ["the lamp", "a key", "The key", "a KEY!", "a key."] * 3:
         memory.add(text)
     assert [place for place, _ in memory.nearest("a key", 5)] == [1, 3, 4, 6, 8]
+
+
+@pytest.mark.parametrize(
+    "copied", [copy.copy, copy.deepcopy, lambda memory: pickle.loads(pickle.dumps(memory))]
+)
+@pytest.mark.parametrize("texts", [["a key", "the lamp"], []])
+def test_a_copy_is_a_memory_of_its_own(
+    copied: Callable[[FaissMemory], FaissMemory], texts: list[str]
+) -> None:
+    memory = FaissMemory()
+    for text in texts:
+        memory.add(text)
+    other = copied(memory)
+    assert other.search("lamp") == memory.search("lamp")
+    other.add("lamp")
+    assert other.search("lamp", 1) == [("lamp", 0.0)]
+    assert (memory.texts, len(other)) == (texts, len(texts) + 1)
+    memory.clear()
+    assert other.search("lamp", 1) == [("lamp", 0.0)]
 
 
 def test_three_are_found_by_default_and_none_in_an_empty_memory() -> None:
