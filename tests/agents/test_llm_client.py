@@ -90,7 +90,7 @@ def test_what_a_server_tells_of_tokens_is_believed_within_bounds() -> None:
 
 def test_contents_calls_and_thoughts_are_read() -> None:
     assert client._text(None) == ""
-    assert client._text([{"text": "a"}, {}, {"text": "b"}]) == "ab"
+    assert client._text([{"text": "a"}, {}, {"text": None}, {"text": "b"}]) == "ab"
     assert client._calls(None) == []
     assert client._calls([{"function": {"name": "go"}}]) == [("go", None)]
     assert client._thought({"reasoning": "r"}) == "r"
@@ -137,6 +137,15 @@ def test_a_server_may_ask_to_wait() -> None:
         ({"retries": -1}, "retries is an integer from 0 to 100, not -1"),
         ({"retries": True}, "retries is an integer from 0 to 100, not True"),
         ({"retries": 101}, "retries is an integer from 0 to 100, not 101"),
+        ({"extra": "seed"}, "extra is a mapping of fields, not 'seed'"),
+        (
+            {"extra": {"a": {1}}},
+            "extra cannot be written as JSON: Type is not JSON serializable: set",
+        ),
+        (
+            {"extra": {"stream": True}},
+            "extra has 'stream', but replies are not read as streams; leave it out",
+        ),
     ],
 )
 def test_settings_of_a_call_have_ranges(settings: dict[str, Any], told: str) -> None:

@@ -116,6 +116,31 @@ def test_a_reply_that_was_cut_off_is_called_so(text: str, most: int | None, told
     )
 
 
+@pytest.mark.parametrize("written", [b"stay\\ud83d", b"stay\xff", b"\\ud83d\\ude00\\nAction: stay"])
+@pytest.mark.parametrize("before", [b"", b"\xef\xbb\xbf"])
+def test_a_reply_is_not_lost_for_half_a_character(
+    written: bytes, before: bytes, tmp_path: Path
+) -> None:
+    raw = before + b'{"choices": [{"message": {"content": "%b"}, "logprobs": NaN}]}' % written
+    with ModelServer([Say(raw=raw)]) as server:
+        found, agent = asked(server, replies=tmp_path / "replies.jsonl")
+    assert found == STAY
+    assert len(ReplyFile(tmp_path / "replies.jsonl")) == 1
+    assert agent.transcript[0]["text"].encode().endswith(b"stay")
+
+
+@pytest.mark.parametrize(
+    "error", [{"code": 429, "message": f"no more of {KEY}"}, f"no more of {KEY}"]
+)
+def test_an_error_that_comes_as_a_success_is_told(error: Any) -> None:
+    with ModelServer([Say(raw=json.dumps({"error": error}).encode())]) as server:
+        found, _ = asked(server, api_key=KEY)
+        assert len(server.requests) == 2
+    assert isinstance(found, InvalidAction)
+    assert found.outcome is Outcome.TIMEOUT
+    assert found.message.endswith("answered: no more of [key] after 2 tries")
+
+
 def test_tokens_of_an_answer_are_counted_where_only_those_of_the_prompt_are_told() -> None:
     with ModelServer([Say("stay " * 40, more={"usage": {"prompt_tokens": 9}})]) as server:
         agent = LLMAgent("small", server.base_url, attempts=1, prices=(0.0, 1e6))

@@ -8,6 +8,8 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import Any, Self, TypedDict
 
+import orjson
+
 from piase_gym.agents.llm.budget import Budget, Prices, Usage
 from piase_gym.agents.llm.client import (
     Client,
@@ -63,7 +65,7 @@ class ModelCaller:
         key_env: The environment variable that has the key.
         temperature: The sampling temperature; ``None`` leaves it to the server.
         max_tokens: Most tokens of an answer; ``None`` leaves it to the server.
-        extra: Further fields of each request.
+        extra: Further fields of each request, JSON-able; replies are not read as streams.
         timeout: Seconds that one try may take.
         retries: How often a call that failed for a temporary reason is tried again.
         budget: What may be spent; others may share it.
@@ -99,7 +101,7 @@ class ModelCaller:
         self.model, self.base_url = model, check_url(base_url)
         self.key_env, self._key = key_env, None if api_key is None else Secret(api_key)
         self.temperature, self.max_tokens = temperature, max_tokens
-        self.extra, self.timeout, self.retries = dict(extra or {}), timeout, retries
+        self.extra, self.timeout, self.retries = _fields(extra), timeout, retries
         self.budget = Budget(prices=prices) if budget is None else budget
         path = isinstance(replies, str | os.PathLike)
         self.replies: Replies | None = ReplyFile(replies) if path else replies  # type: ignore[arg-type, assignment]
@@ -209,6 +211,19 @@ class ModelCaller:
     def __getstate__(self) -> dict[str, Any]:
         """Leave out the key, but not that there was one."""
         return {**vars(self), "_key": self._key and Secret(None)}
+
+
+def _fields(extra: Any) -> dict[str, Any]:
+    """Return the further fields of requests, checked."""
+    try:
+        found: Any = orjson.loads(orjson.dumps({} if extra is None else extra))
+    except TypeError as error:
+        raise ConfigError(f"extra cannot be written as JSON: {error}") from None
+    if not isinstance(found, dict):
+        raise ConfigError(f"extra is a mapping of fields, not {extra!r:.60}")
+    if found.get("stream"):
+        raise ConfigError("extra has 'stream', but replies are not read as streams; leave it out")
+    return found
 
 
 def check_number(

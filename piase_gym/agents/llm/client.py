@@ -8,6 +8,7 @@ No message that leaves this module contains any part of a key.
 from __future__ import annotations
 
 import functools
+import json
 import os
 import re
 import threading
@@ -326,8 +327,9 @@ class Client:
 
     def _read(self, body: bytes, request: Mapping[str, Any]) -> Tried:
         """Read the body of a reply."""
+        data: Any = None
         try:
-            data = orjson.loads(body)
+            data = _data(body)
             choice, model = data["choices"][0], data.get("model") or request["model"]
             message = choice["message"]
             calls = _calls(message.get("tool_calls"))
@@ -339,7 +341,11 @@ class Client:
                 model="" if model == request["model"] else self._clean(model),
                 cut=choice.get("finish_reason") == "length",
             )
-        except (ValueError, TypeError, KeyError, IndexError, AttributeError) as error:
+        except (ValueError, TypeError, LookupError, AttributeError, RecursionError) as error:
+            if isinstance(data, Mapping) and data.get("error"):  # with a code of success
+                said = data["error"]
+                said = said.get("message", said) if isinstance(said, Mapping) else said
+                return Failure(Outcome.TIMEOUT, f"{self.where} answered: {self._clean(said)}"), 0.0
             if isinstance(error, IndexError):
                 told = f"the reply of {self.where} has no choices"
             else:
@@ -358,11 +364,20 @@ def client_of(base_url: str | None, key: str, timeout: float, retries: int) -> C
     return Client(base_url, key, timeout, retries)
 
 
+def _data(body: bytes) -> Any:
+    """Return the JSON of a reply, without bytes and halves of characters that are no Unicode."""
+    try:
+        return orjson.loads(body)
+    except ValueError:
+        found = json.loads(body.decode("utf-8-sig", "ignore"))
+        return json.loads(json.dumps(found, ensure_ascii=False).encode("utf-8", "ignore"))
+
+
 def _text(content: Any) -> str:
     """Return the text of a content, which may come in parts."""
     if isinstance(content, str | None):
         return content or ""
-    return "".join(str(part.get("text", "")) for part in content)
+    return "".join(str(part.get("text") or "") for part in content)
 
 
 def _calls(calls: Any) -> list[tuple[str, Any]]:
