@@ -336,6 +336,8 @@ def _scalar(first: str, more: str, one_line: bool) -> str:
         lines = [line.strip() for line in more.strip("\n").split("\n")]
         block = lines[: lines.index("")] if "" in lines else lines
         return _bare("\n".join(block))
+    if first in ("null", "~"):  # nothing, in YAML
+        return ""
     value = _comment(first) if one_line else f"{first}\n{more.strip()}".split("\n\n")[0].strip()
     quoted = _unquoted(value)
     return _bare(value) if quoted is None else quoted.strip()

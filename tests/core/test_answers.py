@@ -321,6 +321,8 @@ def test_no_reply_takes_long(part: str) -> None:
             'action: go north\nmessage_to_others: "a \\"key\\"\nlies\\there"',
             Answer("go north", message='a "key"\nlies\there'),
         ),
+        ("action: go north\nreason: ~\nmessage_to_others: null", Answer("go north")),
+        ("action: go north\nmessage_to_others: 'null'", Answer("go north", message="null")),
         ('{"thinking": "one\ntwo", "action": "go north"}', Answer("go north", "one\ntwo")),
         ('Well: {"thinking": "one\ntwo", "action": "look"} it is.', Answer("look", "one\ntwo")),
         ('{"action": "look", "reason": {"a": "é"}}', Answer("look", reason='{"a": "é"}')),

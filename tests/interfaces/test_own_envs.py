@@ -887,6 +887,25 @@ def test_a_simulation_survives_a_fault() -> None:
     assert summary.truncated == {"agent_0": True}
 
 
+def test_a_verb_of_its_own_comes_before_the_one_for_messages() -> None:
+    done = []
+
+    class Talk(Street):
+        def get_environment_info(self) -> dict[str, Any]:
+            return {"action_schema": {"tell": {"parameters": {"what": {"type": "string"}}}}}
+
+        def execute_action(self, agent_id: str, action: str, params: Any = None) -> dict[str, Any]:
+            done.append((agent_id, action, params))
+            return {"status": "success"}
+
+    env = piase_gym.as_parallel(Talk(), agents=2, actions="text")
+    env.reset(seed=0)
+    assert [tool["name"] for tool in env.world.tools(0)].count("tell") == 1
+    *_, infos = env.step({"agent_0": "tell tales", "agent_1": "wait"})
+    assert str(infos["agent_0"]["outcome"]) == "ok"
+    assert done == [("agent_0", "tell", {"what": "tales"})]
+
+
 def test_a_process_is_not_left_behind() -> None:
     env = piase_gym.parallel_env("Tower", timeout=20.0)
     process = env.world._driver._process

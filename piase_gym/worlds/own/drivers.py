@@ -39,6 +39,11 @@ TELL = "tell"
 """The verb for sending messages, in environments that have them."""
 
 
+def offers_tell(verbs: Sequence[Verb]) -> bool:
+    """Return whether messages are sent by `TELL`, which is no verb of the environment's own."""
+    return all(verb.name != TELL for verb in verbs)
+
+
 class Driver(ABC):
     """Asks one environment.
 
@@ -70,7 +75,7 @@ class Driver(ABC):
         answers: dict[str, Answer] = {}
         with self._guarded():
             for agent, command in commands.items():
-                if command.verb == TELL and self.messages:
+                if command.verb == TELL and self.messages and offers_tell(self.verbs()):
                     answers[agent] = self._tell(agent, command)
                 else:
                     answers[agent] = self.act(agent, command)

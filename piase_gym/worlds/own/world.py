@@ -36,7 +36,7 @@ from piase_gym.errors import ConfigError, OwnEnvironmentError, SnapshotError, Un
 from piase_gym.worlds.own import actions
 from piase_gym.worlds.own.answers import Answer, Turn
 from piase_gym.worlds.own.config import OwnConfig
-from piase_gym.worlds.own.drivers import TELL, drive, drive_new
+from piase_gym.worlds.own.drivers import TELL, drive, drive_new, offers_tell
 from piase_gym.worlds.own.facts import MOST_TEXT, Layout, OwnFacts, Shown, at, to_text
 from piase_gym.worlds.own.faults import Fault, FaultyError, Reason
 from piase_gym.worlds.own.pictures import picture
@@ -127,7 +127,7 @@ class OwnWorld(World[OwnConfig, OwnFacts]):
         noop = actions.noop_of(first.verbs)
         self._waits = noop is None
         more: tuple[Verb, ...] = (actions.WAIT,) if noop is None else ()
-        if driver.messages:
+        if driver.messages and offers_tell(first.verbs):
             everybody = (*self.agents, "all")
             recipient = Param("recipient", choices=everybody)
             more += (Verb(TELL, "Send a message.", (recipient, Param("message", "text"))),)
