@@ -22,7 +22,7 @@ from piase_gym.agents.base import Agent, BatchPercept, Percept, ask
 from piase_gym.benchmarks.evaluation.policies import Policy, check_fit, read_policy
 from piase_gym.benchmarks.evaluation.protocol import PROTOCOL, EpisodeRecord, episode_value
 from piase_gym.benchmarks.evaluation.suites import Setting
-from piase_gym.core.commands import OUTCOMES
+from piase_gym.core.commands import OUTCOMES, Result
 from piase_gym.core.config import WorldConfig
 from piase_gym.core.digest import digest_json
 from piase_gym.core.rng import partner_seed
@@ -350,24 +350,25 @@ class _Batch:
             acts = batch_acts(self.agents, shown, infos["action_mask"], self.draws, steps)
             shown, rewards, terminated, truncated, infos = self.env.step(acts)
             steps += 1
-            self._add(alive, rewards, terminated | truncated, infos["outcome"], steps)
+            self._add(alive, rewards, terminated | truncated, infos, steps)
         share = (time.perf_counter() - start) / len(self.seeds)
         for slot in range(len(self.seeds)):
             yield replace(self.done[slot], seconds=share)
 
-    def _add(self, alive: Any, rewards: Any, ended: Any, outcomes: Any, steps: int) -> None:
-        """Add a step of the episodes that are not done."""
+    def _add(self, alive: Any, rewards: Any, ended: Any, infos: Any, steps: int) -> None:
+        """Add a step of the episodes that are not done; some focal agents may never enter."""
         open_slots = np.array([slot not in self.done for slot in range(len(self.seeds))])
         self.returns[open_slots] += rewards[open_slots]
         for seat in self.focal:
             counted = np.flatnonzero(open_slots & alive[:, seat])
-            np.add.at(self.outcomes, (counted, outcomes[counted, seat]), 1)
+            np.add.at(self.outcomes, (counted, infos["outcome"][counted, seat]), 1)
         self.ended |= ended
-        for slot in np.flatnonzero(open_slots & self.ended[:, self.focal].all(axis=1)).tolist():
+        over = self.ended[:, self.focal].all(axis=1) | ~infos["alive"].any(axis=1)
+        for slot in np.flatnonzero(open_slots & over).tolist():
             self.done[slot] = self._record(slot, steps)
 
     def _record(self, slot: int, steps: int) -> EpisodeRecord:
-        """Return the record of an episode in which all focal agents have ended."""
+        """Return the record of an episode in which no focal agent is left."""
         world, single = self.env.world, self.env.single(slot)
         digest = single.digest()
         marks = self.env.batch.states["marks"][slot].tolist()
@@ -376,7 +377,10 @@ class _Batch:
             self.job,
             self.job.blank(self.seeds[slot]),
             self.returns[slot].tolist(),
-            [str(single.result(seat)) for seat in self.focal],
+            [
+                str(single.result(seat) if self.ended[slot, seat] else Result.ENDED)
+                for seat in self.focal
+            ],
             steps=steps,
             milestones={
                 name: sum(marks[seat] >> bit & 1 for seat in self.focal)

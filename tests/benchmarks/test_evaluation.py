@@ -60,6 +60,9 @@ DOOR = "piase/GridWorld-DoorKey-6x6-v1"
 TEAM = Row(task="piase/GridWorld-FourRooms-8x8-v1", config={"agents": 4}, label="team")
 GUEST = replace(TEAM, label="guest", measure="per_capita", focal=1, partners=("random",))
 PAIR = replace(GUEST, label="pair", focal=2, measure="win_rate")
+LATE = {"agents": 3, "join_at": (0, 2, 40), "max_steps": 8}
+ABSENT = Row(task=EMPTY, config=LATE, label="absent")  # the last agent comes after the end
+ALONE = replace(ABSENT, label="alone", focal=1, partners=("random",))
 
 
 @pytest.fixture(autouse=True)
@@ -127,7 +130,7 @@ def test_self_play_counts_every_agent() -> None:
     assert record.milestones["goal_reached"] == 4
 
 
-@pytest.mark.parametrize("row", [Row(task=EMPTY), Row(task=DOOR), TEAM, GUEST, PAIR])
+@pytest.mark.parametrize("row", [Row(task=EMPTY), Row(task=DOOR), TEAM, GUEST, PAIR, ABSENT, ALONE])
 def test_a_batch_gives_what_single_environments_give(row: Row) -> None:
     (setting,), _ = Suite(name="s", rows=(row,)).settings("dev")
     seeds = tuple(SEEDS["dev"][:9])
