@@ -73,10 +73,13 @@ class Rollout:
         return {name: getattr(self, name)[self.alive] for name in SAMPLED}
 
     def minibatches(self, size: int) -> Iterator[dict[str, Tensor]]:
-        """Yield samples in random order; with memory, the whole sequences of random slots."""
+        """Yield samples in random order; with memory, the whole sequences of random slots.
+
+        Slots whose agents were never in play are left out.
+        """
         if self.memory.shape[1]:
-            slots = max(1, size // len(self.rewards))
-            for part in torch.randperm(self.alive.shape[1]).split(slots):
+            slots, played = max(1, size // len(self.rewards)), self.alive.any(0).nonzero()[:, 0]
+            for part in played[torch.randperm(len(played))].split(slots):
                 batch = {name: getattr(self, name)[:, part] for name in (*SAMPLED, *UNROLLED)}
                 yield {**batch, "memory": self.memory[part]}
             return

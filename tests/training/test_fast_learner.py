@@ -239,6 +239,14 @@ def test_an_unrolled_policy_sees_what_it_saw_step_by_step() -> None:
     torch.testing.assert_close(chosen, rollout.log_probs.flatten(), rtol=1e-4, atol=1e-5)
 
 
+def test_sequences_of_which_nothing_is_learned_take_no_gradient_step() -> None:
+    envs = Cues(4, 2, 3, right)
+    rollout = trained(envs, total_steps=64, memory=5, self_play=0.5).rollout
+    parts = list(rollout.minibatches(len(rollout.rewards)))  # each is the sequence of one slot
+    assert len(parts) == 6  # of eight slots, past selves play two
+    assert all(part["alive"].any() for part in parts)
+
+
 def test_who_enters_late_remembers_nothing_from_before(monkeypatch: pytest.MonkeyPatch) -> None:
     """As an agent that plays the file, which is not asked before it enters."""
     fields: dict[str, Any] = {"agents": 2, "join_at": (0, 3), "max_steps": 8}
