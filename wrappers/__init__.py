@@ -13,6 +13,7 @@ if TYPE_CHECKING:
     from piase_gym.wrappers.add_shared_memory import AddSharedMemory as AddSharedMemory
     from piase_gym.wrappers.avt_log import AvtLogger as AvtLogger
     from piase_gym.wrappers.curriculum import CurriculumWrapper as CurriculumWrapper
+    from piase_gym.wrappers.keep_agents import KeepAgents as KeepAgents
     from piase_gym.wrappers.text_embedding import TextEmbedding as TextEmbedding
     from piase_gym.wrappers.text_embedding import TextEmbeddingEnv as TextEmbeddingEnv
 

@@ -56,6 +56,13 @@ class AddActuators(BaseParallelWrapper[str, Any, Any]):
         self._mask(found[0], found[-1])
         return found
 
+    def observe_all(self) -> tuple[dict[str, Any], dict[str, dict[str, Any]]]:
+        """Return the present observations and infos; see `WorldParallelEnv.observe_all`."""
+        inner: Any = self.env
+        observations, infos = inner.observe_all()
+        self._mask(observations, infos)
+        return observations, infos
+
     def _mask(self, observations: Mapping[str, Any], infos: Mapping[str, Any]) -> None:
         """Put in the masks of translated actions."""
         for name, info in infos.items():

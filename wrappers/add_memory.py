@@ -87,10 +87,11 @@ class AddMemory(AddToViews):
 
     def step(self, actions: Mapping[str, Any]) -> Any:
         """Let agents act, and remember it."""
-        playing = [name for name in self.env.agents if name in actions]
+        given = actions if isinstance(actions, Mapping) else {}  # the environment refuses others
+        playing = [name for name in self.env.agents if name in given]
         before = {name: self._moment(name) for name in playing}
         deeds = {name: self._deed(name, actions[name]) for name in playing}
-        observations, *rest = self.env.step(dict(actions))
+        observations, *rest = self.env.step(actions)  # type: ignore[arg-type]
         for name, (position, seen, told) in before.items():
             reason = self.reasons.pop(name, "")
             text = memory_text(position, seen, deeds[name], reason, told)

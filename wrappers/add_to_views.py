@@ -57,8 +57,14 @@ class ChangesViews(BaseParallelWrapper[str, Any, Any]):
 
     def step(self, actions: Mapping[str, Any]) -> Any:
         """Let agents act; see `WorldParallelEnv.step`."""
-        observations, *rest = self.env.step(dict(actions))
+        observations, *rest = self.env.step(actions)  # type: ignore[arg-type]
         return self._all(observations), *rest
+
+    def observe_all(self) -> tuple[dict[str, Any], dict[str, dict[str, Any]]]:
+        """Return the present observations and infos; see `WorldParallelEnv.observe_all`."""
+        inner: Any = self.env
+        observations, infos = inner.observe_all()
+        return self._all(observations), infos
 
     def _all(self, observations: Mapping[str, Any]) -> dict[str, Any]:
         """Return each agent's observation as it is shown."""

@@ -55,9 +55,10 @@ class KeepAgents(BaseParallelWrapper[str, Any, Any]):
 
     def step(self, actions: Mapping[str, Any]) -> Any:
         """Let the agents in play act; the actions of the others are ignored."""
-        playing = set(self.env.agents)
-        chosen = {name: act for name, act in actions.items() if name in playing}
-        observations, rewards, terminated, truncated, infos = self.env.step(chosen)
+        playing, chosen = set(self.env.agents), actions
+        if isinstance(actions, Mapping):  # else the environment says what is wrong
+            chosen = {name: act for name, act in actions.items() if name in playing}
+        observations, rewards, terminated, truncated, infos = self.env.step(chosen)  # type: ignore[arg-type]
         for name in terminated:
             if terminated[name] or truncated[name]:
                 self._ends[name] = terminated[name], truncated[name]
@@ -70,6 +71,12 @@ class KeepAgents(BaseParallelWrapper[str, Any, Any]):
             {name: end[1] for name, end in zip(names, ends, strict=True)},
             self._fill_infos(infos),
         )
+
+    def observe_all(self) -> tuple[dict[str, Any], dict[str, dict[str, Any]]]:
+        """Return the present observations and infos; see `WorldParallelEnv.observe_all`."""
+        inner: Any = self.env
+        observations, infos = inner.observe_all()
+        return self._fill(observations), self._fill_infos(infos)
 
     def _fill_infos(self, infos: Mapping[str, Any]) -> dict[str, dict[str, Any]]:
         """Add the infos of agents that are not in play."""

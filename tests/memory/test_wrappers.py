@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import copy
+import pickle
 from collections.abc import Sequence
 from typing import Any
 
@@ -14,11 +15,17 @@ from numpy.typing import NDArray
 from pettingzoo import ParallelEnv
 
 import piase_gym
-from piase_gym.errors import AgentError, ConfigError
+from piase_gym.errors import ActionError, AgentError, ConfigError
 from piase_gym.interfaces import PerceptionInterface
 from piase_gym.memory import FaissMemory, HashedEmbedder
 from piase_gym.memory.embedders import CachedEmbedder
-from piase_gym.wrappers import AddMemory, AddSharedMemory, TextEmbedding, TextEmbeddingEnv
+from piase_gym.wrappers import (
+    AddMemory,
+    AddSharedMemory,
+    KeepAgents,
+    TextEmbedding,
+    TextEmbeddingEnv,
+)
 from piase_gym.wrappers.add_to_views import Lines
 from tests.helpers.checkers import parallel_api_test
 
@@ -179,6 +186,40 @@ def test_an_action_that_is_refused_is_not_remembered() -> None:
     with pytest.raises(AgentError):
         env.step({"agent_0": "wait", "agent_1": "wait", "nobody": "wait"})
     assert len(env.memory("agent_0")) == 0
+
+
+@pytest.mark.parametrize("twin", [copy.deepcopy, lambda env: pickle.loads(pickle.dumps(env))])
+@pytest.mark.parametrize("wrap", [AddMemory, AddSharedMemory, TextEmbedding])
+def test_wrappers_are_copied_in_the_middle_of_an_episode(wrap: Any, twin: Any) -> None:
+    env, acts = wrap(two()), {"agent_0": "wait", "agent_1": "look"}
+    env.reset(seed=0)
+    env.step(acts)
+    other = twin(env)
+    assert str(other.step(acts)) == str(env.step(acts))
+    if wrap is AddMemory:
+        other.memory("agent_0").add("a lamp")
+        assert len(other.memory("agent_0")) == len(env.memory("agent_0")) + 1
+
+
+@pytest.mark.parametrize("wrap", [AddMemory, AddSharedMemory, TextEmbedding, KeepAgents])
+def test_play_goes_on_from_a_snapshot_in_what_wrappers_show(wrap: Any) -> None:
+    env = wrap(two())
+    env.reset(seed=0)
+    saved = env.snapshot()
+    env.step({"agent_0": "wait", "agent_1": "wait"})
+    env.restore(saved)
+    shown, infos = env.observe_all()
+    assert list(shown) == list(infos) == env.possible_agents
+    assert all(env.observation_space(name).contains(shown[name]) for name in shown)
+
+
+@pytest.mark.parametrize("wrap", [AddMemory, AddSharedMemory, TextEmbedding, KeepAgents])
+@pytest.mark.parametrize("actions", [None, 3, ["wait", "wait"]])
+def test_actions_in_wrappers_are_a_dict(wrap: Any, actions: Any) -> None:
+    env = wrap(two())
+    env.reset(seed=0)
+    with pytest.raises(ActionError, match="a dict of actions by agent"):
+        env.step(actions)
 
 
 @pytest.mark.filterwarnings("ignore:reset option .options.:UserWarning")
