@@ -469,9 +469,9 @@ def _more(data: Mapping[str, Any]) -> dict[str, str]:
 # -- commands without a mark --------------------------------------------------------------
 
 _BULLET = re.compile(r"^(?:[-*•>+#]+|\d{1,3}[.)])\s+")
-_PAIRS = dict(
-    tuple(pair) for pair in "\"\" '' `` ** __ “” ‘’ „“ ”” ‚‘ «» »« ‹› ›‹ 「」 『』".split()
-)
+_PAIRS: Mapping[str, str] = {
+    pair[0]: pair[1] for pair in "\"\" '' `` ** __ “” ‘’ „“ ”” ‚‘ «» »« ‹› ›‹ 「」 『』".split()
+}
 """The closing sign of each opening one, as English, Swedish, German, French and Japanese have."""
 _ENDS = ".!。！"
 _SPAN = re.compile(
