@@ -4,11 +4,11 @@
         --out FILE
 
 trains once for each seed, as `piase curriculum run` does and in the same folders (an existing run
-is continued), and tests what was learnt: the last policy plays held-out episodes of every step,
-with sampled actions and without hints. Each finished training is a line of the file and is not
-repeated. For each step the line says after how many environment steps of the whole training the
-step was completed, in how many attempts, with which metrics in the last attempt, and how many test
-episodes were won.
+is continued), and tests what was learnt: the last policy plays every step on held-out seeds, whose
+levels training may have met, with sampled actions and without hints. Each finished training is a
+line of the file and is not repeated. For each step the line says after how many environment steps
+of the whole training the step was completed, in how many attempts, with which metrics in the last
+attempt, and how many test episodes were won.
 """
 
 from __future__ import annotations
