@@ -22,6 +22,9 @@ def test_shares_of_the_best_response() -> None:
     assert measure.against("always_defect", "tit_for_tat", episodes=20).estimate == (5 + 9) / 32
     flips = measure.against("random", "always_defect", episodes=2000)
     assert abs(flips.estimate - 0.5) < 4 * error(flips) + 1e-9
+    few = {"episodes": 5, "rounds": 10}  # for so few, the normal quantile is too small
+    spread = measure.shares_against("random", "always_defect", **few).std(ddof=1) / 5**0.5
+    assert error(measure.against("random", "always_defect", **few)) > 1.1 * spread
 
 
 @pytest.mark.parametrize(

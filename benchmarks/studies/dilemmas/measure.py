@@ -28,7 +28,7 @@ from piase_gym.agents import Agent, Percept, make_agent
 from piase_gym.agents.base import Action, BatchPercept
 from piase_gym.agents.matrix_strategies import remember
 from piase_gym.benchmarks.evaluation.rollout import batch_acts
-from piase_gym.benchmarks.evaluation.statistics import Interval
+from piase_gym.benchmarks.evaluation.statistics import Interval, mean_interval
 from piase_gym.core.rng import partner_seeds
 from piase_gym.envs.actions import decode_answer
 from piase_gym.envs.batch import BatchEnv
@@ -38,13 +38,6 @@ from piase_gym.worlds.social_dilemma.metrics import commons_measures
 
 SEED = 10_000_000
 """The first seed of evaluation; training never meets it."""
-
-
-def estimate(values: Sequence[float] | NDArray[np.float64]) -> Interval:
-    """Return the mean of episodes with its 95 % interval, from its standard error."""
-    array = np.asarray(values, np.float64)
-    mean, reach = float(array.mean()), 1.96 * float(array.std() / np.sqrt(array.size))
-    return Interval(mean, mean - reach, mean + reach)
 
 
 def choices(env: BatchEnv, agents: Sequence[Agent]) -> NDArray[np.int64]:
@@ -57,7 +50,8 @@ def choices(env: BatchEnv, agents: Sequence[Agent]) -> NDArray[np.int64]:
 
 def against(policy: str | Agent, strategy: str, *, episodes: int = 1000, **config: Any) -> Interval:
     """Return a policy's mean share of the best response's return; see `shares_against`."""
-    return estimate(shares_against(policy, strategy, episodes=episodes, **config))
+    shares = shares_against(policy, strategy, episodes=episodes, **config)
+    return mean_interval([shares.tolist()])
 
 
 def shares_against(
@@ -155,7 +149,7 @@ def exploited(policy: str | Agent, *, episodes: int = 100, **config: Any) -> Exp
     gains = _returns(policy, against, seed, episodes, config)
     gains = gains - _returns(policy, policy, seed, episodes, config)
     first, *then = best.tolist()
-    return Exploit(estimate(gains), first, tuple(then))
+    return Exploit(mean_interval([gains.tolist()]), first, tuple(then))
 
 
 def _returns(
@@ -175,7 +169,7 @@ def _returns(
 def in_commons(policy: str | Agent, task: str, *, episodes: int = 50) -> dict[str, Interval]:
     """Return the measures of a commons in which all agents play one policy, and the mean return."""
     found = commons_episodes(policy, task, episodes=episodes)
-    return {name: estimate(values) for name, values in found.items()}
+    return {name: mean_interval([values]) for name, values in found.items()}
 
 
 def commons_episodes(
