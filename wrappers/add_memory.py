@@ -91,7 +91,7 @@ class AddMemory(AddToViews):
         playing = [name for name in self.env.agents if name in given]
         before = {name: self._moment(name) for name in playing}
         deeds = {name: self._deed(name, actions[name]) for name in playing}
-        observations, *rest = self.env.step(actions)  # type: ignore[arg-type]
+        observations, *rest = self.env.step(actions)
         for name, (position, seen, told) in before.items():
             reason = self.reasons.pop(name, "")
             text = memory_text(position, seen, deeds[name], reason, told)

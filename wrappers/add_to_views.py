@@ -57,7 +57,7 @@ class ChangesViews(BaseParallelWrapper[str, Any, Any]):
 
     def step(self, actions: Mapping[str, Any]) -> Any:
         """Let agents act; see `WorldParallelEnv.step`."""
-        observations, *rest = self.env.step(actions)  # type: ignore[arg-type]
+        observations, *rest = self.env.step(actions)
         return self._all(observations), *rest
 
     def observe_all(self) -> tuple[dict[str, Any], dict[str, dict[str, Any]]]:

@@ -58,7 +58,7 @@ class KeepAgents(BaseParallelWrapper[str, Any, Any]):
         playing, chosen = set(self.env.agents), actions
         if isinstance(actions, Mapping):  # else the environment says what is wrong
             chosen = {name: act for name, act in actions.items() if name in playing}
-        observations, rewards, terminated, truncated, infos = self.env.step(chosen)  # type: ignore[arg-type]
+        observations, rewards, terminated, truncated, infos = self.env.step(chosen)
         for name in terminated:
             if terminated[name] or truncated[name]:
                 self._ends[name] = terminated[name], truncated[name]

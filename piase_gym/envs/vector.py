@@ -110,7 +110,7 @@ class BatchVectorEnv(LimitInSpec, VectorEnv[Any, Any, Any]):
         if options and "config" in options:
             self.batch.change_next(options["config"], flags)
         shown, infos = self.batch.reset(seed, which=flags)
-        if seed is not None and np.ndim(seed) == 0:
+        if seed is not None and np.ndim(seed) == 0:  # type: ignore[arg-type]
             super().reset(seed=check_seed(seed))
         masks = self._own_masks(infos, "action_mask")
         told = {"seed": infos["seed"]} if self._style.full else {}
@@ -238,12 +238,10 @@ class SingleVectorEnv(LimitInSpec, SyncVectorEnv):
         super().__init__(makers, autoreset_mode=mode)
         self._pictures = OneSize()
 
-    def render(self) -> tuple[Any, ...] | None:
+    def render(self) -> tuple[Any, ...]:
         """Draw every environment; pictures have one size."""
-        shown: tuple[Any, ...] | None = super().render()
-        if shown is None or self.render_mode != "rgb_array":
-            return shown
-        return tuple(self._pictures.fit(shown))
+        shown: tuple[Any, ...] = super().render()
+        return tuple(self._pictures.fit(shown)) if self.render_mode == "rgb_array" else shown
 
     def reset(
         self,

@@ -160,18 +160,6 @@ def test_a_reason_of_the_last_episode_is_not_that_of_the_next() -> None:
     assert "without a step" not in text
 
 
-def test_copies_remember_on_their_own() -> None:
-    env = AddMemory(two())
-    env.reset(seed=0)
-    env.step({"agent_0": "say the key is mine", "agent_1": "wait"})
-    twin = copy.deepcopy(env)
-    seen = [one.step(dict.fromkeys(env.agents, "look"))[0] for one in (env, twin)]
-    for name in env.possible_agents:
-        assert seen[0][name]["text"] == seen[1][name]["text"]
-    twin.memory("agent_0").add("a dream")
-    assert "a dream" not in env.memory("agent_0").texts
-
-
 def test_long_and_strange_memories_stay_in_the_space() -> None:
     env = AddMemory(two("text"), k=1)
     env.reset(seed=0)
