@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import ctypes
 import types
+from collections.abc import Mapping, Sequence
 from typing import Any
 
 import numpy as np
@@ -143,11 +144,11 @@ def readable(records: NDArray[Any]) -> NDArray[Any]:
 
 
 def overlaid(records: NDArray[Any], kind: np.dtype[Any]) -> NDArray[Any]:
-    """Return records as ones of a longer type that begins alike, each where it is.
+    """Return records as ones of another type that begins alike, each where it is.
 
-    So records of many lengths are one type to numba, and kernels are compiled once for all of them.
-    What lies beyond a record is its neighbour's: kernels must not go there. The array has one row
-    more than there are records, because numba takes a single one for a type of its own.
+    So records of many lengths are one type to numba, and kernels are compiled once for all of them;
+    see `stepping.kernel_type`. The array has one row more than there are records, because numba
+    takes a single one for a type of its own.
     """
     told = types.SimpleNamespace(
         __array_interface__={
@@ -162,12 +163,29 @@ def overlaid(records: NDArray[Any], kind: np.dtype[Any]) -> NDArray[Any]:
     return np.asarray(told).view(kind)
 
 
-def record(fields: list[Any]) -> np.dtype[Any]:
+def placed(fields: Mapping[str, tuple[np.dtype[Any], int]], size: int) -> np.dtype[Any]:
+    """Return the type of a record of a size, whose fields have these types and places."""
+    kinds, places = zip(*fields.values(), strict=True)
+    told: Any = {"names": [*fields], "formats": kinds, "offsets": places, "itemsize": size}
+    return np.dtype(told, align=True)
+
+
+Varying = tuple[tuple[str, str], ...]
+"""The fields of a world's records whose lengths depend on the config, and what each is made of."""
+
+
+def record(fields: list[Any], last: Sequence[str] = ()) -> np.dtype[Any]:
     """Return the type of a record whose fields kernels read as attributes.
 
-    Fields are aligned, so that memory views of them have native formats.
+    Fields are aligned, so that memory views of them have native formats. In memory, those named in
+    `last` come after all others, in that order.
     """
-    made = np.dtype(fields, align=True)
+    in_memory = sorted(fields, key=lambda f: 1 + last.index(f[0]) if f[0] in last else 0)
+    made = np.dtype(in_memory, align=True)
+    if last:
+        places: Any = made.fields
+        kept = {field[0]: places[field[0]][:2] for field in fields}
+        made = placed(kept, made.itemsize)
     kinds = np.record, np.recarray
     taken = [name for name in made.names or () if any(hasattr(kind, name) for kind in kinds)]
     assert not taken, f"NumPy's records have attributes of their own called {taken}"

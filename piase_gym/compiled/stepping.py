@@ -15,15 +15,15 @@ of one keeps everything in one record (`single`). Records are called s and have 
 from __future__ import annotations
 
 import functools
-from collections.abc import Callable
+from collections.abc import Callable, Mapping
 from types import FunctionType
 from typing import Any, Final, NamedTuple
 
 import numpy as np
 
-from piase_gym.compiled.decorators import helper, inline, kernel
+from piase_gym.compiled.decorators import CHECKED, JIT, helper, inline, kernel
 from piase_gym.compiled.draws import episode_seed
-from piase_gym.compiled.memory import array_at, prefetch, record, store
+from piase_gym.compiled.memory import Varying, array_at, placed, prefetch, record, store
 
 ABSENT: Final = -1
 """The act of an agent that gives no command; ``ABSENT - k`` is an invalid action of the k-th kind.
@@ -32,6 +32,8 @@ Kernels accept these codes only if told to; to other callers they are indices ou
 """
 NONE: Final = 0
 """The event of an agent that took no part in a step; every world's table of events has it."""
+WORD: Final = 8
+"""The bytes of the largest numbers."""
 LINE, LONG, MUCH = 64, 1024, 2**19
 """The bytes that processors fetch at once; and the smallest sizes of a record, and of all records
 together, for which it pays to fetch the next record early."""
@@ -157,6 +159,59 @@ def single(state: np.dtype[Any], table: np.dtype[Any], agents: int) -> np.dtype[
             ("state", state),  # the last, because it may be longer than its type
         ]
     )
+
+
+def _aligned(place: int, unit: int) -> int:
+    """Return the first multiple of `unit` from a place on."""
+    return -(-place // unit) * unit
+
+
+def _end_of_fixed(known: Mapping[str, Any], varying: Varying) -> int:
+    """Return where the fields of fixed lengths end in a record."""
+    last = max(kind.itemsize + offset for kind, offset, *_ in known.values())
+    return min((known[name][1] for name, _ in varying if name in known), default=last)
+
+
+@functools.cache
+def kernel_type(
+    records: np.dtype[Any], varying: Varying, whole: bool = CHECKED or not JIT
+) -> np.dtype[Any]:
+    """Return the type that kernels are compiled for, given the type of records or batches of one.
+
+    It is the same for records of all sizes: to kernels, every field that varies begins where the
+    fixed fields end. Tables say how far from there each of them lies (`starts`); how long it is,
+    the type does not tell.
+
+    Args:
+        records: The type of the records, in memory with the fields that vary at the end.
+        varying: The fields whose lengths depend on the config. Records may lack some.
+        whole: Whether these fields reach to the end of the record, as those who check bounds must
+            know. Types are not the same for all sizes then.
+    """
+    known: Mapping[str, Any] = records.fields or {}
+    if "state" in known:
+        state = kernel_type(records["state"], varying, whole)
+        return single(state, records["table"], records["acts"].shape[0])
+    end = _end_of_fixed(known, varying)
+    size = max(records.itemsize if whole else 0, _aligned(end, WORD) + WORD)
+    fields = {name: known[name][:2] for name in known if known[name][1] < end}
+    for name, kind in varying:
+        unit = np.dtype(kind).itemsize
+        first = _aligned(end, unit)
+        fields[name] = np.dtype((kind, ((size - first) // unit,))), first
+    return placed(fields, size)
+
+
+@functools.cache
+def starts(records: np.dtype[Any], varying: Varying) -> Mapping[str, int]:
+    """Return the index in each field that varies, as kernels see it, where the record has it."""
+    known: Mapping[str, Any] = records.fields or {}
+    end, found, units = _end_of_fixed(known, varying), {}, dict(varying)
+    for name, (_, offset, *_) in known.items():
+        if offset >= end:
+            unit = np.dtype(units.get(name, "u1")).itemsize
+            found[name] = (offset - _aligned(end, unit)) // unit
+    return found
 
 
 # -- helpers, the same in every world -----------------------------------------------------

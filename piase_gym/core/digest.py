@@ -1,6 +1,6 @@
 """Digests: 64 bits that stand for a state, equal in every process and on every platform.
 
-Array worlds hash the canonical bytes of their record (little-endian, zero-initialised padding).
+Array worlds hash the canonical fields of their record, one after the other (little-endian).
 Other worlds hash canonical JSON: sorted keys, floats by their shortest exact form.
 """
 

@@ -476,8 +476,9 @@ class BatchEnv:
 
     def digest(self, slot: int) -> str:
         """Return the digest of one environment's state."""
-        states, place = self.batch.states, self.world.canonical_bytes
-        found = digest_bytes(bytes_of(states)[slot, place].data)
+        states, places = self.batch.states, self.world.canonical_places
+        row = bytes_of(states)[slot]
+        found = digest_bytes(b"".join([row[place].data for place in places]))
         scripts = self.batch.scripts
         return found if scripts is None else scripts.digest(states, slot, found)
 
@@ -485,8 +486,8 @@ class BatchEnv:
         """Return the digest of every environment's state, as single environments give it."""
         if self.batch.scripts is not None:
             return [self.digest(slot) for slot in range(self.num_envs)]
-        place = self.world.canonical_bytes
-        return [digest_bytes(row[place].data) for row in bytes_of(self.batch.states)]
+        places, rows = self.world.canonical_places, bytes_of(self.batch.states)
+        return [digest_bytes(b"".join([row[place].data for place in places])) for row in rows]
 
     def single(self, slot: int) -> ArrayWorld[Any, Any]:
         """Return a world in the state of one slot, for queries; the next call overwrites it.

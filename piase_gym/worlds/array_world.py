@@ -21,6 +21,7 @@ from numpy.typing import NDArray
 
 from piase_gym.compiled import readable
 from piase_gym.compiled.level_hash import hash_rows
+from piase_gym.compiled.memory import overlaid
 from piase_gym.compiled.stepping import (
     ABSENT,
     BEGIN,
@@ -32,6 +33,7 @@ from piase_gym.compiled.stepping import (
     SAME_STEP,
     SHOW,
     Kernels,
+    kernel_type,
     single,
 )
 from piase_gym.core.commands import (
@@ -63,7 +65,7 @@ from piase_gym.core.world import (
     explain_invalid,
 )
 from piase_gym.errors import GenerationError, SnapshotError
-from piase_gym.worlds.batch_arrays import Batch, bytes_of, place_of, stacked
+from piase_gym.worlds.batch_arrays import Batch, bytes_of, places_of, stacked
 from piase_gym.worlds.checks import read_field
 
 __all__ = ["ArrayWorld", "Batch", "C", "F", "Modules", "steps_in_batches"]
@@ -99,8 +101,9 @@ class Modules(NamedTuple):
     """The modules of a world, by their roles.
 
     Attributes:
-        memory: `state`: the record (`layout_for`), the table (`new_table`), and the check for what
-            is impossible in them (`find_problem`).
+        memory: `state`: the record (`layout_for`) and which of its fields are not always as long
+            (`VARYING`), the table (`new_table`), and the check for what is impossible in them
+            (`find_problem`).
         views: `facts`: facts as vectors (`vector_of`), and their space (`vector_box`).
         texts: Facts as prose: the longest text (`longest_text`), and texts of what `capture` kept
             (`write_kept`).
@@ -236,12 +239,13 @@ class ArrayWorld(World[C, F]):
         self._mark_view = self.states["marks"][0, :slots].data
         self._obs_rows, self._mask_rows = list(self._obs), list(self._masks)
         self._nobody = [False] * slots
-        self._canonical = bytes_of(self.states)[0, self.canonical_bytes].data
+        row = bytes_of(self.states)[0]
+        self._canonical = [row[place].data for place in self.canonical_places]
 
     @property
-    def canonical_bytes(self) -> slice:
-        """Where the canonical fields of a record lie."""
-        return place_of(self.states.dtype, self.state_fields)
+    def canonical_places(self) -> list[slice]:
+        """Where the canonical fields of a record lie, in their order."""
+        return places_of(self.states.dtype, self.state_fields)
 
     @property
     def tables(self) -> NDArray[Any]:
@@ -291,7 +295,8 @@ class ArrayWorld(World[C, F]):
 
     def for_kernels(self, records: NDArray[Any]) -> NDArray[Any]:
         """Return states, or a batch of one, as the type that kernels are compiled for."""
-        return readable(records)
+        varying = self.modules.memory.VARYING
+        return readable(overlaid(records, kernel_type(records.dtype, varying)))
 
     def new_batch(self, count: int, configs: Sequence[C]) -> Batch:
         """Return `count` environments with the tables of `configs`."""
@@ -757,7 +762,7 @@ class ArrayWorld(World[C, F]):
 
     def digest(self) -> str:
         """Hash the canonical bytes of the record."""
-        return self.digest_with(digest_bytes(self._canonical), self.script)
+        return self.digest_with(digest_bytes(b"".join(self._canonical)), self.script)
 
     def level(self) -> str:
         """Hash what the reset drew: the canonical bytes without seeds and random streams."""
@@ -804,7 +809,7 @@ def _places_of(results: tuple[Result, ...]) -> NDArray[np.uint8]:
 @functools.lru_cache(maxsize=64)
 def _drawn_parts(record: np.dtype[Any], names: tuple[str, ...]) -> NDArray[np.int64]:
     """Return where the fields of a record lie that are neither seeds nor random streams."""
-    places = [place_of(record, (name,)) for name in names if name not in RANDOM_PARTS]
+    places = places_of(record, [name for name in names if name not in RANDOM_PARTS])
     return np.array([(place.start, place.stop) for place in places], np.int64)
 
 

@@ -124,16 +124,17 @@ def bytes_of(states: NDArray[Any]) -> NDArray[np.uint8]:
     return states.view(np.uint8).reshape(len(states), -1)
 
 
-def place_of(record: np.dtype[Any], names: Sequence[str]) -> slice:
-    """Return where neighbouring fields of a record lie.
+def places_of(record: np.dtype[Any], names: Sequence[str]) -> list[slice]:
+    """Return where fields of a record lie; neighbours are one place.
 
-    There must be no gaps between them: copies need not keep the bytes in a gap, but digests hash
-    them.
+    Bytes in a gap between fields belong to none: copies need not keep them.
     """
     fields: Mapping[str, Any] = record.fields or {}
-    start = stop = fields[names[0]][1]
+    places: list[slice] = []
     for name in names:
-        kind, offset = fields[name][:2]
-        assert offset == stop, f"{offset - stop} bytes lie idle before {name!r}; order by size"
-        stop = offset + kind.itemsize
-    return slice(start, stop)
+        kind, start = fields[name][:2]
+        stop = start + kind.itemsize
+        if places and places[-1].stop == start:
+            start = places.pop().start
+        places.append(slice(start, stop))
+    return places

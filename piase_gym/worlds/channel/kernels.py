@@ -16,17 +16,14 @@ all and, if messages can be for one agent, the word to each agent.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
 from typing import Any, Final
 
 import numpy as np
 from numpy.typing import NDArray
 
 from piase_gym.compiled import helper, inline, load, load64, mix64, store, store64, stream_key
-from piase_gym.compiled.decorators import CHECKED, JIT
 from piase_gym.compiled.draws import GOLDEN
-from piase_gym.compiled.memory import record
-from piase_gym.compiled.stepping import NONE, fields_of, single
+from piase_gym.compiled.stepping import NONE, fields_of
 from piase_gym.core.rng import StreamId
 from piase_gym.worlds.channel.config import ChannelEnvelope, SymbolConfig
 
@@ -59,35 +56,6 @@ def channel_size(envelope: ChannelEnvelope) -> int:
     on_way = (1 + envelope.message_delay) * agents * (1 + word)
     heard = agents * agents * max(1, envelope.message_history) * (2 + word)
     return -(-(ON_WAY + on_way + heard) // 8) * 8
-
-
-def record_with_channel(
-    canonical: Sequence[Any], derived: Sequence[Any], mail: int
-) -> np.dtype[Any]:
-    """Return a record type with a channel, if any, of `mail` bytes at its end in memory.
-
-    In the order of names, the canonical fields come first, and the channel is the last of them.
-    """
-    own = [*canonical, ("mail", "u1", mail)] if mail else [*canonical]
-    return record([*derived, *own])[[field[0] for field in (*own, *derived)]]
-
-
-def type_for_kernels(
-    records: np.dtype[Any], layout: Callable[[np.dtype[Any]], np.dtype[Any]]
-) -> np.dtype[Any]:
-    """Return the type that kernels are compiled for, given the type of records or batches of one.
-
-    It is the same for channels of all sizes and for no channel; tables say which there is.
-
-    Args:
-        records: The type of the records, or of the batches of one.
-        layout: Returns the record type with a channel that is otherwise like a given one.
-    """
-    if "state" in (records.names or ()):
-        state = type_for_kernels(records["state"], layout)
-        return single(state, records["table"], records["acts"].shape[0])
-    whole = CHECKED or not JIT  # what checks bounds has to know how long a record is
-    return records if whole and "mail" in (records.names or ()) else layout(records)
 
 
 def fill_channel(table: Any, config: SymbolConfig, envelope: ChannelEnvelope, start: int) -> None:

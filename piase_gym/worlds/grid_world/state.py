@@ -8,16 +8,14 @@ which is derived: digests and snapshots leave it out.
 from __future__ import annotations
 
 import functools
-from collections.abc import Mapping
 from typing import Any, Final
 
 import numpy as np
 from numpy.typing import NDArray
 
-from piase_gym.compiled.decorators import CHECKED
+from piase_gym.compiled.memory import Varying
 from piase_gym.compiled.memory import record as record_type
-from piase_gym.compiled.stepping import BOOKKEEPING
-from piase_gym.compiled.stepping import single as single_type
+from piase_gym.compiled.stepping import BOOKKEEPING, starts
 from piase_gym.core.text_encoding import HINT_CODE
 from piase_gym.worlds.channel.kernels import channel_problem, channel_size
 from piase_gym.worlds.checks import find_grid_problem
@@ -41,19 +39,19 @@ from piase_gym.worlds.grid_world.config import (
 from piase_gym.worlds.grid_world.rules import tables
 from piase_gym.worlds.grid_world.rules.events import ESCAPED, ROLES
 from piase_gym.worlds.grid_world.rules.memory import PLANES
-from piase_gym.worlds.grid_world.rules.tables import TABLE
-from piase_gym.worlds.grids.windows import WORD, maps_size
+from piase_gym.worlds.grids.windows import maps_size
 
 MAX_MARGIN: Final = 15
 BEHIND: Final = ("memory", "mail")
 """The fields that only some records have; kernels find them after the cells."""
+VARYING: Final[Varying] = (("cells", "u1"), ("free", "<u8"), ("maps", "u1"))
 NUM_STREAMS: Final = 3  # layout, dynamics, channel
 
 
 def buckets(envelope: GridWorldEnvelope) -> tuple[int, int, int, int, int]:
     """Return (side, margin, capacity, bytes of memory and channel) of an envelope's record.
 
-    Each capacity is compiled separately; sides and margins are not (`kernel_type`).
+    Each capacity is compiled separately; the others are not (`VARYING`).
     """
     side = next(s for s in (16, 32, MAX_SIDE) if s >= max(envelope.width, envelope.height))
     capacity = next(c for c in (4, MAX_AGENTS) if c >= envelope.agents)
@@ -124,31 +122,6 @@ def layout(side: int, margin: int, agents: int, memory: int = 0, mail: int = 0) 
     return record_type([*derived, *canonical, *grid])[names]
 
 
-@functools.cache
-def kernel_type(records: np.dtype[Any]) -> np.dtype[Any]:
-    """Return the type that kernels are compiled for, given the type of records or batches of one.
-
-    It is the same for grids of all sizes. `cells`, `free` and `maps` share the bytes that follow
-    the other fields; tables say where the words and the maps lie in them (`free`, `maps_start`).
-    """
-    if "state" in (records.names or ()):
-        agents = records["acts"].shape[0]
-        return single_type(kernel_type(records["state"]), TABLE, agents)
-    agents = records["x"].shape[0]
-    largest = records if CHECKED else layout(MAX_SIDE, MAX_MARGIN, agents)
-    known: Mapping[str, Any] = largest.fields or {}
-    fields = {name: known[name][:2] for name in known if name not in BEHIND}
-    cells, size = fields["cells"][1], largest.itemsize
-    words = -(-cells // WORD) * WORD  # where the first word of `free` would lie without cells
-    fields["cells"] = np.dtype(("u1", size - cells)), cells
-    fields["maps"] = np.dtype(("u1", size - words)), words
-    fields["free"] = np.dtype(("<u8", (size - words) // WORD)), words
-    kinds, offsets = zip(*fields.values(), strict=True)
-    told: Any = {"names": [*fields], "formats": kinds, "offsets": offsets, "itemsize": size}
-    kind: np.dtype[Any] = np.dtype(told, align=True)
-    return kind
-
-
 CANONICAL: Final = (
     "keys counters seed t width height agents num_goals goals x y heading carry alive fate marks "
     "role level said energy order hint num_food all_food num_patches patches num_movers movers "
@@ -170,8 +143,8 @@ def vector_length(envelope: GridWorldEnvelope, rows: int, columns: int) -> int:
 
 def new_table(config: GridWorldConfig, envelope: GridWorldEnvelope) -> NDArray[Any]:
     """Return the table of one config, shape (1,)."""
-    side, margin, _, memory, _ = buckets(envelope)
-    return tables.new_table(config, envelope, side, margin, memory)
+    side, margin, *_ = buckets(envelope)
+    return tables.new_table(config, envelope, side, margin, starts(layout_for(envelope), VARYING))
 
 
 def layout_for(envelope: GridWorldEnvelope) -> np.dtype[Any]:

@@ -10,8 +10,6 @@ import numpy as np
 from gymnasium.spaces import Box
 from numpy.typing import NDArray
 
-from piase_gym.compiled import readable
-from piase_gym.compiled.memory import overlaid
 from piase_gym.compiled.stepping import Kernels
 from piase_gym.core.commands import (
     MAX_LINE,
@@ -66,12 +64,7 @@ from piase_gym.worlds.grid_world.rules.events import (
     ROLES,
 )
 from piase_gym.worlds.grid_world.rules.kernels import KERNELS, enter_one
-from piase_gym.worlds.grid_world.state import (
-    BEHIND,
-    CANONICAL,
-    STATUS,
-    kernel_type,
-)
+from piase_gym.worlds.grid_world.state import BEHIND, CANONICAL, STATUS
 from piase_gym.worlds.grids.codes import AHEAD, on_map
 from piase_gym.worlds.grids.hidden_cells import unseen_floor
 from piase_gym.worlds.grids.moves import in_the_way, plain_line
@@ -273,10 +266,6 @@ class GridWorld(WalkingWorld[GridWorldConfig, GridFacts]):
         return [verb.name for verb in grammar_of((), config.frame)]
 
     # -- kernels --------------------------------------------------------------------------
-
-    def for_kernels(self, records: NDArray[Any]) -> NDArray[Any]:
-        """Return records as the type that grids of all sizes share."""
-        return readable(overlaid(records, kernel_type(records.dtype)))
 
     def explain_fault(self, fault: int, config: GridWorldConfig) -> str:
         """Say why no level could be made."""

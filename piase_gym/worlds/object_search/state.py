@@ -12,8 +12,9 @@ from typing import Any, Final
 import numpy as np
 from numpy.typing import NDArray
 
+from piase_gym.compiled.memory import Varying
 from piase_gym.compiled.memory import record as record_type
-from piase_gym.compiled.stepping import BOOKKEEPING, fields_of
+from piase_gym.compiled.stepping import BOOKKEEPING, fields_of, starts
 from piase_gym.core.text_encoding import HINT_CODE
 from piase_gym.worlds.checks import find_grid_problem
 from piase_gym.worlds.grids.codes import OUTSIDE
@@ -50,12 +51,18 @@ ROOM: Final = 64
 SCALARS: Final = 14 + HINT_CODE
 """The last bytes before a caption: number, width, height, x, y, level, heading, pitch, roll,
 objects, then steps done and the maximum number of steps in two bytes each, then the hint's hash."""
+VARYING: Final[Varying] = tuple(
+    (name, "u1") for name in ("cells", "inspected", "on_way", "holds", "known", "maps")
+)
 OTHER: Final = 4
 """Bytes of another agent in sight: 1 + x (0 for none), y, level, heading."""
 
 
 def buckets(envelope: ObjectSearchEnvelope) -> tuple[int, int, int]:
-    """Return (side, capacity, longest delay) of the record for an envelope."""
+    """Return (side, capacity, longest delay) of the record for an envelope.
+
+    Each capacity is compiled separately; the others are not (`VARYING`).
+    """
     small = max(envelope.width, envelope.height) <= SMALL_SIDE or not envelope.house
     few = envelope.agents <= FEW
     delay = MAX_DELAY if envelope.delay and envelope.channel else 0
@@ -104,7 +111,8 @@ def layout(side: int, agents: int, delay: int) -> np.dtype[Any]:
             ("at", "<i4", (agents, 4)),  # where agents stand in the maps
             ("maps", "u1", maps_size(side, SIDE)),
             *BOOKKEEPING,
-        ]
+        ],
+        [name for name, _ in VARYING],
     )
 
 
@@ -134,6 +142,8 @@ TABLE: Final = record_type(
         ("join", "<i4", MAX_AGENTS),
         ("line", "<i4"),  # whether `shelf` is given
         ("shelf", "<u2", MAX_LINE),
+        *fields_of("<i4", "inspected on_way holds known"),  # where these fields begin
+        ("word_size", "<i4"),  # the bytes of a word of `known`
         *MAP_FIELDS,
     ]
 )
@@ -157,7 +167,11 @@ def new_table(config: ObjectSearchConfig, envelope: ObjectSearchEnvelope) -> NDA
     """Return the table of one config, shape (1,)."""
     tables = np.zeros(1, TABLE)
     table = tables[0]
-    for name, value in map_fields(buckets(envelope)[0], SIDE).items():
+    side, places = buckets(envelope)[0], starts(layout_for(envelope), VARYING)
+    for name in ("inspected", "on_way", "holds", "known"):
+        table[name] = places[name]
+    table["word_size"] = layout_for(envelope)["known"].base.itemsize
+    for name, value in map_fields(side, SIDE, places["maps"]).items():
         table[name] = value
     for name in _OF_CONFIG.split():
         table[name] = getattr(config, name)

@@ -6,10 +6,6 @@ import inspect
 from collections.abc import Sequence
 from typing import Any, ClassVar
 
-from numpy.typing import NDArray
-
-from piase_gym.compiled import readable
-from piase_gym.compiled.memory import overlaid
 from piase_gym.core.difficulty import DifficultyParameter, Element
 from piase_gym.errors import EnvelopeError
 from piase_gym.worlds.array_world import ArrayWorld, F
@@ -210,10 +206,6 @@ class SocialDilemma(ArrayWorld[SocialDilemmaConfig, F]):
                 f"game={self.config.game!r}; make another environment"
             )
         super().check_config(config)
-
-    def for_kernels(self, records: NDArray[Any]) -> NDArray[Any]:
-        """Return records as the one type for channels of all sizes."""
-        return readable(overlaid(records, self.modules.memory.kernel_type(records.dtype)))
 
 
 SocialDilemma.__doc__ = inspect.cleandoc(SocialDilemma.__doc__ or "").replace(

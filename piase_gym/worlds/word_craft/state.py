@@ -13,6 +13,7 @@ from typing import Any, Final
 import numpy as np
 from numpy.typing import NDArray
 
+from piase_gym.compiled.memory import Varying
 from piase_gym.compiled.memory import record as record_type
 from piase_gym.compiled.stepping import BOOKKEEPING, fields_of
 from piase_gym.core.text_encoding import HINT_CODE
@@ -49,7 +50,10 @@ MILESTONES: Final = ("made_something", "made_what_is_needed", "made_the_goal", "
 
 
 def capacity(envelope: WordCraftEnvelope) -> tuple[int, int]:
-    """Return how many agents and things a record has room for; each size is compiled separately."""
+    """Return how many agents and things a record has room for.
+
+    Each number of agents is compiled separately.
+    """
     alone = envelope.agents == 1
     rooms = ROOMS if alone else ROOMS[1:]
     return 1 if alone else MOST_AGENTS, next(room for room in rooms if envelope.slots <= room)
@@ -72,16 +76,16 @@ def layout(agents: int, slots: int) -> np.dtype[Any]:
             ("order", "u1", agents),
             *fields_of("<i4", "plan aim also", agents),  # what commands are about, in a step
             *BOOKKEEPING,
-        ]
+        ],
+        NUMBERS,
     )
 
 
+NUMBERS: Final = "t agents depth made chain first second hand one other used tables".split()
+"""The fields of the canonical state that are 32-bit numbers; they lie side by side."""
+VARYING: Final[Varying] = (("tables", "<i4"),)
 _FIELDS: Final = layout(1, ROOMS[0]).names or ()
 CANONICAL: Final = _FIELDS[: _FIELDS.index("hint") + 1]
-
-
-NUMBERS: Final = "t agents depth made chain first second hand one other used tables".split()
-"""The fields of the canonical state that are 32-bit numbers."""
 OF_AGENTS: Final = 4 + 3 * MOST_DEPTH
 """How many of these numbers come before those of each agent."""
 
@@ -204,7 +208,7 @@ def _tickets(book: RecipeBook) -> NDArray[np.int32]:
 
 # -- tables -------------------------------------------------------------------------------
 
-_SIZES: Final = "slots length num_actions width tables features own_features"
+_SIZES: Final = "slots length num_actions width room tables features own_features"
 _OF_CONFIG: Final = "agents depth max_steps distractors evaluation subgoal_rewards trade".split()
 _WORTH: Final = ("goal", "needed", "useless")
 
@@ -219,7 +223,7 @@ def table_layout() -> np.dtype[Any]:
             ("starts", "<i8", INDEXED + 1),
             ("counts", "<i8", INDEXED),
             *fields_of("<f8", " ".join(f"worth_{name}" for name in _WORTH)),
-            # slots: agents in the outputs; width: things on a table
+            # slots: agents in the outputs; width: things on a table; room: places in the record
             *fields_of("<i4", _SIZES),
             *fields_of("<i4", " ".join(_OF_CONFIG)),
             *fields_of("<i4", "least mixes shared uniform rule one_hot plain"),
@@ -252,6 +256,7 @@ def new_table(
     for name in _WORTH:
         table[f"worth_{name}"] = getattr(config.rewards, name)
     table["slots"], table["width"] = envelope.agents, envelope.slots
+    table["room"] = capacity(envelope)[1]
     table["tables"], table["features"] = envelope.tables, envelope.features
     table["own_features"] = config.feature_length
     table["length"], table["num_actions"] = vector_length(envelope), num_actions(envelope)

@@ -19,7 +19,7 @@ from piase_gym.core.surroundings import Surroundings, Thing
 from piase_gym.core.things import ThingPlaces
 from piase_gym.core.world import Act, StepResult
 from piase_gym.worlds.array_world import ArrayWorld, Batch, Modules
-from piase_gym.worlds.batch_arrays import bytes_of, place_of
+from piase_gym.worlds.batch_arrays import bytes_of, places_of
 from piase_gym.worlds.word_craft import actions, facts, scripting, state
 from piase_gym.worlds.word_craft.config import WordCraftConfig, WordCraftEnvelope
 from piase_gym.worlds.word_craft.curriculum import DIFFICULTY_PARAMETERS
@@ -207,7 +207,7 @@ class WordCraft(ArrayWorld[WordCraftConfig, WordCraftFacts]):
         """Keep a view of all numbers of the state, and the names of the book."""
         super()._bind()
         self._point(self.tables)
-        place = place_of(self.states.dtype, state.NUMBERS)
+        (place,) = places_of(self.states.dtype, state.NUMBERS)
         self._numbers = bytes_of(self.states)[0, place].view(np.int32)[: state.shown(self.envelope)]
 
     def __getstate__(self) -> dict[str, Any]:

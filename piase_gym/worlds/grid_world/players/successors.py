@@ -13,12 +13,13 @@ from typing import Any, Final, NamedTuple
 import numpy as np
 
 from piase_gym.compiled import readable
+from piase_gym.compiled.stepping import kernel_type, starts
 from piase_gym.worlds.grid_world.cells import OUTSIDE
 from piase_gym.worlds.grid_world.limits import MAX_SIDE
 from piase_gym.worlds.grid_world.rules.events import HURT, PUSH
 from piase_gym.worlds.grid_world.rules.kernels import follow
 from piase_gym.worlds.grid_world.rules.tables import new_table
-from piase_gym.worlds.grid_world.state import kernel_type, layout
+from piase_gym.worlds.grid_world.state import VARYING, layout
 from piase_gym.worlds.grid_world.world import GridWorld
 
 MOVE_OF: Final = (0, 3, 1, 2)
@@ -27,8 +28,8 @@ STAY: Final = 4
 INTERACT: Final = 5
 MARGIN: Final = 3
 """The smallest window that shows what lies behind a box that is pushed."""
-CAPACITY: Final = 4
-"""How many agents the smallest record has room for."""
+RECORD: Final = layout(MAX_SIDE, MARGIN, 4)
+"""A record with room for all grids, and for a few agents."""
 KEPT: Final = 10_000
 """How many maps the answers are cached for."""
 
@@ -78,7 +79,7 @@ class Successors:
     def __init__(self, world: GridWorld) -> None:
         self.world = world
         self._config: Any = None
-        self._states = np.zeros(1, kernel_type(layout(MAX_SIDE, MARGIN, CAPACITY)))
+        self._states = np.zeros(1, kernel_type(RECORD, VARYING, whole=True))
         self._states["cells"] = OUTSIDE
         self._known: dict[tuple[bytes, int], dict[int, Outcomes]] = {}
         self._walks: dict[bytes, list[list[int]]] = {}
@@ -88,7 +89,8 @@ class Successors:
         config = self.world.config
         if config is not self._config:
             self._config = config
-            tables = new_table(config, config.fixed_envelope(), MAX_SIDE, MARGIN)
+            envelope = config.fixed_envelope()
+            tables = new_table(config, envelope, MAX_SIDE, MARGIN, starts(RECORD, VARYING))
             tables["agents"], tables["taggers"], tables["full"] = 1, 0, 1
             self._tables, self._stride = readable(tables), config.width + 2
             self._walks.clear()

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from typing import Any, Final
 
 import numpy as np
@@ -10,7 +11,7 @@ from numpy.typing import NDArray
 from piase_gym.compiled.draws import in_32_bits
 from piase_gym.compiled.memory import record
 from piase_gym.core.text_encoding import HINT_CODE
-from piase_gym.worlds.channel.kernels import channel_fields, channel_size, fill_channel
+from piase_gym.worlds.channel.kernels import channel_fields, fill_channel
 from piase_gym.worlds.grid_world import cells as kinds
 from piase_gym.worlds.grid_world.config import (
     DOORS,
@@ -112,11 +113,15 @@ def frame_shape(config: GridWorldConfig, envelope: GridWorldEnvelope) -> tuple[i
 
 
 def new_table(
-    config: GridWorldConfig, envelope: GridWorldEnvelope, side: int, margin: int, memory: int = 0
+    config: GridWorldConfig,
+    envelope: GridWorldEnvelope,
+    side: int,
+    margin: int,
+    starts: Mapping[str, int],
 ) -> NDArray[Any]:
     """Return the table of one config, shape (1,), for records of a side and a margin.
 
-    `memory` is the number of bytes after the cells that hold what agents remember.
+    `starts` says where the fields of these records lie that are not always as long.
     """
     tables = np.zeros(1, TABLE)
     table = tables[0]
@@ -124,11 +129,9 @@ def new_table(
         if name in (TABLE.names or ()) and isinstance(value, int):
             table[name] = value
     _set_views(table, config, envelope)
-    table["memory"], mail = side * side, side * side + memory
-    fill_channel(table, config, envelope, mail)
-    cells = mail + channel_size(envelope)
-    table["free"] = cells // 8
-    for name, value in map_fields(side, margin, cells + 8 * side).items():
+    table["memory"], table["free"] = starts.get("memory", 0), starts["free"]
+    fill_channel(table, config, envelope, starts.get("mail", 0))
+    for name, value in map_fields(side, margin, starts["maps"]).items():
         table[name] = value
     seven = config.window == envelope.window == 7
     table["full"] = envelope.wide or not (config.plain_rules and seven)

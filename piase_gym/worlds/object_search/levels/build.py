@@ -42,7 +42,7 @@ def begin(s, w, seed):
         s.keys[stream] = stream_key(seed, np.uint64(stream))
         s.counters[stream] = 0
     s.width, s.height, s.agents = w.width, w.height, w.agents
-    forget(s)
+    forget(s, w)
     choose(s, w)
     if w.house:
         wall_in(s, w)
@@ -62,7 +62,7 @@ def begin(s, w, seed):
 
 
 @helper
-def forget(s):
+def forget(s, w):
     """Reset all fields about agents and objects."""
     for a in range(len(s.x)):
         s.x[a], s.y[a], s.z[a], s.heading[a], s.pitch[a], s.roll[a] = 0, 0, 0, 0, LEVEL, LEVEL
@@ -71,13 +71,8 @@ def forget(s):
     for i in range(0, len(s.told), 8):
         store64(s.told, i, np.uint64(0))
         store64(s.look, i, np.uint64(0))
-    for i in range(0, len(s.cells), 8):
+    for i in range(w.inspected, w.maps_start, 8):  # what is on its way or known, too
         store64(s.inspected, i, np.uint64(0))
-        store64(s.holds, i, np.uint64(0))
-    for i in range(0, len(s.on_way), 8):
-        store64(s.on_way, i, np.uint64(0))
-    for i in range(len(s.known)):
-        s.known[i] = 0
     for i in range(len(s.place)):
         s.place[i] = -1
     for i in range(len(s.shelf)):
@@ -129,7 +124,7 @@ def lay_out_recall(s, w):
 @helper
 def wall_in(s, w):
     """Draw one large room."""
-    for i in range(len(s.cells)):
+    for i in range(w.side * w.side):
         s.cells[i] = OUTSIDE
     for y in range(w.height):
         for x in range(w.width):
@@ -229,7 +224,7 @@ def lay_down(s, w):
     for thing in range(w.names):
         if np.int64(s.goal) >> thing & 1:
             cell = draw_cell(s, w)
-            while s.holds[cell]:
+            while s.holds[w.holds + cell]:
                 cell = draw_cell(s, w)
             lay(s, w, cell, thing + 1)
             s.place[thing] = cell
@@ -268,10 +263,8 @@ def rebuild(s, w):
     """Derive everything that follows from the state: maps, what lies in columns, what is seen."""
     if w.house:
         paint_cells(s, w)
-        for i in range(0, len(s.holds), 8):
+        for i in range(w.holds, w.maps_start, 8):  # and what is known
             store64(s.holds, i, np.uint64(0))
-        for i in range(len(s.known)):
-            s.known[i] = 0
         for thing in range(w.names):
             if np.int64(s.goal) >> thing & 1:
                 lay(s, w, np.int64(s.place[thing]), thing + 1)

@@ -57,14 +57,15 @@ def look(s, w, a):
         look_around(s, w, a)
     else:
         s.seen[a] = s.shelf[s.x[a]]
-        inspect(s, a, np.int64(s.x[a]))
+        inspect(s, w, a, np.int64(s.x[a]))
 
 
 @inline
-def inspect(s, a, cell):
+def inspect(s, w, a, cell):
     """Note that agent `a` has looked at a column."""
-    before, bit = np.int64(s.inspected[np.uint64(cell)]), 1 << a
-    s.inspected[np.uint64(cell)] = before | bit
+    place, bit = np.uint64(w.inspected + cell), 1 << a
+    before = np.int64(s.inspected[place])
+    s.inspected[place] = before | bit
     s.covered += before == 0
     s.repeats += before != 0 and before & bit == 0
 
@@ -150,13 +151,14 @@ def note(s, w, a, heading, view):
     for row in range(SIDE):
         lit = view >> np.uint64(SIDE * row) & ROW
         k = (4 * a + heading) * side + line + forth * (SIDE - 1 - row)
-        known = load(s.known, k if lit else 0)
+        k = w.known + (k if lit else 0) * np.int64(w.word_size)
+        known = load64(s.known, k)  # if words are shorter, the rest of it is kept as it is
         new = lit & ~(known >> np.uint64(place))
         if new:
-            store(s.known, k, known | new << np.uint64(place))
+            store64(s.known, k, known | new << np.uint64(place))
             while new:
                 cell = cell_in_window(s, w, a, heading, row, lowest(new))
-                inspect(s, a, cell)
+                inspect(s, w, a, cell)
                 new &= new - _1
 
 
@@ -167,7 +169,7 @@ def names_in(s, w, a, heading, things):
     while things:
         column = lowest(things)
         cell = cell_in_window(s, w, a, heading, column // SIDE, column % SIDE)
-        seen |= 1 << (np.int64(load(s.holds, cell)) - 1)
+        seen |= 1 << (np.int64(load(s.holds, w.holds + cell)) - 1)
         things &= things - _1
     return seen
 
@@ -206,7 +208,7 @@ def hears(s, w, a, b):
 @helper
 def lay(s, w, cell, thing):
     """Lay an object (1 + its number, or 0 for none) into a column."""
-    s.holds[cell] = thing
+    store(s.holds, w.holds + cell, thing)
     code = np.int64(s.cells[cell]) + (THING if thing else 0)
     paint(s, w, cell % w.side, cell // w.side, code)
 

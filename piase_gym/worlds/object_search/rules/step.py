@@ -80,7 +80,7 @@ def report(s, w, a):
 @inline
 def on_way(s, w, a):
     """Return where `on_way` keeps the report of agent `a` that arrives, or is sent, now."""
-    return ROOM * (np.int64(s.t) % w.delay * len(s.x) + a)
+    return w.on_way + ROOM * (np.int64(s.t) % w.delay * len(s.x) + a)
 
 
 @inline
@@ -157,7 +157,7 @@ def wander(s, w):
         left -= 1
         heading, cell = integer(s, DYNAMICS, 4), np.int64(s.place[thing])
         to = cell + DY[heading] * w.side + DX[heading]
-        if s.cells[to] == FLOOR and s.holds[to] == 0:
+        if s.cells[to] == FLOOR and s.holds[w.holds + to] == 0:
             lay(s, w, cell, 0)
             lay(s, w, to, thing + 1)
             s.place[thing] = to

@@ -69,12 +69,12 @@ def lay_out(s, w):
     for i in range(w.side * w.side):
         s.cells[i] = OUTSIDE
     for y in range(w.side):
-        s.spots[y], s.ripe[y] = np.uint64(0), np.uint64(0)
+        s.spots[w.spots + y], s.ripe[w.ripe + y] = np.uint64(0), np.uint64(0)
     for y in range(w.height):
         for x in range(w.width):
             s.cells[y * w.side + x] = WATER if w.cleanup and x < w.river else FLOOR
             if w.cleanup and x >= w.width - w.orchard:
-                s.spots[y] |= _1 << np.uint64(x)
+                s.spots[w.spots + y] |= _1 << np.uint64(x)
 
 
 @helper
@@ -90,8 +90,8 @@ def plant(s, w):
         for dx in range(-REACH, REACH + 1):
             if dx * dx + dy * dy <= REACH * REACH:
                 bit = _1 << np.uint64(x + dx)
-                s.spots[y + dy] |= bit
-                s.ripe[y + dy] |= bit
+                s.spots[w.spots + y + dy] |= bit
+                s.ripe[w.ripe + y + dy] |= bit
                 put(s, w, x + dx, y + dy, APPLE)
 
 
@@ -103,7 +103,7 @@ def clear(s, w, x, y):
             px, py = x + dx, y + dy
             near = dx * dx + dy * dy <= 9 * REACH * REACH
             inside = 0 <= px < w.width and 0 <= py < w.height
-            if near and inside and (s.spots[py] >> np.uint64(px)) & _1 == _1:
+            if near and inside and (s.spots[w.spots + py] >> np.uint64(px)) & _1 == _1:
                 return False
     return True
 
@@ -114,12 +114,12 @@ def rebuild(s, w):
     paint_cells(s, w)
     s.waste = 0
     for y in range(w.height):
-        s.ripe[y] = np.uint64(0)
+        s.ripe[w.ripe + y] = np.uint64(0)
         for x in range(w.width):
             code = cell_at(s, w, x, y)
             s.waste += code == WASTE
             if code == APPLE:
-                s.ripe[y] |= _1 << np.uint64(x)
+                s.ripe[w.ripe + y] |= _1 << np.uint64(x)
     for a in range(w.agents):
         locate(s, w, a)
         if s.alive[a] and not s.out[a]:

@@ -79,11 +79,11 @@ def lowest(word):
 
 
 @helper
-def row_of(words, w, y, x, reach):
-    """Return the bits of a row from column ``x - reach`` to ``x + reach``; none beyond the grid."""
+def ripe_in(s, w, y, x, reach):
+    """Return where apples hang from column ``x - reach`` to ``x + reach`` of a row, as bits."""
     if y < 0 or y >= w.height:
         return np.uint64(0)
-    word = words[y]
+    word = s.ripe[w.ripe + y]
     shifted = word << np.uint64(reach - x) if x < reach else word >> np.uint64(x - reach)
     return shifted & ((_1 << np.uint64(2 * reach + 1)) - _1)
 
@@ -91,9 +91,9 @@ def row_of(words, w, y, x, reach):
 @helper
 def apples_near(s, w, x, y):
     """Return how many apples hang within two cells of (x, y), by Euclid's distance."""
-    count = popcount(row_of(s.ripe, w, y, x, 2))
-    count += popcount(row_of(s.ripe, w, y - 1, x, 1)) + popcount(row_of(s.ripe, w, y + 1, x, 1))
-    return count + popcount(row_of(s.ripe, w, y - 2, x, 0) | row_of(s.ripe, w, y + 2, x, 0) << _1)
+    count = popcount(ripe_in(s, w, y, x, 2))
+    count += popcount(ripe_in(s, w, y - 1, x, 1)) + popcount(ripe_in(s, w, y + 1, x, 1))
+    return count + popcount(ripe_in(s, w, y - 2, x, 0) | ripe_in(s, w, y + 2, x, 0) << _1)
 
 
 @helper
@@ -101,14 +101,14 @@ def regrow(s, w):
     """Let apples grow, the more likely the more hang near: all at once, drawn row by row."""
     for y in range(w.height):
         grown = np.uint64(0)
-        empty = s.spots[y] & ~s.ripe[y]
+        empty = s.spots[w.spots + y] & ~s.ripe[w.ripe + y]
         while empty != np.uint64(0):
             x = lowest(empty)
             empty &= empty - _1
             chance = w.regrowth[min(3, apples_near(s, w, x, y))]
             if chance > 0 and happens(s, DYNAMICS, chance) and top(s, w, x, y) == FLOOR:
                 grown |= _1 << np.uint64(x)
-        s.grown[y] = grown
+        s.grown[w.grown + y] = grown
     hang(s, w)
 
 
@@ -121,13 +121,13 @@ def bear(s, w):
     chance = np.int64(w.apple_chance * share * 4294967296.0)
     for y in range(w.height):
         grown = np.uint64(0)
-        empty = s.spots[y] & ~s.ripe[y]
+        empty = s.spots[w.spots + y] & ~s.ripe[w.ripe + y]
         while empty != np.uint64(0):
             x = lowest(empty)
             empty &= empty - _1
             if happens(s, DYNAMICS, chance) and top(s, w, x, y) == FLOOR:
                 grown |= _1 << np.uint64(x)
-        s.grown[y] = grown
+        s.grown[w.grown + y] = grown
     hang(s, w)
 
 
@@ -135,8 +135,8 @@ def bear(s, w):
 def hang(s, w):
     """Hang the apples that have grown."""
     for y in range(w.height):
-        grown = s.grown[y]
-        s.ripe[y] |= grown
+        grown = s.grown[w.grown + y]
+        s.ripe[w.ripe + y] |= grown
         while grown != np.uint64(0):
             put(s, w, lowest(grown), y, APPLE)
             grown &= grown - _1
@@ -287,7 +287,7 @@ def walk(s, w, a, heading):
     event = MOVE
     if ground == APPLE:
         put(s, w, s.x[a], s.y[a], FLOOR)
-        s.ripe[s.y[a]] &= ~(_1 << np.uint64(s.x[a]))
+        s.ripe[w.ripe + s.y[a]] &= ~(_1 << np.uint64(s.x[a]))
         s.eaten[a] += 1
         s.when[a] += s.t + 1
         event = EAT

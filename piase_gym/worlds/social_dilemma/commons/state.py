@@ -8,23 +8,21 @@ with one bit per column and one word per row; `maps`, `at` and `ripe` are derive
 from __future__ import annotations
 
 import functools
-from collections.abc import Mapping
 from typing import Any, Final
 
 import numpy as np
 from numpy.typing import NDArray
 
 from piase_gym.compiled.draws import in_32_bits
+from piase_gym.compiled.memory import Varying
 from piase_gym.compiled.memory import record as record_type
-from piase_gym.compiled.stepping import BOOKKEEPING, fields_of
+from piase_gym.compiled.stepping import BOOKKEEPING, fields_of, starts
 from piase_gym.core.text_encoding import HINT_CODE
 from piase_gym.worlds.channel.kernels import (
     channel_fields,
     channel_problem,
     channel_size,
     fill_channel,
-    record_with_channel,
-    type_for_kernels,
 )
 from piase_gym.worlds.checks import find_grid_problem
 from piase_gym.worlds.grids.codes import FLOOR, OUTSIDE
@@ -40,12 +38,21 @@ REACH: Final = 2
 SCALARS: Final = 20 + HINT_CODE
 """After the window: number, game, width, height, x, y, heading, time-out; then in two bytes each
 step, steps of the game, eaten, cleaned, zaps, times zapped; then the hashed hint."""
+VARYING: Final[Varying] = (
+    ("cells", "u1"),
+    *((name, "<u8") for name in ("spots", "ripe", "grown")),
+    ("mail", "u1"),
+    ("maps", "u1"),
+)
 TOLD: Final = 6
 """Bytes of one agent's reputation: eaten, cleaned, zaps."""
 
 
 def buckets(envelope: SocialDilemmaEnvelope) -> tuple[int, int, int]:
-    """Return (side, margin, capacity) of the record that holds an envelope."""
+    """Return (side, margin, capacity) of the record that holds an envelope.
+
+    Each capacity is compiled separately; sides and margins are not (`VARYING`).
+    """
     side = next(s for s in (16, 32, MAX_SIDE) if s >= max(envelope.width, envelope.height))
     margin = 7 if envelope.window <= 7 else MAX_WINDOW
     return side, margin, 8 if envelope.agents <= 8 else MAX_AGENTS
@@ -58,17 +65,9 @@ def layout(side: int, margin: int, agents: int, mail: int = 0) -> np.dtype[Any]:
     ``when`` is the sum of the steps in which an agent ate, ``away`` how many it spent in time-out,
     ``out`` those of time-out that are left, and ``beam`` what it fired in this step (1: a zap, 2:
     cleaning; for pictures). ``grown`` holds what grows in this step, and ``struck`` who is hit. The
-    channel, which is part of the state too, takes `mail` bytes at the end in memory.
+    channel, which is part of the state too, takes `mail` bytes.
     """
-    derived = [
-        ("at", "<i4", (agents, 4)),  # where agents stand in the maps
-        *fields_of("<u8", "ripe grown", side),
-        ("waste", "<i4"),  # cells of waste
-        ("struck", "u1", agents),
-        ("maps", "u1", maps_size(side, margin)),
-        *BOOKKEEPING,
-    ]
-    canonical = [
+    fields = [
         *fields_of("<u8", "keys counters", 2),
         ("seed", "<u8"),
         ("spots", "<u8", side),
@@ -80,22 +79,15 @@ def layout(side: int, margin: int, agents: int, mail: int = 0) -> np.dtype[Any]:
         *fields_of("u1", "heading alive fate marks said beam order", agents),
         ("hint", "u1", agents * HINT_CODE),
         ("cells", "u1", side * side),
+        *fields_of("u1", "mail" if mail else "", mail),
+        ("at", "<i4", (agents, 4)),  # where agents stand in the maps
+        *fields_of("<u8", "ripe grown", side),
+        ("waste", "<i4"),  # cells of waste
+        ("struck", "u1", agents),
+        ("maps", "u1", maps_size(side, margin)),
+        *BOOKKEEPING,
     ]
-    return record_with_channel(canonical, derived, mail)
-
-
-def _with_channel(records: np.dtype[Any]) -> np.dtype[Any]:
-    """Return the record of the same sizes that has a channel."""
-    known: Mapping[str, Any] = records.fields or {}
-    side, maps, agents = (known[name][0].shape[0] for name in ("spots", "maps", "x"))
-    margin = next(m for m in (7, MAX_WINDOW) if maps_size(side, m) == maps)
-    return layout(side, margin, agents, 8)
-
-
-@functools.cache
-def kernel_type(records: np.dtype[Any]) -> np.dtype[Any]:
-    """Return the type that kernels use for records of a type, or for batches of one."""
-    return type_for_kernels(records, _with_channel)
+    return record_type(fields, [name for name, _ in VARYING])
 
 
 _FIELDS: Final = layout(16, 7, 8).names or ()
@@ -112,6 +104,7 @@ TABLE: Final = record_type(
         *fields_of("<i4", "slots length num_actions actions rounds shared cleanup"),
         *channel_fields(),
         *fields_of("<i4", "channel known"),  # 1 if vectors have a place for symbols, reputations
+        *fields_of("<i4", "spots ripe grown"),  # where these fields begin
         ("agent_frame", "<i4"),  # 1 if commands are to go forward and to turn
         *fields_of("<i4", "frame_w frame_h"),
         *MAP_FIELDS,
@@ -143,7 +136,10 @@ def new_table(config: SocialDilemmaConfig, envelope: SocialDilemmaEnvelope) -> N
     """Return the table of one config, shape (1,)."""
     tables = np.zeros(1, TABLE)
     table = tables[0]
-    for name, value in map_fields(*buckets(envelope)[:2]).items():
+    places = starts(layout_for(envelope), VARYING)
+    for name in ("spots", "ripe", "grown"):
+        table[name] = places[name]
+    for name, value in map_fields(*buckets(envelope)[:2], places["maps"]).items():
         table[name] = value
     for name in f"{_OF_CONFIG} {_REACHES} {_WORTH}".split():
         table[name] = getattr(config, name)
@@ -151,7 +147,7 @@ def new_table(config: SocialDilemmaConfig, envelope: SocialDilemmaEnvelope) -> N
     table["rounds"], table["shared"] = config.length, config.shared_reward
     table["actions"] = num_silent(envelope)
     table["num_actions"] = num_silent(envelope) * (1 + envelope.num_messages)
-    fill_channel(table, config, envelope, 0)
+    fill_channel(table, config, envelope, places.get("mail", 0))
     table["channel"], table["known"] = envelope.symbols > 0, envelope.reputation
     table["frame_w"] = table["frame_h"] = envelope.window
     table["agent_frame"] = config.frame == "agent"

@@ -14,6 +14,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from piase_gym.compiled.draws import in_32_bits
+from piase_gym.compiled.memory import Varying
 from piase_gym.compiled.memory import record as record_type
 from piase_gym.compiled.stepping import BOOKKEEPING, fields_of
 from piase_gym.core.text_encoding import HINT_CODE
@@ -22,8 +23,6 @@ from piase_gym.worlds.channel.kernels import (
     channel_problem,
     channel_size,
     fill_channel,
-    record_with_channel,
-    type_for_kernels,
 )
 from piase_gym.worlds.checks import find_agent_problem
 from piase_gym.worlds.social_dilemma.config import (
@@ -52,6 +51,9 @@ MILESTONES: Final = ("cooperated", "defected", "all_cooperated", "all_defected")
 """The names of the bits of `marks`."""
 
 
+VARYING: Final[Varying] = (("mail", "u1"),)
+
+
 def capacity(agents: int) -> int:
     """Return how many agents the record has room for; each size is a separate compilation."""
     return 2 if agents <= 2 else MAX_AGENTS
@@ -61,10 +63,9 @@ def capacity(agents: int) -> int:
 def layout(agents: int, mail: int = 0) -> np.dtype[Any]:
     """Return the record of an environment; the fields up to `hint` are the canonical state.
 
-    So are those of the channel, `mail` bytes at its end in memory.
+    The channel, of `mail` bytes, is part of it, too.
     """
-    derived = [("order", "u1", agents), *BOOKKEEPING]
-    canonical = [
+    fields = [
         *fields_of("<u8", "keys counters", 1),
         ("seed", "<u8"),
         # steps, rounds that are over, steps of talk before the next choice
@@ -75,14 +76,11 @@ def layout(agents: int, mail: int = 0) -> np.dtype[Any]:
         # said: the symbol uttered in this step, 0 for silence
         *fields_of("u1", "alive fate marks said", agents),
         ("hint", "u1", agents * HINT_CODE),
+        *fields_of("u1", "mail" if mail else "", mail),
+        ("order", "u1", agents),
+        *BOOKKEEPING,
     ]
-    return record_with_channel(canonical, derived, mail)
-
-
-@functools.cache
-def kernel_type(records: np.dtype[Any]) -> np.dtype[Any]:
-    """Return the type that kernels use for records of a type, or for batches of one."""
-    return type_for_kernels(records, lambda own: layout(own["past"].shape[0], 8))
+    return record_type(fields, [name for name, _ in VARYING])
 
 
 _FIELDS: Final = layout(2).names or ()

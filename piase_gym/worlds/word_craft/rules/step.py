@@ -69,10 +69,9 @@ def begin(s, w, seed):
         s.hand[a], s.one[a], s.other[a], s.used[a] = 0, 0, 0, 0
         s.alive[a] = a < w.agents
         s.fate[a], s.marks[a], s.order[a] = IN_PLAY, 0, a
-    room = len(s.tables) // len(s.hand)
     for b in range(w.tables):
         for i in range(w.width):
-            s.tables[b * room + i] = 0
+            s.tables[b * w.room + i] = 0
     for i in range(len(s.hint)):
         s.hint[i] = 0
     s.depth = w.least + integer(s, LAYOUT, w.depth - w.least + 1)
@@ -184,11 +183,10 @@ def lay_out(s, w):
         j = integer(s, LAYOUT, i + 1)
         s.tables[i], s.tables[j] = s.tables[j], s.tables[i]
     if w.trade:
-        room = len(s.tables) // len(s.hand)
         for i in range(1, count):  # thing i goes to a place from which no thing is still to move
             thing = s.tables[i]
             s.tables[i] = 0
-            s.tables[(i % w.agents) * room + i // w.agents] = thing
+            s.tables[(i % w.agents) * w.room + i // w.agents] = thing
 
 
 # -- a step -------------------------------------------------------------------------------
@@ -206,7 +204,7 @@ def place_of(s, first, count, thing):
 @inline
 def table_of(s, w, a):
     """Return where the table of an agent begins."""
-    return a * (len(s.tables) // len(s.hand)) if w.trade else 0
+    return a * np.int64(w.room) if w.trade else 0
 
 
 @inline
@@ -420,7 +418,7 @@ def show_numbers(s, w, a, obs, q):
     for b in range(min(np.int64(w.slots), len(s.hand))):
         store(obs, q + b, s.hand[b])
     q += w.slots
-    width, room = np.int64(w.width), len(s.tables) // len(s.hand)
+    width, room = np.int64(w.width), np.int64(w.room)
     for b in range(w.tables):
         for i in range(width):
             store(obs, q + i, s.tables[np.uint64(b * room + i)])
@@ -438,10 +436,9 @@ def show_features(s, w, a, obs, q):
     for b in range(w.slots):
         show_thing(w, obs, q, s.hand[b] if b < len(s.hand) else 0)
         q += size
-    room = len(s.tables) // len(s.hand)
     for b in range(w.tables):
         for i in range(w.width):
-            show_thing(w, obs, q, s.tables[b * room + i])
+            show_thing(w, obs, q, s.tables[b * w.room + i])
             q += size
     return q
 
