@@ -167,7 +167,8 @@ def placed(fields: Mapping[str, tuple[np.dtype[Any], int]], size: int) -> np.dty
     """Return the type of a record of a size, whose fields have these types and places."""
     kinds, places = zip(*fields.values(), strict=True)
     told: Any = {"names": [*fields], "formats": kinds, "offsets": places, "itemsize": size}
-    return np.dtype(told, align=True)
+    made: np.dtype[Any] = np.dtype(told, align=True)
+    return made
 
 
 Varying = tuple[tuple[str, str], ...]

@@ -168,7 +168,7 @@ def _aligned(place: int, unit: int) -> int:
 
 def _end_of_fixed(known: Mapping[str, Any], varying: Varying) -> int:
     """Return where the fields of fixed lengths end in a record."""
-    last = max(kind.itemsize + offset for kind, offset, *_ in known.values())
+    last: int = max(kind.itemsize + offset for kind, offset, *_ in known.values())
     return min((known[name][1] for name, _ in varying if name in known), default=last)
 
 
