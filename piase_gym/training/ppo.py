@@ -345,8 +345,7 @@ class Trainer:
                 self.env.reconfigure(self.own_costs)
             self.act()
             self.after_rollout(self.rollout)
-            if self.rollout.alive.any():
-                self.learn()
+            self.learn()
             if report(self.steps, float(np.mean(self.recent)) if self.recent else 0.0):
                 break
 

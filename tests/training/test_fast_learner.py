@@ -285,6 +285,17 @@ def test_roles_learn_what_one_policy_cannot() -> None:
     assert len(set(map(id, shared.policies))) == 1
 
 
+def test_roles_learn_while_the_first_is_not_there() -> None:
+    fields: dict[str, Any] = {"agents": 2, "join_at": (9, 0), "max_steps": 20}
+    settings = ppo.Settings(num_envs=2, num_steps=6, total_steps=12, roles=(0, 1), width=8)
+    trainer = ppo.Trainer("GridWorld", settings, 0, **fields)
+    before = [one.policy.actor.bias.clone() for one in trainer.learners]
+    trainer.train()
+    assert [one.rollout.alive.any().item() for one in trainer.learners] == [False, True]
+    now = [one.policy.actor.bias for one in trainer.learners]
+    assert [torch.equal(*pair) for pair in zip(before, now, strict=True)] == [True, False]
+
+
 def test_a_central_critic_knows_what_no_agent_sees() -> None:
     """The cue is hidden, and the first agent is paid by it: 1 or 2, the second the opposite."""
 
