@@ -242,7 +242,11 @@ def read_policy(policy: PolicyLike, name: str | None = None, run: int = 0) -> Po
 
 
 def read_policies(policy: PolicyLike, name: str | None = None) -> list[Policy]:
-    """Return all runs of one policy, or of a mapping from names to one or several runs."""
+    """Return all runs of one policy, or of a mapping from names to one or several runs.
+
+    Raises:
+        UnknownNameError, PolicyError: If there is none, or see `read_policy`.
+    """
     if not isinstance(policy, Mapping):
         return [read_policy(policy, name)]
     if not policy:
@@ -250,6 +254,8 @@ def read_policies(policy: PolicyLike, name: str | None = None) -> list[Policy]:
     found = []
     for label, runs in policy.items():
         several = runs if isinstance(runs, Sequence) and not isinstance(runs, str) else [runs]
+        if not several:
+            raise PolicyError(f"the policy {label!r} has no training run; give at least one")
         found += [read_policy(run, str(label), number) for number, run in enumerate(several)]
     return found
 

@@ -313,7 +313,9 @@ def test_more_focal_seats_than_agents_is_a_problem() -> None:
         evaluate("random", replace(GUEST, focal=4), episodes=1)
 
 
-@pytest.mark.parametrize("policy", ["randm", 3, object(), {}, "no.zip", "no_module:x", int])
+@pytest.mark.parametrize(
+    "policy", ["randm", 3, object(), {}, {"mine": []}, "no.zip", "no_module:x", int]
+)
 def test_what_is_no_policy_is_refused(policy: Any) -> None:
     with pytest.raises((PolicyError, UnknownNameError)):
         evaluate(policy, EMPTY, episodes=1)
