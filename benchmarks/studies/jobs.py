@@ -25,11 +25,14 @@ def read_lines(path: Path) -> list[dict[str, Any]]:
     """Return the lines of a file; a last line that was cut off is left out.
 
     Raises:
-        StorageError: If another line is damaged.
+        StorageError: If another line is damaged, or it cannot be read.
     """
     if not path.exists():
         return []
-    found, lines = [], path.read_text("utf-8").splitlines()
+    try:
+        found, lines = [], path.read_bytes().splitlines()  # a text would end at other signs too
+    except OSError as error:
+        raise StorageError(f"{path} cannot be read: {error.strerror}") from None
     for number, line in enumerate(lines, start=1):
         try:
             found.append(json.loads(line))

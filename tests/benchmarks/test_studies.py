@@ -11,8 +11,8 @@ from typing import Any
 import pytest
 
 from piase_gym.benchmarks.studies import physics_reach, sample_efficiency
-from piase_gym.benchmarks.studies.jobs import errors_told
-from piase_gym.errors import ConfigError, StoppedError, TrainingError
+from piase_gym.benchmarks.studies.jobs import errors_told, read_lines
+from piase_gym.errors import ConfigError, StoppedError, StorageError, TrainingError
 
 RUN = {"won": [1.0, 0.0], "values": [1.0], "cpu_seconds": 1.0}
 FIRST, SECOND, THIRD = sample_efficiency.LEARNERS
@@ -28,6 +28,18 @@ def test_a_study_ends_with_a_sentence(
         raise error
     assert ended.value.code == status
     assert str(error) in capsys.readouterr().err
+
+
+def test_lines_that_are_whole_are_read_and_others_are_told(tmp_path: Path) -> None:
+    path = tmp_path / "lines.jsonl"
+    whole = '{"name":"one\u2028two"}\n'.encode()
+    path.write_bytes(whole + '{"name":"é'.encode()[:-1])  # cut off within a letter
+    assert read_lines(path) == [{"name": "one\u2028two"}]
+    path.write_bytes(b"\xc3\n" + whole)
+    with pytest.raises(StorageError, match="line 1 is damaged"):
+        read_lines(path)
+    with pytest.raises(StorageError, match="cannot be read: Is a directory"):
+        read_lines(tmp_path)
 
 
 def test_runs_are_kept_as_they_end_and_not_done_again(
