@@ -86,10 +86,10 @@ def train_candidate(job: SearchJob) -> dict[str, Any]:
     with tempfile.TemporaryDirectory() as folder:
         training = CurriculumTraining(job.settings, Path(folder, "run"))
         try:
+            evaluator = LastStepEvaluator(training.env.env, "held_out", job.tests)
             look = training.train()
             if training.interrupted:
                 raise KeyboardInterrupt
-            evaluator = LastStepEvaluator(training.env.env, "held_out", job.tests)
             won, returns = evaluator.evaluate(training.trainer.policy)
         finally:
             training.close()

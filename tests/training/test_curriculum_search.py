@@ -15,13 +15,14 @@ from piase_gym.benchmarks.evaluation import levels
 from piase_gym.benchmarks.evaluation.statistics import share_interval
 from piase_gym.cli.app import app
 from piase_gym.curricula.export import dumps
-from piase_gym.errors import ConfigError, UnknownNameError
+from piase_gym.errors import ConfigError, JobError, UnknownNameError
 from piase_gym.jobs import Here, Processes
 from piase_gym.registry import find, load, make_config
 
 pytest.importorskip("torch")
 pytest.importorskip("stable_baselines3")
 
+from piase_gym.training import curriculum_evaluation, curriculum_search
 from piase_gym.training.curriculum_env import make_curriculum_env
 from piase_gym.training.curriculum_evaluation import LastStepEvaluator
 from piase_gym.training.curriculum_search import SearchJob, ranked, search
@@ -116,6 +117,17 @@ def test_mistakes_are_told_before_anything_is_trained(tmp_path: Path) -> None:
     with pytest.raises(ConfigError, match="name a curriculum and a seed"):
         search([], tmp_path)
     assert not list(tmp_path.iterdir())
+
+
+def test_nothing_is_trained_where_there_are_too_few_levels_for_the_test(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    trained: list[Any] = []
+    monkeypatch.setattr(curriculum_search.CurriculumTraining, "train", trained.append)
+    monkeypatch.setattr(curriculum_evaluation, "SEEDS", {"new_levels": range(3_000_000, 3_000_009)})
+    with pytest.raises(JobError, match="draw levels of the part 'held_out'; 6 are wanted"):
+        search(jobs("scripted", seeds=1), tmp_path)
+    assert not trained
 
 
 def test_curricula_that_end_in_the_same_step_are_compared(tmp_path: Path) -> None:
