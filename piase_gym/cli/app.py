@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import errno
 import inspect
+import os
 import re
 import sys
 from typing import Annotated
@@ -87,4 +88,13 @@ def main() -> None:
         if error.filename is None and error.errno != errno.ENOSPC:
             raise
         print_error(": ".join(filter(None, (error.strerror, error.filename))))
+        _end_output()
         sys.exit(2)
+
+
+def _end_output() -> None:
+    """Print what is waiting; what a full disk does not take is dropped without another error."""
+    try:
+        sys.stdout.flush()
+    except OSError:
+        os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())

@@ -298,7 +298,7 @@ def test_a_full_disk_is_told_in_a_line() -> None:
             stderr=subprocess.PIPE,
             text=True,
             check=False,
-            env=environment(),
+            env={**environment(), "PYTHONUNBUFFERED": ""},
         )
     assert done.returncode == 2
     assert done.stderr == "error: No space left on device\n"
