@@ -219,13 +219,15 @@ def read_command(line: object, grammar: Sequence[Verb]) -> Command | InvalidActi
         message = f"the line has {len(line)} characters; at most {MAX_LINE} are read"
         return InvalidAction(Outcome.TOO_LONG, message)
     words = line.split()
-    if not any(map(_plain, words)):
+    plain = [_plain(word) for word in words]
+    if not any(plain):
         return unparsable(f"the line is empty; {_usages(grammar)}")
-    spellings = [(name.split(), verb) for verb in grammar for name in (verb.name, *verb.synonyms)]
-    for spelling, verb in sorted(spellings, key=lambda row: -len(row[0])):
-        if [_plain(word) for word in words[: len(spelling)]] == spelling:
-            return _read_params(verb, _after(line, len(spelling)))
-    hint = suggest(_plain(words[0]), [verb.name for verb in grammar])
+    spellings = ((name.split(), verb) for verb in grammar for name in (verb.name, *verb.synonyms))
+    said = [(len(names), verb) for names, verb in spellings if plain[: len(names)] == names]
+    if said:
+        length, verb = max(said, key=lambda row: row[0])
+        return _read_params(verb, _after(line, length))
+    hint = suggest(plain[0], [verb.name for verb in grammar])
     return unparsable(f"I do not know how to {words[0][:40]!r}; {hint}")
 
 

@@ -49,6 +49,10 @@ class LastStep:
     line: str = field(init=False, repr=False, compare=False)
     """The line, with its line break; it is written on first access."""
 
+    def __deepcopy__(self, _memo: Any) -> LastStep:
+        """Return itself: it never changes."""
+        return self
+
     def __getattr__(self, name: str) -> str:
         """Write the line. A `cached_property` takes a lock up to Python 3.11, at every step."""
         if name != "line":

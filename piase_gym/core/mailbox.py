@@ -27,6 +27,10 @@ class Message(NamedTuple):
     recipient: str
     message: str
 
+    def __deepcopy__(self, _memo: Any) -> Message:
+        """Return itself: it never changes."""
+        return self
+
     def as_dict(self) -> MailMessage:
         """Return the message as the explorer document writes it."""
         return MailMessage(sender=self.sender, recipient=self.recipient, message=self.message)

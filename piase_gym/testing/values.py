@@ -43,6 +43,26 @@ def plain(value: Any) -> Any:
     return f"<{type(value).__name__}>"
 
 
+def alike(one: Any, two: Any) -> bool:
+    """Return whether two values surely look the same: then there is no need to make them plain."""
+    kind = type(one)
+    if one is two or kind is not type(two):
+        return one is two
+    if kind in _LEAVES:
+        return bool(one == two)
+    if kind is np.ndarray:
+        same = one.dtype == two.dtype and one.shape == two.shape and not one.dtype.hasobject
+        return same and bool((one == two).all())
+    if kind is dict:
+        return len(one) == len(two) and all(map(alike, one.items(), two.items()))
+    if isinstance(one, list | tuple):
+        return len(one) == len(two) and all(map(alike, one, two))
+    if dataclasses.is_dataclass(kind) and not isinstance(one, Mapping):
+        names = [field.name for field in dataclasses.fields(kind)]
+        return all(alike(getattr(one, name), getattr(two, name)) for name in names)
+    return False
+
+
 def difference(one: Any, two: Any, where: str = "") -> str | None:
     """Say where two plain values first differ, or return ``None``."""
     if not where and repr(one) == repr(two):  # faster than a look at every part
@@ -63,8 +83,9 @@ def difference(one: Any, two: Any, where: str = "") -> str | None:
 
 def require_same(told: str, one: Any, two: Any) -> None:
     """Raise a `Fault` that says where two values first differ, if they do."""
-    found = difference(plain(one), plain(two))
-    require(found is None, f"{told}: {found}")
+    if not alike(one, two):
+        found = difference(plain(one), plain(two))
+        require(found is None, f"{told}: {found}")
 
 
 def require_inside(space: Any, value: Any, told: str) -> None:

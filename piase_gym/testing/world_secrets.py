@@ -14,7 +14,7 @@ from piase_gym.core.world import World
 from piase_gym.testing.kit import check
 from piase_gym.testing.play import play, some
 from piase_gym.testing.subject import Subject
-from piase_gym.testing.values import difference, plain, require_same
+from piase_gym.testing.values import alike, difference, plain, require_same
 
 AnyWorld = World[Any, Any]
 SEEDS = (0, 1)
@@ -117,8 +117,8 @@ def _compare_step(world: AnyWorld, twin: AnyWorld, agent: int, act: Any, where: 
     pair = [copy.deepcopy(world), copy.deepcopy(twin)]
     ends = [_answer(one, agent, act) for one in pair]
     rejected = any(end["outcome"] not in ACCEPTED for end in ends)
-    same = difference(*[plain(_perceived(one, agent)) for one in pair]) is None
-    if rejected or same:
+    perceived = [_perceived(one, agent) for one in pair]
+    if rejected or alike(*perceived) or difference(*map(plain, perceived)) is None:
         after = [{**end, **known(one, agent)} for one, end in zip(pair, ends, strict=True)]
         _require_alike(f"{where} learns from doing {act!r:.60}", *after)
     for one in pair:

@@ -45,8 +45,9 @@ A client shares nothing, and Bullet ends the process when memory runs out."""
 LIMIT_VARIABLE = "PIASE_BULLET_CLIENTS"
 _LIVE: set[int] = set()
 _SPARE: list[int] = []
-"""A client that was closed, for the next: connecting costs more than building a scene, which
-begins with `resetSimulation`."""
+"""Up to `MOST_SPARE` clients that were closed, for the next: connecting costs more than building a
+scene, which begins with `resetSimulation`."""
+MOST_SPARE = 2
 
 
 class BulletClient:
@@ -112,7 +113,7 @@ def _connect() -> int:
 def _disconnect(client: int) -> None:
     """Keep a client for the next, or close it unless it has already gone with the process."""
     _LIVE.discard(client)
-    if not _SPARE:
+    if len(_SPARE) < MOST_SPARE:
         _SPARE.append(client)
         return
     with contextlib.suppress(p.error):

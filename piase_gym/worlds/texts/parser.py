@@ -66,10 +66,15 @@ class Wording:
         return {verb.name: verb for verb in self.verbs}
 
     @functools.cached_property
-    def longest_first(self) -> tuple[tuple[str, str], ...]:
-        """Every opening with its verb, the longest first."""
-        pairs = ((opening, verb) for verb, rows in self.openings.items() for opening in rows)
-        return tuple(sorted(pairs, key=lambda row: -len(row[0])))
+    def opened(self) -> Mapping[str, Verb]:
+        """Every opening with its verb; of verbs with the same opening, the first."""
+        pairs = [(opening, verb) for verb, rows in self.openings.items() for opening in rows]
+        return {opening: self.shapes[verb] for opening, verb in reversed(pairs)}
+
+    @functools.cached_property
+    def longest(self) -> int:
+        """How many words the longest opening has."""
+        return max(len(opening.split()) for opening in self.opened)
 
 
 @dataclass(frozen=True)
@@ -112,11 +117,12 @@ class CommandParser:
         implied = self.wording.shapes.get(self.wording.implied)
         if implied is not None and self._choice(bare) in implied.params[0].choices:
             return Command(implied.name, {implied.params[0].name: self._choice(bare)})
-        for opening, verb in self.wording.longest_first:
-            if bare == opening or bare.startswith(opening + " "):
-                rest = words[len(opening) :].strip()
-                return self._read_rest(self.wording.shapes[verb], rest, near, choices)
-        return self._unknown(bare.split()[0])
+        said = bare.split(" ")
+        for count in range(self.wording.longest, 0, -1):
+            opening = " ".join(said[:count])
+            if (verb := self.wording.opened.get(opening)) is not None:
+                return self._read_rest(verb, words[len(opening) :].strip(), near, choices)
+        return self._unknown(said[0])
 
     def _read_rest(
         self, verb: Verb, rest: str, near: Sequence[str], choices: Mapping[str, str]

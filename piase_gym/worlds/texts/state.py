@@ -11,11 +11,15 @@ class CopiedState:
     __slots__: ClassVar[tuple[str, ...]] = ()
 
     def copy(self) -> Self:
-        """Return a copy, faster than `copy.deepcopy` does."""
+        """Return a copy."""
         found = object.__new__(type(self))
         for name in self.__slots__:
             setattr(found, name, _copied(getattr(self, name)))
         return found
+
+    def __deepcopy__(self, _memo: Any) -> Self:
+        """Return a copy, faster than by looking at every part."""
+        return self.copy()
 
 
 def _copied(value: Any) -> Any:

@@ -5,6 +5,9 @@ An agent sees the receptacles where it stands, and remembers what it has seen el
 
 from __future__ import annotations
 
+import copy
+from typing import Any
+
 from piase_gym.worlds.household.facts import STATES, Held, Place
 from piase_gym.worlds.household.observe.text import (
     LOOKS,
@@ -52,6 +55,13 @@ class Knowledge:
         self._changed: set[int] = set()
         for r in there:
             self._write(state, r, r in game.at[self.at])
+
+    def __deepcopy__(self, _memo: Any) -> Knowledge:
+        """Copy the lists; what is in them is replaced, but never changes."""
+        twin = copy.copy(self)
+        twin.places, twin._shown = self.places.copy(), self._shown.copy()
+        twin._written, twin._changed = self._written.copy(), self._changed.copy()
+        return twin
 
     @property
     def here(self) -> list[Place]:
