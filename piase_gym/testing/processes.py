@@ -1,21 +1,27 @@
 """Questions to other processes: the same subject under other values of PYTHONHASHSEED.
 
-Two processes are started once for all checks, and each is asked everything at once, because
-starting them costs more than answering. They run ``python -m piase_gym.testing.processes``: JSON
-questions on standard input, JSON answers on standard output.
+Each process is asked everything at once, because starting it costs more than answering. So there is
+one that imports the kit for each value, and it answers every request in a fork of itself, where the
+system has forks: JSON questions on standard input, JSON answers on standard output, a line each.
 """
 
 from __future__ import annotations
 
+import atexit
 import base64
+import contextlib
 import functools
 import importlib
 import json
 import os
 import pickle
+import signal
 import subprocess
 import sys
+import threading
+import traceback
 import warnings
+from collections import defaultdict
 from collections.abc import Callable, Mapping
 from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
@@ -31,13 +37,16 @@ if TYPE_CHECKING:
 HASH_SEEDS = ("1", "4242")
 TIMEOUT = 300.0
 SEED, STEPS = 3, 6
-_CHILD = """
+FORKS = hasattr(os, "fork")
+_SERVER = """
 import gc
-gc.disable()  # it is short-lived; looking for garbage in modules took a third of its time
-from piase_gym.testing.processes import main
-main()
+gc.disable()  # forks are short-lived; looking for garbage in modules took a third of their time
+from piase_gym.testing.processes import serve
+serve()
 gc.freeze()
 """
+_IDLE: defaultdict[str, list[subprocess.Popen[bytes]]] = defaultdict(list)
+"""The processes that wait for requests, by their PYTHONHASHSEED."""
 
 
 def ask_parse(subject: Subject) -> Any:
@@ -143,7 +152,16 @@ class OtherProcesses:
             except Exception as error:
                 self._questions[name] = error
         asked = {k: q for k, q in self._questions.items() if not isinstance(q, Exception)}
-        request = json.dumps({"recipe": recipe, "questions": asked}).encode()
+        path = [entry or str(Path.cwd()) for entry in sys.path]
+        world = self._subject.world
+        module = world.spec.world.partition(":")[0] if world else ""
+        request = {
+            "recipe": recipe,
+            "questions": asked,
+            "path": path,
+            "folder": str(Path.cwd()),
+            "own": module if module.startswith("piase_gym.") else "piase_gym",
+        }
         try:
             with ThreadPoolExecutor() as pool:
                 self._answers = list(pool.map(functools.partial(_ask_one, request), HASH_SEEDS))
@@ -151,25 +169,68 @@ class OtherProcesses:
             self._broken = fault
 
 
-def _ask_one(request: bytes, hash_seed: str) -> dict[str, Any]:
+def _ask_one(request: Mapping[str, Any], hash_seed: str) -> dict[str, Any]:
     """Put a request to one process and return its answers."""
-    path = os.pathsep.join(entry or str(Path.cwd()) for entry in sys.path)
+    path = os.pathsep.join(request["path"])
+    env = {**os.environ, "PYTHONHASHSEED": hash_seed, "PYTHONPATH": path}
+    idle = _IDLE[hash_seed]
+    server = idle.pop() if idle else _started(env)
+    assert server.stdin is not None
+    assert server.stdout is not None
+    watch = threading.Timer(TIMEOUT, _kill, [server])
+    watch.start()
     try:
-        done = subprocess.run(
-            [sys.executable, "-c", _CHILD],
-            input=request,
-            capture_output=True,
-            timeout=TIMEOUT,
-            env={**os.environ, "PYTHONHASHSEED": hash_seed, "PYTHONPATH": path},
-            check=False,
-        )
-    except subprocess.TimeoutExpired:
+        server.stdin.write(json.dumps({**request, "env": env}).encode() + b"\n")
+        server.stdin.flush()
+        answers = json.loads(server.stdout.readline())
+        status = answers if isinstance(answers, int) else json.loads(server.stdout.readline())
+    except (OSError, ValueError):
+        _stop(server)
         raise Fault(f"another process did not answer within {TIMEOUT:g} seconds") from None
-    if done.returncode:
-        last = done.stderr.decode(errors="replace").strip().split("\n")[-1]
-        raise Fault(f"another process could not make it: {last}")
-    answers: dict[str, Any] = json.loads(done.stdout)
-    return answers
+    finally:
+        watch.cancel()
+    if FORKS:
+        idle.append(server)
+    else:
+        _stop(server)
+    if status:
+        answers = {"broken": f"its exit status is {status}"}
+    if "broken" in answers:
+        raise Fault(f"another process could not make it: {answers['broken']}")
+    return dict(answers)
+
+
+def _started(env: Mapping[str, str]) -> subprocess.Popen[bytes]:
+    """Start a process that waits for requests."""
+    pipes: dict[str, int] = {"stdin": subprocess.PIPE, "stdout": subprocess.PIPE}
+    command = [sys.executable, "-c", _SERVER]
+    return subprocess.Popen(
+        command, **pipes, stderr=subprocess.DEVNULL, env=env, start_new_session=FORKS
+    )
+
+
+def _kill(server: subprocess.Popen[bytes]) -> None:
+    """Kill a process and its fork."""
+    if FORKS:
+        with contextlib.suppress(ProcessLookupError):
+            os.killpg(server.pid, signal.SIGKILL)
+    else:
+        server.kill()
+
+
+def _stop(server: subprocess.Popen[bytes]) -> None:
+    """End a process."""
+    _kill(server)
+    with server:  # waits for it, and closes the pipes
+        pass
+
+
+@atexit.register
+def _stop_all() -> None:
+    """End the processes that wait for requests."""
+    for servers in _IDLE.values():
+        while servers:
+            _stop(servers.pop())
 
 
 # -- answering ----------------------------------------------------------------------------
@@ -191,11 +252,30 @@ def answer(request: Mapping[str, Any]) -> dict[str, Any]:
     return answers
 
 
-def main() -> None:
-    """Read, answer, write; whatever the subject prints goes to standard error."""
-    out = os.dup(1)
-    os.dup2(2, 1)
-    warnings.simplefilter("ignore")
-    answers = answer(json.load(sys.stdin))
-    with os.fdopen(out, "w", encoding="utf-8") as file:
-        json.dump(answers, file)
+def serve() -> None:
+    """Answer requests, each in a fork; whatever the subject prints goes to standard error."""
+    with os.fdopen(os.dup(1), "wb") as out:
+        os.dup2(2, 1)
+        warnings.simplefilter("ignore")
+        for line in sys.stdin.buffer:
+            request = json.loads(line)
+            importlib.import_module(request["own"])
+            child = os.fork() if FORKS else 0
+            if not child:
+                out.write(_reply(request) + (b"" if FORKS else b"0\n"))
+                return
+            out.write(b"%d\n" % os.waitstatus_to_exitcode(os.waitpid(child, 0)[1]))
+            out.flush()
+
+
+def _reply(request: Mapping[str, Any]) -> bytes:
+    """Return the line that answers a request."""
+    os.environ.clear()
+    os.environ.update(request["env"])
+    os.chdir(request["folder"])
+    sys.path[:] = request["path"]
+    try:
+        answers = answer(request)
+    except Exception as error:
+        answers = {"broken": traceback.format_exception_only(error)[-1].strip()}
+    return json.dumps(answers).encode() + b"\n"
