@@ -202,10 +202,13 @@ def _ask_one(request: Mapping[str, Any], hash_seed: str) -> dict[str, Any]:
 
 def _started(env: Mapping[str, str]) -> subprocess.Popen[bytes]:
     """Start a process that waits for requests."""
-    pipes: dict[str, int] = {"stdin": subprocess.PIPE, "stdout": subprocess.PIPE}
-    command = [sys.executable, "-c", _SERVER]
     return subprocess.Popen(
-        command, **pipes, stderr=subprocess.DEVNULL, env=env, start_new_session=FORKS
+        [sys.executable, "-c", _SERVER],
+        stdin=subprocess.PIPE,
+        stdout=subprocess.PIPE,
+        stderr=subprocess.DEVNULL,
+        env=env,
+        start_new_session=FORKS,
     )
 
 

@@ -26,7 +26,7 @@ class Meadow(zoo.Meadow):
         elif fate == "dead":
             os._exit(7)
         elif fate == "loud":
-            print("not an answer")
+            sys.stdout.write("not an answer\n")
 
 
 def verdict() -> str:
@@ -55,11 +55,12 @@ def test_processes_are_started_once() -> None:
 def test_each_subject_is_asked_in_a_fresh_process_as_things_are_here(
     monkeypatch: pytest.MonkeyPatch, tmp_path: Path
 ) -> None:
-    source = "from tests.testing.faulty_envs import Meadow\nimport os\ncount = os.environ['COUNT']\n"
+    source = "import os\nfrom tests.testing.faulty_envs import Meadow\n"
     for count in ("1", "2"):
         folder = tmp_path / count
         folder.mkdir()
-        (folder / "fresh_meadow.py").write_text(f"{source}assert count == '{count}'\n")
+        expected = f"assert os.environ['COUNT'] == '{count}'\n"
+        (folder / "fresh_meadow.py").write_text(source + expected)
         monkeypatch.setenv("COUNT", count)
         asked = {**request(make="fresh_meadow:Meadow"), "path": [str(folder), *sys.path]}
         (record,) = processes._ask_one(asked, "1").values()

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import dataclasses
 from enum import Enum
+from typing import Any
 
 import numpy as np
 import pytest
@@ -56,3 +57,36 @@ def test_values_are_plain_and_located() -> None:
     nested = spaces.Dict(a=square, b=spaces.Discrete(2))
     assert values.outside(nested, {"a": outside * 0, "b": 1}) is None
     assert values.outside(nested, {"a": outside * 0, "b": 2}) == "b: 2 is not in Discrete(2)"
+
+
+@pytest.mark.parametrize(
+    ("one", "two"),
+    [
+        (1, True),
+        (1, 1.0),
+        ({"a": (1, 0)}, {"a": (1, False)}),
+        ({"a": 1}, {"a": 1, "b": 2}),
+        ([1, 2], [1]),
+        (Record((1, 2)), Record((1, 3))),
+        ({"facts": Record((1,))}, {"facts": Record((True,))}),
+        (np.zeros(3, np.int8), np.zeros(3, np.int16)),
+        (np.zeros((2, 3)), np.zeros((3, 2))),
+        (np.arange(5000), np.where(np.arange(5000) == 2500, 0, np.arange(5000))),
+        (np.array([1, None]), np.array([True, None])),
+        ({"a": {1, 2}}, {"a": {1, 3}}),
+    ],
+)
+def test_the_short_cut_for_what_looks_the_same_hides_no_difference(one: Any, two: Any) -> None:
+    assert not values.alike(one, two)
+    assert not values.alike({"part": (one,)}, {"part": (two,)})
+    with pytest.raises(Fault):
+        values.require_same("they differ", one, two)
+
+
+def test_values_that_look_the_same_are_told_so() -> None:
+    for make in (
+        lambda: {"facts": Record((1, 2)), "text": "".join(["a", "b"]), "none": None},
+        lambda: [np.arange(3), (1.5, "x"), {"a": [True]}],
+    ):
+        assert values.alike(make(), make())
+    values.require_same("nothing differs", [1, float("nan"), {2}], (1, float("nan"), {2}))
