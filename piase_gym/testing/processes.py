@@ -45,8 +45,8 @@ from piase_gym.testing.processes import serve
 serve()
 gc.freeze()
 """
-_IDLE: defaultdict[str, list[subprocess.Popen[bytes]]] = defaultdict(list)
-"""The processes that wait for requests, by their PYTHONHASHSEED."""
+_IDLE: defaultdict[tuple[int, str], list[subprocess.Popen[bytes]]] = defaultdict(list)
+"""The processes that wait for requests, by who started them and their PYTHONHASHSEED."""
 
 
 def ask_parse(subject: Subject) -> Any:
@@ -173,7 +173,7 @@ def _ask_one(request: Mapping[str, Any], hash_seed: str) -> dict[str, Any]:
     """Put a request to one process and return its answers."""
     path = os.pathsep.join(request["path"])
     env = {**os.environ, "PYTHONHASHSEED": hash_seed, "PYTHONPATH": path}
-    idle = _IDLE[hash_seed]
+    idle = _IDLE[os.getpid(), hash_seed]
     server = idle.pop() if idle else _started(env)
     assert server.stdin is not None
     assert server.stdout is not None
@@ -185,8 +185,10 @@ def _ask_one(request: Mapping[str, Any], hash_seed: str) -> dict[str, Any]:
         answers = json.loads(server.stdout.readline())
         status = answers if isinstance(answers, int) else json.loads(server.stdout.readline())
     except (OSError, ValueError):
+        late = not watch.is_alive()
         _stop(server)
-        raise Fault(f"another process did not answer within {TIMEOUT:g} seconds") from None
+        why = f"did not answer within {TIMEOUT:g} seconds" if late else "ended without an answer"
+        raise Fault(f"another process {why}") from None
     finally:
         watch.cancel()
     if FORKS:
@@ -224,15 +226,15 @@ def _kill(server: subprocess.Popen[bytes]) -> None:
 def _stop(server: subprocess.Popen[bytes]) -> None:
     """End a process."""
     _kill(server)
-    with server:  # waits for it, and closes the pipes
+    with contextlib.suppress(BrokenPipeError), server:  # waits for it, and closes the pipes
         pass
 
 
 @atexit.register
 def _stop_all() -> None:
-    """End the processes that wait for requests."""
-    for servers in _IDLE.values():
-        while servers:
+    """End the processes that wait for requests of this one; forks of it leave them alone."""
+    for (owner, _), servers in _IDLE.items():
+        while servers and owner == os.getpid():
             _stop(servers.pop())
 
 

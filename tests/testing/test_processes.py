@@ -81,6 +81,30 @@ def test_a_process_that_does_not_answer_is_a_fault(monkeypatch: pytest.MonkeyPat
     assert verdict().endswith("in 3 processes")
 
 
+def test_a_process_that_is_gone_is_a_fault_and_the_next_is_asked() -> None:
+    assert verdict().endswith("in 3 processes")
+    (server,) = processes._IDLE[os.getpid(), "1"]
+    server.kill()
+    server.wait()
+    with pytest.raises(Fault, match=r"^another process ended without an answer$"):
+        processes._ask_one(request(), "1")
+    assert verdict().endswith("in 3 processes")
+    assert server not in processes._IDLE[os.getpid(), "1"]
+
+
+@pytest.mark.skipif(not processes.FORKS, reason="a system without forks")
+def test_a_fork_of_this_process_leaves_its_processes_alone() -> None:
+    assert verdict().endswith("in 3 processes")
+    before = waiting()
+    child = os.fork()
+    if not child:
+        processes._stop_all()
+        os._exit(0 if verdict().endswith("in 3 processes") and waiting() != before else 1)
+    assert os.waitstatus_to_exitcode(os.waitpid(child, 0)[1]) == 0
+    assert verdict().endswith("in 3 processes")
+    assert waiting() == before
+
+
 @pytest.mark.parametrize(
     ("recipe", "fate", "words"),
     [
@@ -100,7 +124,7 @@ def test_a_process_that_breaks_tells_why(
 
 def test_processes_differ_in_their_hashes() -> None:
     verdict()
-    servers = {seed: processes._IDLE[seed][0].pid for seed in processes.HASH_SEEDS}
+    servers = {seed: processes._IDLE[os.getpid(), seed][0].pid for seed in processes.HASH_SEEDS}
     for seed, pid in servers.items():
         given = Path(f"/proc/{pid}/environ")
         if given.exists():
