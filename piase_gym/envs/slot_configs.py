@@ -12,7 +12,6 @@ from piase_gym.envs.batch_checks import find_slots, require_memory
 from piase_gym.envs.config_changes import Modified, read_changes, split_changes
 from piase_gym.errors import ConfigError, UnsupportedError
 from piase_gym.worlds.array_world import ArrayWorld, Batch
-from piase_gym.worlds.batch_arrays import stacked
 from piase_gym.worlds.scripted_batch import BatchScripts, scripts_of
 
 
@@ -64,7 +63,7 @@ class SlotConfigs:
             more += batch.scripts.add(config, number)
         self.known += more
         self.awaiting_agents |= self._has_late_joiners(config)
-        batch.tables = stacked([batch.tables, self._world.new_batch(1, more).tables])
+        batch.add_tables(self._world.new_batch(1, more).tables)
         return number
 
     def _number_of(self, config: Any) -> int:

@@ -93,7 +93,7 @@ _new_tick = functools.partial(tuple.__new__, StepResult)
 """Makes a StepResult faster than its constructor does."""
 _VIEWS = (
     "states _one _ends _events _pack _reward_view _event_view _alive "
-    "_mark_view _obs_rows _mask_rows _nobody _canonical"
+    "_mark_view _obs_rows _mask_rows _nobody _canonical kernels"
 ).split()
 
 
@@ -165,8 +165,8 @@ class ArrayWorld(World[C, F]):
     """The event code of an agent that has just entered, in worlds with late_join."""
     result_of: ClassVar[Sequence[Result]]
     """The result of every value of the record's field ``fate``; the first, in play, has none."""
-    kernels: ClassVar[Kernels]
-    """The compiled rules of the world."""
+    kernels: Kernels
+    """The compiled rules of the world under the present config; see `kernels_for`."""
     modules: ClassVar[Modules]
     """The records, views and pictures of the world."""
     stream_ids: ClassVar[Sequence[StreamId]] = tuple(StreamId)
@@ -257,7 +257,7 @@ class ArrayWorld(World[C, F]):
         """Leave views behind when the world is copied or pickled."""
         kept = self.__dict__.copy()
         for name in _VIEWS:
-            del kept[name]
+            kept.pop(name, None)
         return kept
 
     def __setstate__(self, state: dict[str, Any]) -> None:
@@ -315,6 +315,10 @@ class ArrayWorld(World[C, F]):
         """Return the results that values of ``fate`` stand for, as indices into `RESULTS`."""
         found: NDArray[np.uint8] = _places_of(tuple(self.result_of))[fates]
         return found
+
+    def kernels_for(self, tables: NDArray[Any]) -> Kernels:
+        """Return the rules for some configs; a world can have faster ones for plainer configs."""
+        return self.kernels
 
     def state_problem(self, record: Any, table: Any) -> str:
         """Say what is impossible in a record under a table, or return an empty string.
@@ -386,7 +390,9 @@ class ArrayWorld(World[C, F]):
             (acts of agents that are not in play count too); in that case nothing has changed.
         """
         over = batch.states["over"].nonzero()[0] if batch.any_over and mode == NEXT_STEP else None
-        count = int(self.kernels.step(*self._records(batch), batch.outputs, acts, focal))
+        if batch.kernel_step is None:
+            batch.kernel_step = self.kernels_for(batch.tables).step
+        count = int(batch.kernel_step(*self._records(batch), batch.outputs, acts, focal))
         if count < 0:
             return count
         if batch.scripts is not None:

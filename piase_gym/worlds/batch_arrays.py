@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
@@ -32,6 +32,7 @@ class Batch:
         outcomes: The outcomes of a step, indices into `OUTCOMES`, uint8, shape (envs, agents).
         codes: The outcome of every event, as an index into `OUTCOMES`; set by the first reset.
         kernel_states: The records as kernels take them; made when they are first needed.
+        kernel_step: The kernel that advances them, likewise.
         scripts: The scripts of the configs, if there are any.
     """
 
@@ -65,7 +66,12 @@ class Batch:
         self.any_over = False
         self.scripts: BatchScripts | None = None
         self.kernel_states: NDArray[Any] | None = None
+        self.kernel_step: Callable[..., int] | None = None
         self._outputs: NDArray[Any] | None = None
+
+    def add_tables(self, more: NDArray[Any]) -> None:
+        """Add the tables of more configs."""
+        self.tables, self.kernel_step = stacked([self.tables, more]), None
 
     @property
     def outputs(self) -> NDArray[Any]:
@@ -85,7 +91,7 @@ class Batch:
 
     def __getstate__(self) -> dict[str, Any]:
         """Leave addresses behind when a batch is copied or pickled."""
-        return {**self.__dict__, "kernel_states": None, "_outputs": None}
+        return {**self.__dict__, "kernel_states": None, "kernel_step": None, "_outputs": None}
 
 
 def outputs_of(arrays: Any, rows: int) -> NDArray[Any]:

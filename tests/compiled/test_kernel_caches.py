@@ -97,14 +97,14 @@ PLAY = """
 import json
 import numpy as np
 import piase_gym
-from piase_gym.worlds.grid_world.rules.kernels import KERNELS
+from piase_gym.worlds.grid_world.rules.kernels import PLAIN
 for make in (piase_gym.parallel_env, piase_gym.batch_env):
     many = {"num_envs": 2} if make is piase_gym.batch_env else {}
     env = make("GridWorld", width=5, height=5, **many)
     env.reset(seed=0)
     env.step(np.zeros((2, 1), np.int32) if many else {"agent_0": 0})
-misses = sum(sum(kernel.stats.cache_misses.values()) for kernel in KERNELS)
-print(json.dumps({"misses": misses, "kernels": len(KERNELS)}))
+misses = sum(sum(kernel.stats.cache_misses.values()) for kernel in PLAIN)
+print(json.dumps({"misses": misses, "kernels": len(PLAIN)}))
 """
 
 

@@ -63,7 +63,7 @@ from piase_gym.worlds.grid_world.rules.events import (
     RESULTS,
     ROLES,
 )
-from piase_gym.worlds.grid_world.rules.kernels import KERNELS, enter_one
+from piase_gym.worlds.grid_world.rules.kernels import KERNELS, PLAIN, enter_one
 from piase_gym.worlds.grid_world.state import BEHIND, CANONICAL, STATUS
 from piase_gym.worlds.grids.codes import AHEAD, on_map
 from piase_gym.worlds.grids.hidden_cells import unseen_floor
@@ -177,7 +177,6 @@ class GridWorld(WalkingWorld[GridWorldConfig, GridFacts]):
     entered: ClassVar[int] = ENTER
     modules: ClassVar[Modules] = Modules(state, views, views, pictures, form_of, manual)
     result_of: ClassVar[Sequence[Result]] = RESULTS
-    kernels: ClassVar[Kernels] = KERNELS
     capabilities: ClassVar[Capabilities] = Capabilities(batched=True, late_join=True)
     live_fields: ClassVar[tuple[str, ...]] = tuple(
         (
@@ -231,6 +230,20 @@ class GridWorld(WalkingWorld[GridWorldConfig, GridFacts]):
             ),
             "Levels": "\n".join(levels),
         }
+
+    def _bind(self) -> None:
+        """Keep views of the record's fields, and the kernels."""
+        super()._bind()
+        self.kernels = self.kernels_for(self.tables)
+
+    def take_config(self, config: GridWorldConfig) -> None:
+        """Take another config, which can need other kernels."""
+        super().take_config(config)
+        self.kernels = self.kernels_for(self.tables)
+
+    def kernels_for(self, tables: NDArray[Any]) -> Kernels:
+        """Return the faster kernels if no config has more than plain rules."""
+        return KERNELS if tables["full"].any() else PLAIN
 
     def make_grammar(self) -> tuple[Verb, ...]:
         """Return ``move <direction>``, or ``forward`` and ``turn``; ``stay`` and ``interact``."""

@@ -191,7 +191,7 @@ class ObjectSearch(GridArrayWorld[ObjectSearchConfig, SearchFacts]):
     entered: ClassVar[int] = ENTER
     modules: ClassVar[Modules] = Modules(state, views, text, pictures, form_of, manual)
     result_of: ClassVar[Sequence[Result]] = RESULTS
-    kernels: ClassVar[Kernels] = KERNELS
+    kernels: Kernels = KERNELS
     capabilities: ClassVar[Capabilities] = Capabilities(batched=True, late_join=True)
     live_fields: ClassVar[tuple[str, ...]] = tuple(
         (

@@ -173,7 +173,7 @@ class WordCraft(ArrayWorld[WordCraftConfig, WordCraftFacts]):
     result_of: ClassVar[Sequence[Result]] = (Result.ENDED, Result.WON, Result.LOST)
     vector_type: ClassVar[type[Any]] = np.float32
     batch_type: ClassVar[type[Batch]] = WordBatch
-    kernels: ClassVar[Kernels] = KERNELS
+    kernels: Kernels = KERNELS
     modules: ClassVar[Modules] = Modules(state, facts, text, pictures, facts.form_of, manual)
 
     envelope: WordCraftEnvelope

@@ -11,7 +11,7 @@ from __future__ import annotations
 
 import numpy as np
 
-from piase_gym.compiled import helper, hot, load, load64, store, store64
+from piase_gym.compiled import helper, hot, inline, load, load64, store, store64
 from piase_gym.core.text_encoding import HINT_CODE
 from piase_gym.worlds.channel.kernels import may_say, write_heard
 from piase_gym.worlds.grid_world.cells import AGENT, CELLS, GOAL, UNSEEN
@@ -27,20 +27,9 @@ CLEAR = np.uint64(1) - CELLS.array("opaque")
 U8, U16, U24, U32, U40, U48, U56 = (np.uint64(8 * i) for i in range(1, 8))
 
 
-@hot
-def sight(s, w, a, obs, p):
-    """Write the vector of agent `a` to ``obs[p:p + w.length]``."""
-    if w.full:
-        sight_full(s, w, a, obs, p)
-    else:
-        window(s, w, a, 7, obs, p)
-        scalars(s, w, a, np.int64(7), obs, p, p + 7 * 7)
-        store(obs, p + 7 * 7 - 1 - 7 // 2, AGENT + 4 * a)
-
-
 @helper
-def sight_full(s, w, a, obs, p):
-    """Do what `sight` does, under any config."""
+def sight(s, w, a, obs, p):
+    """Write the vector of agent `a` to ``obs[p:p + w.length]``, under any config."""
     n = np.int64(w.frame_w)
     q = p + n * w.frame_h
     if w.full_grid:
@@ -72,6 +61,14 @@ def sight_full(s, w, a, obs, p):
         q += w.slots
     if w.remembers:
         recall(s, w, a, np.int64(w.sight_w), np.int64(w.sight_h), obs, q)
+
+
+@hot
+def sight_plain(s, w, a, obs, p):
+    """Do what `sight` does, where only plain rules are in use (``w.full`` is 0)."""
+    window(s, w, a, 7, obs, p)
+    scalars(s, w, a, np.int64(7), obs, p, p + 7 * 7)
+    store(obs, p + 7 * 7 - 1 - 7 // 2, AGENT + 4 * a)
 
 
 @hot
@@ -138,17 +135,27 @@ def goal_sense(s, w, a, n, obs, p):
 
 @hot
 def legal(s, w, a, masks, m):
-    """Write the mask of agent `a` to ``masks[m:m + w.num_actions]``."""
-    can = interaction(s, w, a) != ILLEGAL
-    s.can[a] = can
-    if not w.full:
-        for i in range(INTERACTING):
-            store(masks, m + i, 1)
-        store(masks, m + INTERACTING, can)
-        return
+    """Write the mask of agent `a` to ``masks[m:m + w.num_actions]``, under any config."""
+    can = can_interact(s, w, a)
     for message in range(w.num_actions // ACTIONS):
         known = may_say(w, a, message)
         for i in range(INTERACTING):
             store(masks, m + i, known)
         store(masks, m + INTERACTING, known and can)
         m += ACTIONS
+
+
+@hot
+def legal_plain(s, w, a, masks, m):
+    """Do what `legal` does, where only plain rules are in use (``w.full`` is 0)."""
+    for i in range(INTERACTING):
+        store(masks, m + i, 1)
+    store(masks, m + INTERACTING, can_interact(s, w, a))
+
+
+@inline
+def can_interact(s, w, a):
+    """Note and return whether interacting is legal for agent `a`."""
+    can = interaction(s, w, a) != ILLEGAL
+    s.can[a] = can
+    return can

@@ -11,7 +11,7 @@ from piase_gym.compiled import helper, kernel, load
 from piase_gym.compiled.stepping import Rules, compile_kernels
 from piase_gym.worlds.grid_world.cells import STANDS
 from piase_gym.worlds.grid_world.levels.build import begin, rebuild
-from piase_gym.worlds.grid_world.observe.sight import legal, sight
+from piase_gym.worlds.grid_world.observe.sight import legal, legal_plain, sight, sight_plain
 from piase_gym.worlds.grid_world.rules.events import BLOCKED, ENTER, ILLEGAL, IN_PLAY, STAY
 from piase_gym.worlds.grid_world.rules.joining import come
 from piase_gym.worlds.grid_world.rules.step import (
@@ -20,14 +20,18 @@ from piase_gym.worlds.grid_world.rules.step import (
     interact,
     interaction,
     tick,
+    tick_plain,
     walk,
 )
 from piase_gym.worlds.grid_world.rules.world import uncover
 from piase_gym.worlds.grids.windows import cell_at, locate, paint_agent, put
 
-KERNELS = compile_kernels(
-    Rules(begin, tick, sight, legal, rebuild, present=STAY, noop=STAYING), __name__
-)
+_RULES = Rules(begin, tick, sight, legal, rebuild, present=STAY, noop=STAYING)
+KERNELS = compile_kernels(_RULES, __name__)
+_ONLY_PLAIN = _RULES._replace(tick=tick_plain, sight=sight_plain, legal=legal_plain)
+_plain = compile_kernels(_ONLY_PLAIN, __name__)
+PLAIN = KERNELS._replace(step=_plain.step, step_one=_plain.step_one)
+"""The same where only plain rules are in use: faster, and compiled in half the time."""
 
 
 @kernel

@@ -215,33 +215,10 @@ def interact(s, w, a):
 
 @hot
 def tick(s, w, o, acts, rewards, terminated, truncated, events):
-    """Advance one environment by a step; outputs start at row `o`.
+    """Advance one environment by a step, under any config; outputs start at row `o`.
 
     Returns:
         Not 0 if an agent ended, entered or reached a milestone for the first time.
-    """
-    if w.full:
-        notable = tick_full(s, w, o, acts, rewards, terminated, events)
-    else:
-        notable = act_all(s, w, np.bool_(False), o, acts, rewards, terminated, events)
-    s.t += 1
-    if w.full and w.recall:
-        grow_old(s, w)
-    if s.t >= w.max_steps:
-        run_out(s, w, o, truncated)
-        notable = 1
-    elif w.latecomers:
-        notable |= let_in(s, w, o, events)
-    if w.full and w.mail >= 0:
-        deliver(s.cells, w, s.t - 1, o, events, s.x, s.y)
-    return notable
-
-
-@helper
-def tick_full(s, w, o, acts, rewards, terminated, events):
-    """Let every agent act, then the world, under configs in which any rule can be in use.
-
-    The plain rules are compiled separately, without everything that is only done if `full`.
     """
     if w.taggers:
         for a in range(w.agents):
@@ -252,7 +229,29 @@ def tick_full(s, w, o, acts, rewards, terminated, events):
         notable |= see_off(s, w, o, terminated, events)
     if w.shared:
         share(w, o, rewards, events)
+    if w.recall:
+        grow_old(s, w)
+    notable |= pass_time(s, w, o, truncated, events)
+    if w.mail >= 0:
+        deliver(s.cells, w, s.t - 1, o, events, s.x, s.y)
     return notable
+
+
+@hot
+def tick_plain(s, w, o, acts, rewards, terminated, truncated, events):
+    """Do what `tick` does, where only plain rules are in use (``w.full`` is 0)."""
+    notable = act_all(s, w, np.bool_(False), o, acts, rewards, terminated, events)
+    return notable | pass_time(s, w, o, truncated, events)
+
+
+@hot
+def pass_time(s, w, o, truncated, events):
+    """Let a step be over. Returns not 0 if time is up, or if an agent enters."""
+    s.t += 1
+    if s.t >= w.max_steps:
+        run_out(s, w, o, truncated)
+        return 1
+    return let_in(s, w, o, events) if w.latecomers else 0
 
 
 @hot

@@ -55,7 +55,7 @@ class Commons(WalkingWorld[SocialDilemmaConfig, CommonsFacts], SocialDilemma[Com
     canonical: ClassVar[Sequence[str]] = state.CANONICAL
     outcome_of: ClassVar[Sequence[Outcome]] = OUTCOMES
     result_of: ClassVar[Sequence[Result]] = RESULTS
-    kernels: ClassVar[Kernels] = KERNELS
+    kernels: Kernels = KERNELS
     modules: ClassVar[Modules] = Modules(state, facts, text, pictures, form_of, commons_manual)
     observables: ClassVar[Mapping[str, Observable]] = scripting.COMMONS
     spawnable: ClassVar[tuple[str, ...]] = scripting.SPAWNABLE

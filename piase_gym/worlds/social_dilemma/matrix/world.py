@@ -51,7 +51,7 @@ class MatrixGames(SocialDilemma[MatrixFacts]):
     result_of: ClassVar[Sequence[Result]] = RESULTS
     stream_ids: ClassVar[Sequence[StreamId]] = (StreamId.DYNAMICS,)
     vector_type: ClassVar[type[Any]] = np.float32
-    kernels: ClassVar[Kernels] = KERNELS
+    kernels: Kernels = KERNELS
     modules: ClassVar[Modules] = Modules(state, facts, text, pictures, facts.form_of, matrix_manual)
     observables: ClassVar[Mapping[str, Observable]] = scripting.MATRIX
 
