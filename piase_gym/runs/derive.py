@@ -256,8 +256,8 @@ class Deriver:
             "truncated": truncated,
             "digest": digest,
         }
-        submitted, slot = record.submitted, record.slot
-        if tick.ended or tick.notes or letters or self.targets or submitted or slot is not None:
+        rare = tick.ended or tick.notes or letters or self.targets.given or record.submitted
+        if rare or record.slot is not None:
             data |= self.more(record, world, tick, letters)
         return data
 
@@ -279,7 +279,7 @@ class Deriver:
                 more[key] = found
         if tick.ended and record.slot is None:
             more["results"] = self._results(record, world, tick)
-        if self.targets:
+        if self.targets.given:
             arrived = self.targets.reached(world, record.playing, record.slot or 0)
             if arrived:
                 more["targets"] = arrived

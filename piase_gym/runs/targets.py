@@ -19,23 +19,23 @@ _OVER = ("DSE_AGENT_CURRICULUM_FINISHED", "DSE_CURRICULUM_FAILED")
 
 
 class Targets:
-    """The targets of agents, in all environments or in single ones of a batch."""
+    """The targets of agents, in all environments or in single ones of a batch.
+
+    Attributes:
+        given: Each target, by the slot (``None`` for all) and the agent.
+    """
 
     def __init__(self) -> None:
         """Start without targets."""
-        self._targets: dict[tuple[int | None, str], Any] = {}
+        self.given: dict[tuple[int | None, str], Any] = {}
         self._arrived: set[tuple[int, str]] = set()
-
-    def __bool__(self) -> bool:
-        """Return whether any agent has a target."""
-        return bool(self._targets)
 
     def wanted(self, playing: Sequence[int], agents: Sequence[str], slot: int = 0) -> bool:
         """Return whether an agent in play has yet to arrive."""
         names = [agents[number] for number in playing]
         return any(
             name in names and at in (None, slot) and (slot, name) not in self._arrived
-            for at, name in self._targets
+            for at, name in self.given
         )
 
     def hear(self, event_type: str, agent: str | None, data: Mapping[str, Any]) -> None:
@@ -44,13 +44,13 @@ class Targets:
             return
         slot, target = data.get("slot"), data.get("target_coords")
         if slot is None:
-            self._targets = {key: at for key, at in self._targets.items() if key[1] != agent}
+            self.given = {key: at for key, at in self.given.items() if key[1] != agent}
             self._arrived = {key for key in self._arrived if key[1] != agent}
         else:
-            self._targets.pop((slot, agent), None)
+            self.given.pop((slot, agent), None)
             self._arrived.discard((slot, agent))
         if event_type == ATTEMPT and target is not None:
-            self._targets[slot, agent] = target
+            self.given[slot, agent] = target
 
     def again(self, slot: int = 0) -> None:
         """Begin an episode, in which nobody has arrived yet."""
@@ -61,7 +61,7 @@ class Targets:
         found = []
         for number in playing:
             name = world.agents[number]
-            target = self._targets.get((slot, name), self._targets.get((None, name)))
+            target = self.given.get((slot, name), self.given.get((None, name)))
             if target is None or (slot, name) in self._arrived:
                 continue
             if _same_place(world.position(number), target):

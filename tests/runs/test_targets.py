@@ -37,9 +37,9 @@ def stands(**places: Any) -> Any:
 )
 def test_who_is_near_enough_stands_on_its_target(place: Any, target: Any, there: bool) -> None:
     targets = Targets()
-    assert not targets
+    assert not targets.given
     targets.hear("DSE_STEP_ATTEMPT_START", "a", {"target_coords": target})
-    assert bool(targets) == (target is not None)
+    assert bool(targets.given) == (target is not None)
     assert targets.reached(stands(a=place), [0]) == (["a"] if there else [])
 
 
@@ -72,7 +72,7 @@ def test_targets_are_reached_once_an_episode() -> None:
     targets.hear("DSE_CURRICULUM_FAILED", "b", {"target_coords": [1, 1]})
     targets.again()
     assert targets.reached(world, [0, 1, 2]) == []
-    assert not targets
+    assert not targets.given
 
 
 def test_a_target_of_one_slot_is_that_of_no_other() -> None:
@@ -89,4 +89,4 @@ def test_a_target_of_one_slot_is_that_of_no_other() -> None:
     targets.hear("DSE_STEP_ATTEMPT_START", "a", {"target_coords": [0, 0]})  # in all slots
     assert [targets.reached(world, [0], slot) for slot in (0, 1, 2)] == [["a"]] * 3
     targets.hear("DSE_AGENT_CURRICULUM_FINISHED", "a", {})
-    assert not targets
+    assert not targets.given

@@ -91,7 +91,7 @@ class Successors:
             self._config = config
             envelope = config.fixed_envelope()
             tables = new_table(config, envelope, MAX_SIDE, MARGIN, starts(RECORD, VARYING))
-            tables["agents"], tables["taggers"], tables["full"] = 1, 0, 1
+            tables["agents"], tables["taggers"] = 1, 0
             self._tables, self._stride = readable(tables), config.width + 2
             self._walks.clear()
             self._found = np.zeros((1, 4, 8), np.int32)
