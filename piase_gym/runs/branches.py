@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import copy
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
@@ -18,12 +18,14 @@ from piase_gym.core.mailbox import EVERYONE
 from piase_gym.core.rng import StreamId, episode_seed, partner_seed, stream_key
 from piase_gym.core.world import World
 from piase_gym.envs.actions import decode_answer
+from piase_gym.envs.episode_snapshot import check_partner_state
 from piase_gym.envs.partners import post_asides
 from piase_gym.envs.runner import EpisodeRunner
 from piase_gym.errors import (
     ActionError,
     AgentError,
     ConfigError,
+    PiaseError,
     RunError,
     UnknownNameError,
     UnsupportedError,
@@ -33,13 +35,16 @@ from piase_gym.registry import world_spec
 from piase_gym.runs.manifest import rebuild, require_slot
 from piase_gym.runs.reader import Run
 from piase_gym.runs.replayer import Replayer, read_act
-from piase_gym.runs.schema import Event
+from piase_gym.runs.schema import LINE_DAMAGE, TYPE_OF_KIND, Event
 
 RECORDED = "recorded"
 """The policy that does what the log says, and nothing (the no-op) after its end."""
 PARTNER = "partner_"
 BRANCHES = ("before.jsonl", "after.jsonl")
 """The logs of a pair: without the change, and with it."""
+GIVEN = ("modify", "order", "hint", "send", "poll")
+"""The kinds of lines that say what an episode was given from outside, between two steps."""
+GIVEN_TYPES = frozenset(TYPE_OF_KIND[kind] for kind in GIVEN)
 STREAMS = {s.name.lower(): s for s in StreamId if s is not StreamId.PARTNER}
 Policies = Mapping[str, "str | Agent"]
 
@@ -91,7 +96,7 @@ class Cut:
     def __init__(self, run: Run, at: int, slot: int, players: Policies) -> None:
         """Execute the prefix; the rest of the episode is kept for agents that repeat it."""
         require_slot(run.manifest, slot)
-        self.run, self.slot = run, slot
+        self.run, self.slot, self._players = run, slot, players
         self.agents: dict[str, Agent] = {}
         self.notes: list[str] = []
         named = run.manifest.get("policies")
@@ -107,8 +112,10 @@ class Cut:
             if policy != RECORDED:
                 self.agents[name] = make_agent(policy)
                 self.agents[name].set_id(name)
-        self.seed = self.episode = self.since = -1
+        self.seed = self.episode = -1
         self.rest: list[dict[str, Any]] = []
+        self.given: dict[int, list[dict[str, Any]]] = {}
+        """What the log gives from outside after the cut, by the number of steps before it."""
         self.replayer = Replayer(run)
         self.replayer.on_reset, self.replayer.before_step = self._reset, self._perceive
         self.replayer.on_step = self._learn
@@ -163,19 +170,25 @@ class Cut:
                 if not isinstance(commands, dict):
                     raise RunError(f"{self.run.path}: line {number}: a step without commands")
                 self.rest.append(commands)
+            elif here and data.get("kind") in GIVEN and event["event_type"] in GIVEN_TYPES:
+                self.given.setdefault(len(self.rest), []).append(data)
             elif here and data.get("kind") in ("reset", "restore"):
                 break
         if last < at:
             raise RunError(f"the run has {last} steps; it cannot be cut after step {at}")
 
     def _reset(self, slot: int, event: Event) -> None:
-        """Let agents begin an episode, as environments do."""
+        """Let agents begin an episode, or go on from a snapshot, as environments do."""
         if slot != self.slot:
             return
-        self.seed, self.episode, self.since = event["event_data"]["seed"], event["episode"], 0
+        data = event["event_data"]
+        self.seed, self.episode = data["seed"], event["episode"]
+        states = data.get("snapshot", {}).get("partners", {})
         for name, agent in self.agents.items():
-            number = self.run.agents.index(name)
-            agent.reset(partner_seed(self.seed, number))
+            agent.reset(partner_seed(self.seed, self.run.agents.index(name)))
+            if name in states and name not in self._players:
+                check_partner_state(agent, name, states[name])
+                agent.set_state(states[name])
 
     def _perceive(self, slot: int, event: Event) -> None:
         """Let agents see what they saw and choose; what they did is taken from the log."""
@@ -185,21 +198,21 @@ class Cut:
         for name, agent in self.agents.items():
             number = self.run.agents.index(name)
             if world.alive[number]:
-                agent.perceive(Percept(world, number, self.since))
+                agent.perceive(Percept(world, number, self.replayer.time_of(slot)))
                 agent.follow_act(read_act(event["event_data"]["commands"].get(name)))
 
     def _learn(self, slot: int, event: Event, tick: Any) -> None:
         """Let agents learn what followed."""
         if slot != self.slot:
             return
-        self.since += 1
         for name, agent in self.agents.items():
             if name in event["event_data"]["commands"]:
                 _teach(agent, tick, self.run.agents.index(name))
 
     def _value(self, world: World[Any, Any]) -> dict[str, Any]:
         """Return the state at the cut in the form that a runner restores."""
-        episode = {"base": self.seed, "number": 0, "seed": self.seed, "steps": self.since}
+        steps = self.replayer.time_of(self.slot)
+        episode = {"base": self.seed, "number": 0, "seed": self.seed, "steps": steps}
         return {**world.snapshot(), "episode": episode, "partners": {}, "next_config": None}
 
     # -- branches -------------------------------------------------------------------------
@@ -267,7 +280,10 @@ class Cut:
         returns, results = dict.fromkeys(names, 0.0), dict[str, str]()
         digests: list[str] = []
         while any(world.alive) and (steps is None or len(digests) < steps):
-            alive, count = list(world.alive), len(digests)
+            count = len(digests)
+            for data in self.given.get(count, ()):
+                self._give(runner, agents, data, count)
+            alive = list(world.alive)
             acts: list[Any] = [None] * len(names)
             for number, name in enumerate(names):
                 if alive[number]:
@@ -285,6 +301,18 @@ class Cut:
             runner.end_step(tick)
             digests.append(world.digest())
         return Branch(returns, results, len(digests), digests)
+
+    def _give(
+        self, runner: EpisodeRunner, players: Iterable[str], data: Mapping[str, Any], count: int
+    ) -> None:
+        """Do what the log gave from outside, unless a player of this branch says its own."""
+        try:
+            if _author(data, players) is None:
+                _do(runner, data)
+        except (PiaseError, *LINE_DAMAGE) as error:
+            note = f"the {data['kind']} before step +{count + 1} is left out of a branch: {error}"
+            if note not in self.notes:
+                self.notes.append(note)
 
     def _choose(
         self,
@@ -399,14 +427,49 @@ def _intervene(runner: EpisodeRunner, change: Change) -> None:
     """Give the hints and send the messages of the change."""
     world = runner.world
     for name, hint in change.hints.items():
-        world.give_hint(runner.number(name), hint)
-        runner.events.post("hint", name, message=hint)
+        _hint(runner, name, hint)
     for name, said in change.messages.items():
         if world.mailboxes is None:
             raise UnsupportedError(f"{world.name} has no mailboxes; its agents cannot write")
         recipient, text = (EVERYONE, said) if isinstance(said, str) else said
-        letter = world.mailboxes.send(name, recipient, text)
-        runner.events.post("send", name, own=False, **letter._asdict())
+        _send(runner, name, recipient, text)
+
+
+def _hint(runner: EpisodeRunner, name: str, hint: str | None) -> None:
+    """Give a hint."""
+    runner.world.give_hint(runner.number(name), hint)
+    runner.events.post("hint", name, message=hint)
+
+
+def _send(runner: EpisodeRunner, name: str, recipient: str, text: str) -> None:
+    """Send a message; the world must have mailboxes."""
+    letter = runner.world.mailboxes.send(name, recipient, text)  # type: ignore[union-attr]
+    runner.events.post("send", name, own=False, **letter._asdict())
+
+
+def _author(data: Mapping[str, Any], agents: Iterable[str]) -> str | None:
+    """Return which of these agents a hint, a message or a poll in the log came from, if any did."""
+    kind = data["kind"]
+    if kind == "hint":  # see `post_asides`
+        return next((n for n in agents if str(data["message"]).startswith(f"{n} says: ")), None)
+    who = data["sender"] if kind == "send" else data["agent"] if kind == "poll" else None
+    return who if who in agents else None
+
+
+def _do(runner: EpisodeRunner, data: Mapping[str, Any]) -> None:
+    """Do what a line of one of the kinds `GIVEN` says."""
+    kind = data["kind"]
+    if kind == "modify":
+        runner.modify(data["changes"])
+    elif kind == "order":
+        runner.set_order(data["order"])
+    elif kind == "hint":
+        _hint(runner, data["agent"], data["message"])
+    elif kind == "send":
+        _send(runner, data["sender"], data["recipient"], data["message"])
+    else:
+        letters = runner.world.mailboxes.poll(data["agent"])  # type: ignore[union-attr]
+        runner.events.post("poll", data["agent"], own=False, messages=letters)
 
 
 def _rekey(world: Any, stream: StreamId, seed: int) -> None:

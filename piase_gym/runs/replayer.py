@@ -133,6 +133,11 @@ class Replayer:
             self._worlds[slot] = self._rebuild()
         return self._worlds[slot]
 
+    def time_of(self, slot: int = 0) -> int:
+        """Return how many steps the present episode of a slot has lasted."""
+        records = self.verifier.records
+        return self.verifier.time_of(records[None if None in records else slot])
+
     def _rebuild(self) -> World[Any, Any]:
         """Return the world of the manifest; a model's picture descriptions come from the log."""
         if self._recalled is None:

@@ -63,6 +63,80 @@ def test_without_a_change_a_branch_is_the_run(at: int, walk: Path) -> None:
     assert list(one.digests[: len(logged)]) == logged
 
 
+def _give(env: Any, step: int) -> None:
+    """Give an environment something from outside, before some of its steps."""
+    mail, runner = env.unwrapped.world.mailboxes, env.unwrapped.runner
+    if step == 4 and mail is None:
+        assert env.modify({"mover_period": 3}).now
+    if step == 5 and mail is not None:
+        letter = mail.send("agent_1", "agent_0", "the key is in the study")
+        runner.events.post("send", "agent_1", own=False, **letter._asdict())
+        runner.set_order([1, 0])
+    if step == 6:
+        env.give_hint("agent_0", "to the left")
+    if step == 8 and mail is not None:
+        runner.events.post("poll", "agent_0", own=False, messages=mail.poll("agent_0"))
+
+
+@pytest.mark.parametrize("mail", [False, True])
+def test_what_the_log_gives_from_outside_comes_in_both_branches(mail: bool, tmp_path: Path) -> None:
+    path = tmp_path / "run.jsonl"
+    env = AvtLogger(text() if mail else grid(agents=2, movers=2, max_steps=10), path)
+    env.reset(seed=3)
+    step = 0
+    while env.agents:
+        _give(env, step)
+        env.step(dict.fromkeys(env.agents, (step + 1) % 5))
+        step += 1
+    env.close()
+    report = runs.fork(path, 2, hints={"agent_1": "wait"}, logs=tmp_path / "branches")
+    assert list(report.branches[0][0].digests) == digests(path, 0)[2:]
+    given = ["order", "send", "hint", "poll"] if mail else ["modify", "hint"]
+    logs = {log.name: log for log in (tmp_path / "branches").rglob("*.jsonl")}
+    for name, hint in (("before.jsonl", []), ("after.jsonl", ["hint"])):
+        kinds = [event["event_data"].get("kind") for event in lines(logs[name])]
+        told = [kind for kind in kinds if kind in ("modify", "order", "send", "hint", "poll")]
+        assert sorted(told) == sorted(given + hint)
+        assert runs.replay(logs[name]).sound
+    # Who now has a policy says its own.
+    runs.fork(path, 2, players={"agent_1": "noop"}, logs=tmp_path / "others")
+    others = lines(tmp_path / "others/pair_0/before.jsonl")
+    assert "send" not in [event["event_data"].get("kind") for event in others]
+
+
+def test_what_a_branch_does_not_admit_is_left_out_and_told(tmp_path: Path) -> None:
+    path = tmp_path / "run.jsonl"
+    env = AvtLogger(grid(agents=2, movers=2), path)
+    env.reset(seed=3)
+    for step in range(6):
+        if step == 4:
+            env.modify({"mover_period": 3})
+        env.step(dict.fromkeys(env.agents, step % 5))
+    env.close()
+    path.write_bytes(path.read_bytes().replace(b'"mover_period":3}', b'"mover_period":-3}'))
+    (note,) = runs.fork(path, 2).notes
+    assert note.startswith(
+        "the modify before step +3 is left out of a branch: GridWorld.mover_period"
+    )
+
+
+def test_a_fork_goes_on_from_where_a_restored_episode_was(tmp_path: Path) -> None:
+    path = tmp_path / "run.jsonl"
+    env = AvtLogger(grid(agents=2, partners={"agent_1": "random"}, collisions="pass"), path)
+    env.reset(seed=3)
+    states = []
+    for step in range(12):
+        if step == 9:
+            env.unwrapped.restore(states[5])
+        states.append(env.unwrapped.snapshot())
+        env.step({"agent_0": step % 2})
+    env.close()
+    logged = digests(path, 1)
+    for at in (9, 11):
+        found = runs.fork(path, at).branches[0][0].digests
+        assert list(found[: 12 - at]) == logged[at - 9 :]
+
+
 def test_the_effect_of_one_action_is_known(walk: Path) -> None:
     # A step back costs itself and one more step forth; the recorded rest then falls one short of
     # two steps, and the agent stands still until the end.
