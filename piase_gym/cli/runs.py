@@ -159,12 +159,13 @@ def export(
     shown = ", ".join(found) if isinstance(found, list) else str(found)
     say(f"saved {shown}")
     if not has_columns(run) and log.problems:  # columns would be played again for it
-        print_unread(len(log.problems), f", the first: {log.problems[0]}")
+        print_unread(len(log.problems), log.problems[0])
 
 
-def print_unread(count: int, more: str = "") -> None:
-    """Say how many lines were left out."""
-    say(f"{count:,} line{'' if count == 1 else 's'} could not be read{more}", "red")
+def print_unread(count: int, first: object) -> None:
+    """Say how many lines were left out, and why the first was."""
+    lines = f"{count:,} line{'' if count == 1 else 's'}"
+    say(f"{lines} could not be read, the first: {first}", "red")
 
 
 def stats(run: RunFile, module: Modules = None) -> None:
@@ -186,7 +187,7 @@ def stats(run: RunFile, module: Modules = None) -> None:
     if goals:
         console.print(make_table(columns, goals))
     if found.unread:
-        print_unread(found.unread)
+        print_unread(found.unread, found.problem)
 
 
 def plot(

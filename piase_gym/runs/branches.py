@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import copy
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Collection, Mapping, Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
@@ -303,7 +303,7 @@ class Cut:
         return Branch(returns, results, len(digests), digests)
 
     def _give(
-        self, runner: EpisodeRunner, players: Iterable[str], data: Mapping[str, Any], count: int
+        self, runner: EpisodeRunner, players: Collection[str], data: Mapping[str, Any], count: int
     ) -> None:
         """Do what the log gave from outside, unless a player of this branch says its own."""
         try:
@@ -447,7 +447,7 @@ def _send(runner: EpisodeRunner, name: str, recipient: str, text: str) -> None:
     runner.events.post("send", name, own=False, **letter._asdict())
 
 
-def _author(data: Mapping[str, Any], agents: Iterable[str]) -> str | None:
+def _author(data: Mapping[str, Any], agents: Collection[str]) -> str | None:
     """Return which of these agents a hint, a message or a poll in the log came from, if any did."""
     kind = data["kind"]
     if kind == "hint":  # see `post_asides`

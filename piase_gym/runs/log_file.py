@@ -100,6 +100,13 @@ def has_columns(path: str | os.PathLike[str]) -> bool:
         return file.read(4) == _ARROW
 
 
+def is_plain(path: str | os.PathLike[str]) -> bool:
+    """Return whether a log is neither compressed nor columns, judging by its first bytes."""
+    with Path(path).open("rb") as file:
+        start = file.read(4)
+    return start not in (_ARROW, _ZSTD) and start[:2] != _GZIP
+
+
 def _zstd(file: BinaryIO) -> tuple[Callable[[], Callable[[bytes], bytes]], type[Exception]]:
     """Return a factory of functions that unpack pieces, and the error that they raise."""
     try:

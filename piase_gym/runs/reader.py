@@ -165,7 +165,7 @@ class Run:
         """
         from piase_gym.runs.tables import duckdb_views
 
-        return duckdb_views(self.path, self.level)
+        return duckdb_views(self)
 
     def sql(self, query: str) -> Any:
         """Return the result of a query over the views of `duckdb`, as a list of tuples.

@@ -9,7 +9,7 @@ from typing import Any
 
 import orjson
 
-from piase_gym.runs.log_file import Problem, raw_lines
+from piase_gym.runs.log_file import Problem, parse, raw_lines
 from piase_gym.runs.schema import played_out
 
 
@@ -53,7 +53,9 @@ class Stats:
     Attributes:
         lines: Lines in all.
         size: Bytes in all, uncompressed.
-        unread: Lines that could not be read.
+        unread: Lines that could not be read; if the file cannot be read to its end, that counts as
+            one.
+        problem: The first of them, and what is wrong with it.
         event_types: Lines by event type.
         agents: Lines by `agent_id`.
         goals: Agent -> how its episodes ended.
@@ -62,9 +64,15 @@ class Stats:
     lines: int = 0
     size: int = 0
     unread: int = 0
+    problem: Problem | None = None
     event_types: Counter[str] = field(default_factory=Counter)
     agents: Counter[str] = field(default_factory=Counter)
     goals: dict[str, GoalCount] = field(default_factory=dict)
+
+    def miss(self, problem: Problem) -> None:
+        """Count what could not be read."""
+        self.unread += 1
+        self.problem = self.problem or problem
 
 
 def stats(path: str | os.PathLike[str]) -> Stats:
@@ -76,6 +84,7 @@ def stats(path: str | os.PathLike[str]) -> Stats:
     found = Stats()
     for raw in raw_lines(path):
         if isinstance(raw, Problem):
+            found.miss(raw)
             break
         found.lines += 1
         found.size += len(raw.data) + 1
@@ -84,9 +93,16 @@ def stats(path: str | os.PathLike[str]) -> Stats:
             found.event_types[event["event_type"]] += 1
             found.agents[event["agent_id"]] += 1
             _count_goal(event, found)
-        except (orjson.JSONDecodeError, KeyError, TypeError):
-            found.unread += 1
+        except (orjson.JSONDecodeError, KeyError, TypeError) as error:
+            told = parse(raw)
+            found.miss(told if isinstance(told, Problem) else _damage(raw.number, error))
     return found
+
+
+def _damage(number: int, error: Exception) -> Problem:
+    """Say what a line lacks, or has of a wrong type."""
+    lacks = isinstance(error, KeyError)
+    return Problem(number, f"the line lacks {error}" if lacks else f"the line is damaged: {error}")
 
 
 def _count_goal(event: dict[str, Any], found: Stats) -> None:

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-import os
+import re
 import tempfile
 from collections.abc import Callable, Iterable, Iterator
 from contextlib import contextmanager
@@ -12,10 +12,11 @@ from typing import TYPE_CHECKING, Any
 import orjson
 
 from piase_gym.errors import ConfigError, RunError, need
-from piase_gym.runs.log_file import Raw, has_columns, raw_lines
+from piase_gym.runs.log_file import is_plain
 from piase_gym.runs.schema import FIELDS, MORE_FIELDS, Event
 
 if TYPE_CHECKING:
+    from piase_gym.runs.reader import Run
     from piase_gym.runs.windows import View
 
 _TYPES = {"step": "BIGINT", "episode": "BIGINT", "event_data": "JSON"}
@@ -33,26 +34,27 @@ def to_pandas(events: Iterable[Event]) -> Any:
     return frame
 
 
-def duckdb_views(path: str | os.PathLike[str], level: str | None = None) -> Any:
+def duckdb_views(run: Run) -> Any:
     """Return a connection with the views ``events`` and ``steps`` over a log.
 
-    Columns are first expanded to lines of a level, into a table.
+    Lines are those that `Run.lines` yields. Compressed logs are unpacked, and columns expanded,
+    into a table.
     """
     duckdb = need("duckdb", "SQL over a log")
     connection = duckdb.connect()
     fields = ", ".join(f"{name}: '{kind}'" for name, kind in COLUMNS.items())
-    expands, place = has_columns(path), Path(path)
+    plain, place = is_plain(run.path), run.path.resolve()
     with tempfile.TemporaryDirectory() as folder:
-        if expands:
+        if not plain:
             place = Path(folder) / "run.jsonl"
             with place.open("wb") as file:
-                lines = (raw for raw in raw_lines(path, level) if isinstance(raw, Raw))
-                file.writelines(raw.data + b"\n" for raw in lines)
-        quoted = str(place.resolve()).replace("'", "''")
+                file.writelines(raw.data + b"\n" for raw, _ in run.lines())
+        pattern = re.sub(r"([*?[])", r"[\1]", str(place)).replace("'", "''")
         connection.execute(
-            f"CREATE {'TABLE' if expands else 'VIEW'} events AS SELECT * FROM read_json('{quoted}',"
+            f"CREATE {'VIEW' if plain else 'TABLE'} events AS SELECT * FROM read_json('{pattern}',"
             f" format='newline_delimited', columns={{{fields}}}, ignore_errors=true,"
-            " maximum_object_size=67108864)"
+            " compression='none', hive_partitioning=false, maximum_object_size=67108864)"
+            " WHERE COLUMNS(*) IS NOT NULL AND json_type(event_data) = 'OBJECT'"
         )
     connection.execute(_STEPS_VIEW)
     return connection

@@ -148,11 +148,11 @@ def test_a_log_that_is_damaged_fails(log: Path, tmp_path: Path) -> None:
     broken = tmp_path / "broken.jsonl"
     broken.write_text("".join(lines[: len(lines) // 2]) + "{\n", "utf-8")
     assert run("validate", str(broken))[0] == 1
-    assert "1 line could not be read\n" in run("stats", str(broken))[1]
     code, told = run("export", str(broken), str(tmp_path / "broken.csv"))
     number = len(lines) // 2 + 1
     assert code == 0
-    assert f"1 line could not be read, the first: line {number}: " in told
+    for words in (told, run("stats", str(broken))[1]):
+        assert f"1 line could not be read, the first: line {number}: " in words
     assert "could not" not in run("export", str(log), str(tmp_path / "whole.csv"))[1]
 
 

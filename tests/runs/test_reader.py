@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import gzip
 from pathlib import Path
 from typing import Any
 
@@ -219,3 +220,21 @@ def test_queries_are_over_events_and_steps(tmp_path: Path) -> None:
         (4, 0, "b", "null", "timeout", 0.0, False, True),
     ]
     assert run.sql("SELECT count(*), max(step) FROM events") == [(2, 4)]
+
+
+@pytest.mark.parametrize("name", ["run[1].jsonl", "a*.jsonl", "b?.jsonl", "step=9/x.jsonl", "c.gz"])
+def test_queries_read_the_lines_of_this_log_and_no_others(name: str, tmp_path: Path) -> None:
+    """Whatever the name means to a database, and whatever stands between the lines."""
+    pytest.importorskip("duckdb")
+    for other in ("run1.jsonl", "aa.jsonl", "bb.jsonl"):
+        (tmp_path / other).write_bytes(orjson.dumps(begin()) + b"\n" + orjson.dumps(STEP) * 9)
+    bad = [b"", b"[1]", b'{"event_type": "A"}', orjson.dumps({**STEP, "event_data": []}), b'{"torn']
+    path = tmp_path / name
+    path.parent.mkdir(exist_ok=True)
+    path.write_bytes(b"\n".join([orjson.dumps(begin()), orjson.dumps(STEP), *bad]))
+    found = [(event["step"], event["event_id"]) for event in runs.read(path)]
+    assert len(found) == 2
+    assert runs.read(path).sql("SELECT step, event_id FROM events") == found
+    packed = tmp_path / "packed.jsonl"
+    packed.write_bytes(gzip.compress(path.read_bytes())[:-8])  # cut short, and not named so
+    assert runs.read(packed).sql("SELECT step, event_id FROM events") == found

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import gzip
 from collections import Counter
 from pathlib import Path
 from typing import Any
@@ -44,5 +45,17 @@ def test_a_log_is_counted_by_hand(tmp_path: Path) -> None:
     one, two = found.goals["a"], found.goals["b"]
     assert (one.episodes, one.mean_return, one.mean_length) == (4, pytest.approx(1 / 3), 4.0)
     assert (two.episodes, two.mean_return, two.mean_length) == (1, None, None)
+    assert str(found.problem).startswith("line 8: the line is not JSON")
+    path.write_bytes(b'{"agent_id": "a", "event_type": "OTHER"}\n' + lines[0])
+    assert str(runs.stats(path).problem) == "line 1: the line lacks 'event_data'"
     path.write_bytes(b"")
     assert (runs.stats(path).lines, runs.stats(path).size) == (0, 0)
+
+
+def test_the_end_of_what_can_be_read_is_told(tmp_path: Path) -> None:
+    line = b'{"event_type": "OTHER", "agent_id": "a", "event_data": {}}\n'
+    path = tmp_path / "run.jsonl.gz"
+    path.write_bytes(gzip.compress(line * 3) + b"\x1f\x8b and more")
+    found = runs.stats(path)
+    assert (found.lines, found.unread) == (3, 1)
+    assert str(found.problem).startswith("line 4: the compressed data is damaged")
