@@ -158,7 +158,7 @@ class History:
         self.manifest: Mapping[str, Any] = {}
         self._open: dict[tuple[int, str], Episode] = {}
         self._seeds: dict[int, int | None] = {}
-        self._hints: dict[str, int] = {}
+        self._hints: dict[tuple[int, str], int] = {}
         self._seats: dict[tuple[int, str], int] = {}
         """The attempts of the episodes in progress, by slot and agent."""
         self._begun: dict[tuple[str, int], int] = {}
@@ -288,7 +288,7 @@ class History:
             attempt = history.attempt_in(slot)
         seed = self._seeds.get(slot)
         row = Episode(agent, number, slot, attempt, seed, step - 1, sequence=self.sequence)
-        row.hints = self._hints.pop(agent, 0)
+        row.hints = self._hints.pop((slot, agent), 0)
         self._open[slot, agent] = row
         history.add(row)
         history.numbered[slot, number] = row
@@ -300,11 +300,11 @@ class History:
         history = self.of(agent)
         slot = data.get("slot", 0)
         history.hints.append((self.step, history.attempt_in(slot), slot))
-        row = self._open.get((data.get("slot", 0), agent))
+        row = self._open.get((slot, agent))
         if row is not None:
             row.hints += 1
         else:
-            self._hints[agent] = self._hints.get(agent, 0) + 1
+            self._hints[slot, agent] = self._hints.get((slot, agent), 0) + 1
 
     def _end(self, episode: int, data: Mapping[str, Any]) -> None:
         """Take in the report of an episode: what was broken off, what was measured."""

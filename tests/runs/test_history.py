@@ -91,6 +91,16 @@ def test_episodes_are_remembered_as_they_were_played() -> None:
     assert run.history.sequence == 13
 
 
+def test_a_hint_before_the_first_step_is_of_its_own_slot() -> None:
+    run = Lines()
+    run.reset("a", slot=0)
+    run.reset("a", slot=1)
+    run.hint("a", slot=1)
+    run.do(0, {"a": 1.0}, slot=0)
+    run.do(1, {"a": 1.0}, slot=1)
+    assert [(row.slot, row.hints) for row in run.history.of("a").episodes] == [(0, 0), (1, 1)]
+
+
 def test_episodes_count_for_the_attempt_at_their_reset() -> None:
     run, begin = Lines(), "DSE_STEP_ATTEMPT_START"
     run.say(begin, "a", order=4, episodes=1, target_coords=[0, 0])
