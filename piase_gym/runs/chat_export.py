@@ -24,11 +24,11 @@ from piase_gym.agents.llm.replies import REPLY_EVENT
 from piase_gym.core.commands import Command
 from piase_gym.errors import RunError
 from piase_gym.runs.branches import BRANCHES
-from piase_gym.runs.json_values import dumps
+from piase_gym.runs.exports import WRITERS
 from piase_gym.runs.reader import Run, read
 from piase_gym.runs.replayer import Replayer
 from piase_gym.runs.schema import Event
-from piase_gym.runs.sinks import output_file
+from piase_gym.runs.sinks import output_file, refuse_log
 
 Chat = dict[str, Any]
 
@@ -58,6 +58,7 @@ class _Chats:
         self.finished: list[Chat] = []
         self._open: dict[tuple[int, str], Chat] = {}
         self._replies: dict[tuple[int, str], list[Event]] = {}
+        self._seeds: dict[int, Any] = {}
 
     def open_chats(self) -> Iterator[Chat]:
         """Yield the episodes in progress, without a last message that was not answered."""
@@ -79,14 +80,19 @@ class _Chats:
         """Begin episodes; those that were broken off are left out."""
         for key in [key for key in self._open if key[0] == slot]:
             del self._open[key]
+        for name in self.replayer.run.agents:
+            self._replies.pop((slot, name), None)
+        self._seeds[slot] = event["event_data"].get("seed")
+        self._enter(slot, event["episode"])
+
+    def _enter(self, slot: int, episode: int) -> None:
+        """Begin a chat for every agent in play that has none."""
         world = self.replayer.world(slot)
         for number, name in enumerate(world.agents):
-            self._replies.pop((slot, name), None)
-            if world.alive[number]:
-                data = event["event_data"]
-                self._begin(slot, name, number, data.get("seed"), event["episode"])
+            if world.alive[number] and (slot, name) not in self._open:
+                self._begin(slot, name, number, episode)
 
-    def _begin(self, slot: int, name: str, number: int, seed: Any, episode: int) -> None:
+    def _begin(self, slot: int, name: str, number: int, episode: int) -> None:
         world = self.replayer.world(slot)
         start = [("system", world.instructions(number)), ("user", self._text(world, number))]
         self._open[slot, name] = {
@@ -94,7 +100,7 @@ class _Chats:
             "mask": [0, 0],
             "agent": name,
             "episode": episode,
-            "seed": seed,
+            "seed": self._seeds[slot],
             "result": None,
             "return": 0.0,
             "outcomes": [],
@@ -124,6 +130,8 @@ class _Chats:
                 self.finished.append(self._open.pop((slot, name)))
             else:
                 _say(chat, "user", self._text(world, number))
+        if world.awaiting_agents:
+            self._enter(slot, event["episode"])
 
 
 def _answer(chat: Chat, replies: list[Event], line: str) -> None:
@@ -190,13 +198,11 @@ def preferences(
     places = sorted({path.parent for path in Path(folder).rglob(BRANCHES[0])})
     if not places:
         raise RunError(f"{folder} has no branches of a fork; make them with fork(..., logs=FOLDER)")
-    with (
-        output_file(Path(out), places[0] / BRANCHES[0], overwrite) as new,
-        new.open("wb") as file,
-    ):
-        for place in places:
-            for pair in _pairs(place):
-                file.write(dumps(pair) + b"\n")
+    for place in places:
+        for name in BRANCHES:
+            refuse_log(Path(out), place / name)
+    with output_file(Path(out), places[0] / BRANCHES[0], overwrite) as new:
+        WRITERS["jsonl"]((pair for place in places for pair in _pairs(place)), new)
     return Path(out)
 
 

@@ -139,6 +139,16 @@ class FileSink(LoggerInterface):
             os.close(file)
 
 
+def refuse_log(place: Path, log: Path) -> None:
+    """Raise `LogWriteError` if what is made from a log would take its place."""
+    try:
+        itself = place.exists() and log.exists() and place.samefile(log)
+    except (OSError, ValueError) as error:
+        raise LogWriteError(f"{str(place)!r} cannot be written: {error}") from None
+    if itself:
+        raise LogWriteError(f"{place} is the log itself; give another name")
+
+
 @contextmanager
 def output_file(place: Path, log: Path, overwrite: bool) -> Iterator[Path]:
     """Yield a new file for what is made from a log; see `piase_gym.core.files.replacing`.
@@ -146,12 +156,7 @@ def output_file(place: Path, log: Path, overwrite: bool) -> Iterator[Path]:
     Raises:
         LogWriteError: If that is the log itself, no file, or a file that may not be lost.
     """
-    try:
-        itself = place.exists() and place.samefile(log)
-    except (OSError, ValueError) as error:
-        raise LogWriteError(f"{str(place)!r} cannot be written: {error}") from None
-    if itself:
-        raise LogWriteError(f"{place} is the log itself; give another name")
+    refuse_log(place, log)
     with replacing(place, overwrite=overwrite, error=LogWriteError) as new:
         yield new
 

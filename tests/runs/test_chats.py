@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import gzip
 import json
 from pathlib import Path
 from typing import Any
@@ -106,6 +107,25 @@ def test_an_episode_that_goes_on_has_no_result(tmp_path: Path) -> None:
     assert list(transcripts(runs.read(log))) == [chat]
 
 
+def test_who_enters_late_has_a_chat_of_its_own(tmp_path: Path) -> None:
+    log = tmp_path / "run.jsonl"
+    env = AvtLogger(piase_gym.parallel_env("GridWorld", agents=2, join_at=(0, 3), max_steps=6), log)
+    for seed in (4, 5):
+        env.reset(seed=seed)
+        while env.agents:
+            env.step(dict.fromkeys(env.agents, 4))
+    env.close()
+    chats = list(transcripts(runs.read(log)))
+    told = [(c["agent"], c["episode"], c["seed"], len(c["rewards"])) for c in chats]
+    assert told == [(n, e, 4 + e, k) for e in (0, 1) for n, k in (("agent_0", 6), ("agent_1", 3))]
+    for chat in chats:
+        assert chat["return"] == sum(
+            event["event_data"]["rewards"].get(chat["agent"], 0.0)
+            for event in runs.read(log).steps()
+            if event["episode"] == chat["episode"]
+        )
+
+
 def test_a_fork_makes_a_pair(tmp_path: Path) -> None:
     run = played(tmp_path / "run.jsonl", "oracle")
     runs.fork(run, 1, actions={"agent_0": "move left"}, logs=tmp_path / "forks")
@@ -119,6 +139,11 @@ def test_a_fork_makes_a_pair(tmp_path: Path) -> None:
     assert pair["chosen_return"] > pair["rejected_return"]
     with pytest.raises(LogWriteError):
         runs.preferences(tmp_path / "forks", place)
+    packed = runs.preferences(tmp_path / "forks", tmp_path / "pairs.jsonl.gz")
+    assert gzip.decompress(packed.read_bytes()).decode().splitlines() == [line]
+    for log in (tmp_path / "forks").rglob("*.jsonl"):
+        with pytest.raises(LogWriteError, match="is the log itself"):
+            runs.preferences(tmp_path / "forks", log, overwrite=True)
     out = tmp_path / "again.jsonl"
     argv = ["export", str(tmp_path / "forks"), str(out), "--format", "preferences"]
     assert piase(*argv).returncode == 0
