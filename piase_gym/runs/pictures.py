@@ -38,6 +38,7 @@ def frames(
 
     Raises:
         ConfigError: If the run has no such slot.
+        RunError: Once there is a line that cannot be executed again, or where states differ.
     """
     run = path if isinstance(path, Run) else read(path)
     require_slot(run.manifest, slot)
@@ -48,10 +49,7 @@ def _drawn(
     replayer: Replayer, slot: int, start: int, stop: int | None
 ) -> Iterator[NDArray[np.uint8]]:
     """Yield the pictures of a run that is executed again."""
-    for number, event in replayer.events():
-        if stop is not None and event["step"] > stop:
-            return
-        replayer.play(number, event)
+    for event in replayer.executed(stop):
         data = event["event_data"]
         shown = data.get("kind") in ("reset", "restore", "step") and data.get("slot", 0) == slot
         if shown and event["step"] >= start:
@@ -84,7 +82,7 @@ def render(
 
     Raises:
         ConfigError: If the ending is another, or the run has no such slot.
-        RunError: If there is nothing to show.
+        RunError: If there is nothing to show, or the run cannot be executed again.
         LogWriteError: If the file exists or cannot be written; what was there is kept.
         MissingExtraError: If an mp4 is wanted and imageio-ffmpeg is not installed.
     """

@@ -180,9 +180,15 @@ class Replayer:
         else:
             self._guard(self.verifier.line, number, event)
 
-    def executed(self) -> Iterator[Event]:
-        """Yield every line after executing it; raise `RunError` where the run first differs."""
+    def executed(self, until: int | None = None) -> Iterator[Event]:
+        """Yield every line after executing it; raise `RunError` where the run first differs.
+
+        Args:
+            until: Stop after this step of the run.
+        """
         for number, event in self.events():
+            if until is not None and event["step"] > until:
+                return
             self.play(number, event)
             found = self.report.first_divergence or self.report.broken
             if found is not None:
