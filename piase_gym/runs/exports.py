@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import csv
+import itertools
 import os
 from collections.abc import Callable, Iterator, Mapping
 from datetime import UTC, datetime
@@ -13,6 +14,7 @@ from typing import Any
 from piase_gym.errors import ConfigError, RunError, need, require_known, suggest
 from piase_gym.runs.agent_lines import ONLY_FULL, goal_prefix, step_events
 from piase_gym.runs.json_values import dumps, encode
+from piase_gym.runs.log_file import has_columns
 from piase_gym.runs.reader import Run, damaged, read
 from piase_gym.runs.schema import EVENT_TYPES, FIELDS, LINE_DAMAGE, MORE_FIELDS, Event, component_id
 from piase_gym.runs.sinks import output_file, packer
@@ -93,7 +95,8 @@ def export(
 
             _to_jsonl(transcripts(run), new)
         else:
-            WRITERS[kind](_rows(run, dialect, timestamps, expand), new)
+            rows = _rows(run, dialect, timestamps, expand)
+            WRITERS[kind](rows if kind == "jsonl" else _cells(run, rows), new)
     return place
 
 
@@ -185,9 +188,23 @@ def _to_jsonl(rows: Iterator[Row], place: Path) -> None:
         file.write(b"" if pack is None else pack.end())
 
 
-def _flat(row: Row) -> Row:
-    """Return a row with its data as JSON text."""
-    return {key: encode(v) if isinstance(v, dict | list) else v for key, v in row.items()}
+def _cells(run: Run, rows: Iterator[Row]) -> Iterator[Row]:
+    """Yield rows with the same columns in all: numbers, texts, and anything else as JSON.
+
+    Fields that somebody added to some of the lines have columns too.
+    """
+    first = next(rows)  # the manifest
+    names = dict.fromkeys(first)
+    if not has_columns(run.path):
+        names |= dict.fromkeys(itertools.chain.from_iterable(run))
+    for row in itertools.chain((first,), rows):
+        yield {name: _cell(name, row.get(name)) for name in names}
+
+
+def _cell(name: str, value: Any) -> Any:
+    """Return a value as it stands in a table."""
+    number = name in COLUMNS and isinstance(value, int | float)
+    return value if number or isinstance(value, str | None) else encode(value)
 
 
 def _to_csv(rows: Iterator[Row], place: Path) -> None:
@@ -195,11 +212,11 @@ def _to_csv(rows: Iterator[Row], place: Path) -> None:
     first = next(rows, None)
     names = list(first) if first is not None else list(COLUMNS)
     with place.open("w", newline="", encoding="utf-8") as file:
-        writer = csv.DictWriter(file, names, extrasaction="ignore")
+        writer = csv.DictWriter(file, names)
         writer.writeheader()
         if first is not None:
-            writer.writerow(_flat(first))
-        writer.writerows(map(_flat, rows))
+            writer.writerow(first)
+        writer.writerows(rows)
 
 
 def _to_parquet(rows: Iterator[Row], place: Path) -> None:
@@ -207,7 +224,7 @@ def _to_parquet(rows: Iterator[Row], place: Path) -> None:
     arrow, parquet = need("pyarrow", "Parquet"), need("pyarrow.parquet", "Parquet")
     writer: Any = None
     try:
-        while batch := [_flat(row) for row in islice(rows, BATCH)]:
+        while batch := list(islice(rows, BATCH)):
             if writer is None:
                 schema = arrow.schema([(n, _arrow_type(arrow, v)) for n, v in batch[0].items()])
                 writer = parquet.ParquetWriter(place, schema, compression="zstd")
@@ -231,16 +248,19 @@ def _to_sqlite(rows: Iterator[Row], place: Path) -> None:
     connection = sqlite3.connect(place)
     try:
         names: list[str] | None = None
-        while batch := [_flat(row) for row in islice(rows, BATCH)]:
+        while batch := list(islice(rows, BATCH)):
             if names is None:
                 names = list(batch[0])
-                connection.execute(f"CREATE TABLE events ({', '.join(names)})")
+                columns = ", ".join('"' + name.replace('"', '""') + '"' for name in names)
+                connection.execute(f"CREATE TABLE events ({columns})")
             marks = ", ".join("?" * len(names))
-            values = [tuple(row.get(name) for name in names) for row in batch]
+            values = [tuple(row.values()) for row in batch]
             connection.executemany(f"INSERT INTO events VALUES ({marks})", values)
         for name in ("event_type", "agent_id", "step") if names else ():
             connection.execute(f"CREATE INDEX by_{name} ON events ({name})")
         connection.commit()
+    except sqlite3.Error as error:
+        raise RunError(f"the fields of the lines are no columns of a database: {error}") from None
     finally:
         connection.close()
 
@@ -251,7 +271,7 @@ def _to_hdf5(rows: Iterator[Row], place: Path) -> None:
     text = h5py.string_dtype("utf-8")
     with h5py.File(place, "w") as file:
         group, done = file.create_group("events"), 0
-        while batch := [_flat(row) for row in islice(rows, BATCH)]:
+        while batch := list(islice(rows, BATCH)):
             for name, value in batch[0].items():
                 if name not in group:
                     kind = text
@@ -262,8 +282,8 @@ def _to_hdf5(rows: Iterator[Row], place: Path) -> None:
                     )
                 column = group[name]
                 column.resize((done + len(batch),))
-                # HDF5 ends a string at its first null character.
-                values = [row.get(name) for row in batch]
+                # HDF5 ends a string at its first null character, and has no null.
+                values = ["" if row[name] is None else row[name] for row in batch]
                 column[done:] = [
                     v.replace("\0", "\\u0000") if isinstance(v, str) else v for v in values
                 ]

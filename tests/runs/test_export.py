@@ -192,6 +192,48 @@ def test_sql_over_a_log(log: Path, seen: list[Seen]) -> None:
     assert kinds == Counter(event["event_type"] for event in run)
 
 
+@pytest.mark.parametrize("ending", ["csv", "parquet", "sqlite", "h5"])
+def test_fields_that_somebody_added_have_columns(ending: str, log: Path, tmp_path: Path) -> None:
+    """Whatever is in them, whatever they are called, and wherever they begin."""
+    more: list[dict[str, Any]] = [{}, {"order": 1, 'a "b"': True}, {"order": "two"}]
+    more += [{"order": 2**63}, {"order": [1]}, {"label": None}]
+    rows = [{**row, **(more[i] if i < len(more) else {})} for i, row in enumerate(lines(log))]
+    path, out = tmp_path / "run.jsonl", tmp_path / f"run.{ending}"
+    path.write_text("".join(json.dumps(row) + "\n" for row in rows), "utf-8")
+    runs.export(path, out)
+    if ending == "csv":
+        with out.open(newline="", encoding="utf-8") as file:
+            found = list(csv.DictReader(file))
+    elif ending == "sqlite":
+        with closing(sqlite3.connect(out)) as connection:
+            connection.row_factory = sqlite3.Row
+            found = [dict(row) for row in connection.execute("SELECT * FROM events")]
+    elif ending == "parquet":
+        found = pytest.importorskip("pyarrow.parquet").read_table(out).to_pylist()
+    else:
+        with pytest.importorskip("h5py").File(out) as file:
+            texts = {k: v.asstr()[:] for k, v in file["events"].items() if v.dtype.kind == "O"}
+        found = [dict(zip(texts, row, strict=True)) for row in zip(*texts.values(), strict=True)]
+    assert len(found) == len(rows)
+    assert [row["event_id"] for row in found] == [row["event_id"] for row in rows]
+    told = [(row["order"] or "", row['a "b"'] or "", row["label"] or "") for row in found]
+    assert told[:4] == [("", "", ""), ("1", "true", ""), ("two", "", ""), (str(2**63), "", "")]
+    assert told[4:6] == [("[1]", "", ""), ("", "", "")]
+    assert set(told[6:]) == {("", "", "")}
+
+
+def test_pictures_end_where_the_run_can_no_longer_be_executed(log: Path, tmp_path: Path) -> None:
+    rows = lines(log)
+    step = next(row for row in rows if row["step"] == 3 and row["event_data"].get("kind") == "step")
+    step["event_data"]["commands"]["agent_0"] = (step["event_data"]["commands"]["agent_0"] + 1) % 5
+    path = tmp_path / "run.jsonl"
+    path.write_text("".join(json.dumps(row) + "\n" for row in rows), "utf-8")
+    assert len(list(runs.frames(path, stop=2))) == 3
+    with pytest.raises(RunError, match="cannot be executed again: step 3"):
+        runs.render(path, tmp_path / "run.gif")
+    assert not (tmp_path / "run.gif").exists()
+
+
 def test_pictures_are_those_of_the_run(log: Path, tmp_path: Path) -> None:
     from PIL import Image
 
