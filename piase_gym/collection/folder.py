@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import contextlib
 from collections.abc import Callable, Mapping, Sequence
 from pathlib import Path
 from typing import Any
@@ -29,6 +30,7 @@ from piase_gym.jobs import Backend, LineFile, Outcome, choose_backend, run_jobs
 from piase_gym.jobs.folders import out_folder
 from piase_gym.jobs.missing_lines import raise_failed
 from piase_gym.runs.minari_episodes import require_minari
+from piase_gym.runs.schema import LINE_DAMAGE
 
 Progress = Callable[[Outcome[Shard], int, int], None]
 
@@ -219,8 +221,8 @@ def _known(journal: LineFile, plan: str, folder: Path) -> dict[int, dict[str, An
     found = {}
     for line in journal.found:
         entry = dict(line)
-        if "shard" in entry:
-            number = entry.pop("shard")
-            if all(size == told for _, size, told in sizes_of(folder, entry)):
+        number = entry.pop("shard", None)
+        with contextlib.suppress(*LINE_DAMAGE):  # a shard whose entry is damaged is made again
+            if number is not None and all(n == told for _, n, told in sizes_of(folder, entry)):
                 found[number] = entry
     return found

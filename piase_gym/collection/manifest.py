@@ -8,6 +8,7 @@ from pathlib import Path
 from typing import Any
 
 from piase_gym.errors import StorageError
+from piase_gym.runs.schema import LINE_DAMAGE
 
 FORMAT = 2
 MANIFEST = "manifest.json"
@@ -27,10 +28,13 @@ def read_manifest(folder: str | Path) -> dict[str, Any]:
         raise StorageError(f"{path} cannot be read: {error}") from None
     if not isinstance(found, dict) or found.get("format") != FORMAT:
         raise StorageError(f"{path} is no manifest of format {FORMAT}")
-    for shard in found["shards"]:
-        for file, size, told in sizes_of(folder, shard):
-            if size != told:
-                raise StorageError(f"{file} has {size} bytes; its manifest says {told}")
+    try:
+        sizes = [size for shard in found["shards"] for size in sizes_of(folder, shard)]
+    except LINE_DAMAGE as error:
+        raise StorageError(f"{path} is damaged: {error!r:.100}") from None
+    for file, size, told in sizes:
+        if size != told:
+            raise StorageError(f"{file} has {size} bytes; its manifest says {told}")
     return found
 
 

@@ -247,7 +247,8 @@ class _Follower(Out):
         self.history.take(line)
 
     def close(self, last: Line) -> None:
-        """Do nothing: a summary says nothing new."""
+        """Take note of the last step: in a batch, nobody may have been in play any more."""
+        self.history.step = last.step
 
 
 def _matches(event: Mapping[str, Any], wanted: Mapping[str, Any]) -> bool:

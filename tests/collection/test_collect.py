@@ -127,6 +127,10 @@ def test_what_is_there_is_not_made_again(tmp_path: Path) -> None:
     made: list[Any] = []
     again = collect(TEAM, tmp_path, **SMALL, progress=lambda o, *of: made.append((o.name, *of)))
     assert made == [(f"shard 1 of {TEAM}", 1, 1)]
+    journal = tmp_path / "shards.jsonl"
+    rows = journal.read_bytes().splitlines(keepends=True)
+    journal.write_bytes(rows[0] + b'{"shard": 0}\n{"shard": 1, "files": 2}\n' + b"".join(rows[3:]))
+    assert collect(TEAM, tmp_path, **SMALL) == whole
     assert again == whole == read_manifest(tmp_path)
     manifest = tmp_path / "manifest.json"
     for content, told in (("{", "cannot be read"), ("[]", "is no manifest"), ("{}", "of format")):

@@ -45,6 +45,10 @@ def test_what_is_no_manifest_is_named(tmp_path: Path) -> None:
     path.write_text("[]", "utf-8")
     with pytest.raises(StorageError, match=r"manifest\.json is no manifest of format 2"):
         read_manifest(tmp_path)
+    for shards in (3, [{}], [{"files": {"a.bin": {}}}], [{"files": {"a.bin": 3}}]):
+        write(tmp_path, shards=shards)
+        with pytest.raises(StorageError, match=r"manifest\.json is damaged: "):
+            read_manifest(tmp_path)
     write(tmp_path, format=1)
     with pytest.raises(StorageError, match=r"manifest\.json is no manifest of format 2"):
         read_manifest(tmp_path)
