@@ -34,7 +34,7 @@ from piase_gym.curricula.progress import AgentProgress
 from piase_gym.curricula.schema import CurriculumStep
 from piase_gym.curricula.setup import AgentConfigurator, ScenarioSetupModule
 from piase_gym.curricula.tutors import ask_tutor, require_text
-from piase_gym.curricula.validation import require_same_world
+from piase_gym.curricula.validation import names_of, require_same_world
 from piase_gym.curricula.window_memory import load_windows, save_windows
 from piase_gym.errors import ConfigError, CurriculumError, ProgressError
 from piase_gym.runs.history import SPARE
@@ -100,8 +100,7 @@ class CurriculumController:
                 curriculum.check_world(world)
         self.metrics = CurriculumMetrics(
             list(self.curricula),
-            world.milestone_names,
-            world.measure_names,
+            *names_of(world, self.setup.configs()),
             options.metrics,
             self.inputs,
         )

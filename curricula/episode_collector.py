@@ -236,7 +236,6 @@ class BatchEpisodeCollector:
         self.batch, self.agents, self.inputs = batch, tuple(agents), inputs
         self.numbers = {agent: batch.world.agents.index(agent) for agent in agents}
         self.targets = Targets()
-        self._measures = inputs.measures and bool(batch.world.measure_names)
         self.step = 0
         shape = (batch.num_envs, len(batch.world.agents))
         self._totals = np.zeros(shape)
@@ -249,6 +248,11 @@ class BatchEpisodeCollector:
         self._codes: list[tuple[int, NDArray[Any], NDArray[Any]]] = []
         self._found: list[dict[str, dict[str, int]]] = [{} for _ in range(batch.num_envs)]
         self._arrived: list[dict[str, int]] = [{} for _ in range(batch.num_envs)]
+
+    @property
+    def _measuring(self) -> bool:
+        """Whether the world or a script measures anything: looking at a slot as a world is slow."""
+        return bool(self.batch.world.measures or self.batch.batch.scripts)
 
     # -- an episode and its steps --------------------------------------------------------
 
@@ -285,6 +289,9 @@ class BatchEpisodeCollector:
             self._codes.append((self.step, batch.outcomes.copy(), batch.rewards.copy()))
         if self.batch.world.milestones:
             self._record_milestones(~over)
+        if batch.scripts is not None:
+            for name, who in batch.scripts.reached.items():
+                self._add_milestone(name, who)
         if self.targets:
             self._record_arrivals(acting)
         ended = acting & (batch.terminated | batch.truncated)
@@ -297,13 +304,14 @@ class BatchEpisodeCollector:
         new = marks & ~self._marks
         new[~stepping] = 0
         self._marks[stepping] = marks[stepping]
-        names = self.batch.world.milestones
-        for slot, number in zip(*(axis.tolist() for axis in new.nonzero()), strict=True):
-            agent, bits = self.batch.world.agents[number], int(new[slot, number])
-            found = self._found[slot].setdefault(agent, {})
-            for bit, name in enumerate(names):
-                if bits >> bit & 1:
-                    found.setdefault(name, self.step)
+        for bit, name in enumerate(self.batch.world.milestones if new.any() else ()):
+            self._add_milestone(name, new >> bit & 1)
+
+    def _add_milestone(self, name: str, reached: NDArray[Any]) -> None:
+        """Record a milestone that some agents reached, shape (envs, agents)."""
+        for slot, number in zip(*(axis.tolist() for axis in reached.nonzero()), strict=True):
+            agent = self.batch.world.agents[number]
+            self._found[slot].setdefault(agent, {}).setdefault(name, self.step)
 
     def _record_arrivals(self, acting: NDArray[np.bool_]) -> None:
         """Record who stands on its target for the first time in its episode."""
@@ -322,7 +330,7 @@ class BatchEpisodeCollector:
             if ended[number]:
                 episode = self._episode(slot, agent)
                 episode.result = str(RESULTS[self.batch.results[slot, number]])
-                if self._measures:  # looking at a slot as a world is slow
+                if self.inputs.measures and self._measuring:
                     episode.measures = dict(self.batch.at(slot).measured(number))
                 episode.end = self.step
                 self._episodes[slot][agent] = episode

@@ -72,8 +72,8 @@ class CurriculumMetrics(Metrics):
 
     Args:
         agents: The agents.
-        milestones: The world's `milestones`.
-        measures: The world's `measures`.
+        milestones: The names of all milestones that there are.
+        measures: The names of all measures.
         own: User-defined metrics by name, as `piase_gym.runs.Metrics.define` takes them.
         inputs: What is recorded; by default everything.
         retain: How many single steps are remembered; episodes are all remembered.
@@ -94,7 +94,7 @@ class CurriculumMetrics(Metrics):
         """Begin without episodes."""
         super().__init__(History(retain))
         self.inputs = inputs or MetricInputs()
-        self.history.manifest = {"milestones": milestones, "measures": measures}
+        self.history.learn_names(milestones, measures)
         for agent in agents:
             self.history.of(agent)
         for name, metric in (own or {}).items():

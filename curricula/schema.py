@@ -36,6 +36,7 @@ from piase_gym.curricula import actions, validation
 from piase_gym.curricula.actions import Action
 from piase_gym.curricula.conditions import ATTEMPTS, Condition
 from piase_gym.errors import ConfigError, CurriculumError, EnvelopeError, printable
+from piase_gym.runs.metric_definitions import metric_types
 from piase_gym.runs.windows import check_window
 from piase_gym.scenarios.explaining import find
 from piase_gym.scenarios.reading import Document
@@ -563,7 +564,8 @@ class DevelopmentalCurriculum(CurriculumModel):
             CurriculumError: If it lacks one, or a step sets what it does not know.
         """
         configs = [config for _, config in self.configs(world.config)]
-        kinds = validation.metric_types_of(self, validation.metrics_of(world, configs))
+        given = metric_types(*validation.names_of(world, configs))
+        kinds = validation.metric_types_of(self, given)
         found = list(islice(validation.metric_name_problems(self, kinds), validation.MOST_PROBLEMS))
         if found:
             rows = (f"{self.place(problem.path)}: {problem.message}" for problem in found)

@@ -96,6 +96,12 @@ class ScenarioSetupModule:
             self._known[key] = self._make(orders, drawn)
         return self._known[key]
 
+    def configs(self) -> Iterator[Any]:
+        """Yield the config of each step of each agent."""
+        for curriculum in self.curricula.values():
+            for step in curriculum.steps:
+                yield curriculum.config(step, self.base)
+
     def check_settings(self, director: Director) -> None:
         """Check that the extreme settings that a director may draw suit their steps.
 

@@ -15,6 +15,7 @@ from piase_gym.curricula import actions
 from piase_gym.curricula.condition_syntax import Kind, type_of
 from piase_gym.curricula.conditions import ATTEMPTS, Condition
 from piase_gym.errors import CurriculumError, PiaseError, printable, suggest
+from piase_gym.runs.manifest import noted_names
 from piase_gym.runs.metric_definitions import MEASURE, METRICS, MILESTONE, metric_types
 from piase_gym.scenarios.explaining import NO_ENTRIES, located
 from piase_gym.scenarios.reading import Document, Key
@@ -312,18 +313,19 @@ def metric_types_of(
     return kinds
 
 
-def metrics_of(world: Any, configs: Iterable[Any]) -> dict[str, type[float] | type[bool]]:
-    """Return the metrics of a world with their types.
+def names_of(world: Any, configs: Iterable[Any]) -> tuple[list[str], list[str]]:
+    """Return the names of the milestones and of the measures of a world.
 
     Args:
         world: The world, or its class.
-        configs: Configs of its episodes; stories in them log milestones of their own.
+        configs: Configs of its episodes; scenarios in them have milestones and measures too.
     """
-    from piase_gym.worlds.text_room.levels.validation import milestones_of
-
-    stories = [getattr(config, "story", None) for config in configs]
-    told = [name for story in stories if story is not None for name in milestones_of(story)]
-    return metric_types([*world.milestones, *told], world.measures)
+    milestones, measures = dict.fromkeys(world.milestones), dict.fromkeys(world.measures)
+    for config in configs:
+        rules = config.model_dump(mode="json", include={"script", "story"})
+        for known, noted in zip((milestones, measures), noted_names(rules), strict=True):
+            known |= dict.fromkeys(noted)
+    return [*milestones], [*measures]
 
 
 def world_metrics(
@@ -346,7 +348,7 @@ def world_metrics(
         configs = [config for _, config in curriculum.configs()]
     except PiaseError:
         return None  # the loader reports what is wrong with them
-    return metrics_of(load(spec.world, spec).kind_for(configs[0]), configs)
+    return metric_types(*names_of(load(spec.world, spec).kind_for(configs[0]), configs))
 
 
 # -- problems -------------------------------------------------------------------------------------

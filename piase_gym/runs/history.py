@@ -5,13 +5,13 @@ from __future__ import annotations
 import bisect
 import operator
 from collections import Counter, deque
-from collections.abc import Mapping
+from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, field
 from typing import Any
 
 from piase_gym.runs.agent_lines import goal_prefix
 from piase_gym.runs.lines import Line
-from piase_gym.runs.manifest import check_manifest
+from piase_gym.runs.manifest import check_manifest, noted_names
 from piase_gym.runs.recent_events import Recent, Step
 from piase_gym.runs.schema import ATTEMPT, REBUILD, SCHEMA_VERSION, Event, played_out
 
@@ -148,6 +148,8 @@ class History:
         step: Steps of the run so far.
         recent: The last events.
         manifest: The manifest, once it has been seen.
+        milestones: The names of the milestones of the world, and of the scenarios so far.
+        measures: The names of its measures, and of theirs.
     """
 
     def __init__(self, retain: int = 100_000) -> None:
@@ -156,6 +158,8 @@ class History:
         self.step = 0
         self.recent = Recent(retain)
         self.manifest: Mapping[str, Any] = {}
+        self.milestones: dict[str, None] = {}
+        self.measures: dict[str, None] = {}
         self._open: dict[tuple[int, str], Episode] = {}
         self._seeds: dict[int, int | None] = {}
         self._hints: dict[tuple[int, str], int] = {}
@@ -193,6 +197,11 @@ class History:
         self.recent.add(line)
         self._hear(line.event_type, line.agent, line.episode, line.data)
 
+    def learn_names(self, milestones: Iterable[str], measures: Iterable[str]) -> None:
+        """Take in names of milestones and measures that there are from now on."""
+        self.milestones |= dict.fromkeys(milestones)
+        self.measures |= dict.fromkeys(measures)
+
     def _hear(self, kind: str, agent: str, episode: int, data: Mapping[str, Any]) -> None:
         """Take in what an event means."""
         if kind == "ENVIRONMENT_EVENT_OCCURRED":
@@ -202,8 +211,8 @@ class History:
                 self._begin(data)
             elif data.get("kind") == "hint" and data.get("agent") is not None:
                 self._take_hint(data)
-        elif kind == "ENVIRONMENT_STATE_CHANGED" and data.get("kind") == "restore":
-            self._begin(data)
+        elif kind == "ENVIRONMENT_STATE_CHANGED":
+            self._take_change(data)
         elif kind == ATTEMPT:
             self._take_attempt(agent, data)
         elif kind == "LEARNING_EPISODE_END":
@@ -211,9 +220,19 @@ class History:
         elif kind == "SIMULATION_CONTROL" and data.get("control") in ("start", REBUILD):
             check_manifest(data)
             self.manifest = data
+            self.learn_names(data.get("milestones", ()), data.get("measures", ()))
+            self.learn_names(*noted_names(data["config"]))
             self.recent.table = data.get("actions", ())
             for name in data.get("agents", ()):
                 self.of(name)
+
+    def _take_change(self, data: Mapping[str, Any]) -> None:
+        """Take in another config or another state."""
+        if data.get("kind") in ("reconfigure", "modify"):
+            self.learn_names(*noted_names(data["changes"]))
+        elif data.get("kind") == "restore":
+            self.learn_names(*noted_names(data.get("snapshot", {}).get("config", {})))
+            self._begin(data)
 
     def _take_attempt(self, agent: str, data: Mapping[str, Any]) -> None:
         """Take in the beginning of an attempt."""

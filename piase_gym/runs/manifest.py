@@ -92,6 +92,32 @@ def make_manifest(env: EpisodeRunner | BatchEnv, face: str, options: Options) ->
     }
 
 
+def noted_names(config: Mapping[str, Any]) -> tuple[tuple[str, ...], tuple[str, ...]]:
+    """Return the milestones and the measures that the events of a scenario note, in order.
+
+    Args:
+        config: Fields of a config as plain data, of which ``script`` and ``story`` are read.
+    """
+    script = config.get("script")
+    milestones = _noted([script, config.get("story")], "log_milestone", "milestone_name")
+    return milestones, _noted([script], "add_metric", "metric")
+
+
+def _noted(rules: Any, kind: str, field: str) -> tuple[str, ...]:
+    """Return the names that the responses of one kind give, each once."""
+    found: dict[str, None] = {}
+    waiting = [rules]
+    while waiting:
+        part = waiting.pop()
+        if isinstance(part, Mapping):
+            if part.get("type") == kind:
+                found[str(part[field])] = None
+            part = list(part.values())
+        if isinstance(part, list | tuple):
+            waiting += reversed(part)
+    return tuple(found)
+
+
 @functools.cache
 def versions() -> dict[str, str]:
     """Return the versions of Python, the platform and the libraries that a run depends on."""

@@ -117,15 +117,14 @@ class Metrics(PiaAVTInterface):
 
     def names(self) -> tuple[str, ...]:
         """Return the names of all metrics of this run: common, of its world, user-defined."""
-        manifest = self.history.manifest
+        history = self.history
         orders = {
             attempt.order
-            for agent in self.history.agents.values()
+            for agent in history.agents.values()
             for attempt in agent.attempts
             if attempt.order is not None
         }
-        world = (manifest.get("milestones", ()), manifest.get("measures", ()))
-        kinds = metric_types(*world, sorted(orders))
+        kinds = metric_types((*history.milestones,), (*history.measures,), sorted(orders))
         return (*kinds, *self._own)
 
     def close(self) -> None:
