@@ -11,7 +11,7 @@ from typing import Any
 
 from pydantic import ValidationError
 
-from piase_gym.core.files import SCENARIO_SUFFIXES
+from piase_gym.core.files import SCENARIO_SUFFIXES, is_file
 from piase_gym.curricula import validation
 from piase_gym.curricula.fences import fence_problem_in_file, fence_problem_in_text
 from piase_gym.curricula.schema import DevelopmentalCurriculum
@@ -93,11 +93,7 @@ def find_file(path_or_name: str | Path) -> Path:
     path, known = Path(path_or_name), _library()
     if str(path_or_name) in known:
         return known[str(path_or_name)]
-    try:
-        is_file = path.is_file()
-    except (OSError, ValueError):
-        is_file = False
-    if is_file:
+    if is_file(path):
         return path
     if path.suffix.lower() in SCENARIO_SUFFIXES:
         raise CurriculumError(
@@ -123,7 +119,8 @@ def build(document: Document, source: str, folder: Path | None) -> Developmental
     curriculum = None
     while curriculum is None and more and len(told) < validation.MOST_PROBLEMS:
         try:
-            curriculum = DevelopmentalCurriculum.model_validate(recovery.data)
+            context = {"folder": folder}
+            curriculum = DevelopmentalCurriculum.model_validate(recovery.data, context=context)
         except ValidationError as error:
             rows = list(islice(_explain(error, document), validation.MOST_PROBLEMS))
             for key, message in rows:
@@ -132,7 +129,7 @@ def build(document: Document, source: str, folder: Path | None) -> Developmental
                     told[document.place(key), words] = None
             more = recovery.replace(key for key, _ in rows)
     if curriculum is not None:
-        curriculum.set_origin(document, source, folder)
+        curriculum.set_origin(document, source)
         for place, message in _config_problems(curriculum, document):
             told[place, recovery.wording(message) or message] = None
         warnings = list(_prompt_warnings(curriculum, document, folder))

@@ -14,6 +14,7 @@ from typing import Annotated, Any, Self
 
 from pydantic import BaseModel, BeforeValidator, Field, ValidationError, model_validator
 
+from piase_gym.core.files import is_file
 from piase_gym.curricula.fences import fence_problem_in_file
 from piase_gym.curricula.schema import CurriculumModel, CurriculumStep, DevelopmentalCurriculum
 from piase_gym.curricula.validation import strip_type_mark
@@ -261,10 +262,7 @@ def prompt_path(curriculum: DevelopmentalCurriculum, step: CurriculumStep) -> Pa
     if not step.prompt_reference or curriculum.folder is None:
         return None
     path = curriculum.folder / step.prompt_reference
-    try:
-        return path if path.is_file() else None
-    except (OSError, ValueError):  # not a possible name of a file
-        return None
+    return path if is_file(path) else None
 
 
 def prompt_of(curriculum: DevelopmentalCurriculum, step: CurriculumStep) -> PiaAGIPrompt | None:

@@ -26,6 +26,7 @@ from pydantic import (
     StrictInt,
     StrictStr,
     ValidationError,
+    ValidationInfo,
     field_validator,
     model_validator,
 )
@@ -179,6 +180,7 @@ class StepContext(NamedTuple):
     on_no_rule: str = "REPEAT_STEP"
     metrics: Mapping[str, MetricDefinition] = {}
     steps: Mapping[int, str] | None = None
+    folder: Path | None = None
 
 
 MOST_RULES = 100
@@ -337,7 +339,8 @@ class CurriculumStep(CurriculumModel):
         """Return the fields of a world's config that the step sets.
 
         `max_interactions` is `max_steps` among them. A field ``scenario`` stands for the fields of
-        that scenario, except the names of its agents, which the environment fixes.
+        that scenario, except the names of its agents, which the environment fixes; a path is looked
+        for in the folder of the curriculum first.
 
         Raises:
             ScenarioError: If the scenario cannot be read, or is of another world.
@@ -346,7 +349,8 @@ class CurriculumStep(CurriculumModel):
         if "scenario" in fields:
             from piase_gym import scenarios
 
-            told = scenarios.load(fields.pop("scenario"), world).fields
+            given = validation.beside(fields.pop("scenario"), self._setting.folder)
+            told = scenarios.load(given, world).fields
             kept = {name: value for name, value in told.items() if name not in validation.FIXED}
             fields = {**kept, **fields}
         if self.max_interactions is not None:
@@ -420,10 +424,11 @@ class DevelopmentalCurriculum(CurriculumModel):
         return tuple(sorted(copies, key=lambda step: step.order))
 
     @model_validator(mode="after")
-    def _check(self) -> Self:
+    def _check(self, info: ValidationInfo) -> Self:
+        self._folder = (info.context or {}).get("folder")
         names = {step.order: step.name for step in self.steps}
         for step in self.steps:
-            step._setting = StepContext(self.on_no_rule, self.metrics, names)
+            step._setting = StepContext(self.on_no_rule, self.metrics, names, self._folder)
             step.__dict__.pop("rules", None)
         validation.raise_problems(validation.curriculum_problems(self))
         return self
@@ -443,9 +448,9 @@ class DevelopmentalCurriculum(CurriculumModel):
         """What a reader of the file should know: ``file:line:column: ...``."""
         return self._warnings
 
-    def set_origin(self, document: Document, source: str, folder: Path | None) -> None:
+    def set_origin(self, document: Document, source: str) -> None:
         """Note what the curriculum was read from; `place` refers to that document."""
-        self._document, self._source, self._folder = document, source, folder
+        self._document, self._source = document, source
 
     def set_warnings(self, lines: Iterable[str]) -> None:
         """Note what a reader of the file should know."""

@@ -6,11 +6,13 @@ import math
 import re
 from collections.abc import Iterable, Iterator, Mapping
 from itertools import islice
+from pathlib import Path
 from typing import TYPE_CHECKING, Any, NamedTuple
 
 from pydantic import BaseModel, ValidationError
 from pydantic_core import PydanticCustomError
 
+from piase_gym.core.files import SCENARIO_SUFFIXES, is_file
 from piase_gym.curricula import actions
 from piase_gym.curricula.condition_syntax import Kind, type_of
 from piase_gym.curricula.conditions import ATTEMPTS, Condition
@@ -127,6 +129,13 @@ def normalise_step(data: Any) -> Any:
         if kept.setdefault(long, given) != given:
             raise ValueError(f"{short!r} and {long!r} differ; give one of them")
     return kept
+
+
+def beside(given: Any, folder: Path | None) -> Any:
+    """Return the path of the scenario's file in a folder, or `given` if there is none."""
+    if folder is None or not str(given).lower().endswith(SCENARIO_SUFFIXES):
+        return given
+    return folder / str(given) if is_file(folder / str(given)) else given
 
 
 def target_of(overrides: Mapping[str, Any]) -> tuple[float, ...] | str | None:

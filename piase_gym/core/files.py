@@ -20,6 +20,14 @@ SCENARIO_SUFFIXES = (".yaml", ".yml", ".json")
 """The suffixes of the files of scenarios and curricula."""
 
 
+def is_file(path: Path) -> bool:
+    """Return whether there is such a file; no file has an impossible name, such as a long text."""
+    try:
+        return path.is_file()
+    except (OSError, ValueError):
+        return False
+
+
 @contextmanager
 def replacing(
     path: Path,

@@ -14,7 +14,7 @@ from pydantic import ValidationError
 
 from piase_gym.core.config import WorldConfig
 from piase_gym.core.digest import canonical_json
-from piase_gym.core.files import SCENARIO_SUFFIXES
+from piase_gym.core.files import SCENARIO_SUFFIXES, is_file
 from piase_gym.errors import ScenarioError, UnknownNameError, suggest
 from piase_gym.registry import list_worlds, make_config, world_spec
 from piase_gym.scenarios.characters import Character
@@ -181,13 +181,12 @@ def _find(path_or_name: str | Path) -> Path:
     known = _library()
     if str(path_or_name) in known:
         return known[str(path_or_name)]
-    if path.suffix.lower() in SCENARIO_SUFFIXES or path.exists():
-        if not path.is_file():
-            raise ScenarioError(
-                f"there is no file {str(path)!r}; allowed: a path, or a name of {', '.join(known)}"
-            )
+    if is_file(path):
         return path
-    raise ScenarioError(str(UnknownNameError("scenario", str(path_or_name), known)))
+    if path.suffix.lower() in SCENARIO_SUFFIXES:
+        told = f"there is no file {str(path)!r:.200}; allowed: a path, or a name of "
+        raise ScenarioError(told + ", ".join(known))
+    raise ScenarioError(str(UnknownNameError("scenario", f"{path_or_name!s:.200}", known)))
 
 
 # -- base files -----------------------------------------------------------------------------------
@@ -209,9 +208,9 @@ def _with_base(document: Document, path: Path, chain: tuple[Path, ...]) -> Docum
         raise complain(place, ("base",), "base is a name or a path")
     known = _library()
     other = path.parent / base if base not in known else known[base]
-    if not other.is_file():
-        told = f"there is no scenario {base!r}; allowed: a path beside this file, or a name of "
-        raise complain(place, ("base",), told + ", ".join(known))
+    if not is_file(other):
+        told = f"there is no scenario {base!r:.200}; allowed: a path beside this file, or a name of"
+        raise complain(place, ("base",), f"{told} {', '.join(known)}")
     if other in (*chain, path) or len(chain) >= MOST_BASES:
         raise complain(place, ("base",), "scenarios extend each other in a circle")
     under = _with_base(read_file(other), other, (*chain, path))

@@ -514,6 +514,21 @@ def test_the_scenario_of_a_step_is_one_of_the_curriculums_world() -> None:
     assert base_fields(made, {"agents": 2}) == {"agents": 2}
 
 
+def test_the_file_of_a_scenario_stands_beside_the_curriculum(tmp_path: Path) -> None:
+    events = [{"trigger": {"type": "step_reached", "step": 2}, "response": {}}]
+    events[0]["response"] = {"type": "log_milestone", "milestone_name": "late"}
+    story = {"scenario_name": "s", "environment_type": "GridWorld", "events": events}
+    (tmp_path / "story.json").write_text(json.dumps({**story, "initial_state": {"width": 5}}))
+    step = {"order": 1, "name": "a", "environment_config_overrides": {"scenario": "story.json"}}
+    step["completion_criteria"] = [{"metric": "milestone.late", "value": True}]
+    path = tmp_path / "x.json"
+    path.write_text(json.dumps({"name": "x", "world": "GridWorld", "steps": [step]}))
+    made = curricula.load(path)
+    assert made.config(made.step(1)).width == 5
+    with pytest.raises(CurriculumError, match=r"step 1 'a': there is no file 'story.json'"):
+        curricula.loads(path.read_text(), "elsewhere")
+
+
 def test_files_with_nothing_in_them_and_with_a_mark_of_their_encoding(tmp_path: Path) -> None:
     path = tmp_path / "x.json"
     for text in ("", " \n"):

@@ -1,4 +1,4 @@
-"""What the events of a scenario note is read by criteria and rules, in every kind of environment."""
+"""Criteria and rules read what the events of a scenario note, in every kind of environment."""
 
 from __future__ import annotations
 

@@ -160,6 +160,14 @@ def test_files_that_cannot_be_read_are_refused(tmp_path: Path) -> None:
         scenarios.load("lost_kee")
 
 
+def test_a_text_in_place_of_a_name_is_refused_in_few_words() -> None:
+    text = "scenario_name: x\nenvironment_type: GridWorld\n" * 100
+    for wrong in (text, f"{text}.yaml", {"base": text, "environment_type": "GridWorld"}):
+        with pytest.raises(ScenarioError, match=r"unknown scenario|there is no") as caught:
+            scenarios.load(wrong)
+        assert len(str(caught.value)) < 1500
+
+
 @settings(max_examples=150, deadline=None)
 @given(st.text(max_size=120))
 def test_no_text_makes_the_reader_raise_anything_else(text: str) -> None:
