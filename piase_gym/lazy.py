@@ -8,6 +8,7 @@ import inspect
 import sys
 from collections.abc import Callable
 from functools import cache
+from importlib.util import find_spec
 from typing import Any
 
 
@@ -29,12 +30,15 @@ def lazy(package: str) -> tuple[Callable[[str], Any], Callable[[], list[str]]]:
         return {alias.name: str(n.module) for n in imports for alias in n.names}
 
     def find(name: str) -> Any:
-        """Import a name when it is first asked for; `__all__` is the list of names."""
+        """Import a name or a module when it is first asked for; `__all__` lists the names."""
         if name == "__all__":
             return sorted(places())
-        if name.startswith("__") or name not in places():
-            raise AttributeError(f"module {package!r} has no attribute {name!r}")
-        return getattr(importlib.import_module(places()[name]), name)
+        if not name.startswith("__"):
+            if name in places():
+                return getattr(importlib.import_module(places()[name]), name)
+            if find_spec(f"{package}.{name}") is not None:
+                return importlib.import_module(f"{package}.{name}")
+        raise AttributeError(f"module {package!r} has no attribute {name!r}")
 
     def names() -> list[str]:
         """List the public names."""

@@ -280,6 +280,13 @@ def test_imports_are_found_in_every_form(source: str, found: set[str]) -> None:
     assert imported_parts(source, f"{NAME}.worlds.grid_world.rules") == found
 
 
+@pytest.mark.parametrize("name", ["adapters.sb3_vec", "runs.replay", "curricula.load"])
+def test_the_parts_are_there_when_the_package_is_imported(name: str) -> None:
+    code = f"import piase_gym; print(callable(piase_gym.{name}), hasattr(piase_gym, 'adaptors'))"
+    run = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True)
+    assert run.stdout.split() == ["True", "False"]
+
+
 @pytest.mark.skipif(not (ROOT / ".git").exists(), reason="this is no checkout")
 @pytest.mark.parametrize("command", [demo, smoke, throughput])
 def test_what_commands_write_by_default_is_ignored_by_git(command: Any) -> None:
