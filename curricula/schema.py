@@ -42,6 +42,9 @@ from piase_gym.runs.windows import check_window
 from piase_gym.scenarios.explaining import find
 from piase_gym.scenarios.reading import Document
 
+if TYPE_CHECKING:
+    from piase_gym.scenarios import Scenario
+
 Operator = Literal["==", "!=", "<", "<=", ">", ">="]
 
 
@@ -339,23 +342,34 @@ class CurriculumStep(CurriculumModel):
         """Return the fields of a world's config that the step sets.
 
         `max_interactions` is `max_steps` among them. A field ``scenario`` stands for the fields of
-        that scenario, except the names of its agents, which the environment fixes; a path is looked
-        for in the folder of the curriculum first.
+        that scenario, except the names of its agents, which the environment fixes.
 
         Raises:
             ScenarioError: If the scenario cannot be read, or is of another world.
         """
         fields = dict(self.environment_config_overrides)
-        if "scenario" in fields:
-            from piase_gym import scenarios
-
-            given = validation.beside(fields.pop("scenario"), self._setting.folder)
-            told = scenarios.load(given, world).fields
+        scenario = self.scenario_in(world)
+        if scenario is not None:
+            del fields["scenario"]
+            told = scenario.fields
             kept = {name: value for name, value in told.items() if name not in validation.FIXED}
             fields = {**kept, **fields}
         if self.max_interactions is not None:
             fields["max_steps"] = self.max_interactions
         return fields
+
+    def scenario_in(self, world: str | None) -> Scenario | None:
+        """Return the scenario that the step names, if it does; its file may be in our folder.
+
+        Raises:
+            ScenarioError: If it cannot be read, or is of another world.
+        """
+        if "scenario" not in self.environment_config_overrides:
+            return None
+        from piase_gym import scenarios
+
+        given = self.environment_config_overrides["scenario"]
+        return scenarios.load(validation.beside(given, self._setting.folder), world)
 
     @property
     def target_coords(self) -> tuple[float, ...] | str | None:

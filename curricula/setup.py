@@ -20,6 +20,7 @@ from piase_gym.errors import (
     CurriculumError,
     EnvelopeError,
     ProgressError,
+    ScenarioError,
 )
 
 if TYPE_CHECKING:
@@ -252,6 +253,38 @@ class ScenarioSetupModule:
             f"{error}. The environment was reset already, so its spaces are fixed; make it with "
             f"the envelope of the curricula: parallel_env(..., envelope={wanted!r})"
         )
+
+
+def require_characters(
+    curricula: Mapping[str, DevelopmentalCurriculum],
+    world: World[Any, Any],
+    partners: Mapping[int, Agent],
+) -> None:
+    """Check that the characters of the steps' scenarios are played by somebody.
+
+    Args:
+        curricula: The curricula.
+        world: The world of the environment.
+        partners: Agent number -> who plays it, if that is not the caller.
+
+    Raises:
+        CurriculumError: If a character is not there, is the caller's, or is somebody else.
+    """
+    playing = {world.agents[number]: agent for number, agent in partners.items()}
+    for curriculum in curricula.values():
+        for step in curriculum.steps:
+            try:
+                scenario = step.scenario_in(world.name)
+            except ScenarioError:
+                continue  # reported with the config of the step
+            for person in () if scenario is None else scenario.head.characters:
+                agent = playing.get(person.agent_id)
+                if agent is None or getattr(agent, "character", person) != person:
+                    raise CurriculumError(
+                        f"{curriculum.source}: {step.label}: its scenario has the character "
+                        f"{person.agent_id!r}, who does not play in this environment; make the "
+                        "environment from the scenario, parallel_env(SCENARIO)"
+                    )
 
 
 def with_settings(

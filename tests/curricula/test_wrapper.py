@@ -11,6 +11,7 @@ import pytest
 import piase_gym
 from piase_gym import curricula, runs
 from piase_gym.core.text_encoding import hash_text
+from piase_gym.curricula import ParallelCurricula
 from piase_gym.curricula.export import plain
 from piase_gym.errors import ConfigError, CurriculumError, EnvelopeError, UnknownFieldError
 from piase_gym.simulation.sensors import Sensor
@@ -396,3 +397,18 @@ def test_agents_that_follow_curricula_follow_no_others(between: Any) -> None:
     env = between(CurriculumWrapper(piase_gym.parallel_env("GridWorld"), "door_key"))
     with pytest.raises(ConfigError, match="follow curricula already"):
         CurriculumWrapper(env, "rooms")
+
+
+def test_characters_of_a_steps_scenario_must_play_in_the_environment() -> None:
+    named = {"order": 1, "name": "s1", "environment_config": {"scenario": "the_ferryman"}}
+    plan, why = curriculum(named), "step 1 's1': its scenario has the character 'ferryman'"
+    for made in (piase_gym.parallel_env, piase_gym.gym_env):
+        with pytest.raises(CurriculumError, match=why):
+            CurriculumWrapper(made("GridWorld"), plan)
+    with pytest.raises(CurriculumError, match=why):
+        CurriculumWrapper(piase_gym.batch_env("GridWorld", num_envs=2), plan)
+    with pytest.raises(CurriculumError, match=why):
+        ParallelCurricula("GridWorld", plan, slots=2, workers=0)
+    env = CurriculumWrapper(piase_gym.parallel_env("the_ferryman"), plan)
+    env.reset(seed=0)
+    assert env.agents == ["traveller"]
