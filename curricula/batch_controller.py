@@ -12,7 +12,7 @@ from piase_gym.core.events import Event
 from piase_gym.curricula.controller import CurriculumController
 from piase_gym.curricula.episode_collector import BatchEpisodeCollector
 from piase_gym.curricula.options import CurriculumOptions
-from piase_gym.curricula.setup import ensure_envelope, require_characters
+from piase_gym.curricula.setup import check_characters, ensure_envelope
 from piase_gym.errors import UnsupportedError
 
 if TYPE_CHECKING:
@@ -51,7 +51,7 @@ class BatchController(CurriculumController):
                 "a batch is too fast to be watched: give its tutor the attribute watches = False; "
                 "then it chooses and words hints"
             )
-        require_characters(options.curricula, batch.world, batch.partners)
+        check_characters(options.curricula, batch.world, batch.partners)
         if not batch.ready.any():
             first, director = batch.configs[0], options.director
             ensure_envelope(options.curricula, first, batch.world, grow_envelope, None, director)

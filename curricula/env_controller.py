@@ -14,7 +14,7 @@ from piase_gym.curricula.attempts import Participation
 from piase_gym.curricula.controller import CurriculumController
 from piase_gym.curricula.episode_collector import EpisodeCollector
 from piase_gym.curricula.options import CurriculumOptions
-from piase_gym.curricula.setup import ensure_envelope, require_characters
+from piase_gym.curricula.setup import check_characters, ensure_envelope
 from piase_gym.curricula.tutors import TutorObservation, require_text
 
 if TYPE_CHECKING:
@@ -42,7 +42,7 @@ class EnvController(CurriculumController):
     ) -> None:
         """Make the controller, and subscribe to the events of the environment."""
         self.runner = runner = env.runner
-        require_characters(options.curricula, runner.world, runner.partners)
+        check_characters(options.curricula, runner.world, runner.partners)
         base = self._pending_config()
         if runner.never_reset:
             grow, director = env.grow_envelope, options.director

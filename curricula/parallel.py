@@ -19,7 +19,7 @@ from piase_gym.core.rng import spread_seeds
 from piase_gym.curricula.controller import CurriculumController, CurriculumProperties
 from piase_gym.curricula.metrics import EpisodeRecord
 from piase_gym.curricula.options import CURRICULUM_OPTIONS, CurriculumOptions
-from piase_gym.curricula.setup import require_characters, union_envelope
+from piase_gym.curricula.setup import check_characters, union_envelope
 from piase_gym.curricula.slot_workers import EnvSpec, SlotCommand, SlotResult, WorkerPool
 from piase_gym.envs.single import GymEnv
 from piase_gym.errors import ActionError, ConfigError, ResetNeededError, UnsupportedError
@@ -70,7 +70,7 @@ class SlotController(CurriculumController):
                 "slots are not watched: give their tutor the attribute watches = False; then it "
                 "chooses and words hints"
             )
-        require_characters(plan.curricula, self.model.world, self.model.runner.partners)
+        check_characters(plan.curricula, self.model.world, self.model.runner.partners)
         envelope = union_envelope(plan.curricula.values(), self.model.config, plan.director)
         self.model.grow_envelope(envelope)
         super().__init__(self.model.world, plan, self.model.events, slots)

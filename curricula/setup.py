@@ -14,6 +14,7 @@ from piase_gym.core.jsonable import jsonable
 from piase_gym.curricula.directors import Director
 from piase_gym.curricula.prompts import prompt_of
 from piase_gym.curricula.schema import CurriculumStep, DevelopmentalCurriculum
+from piase_gym.envs.arguments import require_characters
 from piase_gym.errors import (
     AgentError,
     ConfigError,
@@ -255,12 +256,12 @@ class ScenarioSetupModule:
         )
 
 
-def require_characters(
+def check_characters(
     curricula: Mapping[str, DevelopmentalCurriculum],
     world: World[Any, Any],
     partners: Mapping[int, Agent],
 ) -> None:
-    """Check that the characters of the steps' scenarios are played by somebody.
+    """Check that the characters of the steps' scenarios play in an environment.
 
     Args:
         curricula: The curricula.
@@ -268,23 +269,16 @@ def require_characters(
         partners: Agent number -> who plays it, if that is not the caller.
 
     Raises:
-        CurriculumError: If a character is not there, is the caller's, or is somebody else.
+        CurriculumError: If one does not.
     """
-    playing = {world.agents[number]: agent for number, agent in partners.items()}
     for curriculum in curricula.values():
         for step in curriculum.steps:
             try:
                 scenario = step.scenario_in(world.name)
-            except ScenarioError:
-                continue  # reported with the config of the step
-            for person in () if scenario is None else scenario.head.characters:
-                agent = playing.get(person.agent_id)
-                if agent is None or getattr(agent, "character", person) != person:
-                    raise CurriculumError(
-                        f"{curriculum.source}: {step.label}: its scenario has the character "
-                        f"{person.agent_id!r}, who does not play in this environment; make the "
-                        "environment from the scenario, parallel_env(SCENARIO)"
-                    )
+                if scenario is not None:
+                    require_characters(scenario, world, partners)
+            except ScenarioError as error:
+                raise CurriculumError(f"{curriculum.source}: {step.label}: {error}") from None
 
 
 def with_settings(

@@ -16,6 +16,7 @@ from piase_gym.names import look_up
 from piase_gym.registry import TaskSpec, WorldSpec, load, make_config
 
 if TYPE_CHECKING:
+    from piase_gym.core.world import World
     from piase_gym.scenarios import Scenario
 
 Name = Union[str, Path, WorldConfig, "Scenario", OwnEnvironment, type[OwnEnvironment]]
@@ -101,6 +102,30 @@ def characters_of(scenario: Scenario | None) -> dict[str, Agent]:
     from piase_gym.agents.character import CharacterAgent
 
     return {person.agent_id: CharacterAgent(person) for person in scenario.head.characters}
+
+
+def require_characters(
+    scenario: Scenario, world: World[Any, Any], partners: Mapping[int, Agent]
+) -> None:
+    """Check that the characters of another scenario play in an environment.
+
+    Args:
+        scenario: The scenario that it is to play.
+        world: Its world.
+        partners: Agent number -> who plays it, if that is not the caller.
+
+    Raises:
+        ScenarioError: If a character is not there, is the caller's, or is another one.
+    """
+    playing = {world.agents[number]: agent for number, agent in partners.items()}
+    for person in scenario.head.characters:
+        agent = playing.get(person.agent_id)
+        if agent is None or getattr(agent, "character", person) != person:
+            raise ScenarioError(
+                f"scenario {scenario.name!r} has the character {person.agent_id!r}, who does not "
+                "play in this environment; make the environment from the scenario: "
+                "parallel_env(SCENARIO)"
+            )
 
 
 def build_runner(

@@ -8,6 +8,7 @@ from typing import Any
 
 from piase_gym.core.documents import AbstractEnvironment, Environment
 from piase_gym.core.models import ActionResult, EnvironmentInfo, PerceptionData
+from piase_gym.envs.arguments import require_characters
 from piase_gym.errors import ActionError, ConfigError, UnknownNameError
 from piase_gym.interfaces.base import AnyCommand, WorldInterface
 from piase_gym.interfaces.perceptions import (
@@ -179,9 +180,10 @@ class WorldAbstractEnvironment(WorldInterface, AbstractEnvironment, over_world=T
 
         Raises:
             ConfigError: If a field or the seed is not allowed.
-            ScenarioError: If something is wrong with the scenario, or it is of other agents.
+            ScenarioError: If something is wrong with the scenario, or it is of other agents or
+                characters.
         """
-        from piase_gym.scenarios import fields_for, is_scenario  # which reads YAML
+        from piase_gym.scenarios import fields_for, is_scenario, load  # which reads YAML
 
         if isinstance(scenario_config, Mapping):
             given = dict(scenario_config)
@@ -190,7 +192,9 @@ class WorldAbstractEnvironment(WorldInterface, AbstractEnvironment, over_world=T
             seed = given.pop("seed", seed)
             scenario_config = given
         if is_scenario(scenario_config):
-            scenario_config = fields_for(scenario_config, self.world)
+            scenario = load(scenario_config, self.world.name)
+            scenario_config = fields_for(scenario, self.world)
+            require_characters(scenario, self.world, self.runner.partners)
         if not isinstance(scenario_config, Mapping | None):
             kind = type(scenario_config).__name__
             raise ConfigError(f"scenario_config is a mapping, a scenario or None, not {kind}")

@@ -401,7 +401,10 @@ def test_agents_that_follow_curricula_follow_no_others(between: Any) -> None:
 
 def test_characters_of_a_steps_scenario_must_play_in_the_environment() -> None:
     named = {"order": 1, "name": "s1", "environment_config": {"scenario": "the_ferryman"}}
-    plan, why = curriculum(named), "step 1 's1': its scenario has the character 'ferryman'"
+    plan, why = (
+        curriculum(named),
+        "step 1 's1': scenario 'the_ferryman' has the character 'ferryman'",
+    )
     for made in (piase_gym.parallel_env, piase_gym.gym_env):
         with pytest.raises(CurriculumError, match=why):
             CurriculumWrapper(made("GridWorld"), plan)

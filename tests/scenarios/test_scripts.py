@@ -556,6 +556,11 @@ def test_reset_environment_takes_a_scenario() -> None:
     assert not any(env.world.alive)
     with pytest.raises(ScenarioError, match="has the agents thief"):
         env.reset_environment("the_alarm")
+    env = WorldAbstractEnvironment(
+        "GridWorld", agents=2, agent_ids=("traveller", "ferryman"), width=8
+    )
+    with pytest.raises(ScenarioError, match="the character 'ferryman', who does not play in this"):
+        env.reset_environment("the_ferryman")
 
 
 WORLDS = [
