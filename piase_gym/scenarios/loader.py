@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import hashlib
 import json
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from importlib.resources import files
 from pathlib import Path
@@ -295,6 +295,7 @@ def _checked_world(spec: Any, head: Any, document: Document) -> Checked:
     agents = _agents(head)
     seats = (*agents, *map(_place, head.characters))
     fields, twice = _all_fields(head, _world_fields(head, seats), document)
+    twice += _seat_problems(head, seats, document)
     script, wrong = checked_script(spec, head, agents, fields, document)
     fields |= {} if script is None else {"script": script}
     return fields, twice + wrong + character_problems(head, None, document, spec, fields), ()
@@ -384,9 +385,29 @@ def _world_fields(head: WorldScenario, agents: tuple[AgentPart, ...]) -> dict[st
         if any(start is not None for start in starts):
             fields["start_pos"] = tuple(start for start in starts if start is not None)
     limits = [c.steps for c in head.lose_conditions if isinstance(c, MaxSteps)]
-    if limits:
-        fields["max_steps"] = min(limits)
+    if limits and isinstance(fields.setdefault("max_steps", limits[0]), int):
+        fields["max_steps"] = min(fields["max_steps"], *limits)
     return fields
+
+
+def _seat_problems(
+    head: WorldScenario, seats: Sequence[AgentPart], document: Document
+) -> Iterator[str]:
+    """Yield what the agents set though it is set already, and starts that are missing.
+
+    A world has starts for its first agents alone.
+    """
+    own = head.initial_state.model_extra or {}
+    placed = [k for k, seat in enumerate(seats) if seat.start_pos is not None]
+    for name, here in (("agent_ids", seats), ("start_pos", placed)):
+        if here and name in own:
+            told = f"{name!r} is set by the agents and characters already; allowed: once"
+            yield document.line(("initial_state", name), told)
+    for k, agent in enumerate(_agents(head)):
+        if agent.start_pos is None and placed and k < placed[-1]:
+            key = find(document, ("initial_state", "agent_setup", k))
+            told = f"start_pos is missing: {seats[placed[-1]].agent_id!r}, who comes later, has one"
+            yield document.line(key, told)
 
 
 def _all_fields(

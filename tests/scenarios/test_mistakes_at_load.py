@@ -251,3 +251,42 @@ def test_a_misspelt_key_of_a_condition_is_told_with_those_that_are_allowed(
     line = next(line for line in str(caught.value).splitlines() if "unknown key" in line)
     assert f"{start}{told}" in line
     assert "allowed: '" in line
+
+
+TWICE = """\
+scenario_name: Twice
+environment_type: GridWorld
+initial_state:
+  max_steps: 30
+  agent_ids: [x, y]
+  start_pos: [0, 0]
+  agent_setup:
+    - agent_id: walker
+    - { agent_id: runner, start_pos: [2, 2] }
+characters: [{ agent_id: guard, start: [3, 3] }]
+lose_conditions: [{ type: max_steps_reached, steps: 50 }]
+"""
+
+
+def test_starts_of_later_agents_alone_and_fields_that_agents_set_twice(tmp_path: Path) -> None:
+    (tmp_path / "twice.yaml").write_text(TWICE)
+    with pytest.raises(ScenarioError) as caught:
+        scenarios.load(tmp_path / "twice.yaml")
+    lines = [line.removeprefix(str(tmp_path)) for line in str(caught.value).splitlines()]
+    assert [line.partition(": ")[0] for line in lines] == [
+        "/twice.yaml:5:3",
+        "/twice.yaml:6:3",
+        "/twice.yaml:8:7",
+    ]
+    assert "'agent_ids' is set by the agents and characters already" in lines[0]
+    assert "'start_pos' is set by the agents and characters already" in lines[1]
+    assert "start_pos is missing: 'guard', who comes later, has one" in lines[2]
+
+
+def test_the_earliest_of_the_limits_of_steps_holds(tmp_path: Path) -> None:
+    lines = [line for line in TWICE.splitlines() if "agent_ids" not in line]
+    text = "\n".join(lines[:4] + lines[-1:])
+    (tmp_path / "limits.yaml").write_text(text)
+    assert scenarios.load(tmp_path / "limits.yaml").config.max_steps == 30
+    (tmp_path / "limits.yaml").write_text(text.replace("30", "70"))
+    assert scenarios.load(tmp_path / "limits.yaml").config.max_steps == 50
