@@ -182,7 +182,8 @@ class ScenarioSetupModule:
         for agent in self.world.agents:
             if agent in orders and agent in self.curricula:
                 step = self.curricula[agent].step(orders[agent])
-                for name, value in self.base.plain(step.fields_in(self.base.world)).items():
+                fields = step.fields_in(self.base.world)
+                for name, value in self.base.plain_changes(fields).items():
                     yield name, Override(agent, step, value)
 
     def _resolve(self, name: str, one: Override, other: Override) -> Override:
@@ -217,8 +218,6 @@ class ScenarioSetupModule:
                     self.config(orders)
                 else:
                     self.fields(orders)
-            except EnvelopeError as error:
-                too_small.append(error)
             except CurriculumError:
                 raise
             except ConfigError as error:
@@ -226,7 +225,9 @@ class ScenarioSetupModule:
                     f"{self.curricula[agent].source}: {self.curricula[agent].step(order).label}"
                     for agent, order in orders.items()
                 )
-                raise CurriculumError(f"{told}: {error}") from None
+                if not isinstance(error, EnvelopeError):
+                    raise CurriculumError(f"{told}: {error}") from None
+                too_small.append(EnvelopeError(f"{told}: {error}"))
         if too_small:
             raise self._too_small(too_small[0])
 

@@ -220,7 +220,11 @@ class WorldConfig(Settings):
 
     def changed(self, changes: Mapping[str, Any]) -> Self:
         """Return a copy with some fields replaced, checked like a new config."""
-        return type(self)(**{**self.kept(changes), **self.plain(changes)})
+        return type(self)(**{**self.kept(changes), **self.plain_changes(changes)})
+
+    def plain_changes(self, changes: Mapping[str, Any]) -> dict[str, Any]:
+        """Return all that changes of this config set, as `plain` does."""
+        return self.plain(changes)
 
     def kept(self, changes: Mapping[str, Any]) -> dict[str, Any]:
         """Return the fields that these changes leave as they are: by default all that were given.

@@ -286,7 +286,7 @@ def test_after_a_reset_too_small_an_envelope_is_an_error_with_the_line_to_write(
     plan = curriculum(step(1), step(2, config={"width": 12, "height": 9}))
     inner = piase_gym.parallel_env("GridWorld", width=3, height=3)
     inner.reset(seed=0)
-    with pytest.raises(EnvelopeError, match="parallel_env") as caught:
+    with pytest.raises(EnvelopeError, match=r"step \d+ .*parallel_env") as caught:
         CurriculumWrapper(inner, plan)
     line = str(caught.value).split("parallel_env(..., envelope=")[1].removesuffix(")")
     other = piase_gym.parallel_env("GridWorld", width=3, height=3, envelope=eval(line))
@@ -415,3 +415,13 @@ def test_characters_of_a_steps_scenario_must_play_in_the_environment() -> None:
     env = CurriculumWrapper(piase_gym.parallel_env("the_ferryman"), plan)
     env.reset(seed=0)
     assert env.agents == ["traveller"]
+
+
+@pytest.mark.parametrize("agents", [2, 5])
+def test_another_game_keeps_the_number_of_agents(agents: int) -> None:
+    named = {"order": 1, "name": "s1", "environment_config": {"game": "cleanup"}}
+    env = piase_gym.parallel_env("SocialDilemma", game="harvest", agents=agents)
+    led = CurriculumWrapper(env, {"agent_0": curriculum(named)})
+    led.reset(seed=0)
+    assert led.unwrapped.config.game == "cleanup"
+    assert len(led.agents) == led.unwrapped.config.agents == agents

@@ -174,12 +174,12 @@ class SocialDilemmaConfig(RecallConfig, SymbolConfig):
             plain["payoffs"] = plain["payoffs"].tolist()
         return plain
 
-    def changed(self, changes: Mapping[str, Any]) -> Self:
+    def plain_changes(self, changes: Mapping[str, Any]) -> dict[str, Any]:
         """Also keep the number of agents in another game of many, if it was not the old game's."""
         game = changes.get("game")
         if game in GAMES and game not in BIMATRICES and self.agents != usual_agents(self.game):
             changes = {"agents": self.agents, **changes}
-        return super().changed(changes)
+        return super().plain_changes(changes)
 
     @field_validator("payoffs", mode="before")
     @classmethod
