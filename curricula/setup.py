@@ -172,9 +172,10 @@ class ScenarioSetupModule:
             else:
                 shared[name] = override
         merged = {name: override.value for name, override in shared.items()}
+        lead = None if self.lead is None else self.world.agents.index(self.lead)
         for name, parts in per_agent_fields.items():
             config = self.base.changed({name: merged[name]}) if name in merged else self.base
-            merged |= self.world.per_agent_fields[name].merge(config, parts)
+            merged |= self.world.per_agent_fields[name].merge(config, parts, lead)
         return merged
 
     def _overrides(self, orders: Orders) -> Iterator[tuple[str, Override]]:

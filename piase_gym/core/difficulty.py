@@ -227,11 +227,12 @@ class PerAgentField:
 
     Attributes:
         own: Whether a value is one agent's part, rather than the whole field.
-        merge: Config and parts by agent number -> the fields of the config that change.
+        merge: Config, parts by agent number, and the number of the lead whose part decides where
+            parts cannot be put together, if there is one -> the fields of the config that change.
     """
 
     own: Callable[[Any], bool]
-    merge: Callable[[Any, Mapping[int, Any]], Fields]
+    merge: Callable[[Any, Mapping[int, Any], int | None], Fields]
 
 
 def is_place(value: Any) -> bool:
@@ -252,7 +253,7 @@ def per_agent_list(
         filling: The entry of agents without a part of their own; ``None`` if there is none.
     """
 
-    def merge(config: Any, parts: Mapping[int, Any]) -> Fields:
+    def merge(config: Any, parts: Mapping[int, Any], _lead: int | None) -> Fields:
         entries = list(now(config))
         for number in range(max(parts) + 1):
             if number >= len(entries):

@@ -425,3 +425,27 @@ def test_another_game_keeps_the_number_of_agents(agents: int) -> None:
     led.reset(seed=0)
     assert led.unwrapped.config.game == "cleanup"
     assert len(led.agents) == led.unwrapped.config.agents == agents
+
+
+def test_a_team_follows_its_lead_from_story_to_story() -> None:
+    names = ("healer", "gardener")
+    seats = [{"agent_id": name, "start_room": "hall"} for name in names]
+    hall = {"initial_state": {"rooms": {"hall": {"objects": ["box"]}}, "agent_setup": seats}}
+    hall["initial_state"]["object_details"] = {"box": {"can_be_taken": True}}
+    won = [{"type": "item_in_inventory", "agent_id": "healer", "item_name": "box"}]
+    rows = [{"scenario": "sluice"}, {"scenario": {**hall, "win_conditions": won}}]
+    ended = [{"metric": "episodes", "operator": ">=", "value": 1}]
+    steps = [
+        {"order": n, "name": f"s{n}", "max_interactions": 2, "completion_criteria": ended}
+        | {"environment_config": row}
+        for n, row in enumerate(rows)
+    ]
+    alone = curriculum(*steps)
+    with pytest.raises(CurriculumError, match=r"stories of healer and gardener differ .*'lead'"):
+        CurriculumWrapper(piase_gym.parallel_env("sluice"), dict.fromkeys(names, alone))
+    env = CurriculumWrapper(piase_gym.parallel_env("sluice"), curriculum(*steps, lead="healer"))
+    for rooms in (5, 1):
+        env.reset(seed=0)
+        assert len(env.unwrapped.config.story.rooms) == rooms
+        while env.agents:
+            env.step(dict.fromkeys(env.agents, 0))

@@ -143,7 +143,7 @@ ELEMENTS: Final = (
 """The elements that `introduce_element` can add."""
 
 
-def _all_goals(_config: Any, parts: Mapping[int, Any]) -> Fields:
+def _all_goals(_config: Any, parts: Mapping[int, Any], _lead: int | None) -> Fields:
     """Set the goals of all agents, each once."""
     goals = tuple(dict.fromkeys(tuple(parts[number]) for number in sorted(parts)))
     return {"goal_pos": goals if len(goals) > 1 else goals[0]}

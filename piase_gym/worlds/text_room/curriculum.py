@@ -94,21 +94,24 @@ ELEMENTS: Final = (
 """What `introduce_element` can add."""
 
 
-def _casts(config: Any, parts: Mapping[int, Any]) -> Fields:
+def _casts(config: Any, parts: Mapping[int, Any], lead: int | None) -> Fields:
     """Merge stories that differ only in where agents start and what they have."""
     stories = {number: _story(config, story) for number, story in parts.items()}
-    first = stories[min(stories)]
+    chosen = lead if lead in stories else min(stories)
+    first = stories[chosen]
     cast = list(first["agent_setup"])
     for number, story in sorted(stories.items()):
         rest = {key: value for key, value in story.items() if key != "agent_setup"}
-        if rest != {key: value for key, value in first.items() if key != "agent_setup"}:
+        if rest == {key: value for key, value in first.items() if key != "agent_setup"}:
+            if number < len(cast):
+                cast[number] = story["agent_setup"][number]
+        elif chosen != lead:
             names = config.names()
             raise ConfigError(
-                f"TextRoom: the stories of {names[min(stories)]} and {names[number]} differ in "
-                "more than their agent_setup"
+                f"TextRoom: the stories of {names[chosen]} and {names[number]} differ in more than "
+                "their agent_setup; make them alike, or name a 'lead' in a curriculum, whose story "
+                "is then played"
             )
-        if number < len(cast):
-            cast[number] = story["agent_setup"][number]
     return {"story": {**first, "agent_setup": cast}}
 
 
