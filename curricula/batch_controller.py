@@ -65,7 +65,11 @@ class BatchController(CurriculumController):
         """How many configs of the batch are in `_by_value`."""
         self._same_step = batch.autoreset == "same_step"
         self._ended: list[int] = []
-        self._subscriptions.append(batch.events.subscribe(self._on_event, KINDS))
+        self._subscribe()
+
+    def _subscribe(self) -> None:
+        """Listen to the batch."""
+        self._subscriptions.append(self.batch.events.subscribe(self._on_event, KINDS))
 
     # -- what the wrapper calls ------------------------------------------------------------
 

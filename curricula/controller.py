@@ -7,6 +7,7 @@ posts all of it for logs.
 
 from __future__ import annotations
 
+import copy
 import dataclasses
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from pathlib import Path
@@ -134,6 +135,20 @@ class CurriculumController:
             identity = {"name": curriculum.name, "version": curriculum.version}
             identity["sha256"] = curriculum.sha256
             events.origin.setdefault("curricula", {})[agent] = identity
+
+    def _subscribe(self) -> None:
+        """Listen to the environment."""
+
+    def __getstate__(self) -> dict[str, Any]:
+        """Leave the file of progress with the original when an environment is copied or pickled."""
+        options = copy.copy(self.options)
+        options.store = None
+        return {**vars(self), "options": options, "_subscriptions": []}
+
+    def __setstate__(self, state: dict[str, Any]) -> None:
+        """Listen to the copy of the environment."""
+        vars(self).update(state)
+        self._subscribe()
 
     # -- state ---------------------------------------------------------------------------
 

@@ -54,9 +54,14 @@ class EnvController(CurriculumController):
         self.attempt_listeners.append(self.collector.set_target)
         self._assigned: Any = None
         self._known_config = base
-        self._subscriptions.append(runner.events.subscribe(self._on_event, ("begun", "restore")))
-        if options.watched:
-            self._subscriptions.append(runner.events.watch(self._watch, last=True))
+        self._subscribe()
+
+    def _subscribe(self) -> None:
+        """Listen for episodes that begin, and let a tutor watch."""
+        events = self.runner.events
+        self._subscriptions.append(events.subscribe(self._on_event, ("begun", "restore")))
+        if self.options.watched:
+            self._subscriptions.append(events.watch(self._watch, last=True))
 
     # -- episodes --------------------------------------------------------------------------
 

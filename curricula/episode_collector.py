@@ -64,8 +64,22 @@ class EpisodeCollector:
         self._messages: list[tuple[int, str]] = []
         self._rewards, self._outcomes = array("d"), list[str]()
         self._clear()
-        if inputs.steps and runner.world.mailboxes is not None:
-            runner.events.subscribe(self._on_message, ("message",))
+        self._subscribe()
+
+    def _subscribe(self) -> None:
+        """Listen for messages, if any metric reads them."""
+        if self.inputs.steps and self.runner.world.mailboxes is not None:
+            self.runner.events.subscribe(self._on_message, ("message",))
+
+    def __setstate__(self, state: dict[str, Any]) -> None:
+        """Follow the copy of the environment when one is copied or pickled."""
+        vars(self).update(state)
+        self._subscribe()
+        self._set_hooks()
+
+    def __getstate__(self) -> dict[str, Any]:
+        """Leave out the hooks, which belong to the original."""
+        return {**vars(self), "step_hooks": ()}
 
     def _clear(self) -> None:
         """Forget the episode."""
@@ -99,6 +113,10 @@ class EpisodeCollector:
         self._start = self.runner.steps
         self.targets.again()
         self._record_entries()
+        self._set_hooks()
+
+    def _set_hooks(self) -> None:
+        """Set what is kept of each step."""
         world = self.runner.world
         hooks: list[StepHook] = []
         if self.inputs.rewards or self.inputs.steps:

@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
+import copy
 import json
+import pickle
 from pathlib import Path
 from typing import Any
 
@@ -557,3 +559,44 @@ def test_a_restored_episode_is_another_one_and_shows_no_hint_again() -> None:
     ]
     assert [row.attempt for row in finished] == [1, 1, 2, 2]
     assert env.controller.counts["agent_0"].uncounted == 0
+
+
+@pytest.mark.parametrize("world", ["GridWorld", "TextRoom"])
+def test_copies_follow_their_curriculum_alone(world: str, tmp_path: Path) -> None:
+    read = ("mean_return", "messages_sent", "illegal_rate")
+    criteria = [{"metric": name, "operator": "<=", "value": 9} for name in read]
+    rows = [
+        {"order": n, "name": f"s{n}", "max_interactions": 4, "completion_criteria": criteria}
+        for n in range(3)
+    ]
+    path = tmp_path / "progress.json"
+    env = CurriculumWrapper(piase_gym.parallel_env(world), curriculum(*rows), progress=path)
+    env.reset(seed=0)
+    env.step({"agent_0": 1})
+    twins = [copy.deepcopy(env), pickle.loads(pickle.dumps(env))]
+    for each in (env, *twins):
+        for seed in (1, 2):
+            while each.agents:
+                each.step({"agent_0": 1})
+            each.reset(seed=seed)
+        each.close()
+    assert [decision.step for decision in env.decisions] == [0, 1]
+    for twin in twins:
+        assert twin.decisions == env.decisions
+    assert [entry.name for entry in tmp_path.iterdir()] == ["progress.json"]
+
+
+def test_a_copied_batch_follows_its_curriculum() -> None:
+    won = [{"metric": "episodes", "operator": ">=", "value": 1}]
+    rows = [
+        {"order": n, "name": f"s{n}", "max_interactions": 2, "completion_criteria": won}
+        for n in range(3)
+    ]
+    batch = CurriculumWrapper(piase_gym.batch_env("GridWorld", num_envs=2), curriculum(*rows))
+    batch.reset(seed=0)
+    twin = copy.deepcopy(batch)
+    for each in (batch, twin):
+        for _ in range(6):
+            each.step(np.zeros((2, 1), np.int64))
+    assert batch.decisions
+    assert twin.decisions == batch.decisions

@@ -385,11 +385,3 @@ def _place(mention: names.Mention) -> str:
 def problems(story: Story) -> list[Problem]:
     """Return everything that is wrong with a story, errors and warnings."""
     return list(StoryValidator(story).problems())
-
-
-def milestones_of(story: Story) -> tuple[str, ...]:
-    """Return the milestones that a story's events log, in order."""
-    found = [
-        r.milestone_name for r, _ in names.responses(story) if isinstance(r, data.LogMilestone)
-    ]
-    return tuple(dict.fromkeys(found))
