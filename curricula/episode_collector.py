@@ -184,7 +184,7 @@ class EpisodeCollector:
                 episode.result = str(world.result(number))
                 if self.inputs.measures:
                     episode.measures = dict(world.measured(number))
-        if self.targets:
+        if self.targets.given:
             self._record_arrivals()
         return not self.runner.live
 
@@ -310,7 +310,7 @@ class BatchEpisodeCollector:
         if batch.scripts is not None:
             for name, who in batch.scripts.reached.items():
                 self._add_milestone(name, who)
-        if self.targets:
+        if self.targets.given:
             self._record_arrivals(acting)
         ended = acting & (batch.terminated | batch.truncated)
         for slot in np.flatnonzero(ended.any(axis=1)).tolist():
