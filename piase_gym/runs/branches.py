@@ -249,7 +249,7 @@ class Cut:
 
     def _newcomer(self, name: str, policy: str | Agent) -> Agent:
         """Return the agent of a policy that begins to play at the cut."""
-        agent = make_agent(policy) if isinstance(policy, str) else _twin(policy)
+        agent = _twin(policy) if isinstance(policy, Agent) else make_agent(policy)
         agent.set_id(name)
         agent.reset(partner_seed(self.seed, self.run.agents.index(name)))
         return agent

@@ -16,7 +16,7 @@ from typing import Any
 
 import numpy as np
 
-from piase_gym.errors import AgentError, ConfigError, LogWriteError, suggest
+from piase_gym.errors import AgentError, ConfigError, LogWriteError, require_known, suggest
 from piase_gym.runs.branches import BRANCHES, PARTNER, STREAMS, Branch, Change, Cut, Policies
 from piase_gym.runs.reader import Run, read
 
@@ -121,7 +121,7 @@ def fork(
     """
     run = path if isinstance(path, Run) else read(path)
     change = Change(actions or {}, messages or {}, hints or {}, policies or {})
-    _check(run, change, players or {}, pairs, vary, metric, agent, at)
+    _check(run, change, players or {}, pairs, vary, metric, agent, at, steps)
     if logs is not None:
         _check_logs(run, Path(logs), pairs)
     cut = Cut(run, at, slot, players or {})
@@ -164,14 +164,16 @@ def _check(
     metric: Any,
     agent: str | None,
     at: int,
+    steps: int | None,
 ) -> None:
     """Raise if an argument is not allowed."""
     if not isinstance(at, int) or isinstance(at, bool) or at < 0:
         raise ConfigError(f"a run is cut after a step, 0 or more, not {at!r}")
-    if not isinstance(pairs, int) or isinstance(pairs, bool) or pairs < 1:
-        raise ConfigError(f"pairs must be a positive number, not {pairs!r}")
-    if isinstance(metric, str) and metric not in METRICS:
-        raise ConfigError(f"unknown metric {metric!r}; {suggest(metric, METRICS)}")
+    for name, count in {"pairs": pairs, "steps": 1 if steps is None else steps}.items():
+        if not isinstance(count, int) or isinstance(count, bool) or count < 1:
+            raise ConfigError(f"{name} must be a positive number, not {count!r:.60}")
+    if not callable(metric):
+        require_known("metric", metric, METRICS)
     names = [*change.agents, *players, *([agent] if agent is not None else [])]
     wrong = [name for name in names if name not in run.agents]
     if wrong:

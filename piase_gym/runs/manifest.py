@@ -7,6 +7,7 @@ import platform
 import sys
 from collections.abc import Mapping, Sequence
 from importlib import metadata
+from numbers import Integral
 from typing import TYPE_CHECKING, Any
 
 from piase_gym.agents.base import Agent
@@ -135,16 +136,27 @@ def versions() -> dict[str, str]:
     return found
 
 
-def require_slot(manifest: Mapping[str, Any], slot: int) -> None:
+def require_slot(manifest: Mapping[str, Any], slot: object) -> None:
     """Check that a run has an environment of this number.
 
     Raises:
         ConfigError: If it has none.
     """
     count = manifest["num_envs"]
-    if not 0 <= slot < count:
+    if not isinstance(slot, Integral) or not 0 <= int(slot) < count:
         last = f" to {count - 1}" if count > 1 else ""
-        raise ConfigError(f"there is no slot {slot} in this run; allowed: 0{last}")
+        raise ConfigError(f"there is no slot {slot!r:.60} in this run; allowed: 0{last}")
+
+
+def require_steps(**steps: object) -> None:
+    """Check that arguments are steps of a run, or ``None``.
+
+    Raises:
+        ConfigError: If one is not.
+    """
+    for name, step in steps.items():
+        if step is not None and (not isinstance(step, Integral) or int(step) < 0):
+            raise ConfigError(f"{name} is a step of the run, 0 or more, not {step!r:.60}")
 
 
 def rebuild(manifest: Mapping[str, Any]) -> World[Any, Any]:

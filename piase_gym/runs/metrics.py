@@ -18,6 +18,7 @@ from piase_gym.runs.agent_lines import goal_prefix
 from piase_gym.runs.history import History
 from piase_gym.runs.json_values import dumps
 from piase_gym.runs.lines import Encoder, Line, Out
+from piase_gym.runs.manifest import require_slot
 from piase_gym.runs.metric_definitions import (
     MEASURE,
     METRICS,
@@ -154,7 +155,7 @@ class Metrics(PiaAVTInterface):
         Raises:
             UnknownNameError: If there is no such metric.
             AgentError: If there is no such agent.
-            ConfigError: If the window is not allowed.
+            ConfigError: If the window is not allowed, or there is no such slot.
         """
         compute = self._find(metric)
         return compute(self.view(agent_id, window, slot))
@@ -221,6 +222,8 @@ class Metrics(PiaAVTInterface):
         if agent not in self.history.agents:
             names = ", ".join(self.history.agents)
             raise AgentError(f"there is no agent {agent!r} in this run; agents are {names}")
+        if slot is not None and self.history.manifest:
+            require_slot(self.history.manifest, slot)
         return look(self.history, agent, check_window(window), slot)
 
 

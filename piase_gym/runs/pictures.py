@@ -11,7 +11,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from piase_gym.errors import ConfigError, RunError, need
-from piase_gym.runs.manifest import require_slot
+from piase_gym.runs.manifest import require_slot, require_steps
 from piase_gym.runs.metrics import Metrics
 from piase_gym.runs.reader import Run, read
 from piase_gym.runs.replayer import Replayer
@@ -37,11 +37,12 @@ def frames(
         Arrays of shape (height, width, 3).
 
     Raises:
-        ConfigError: If the run has no such slot.
+        ConfigError: If the run has no such slot, or `start` or `stop` is no step.
         RunError: Once there is a line that cannot be executed again, or where states differ.
     """
     run = path if isinstance(path, Run) else read(path)
     require_slot(run.manifest, slot)
+    require_steps(start=start, stop=stop)
     return _drawn(Replayer(run), slot, start, stop)
 
 

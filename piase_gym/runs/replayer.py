@@ -17,7 +17,7 @@ from piase_gym.runs.divergence import Divergence, ReplayReport, differences
 from piase_gym.runs.history import History
 from piase_gym.runs.json_values import encode
 from piase_gym.runs.log_file import Problem
-from piase_gym.runs.manifest import rebuild
+from piase_gym.runs.manifest import rebuild, require_steps
 from piase_gym.runs.options import Levels
 from piase_gym.runs.reader import Run, read
 from piase_gym.runs.schema import LINE_DAMAGE, TYPE_OF_KIND, Event, moment_of
@@ -41,8 +41,10 @@ def replay(path: str | os.PathLike[str] | Run, *, until: int | None = None) -> R
     Raises:
         RunError: If the log is empty, has no manifest, is of a later version or of another
             version of its world, or has no steps because of its level.
+        ConfigError: If `until` is no step.
         UnknownNameError: If its world does not exist here.
     """
+    require_steps(until=until)
     replayer = Replayer(read(path) if not isinstance(path, Run) else path)
     run, report = replayer.run, replayer.report
     report.seal = check_seal(run.path, run.manifest["schema_version"])

@@ -251,7 +251,16 @@ def test_pictures_are_those_of_the_run(log: Path, tmp_path: Path) -> None:
         runs.render(log, tmp_path / "none.gif", start=10**6)
     with pytest.raises(RunError, match="no step to show from step 4 to step 2"):
         runs.render(log, tmp_path / "none.gif", start=4, stop=2)
+    for bounds in ({"start": -1}, {"stop": "3"}, {"start": 1.5}):
+        with pytest.raises(ConfigError, match="is a step of the run, 0 or more, not"):
+            runs.render(log, tmp_path / "none.gif", **bounds)
+    with pytest.raises(ConfigError, match="until is a step of the run, 0 or more, not '3'"):
+        runs.replay(log, until="3")  # type: ignore[arg-type]
+    metrics = runs.Metrics(log)
+    assert metrics.get_performance_metric("agent_0", "episodes", slot=0) == 5
     for slot in (1, -1):
+        with pytest.raises(ConfigError, match=f"no slot {slot} in this run; allowed: 0$"):
+            metrics.get_performance_metric("agent_0", "episodes", slot=slot)
         with pytest.raises(ConfigError, match=f"no slot {slot} in this run; allowed: 0$"):
             runs.render(log, tmp_path / "none.gif", slot=slot)
         with pytest.raises(ConfigError, match=f"no slot {slot} in this run; allowed: 0$"):

@@ -6,8 +6,10 @@ from collections.abc import Callable
 from pathlib import Path
 from typing import Any
 
+import numpy as np
 import pytest
 
+import piase_gym
 from piase_gym import runs
 from piase_gym.errors import AgentError, ConfigError, UnknownNameError
 from piase_gym.wrappers import AvtLogger
@@ -133,6 +135,18 @@ def test_metrics_of_ones_own(tmp_path: Path) -> None:
     wrong: Any = "SELECT 1"
     with pytest.raises(ConfigError, match="a metric is a function of a View, not 'SELECT 1'"):
         metrics.define("mine", wrong)
+
+
+def test_the_last_steps_of_a_batch_count_though_nobody_is_in_play(tmp_path: Path) -> None:
+    batch = piase_gym.batch_env("GridWorld", num_envs=2, max_steps=3, autoreset="disabled")
+    live = runs.Metrics(batch)
+    runs.record(batch, tmp_path / "run.jsonl")
+    batch.reset(seed=0)
+    for _ in range(5):
+        batch.step(np.full((2, 1), 4))
+    batch.close()
+    for metrics in (live, runs.Metrics(tmp_path / "run.jsonl")):
+        assert metrics.get_performance_metric("agent_0", "env_steps", {"env_steps": 3}) == 2
 
 
 def test_wrong_questions_are_named() -> None:
