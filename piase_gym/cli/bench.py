@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, Annotated, Any
 import typer
 from rich.table import Table
 
-from piase_gym.cli.console import console, errors
+from piase_gym.cli.console import console, errors, say
 from piase_gym.cli.options import KeyEnv, Modules, Prompt, Ray, Tokens
 from piase_gym.cli.results import EpisodeBar, conclude, show_learned, show_results, tell, write
 from piase_gym.core.files import require_folder
@@ -203,7 +203,7 @@ def throughput(
     console.print(table)
     console.print(f"not installed: {', '.join(found['missing']) or 'nothing'}")
     for name, why in found["failed"].items():
-        console.print(f"[yellow]{name} failed:[/] {why}")
+        say(f"{name} failed: {why}", "yellow")
     store_throughput(found, out)
     write(out)
 
@@ -270,7 +270,7 @@ def references(
     if (task or missing) and target.is_file():
         found = measure.merged(read_references(target), found)
     measure.write_references(target, found)
-    console.print(f"{len(found['settings'])} tasks are in {target}")
+    say(f"{len(found['settings'])} tasks are in {target}")
     tell(problems)
 
 

@@ -11,7 +11,7 @@ from rich.padding import Padding
 from rich.text import Text
 
 import piase_gym
-from piase_gym.cli.console import console, say
+from piase_gym.cli.console import console, say, waiting
 from piase_gym.cli.options import Modules, Settings, complete_worlds, read_settings
 from piase_gym.errors import ConfigError
 from piase_gym.names import look_up
@@ -78,12 +78,12 @@ def run(
 
     rows = enumerate((*checks, ""))
     words = (f"{name}: {done} of {len(checks)} checks done; {now}" for done, now in rows)
-    with console.status(next(words)) as status:
+    with waiting(next(words)) as status:
 
         def progress(finding: Finding) -> None:
             if aloud:
                 print_check(finding, finding.verdict, STYLES[finding.status])
-            status.update(next(words))
+            status.update(Text(next(words)))
 
         return run_checks(name, checks=checks, modules=modules, progress=progress, **fields)
 

@@ -7,6 +7,7 @@ from collections.abc import Container, Iterable
 
 from rich.console import Console
 from rich.progress import BarColumn, MofNCompleteColumn, Progress, TextColumn, TimeRemainingColumn
+from rich.status import Status
 from rich.table import Table
 from rich.text import Text
 
@@ -17,6 +18,11 @@ errors = Console(stderr=True, highlight=False)
 def say(words: object, style: str = "") -> None:
     """Print words as they are: no markup, and no line breaks but their own."""
     console.print(Text(str(words), style), soft_wrap=True)
+
+
+def waiting(words: str, shown: Console = console) -> Status:
+    """Return a spinner with words as they are, to be shown while something takes its time."""
+    return shown.status(Text(words))
 
 
 def make_table(

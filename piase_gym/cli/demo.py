@@ -18,7 +18,7 @@ from piase_gym import __version__, runs, wrappers
 from piase_gym.agents import OracleAgent
 from piase_gym.agents.base import act_all
 from piase_gym.benchmarks.evaluation.protocol import SEEDS
-from piase_gym.cli.console import console, make_table
+from piase_gym.cli.console import console, make_table, say
 from piase_gym.core.files import require_folder
 from piase_gym.errors import need
 
@@ -80,12 +80,12 @@ def verify(log: Path) -> None:
     checked, report = runs.validate(log), runs.replay(log)
     if not (checked.ok and report.ok):
         raise RuntimeError(f"{checked}\n{report}")
-    console.print(f"saved {log}: {checked.lines} lines; replayed, {report}")
+    say(f"saved {log}: {checked.lines} lines; replayed, {report}")
 
 
 def save(log: Path, kind: str, stop: int | None = None) -> None:
     """Save pictures of a run beside its log, from the log alone."""
-    console.print(f"saved {runs.render(log, log.with_suffix(kind), stop=stop, overwrite=True)}")
+    say(f"saved {runs.render(log, log.with_suffix(kind), stop=stop, overwrite=True)}")
 
 
 def play(model: PPO, env: gymnasium.Env[Any, Any], seed: int) -> bool:

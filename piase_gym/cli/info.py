@@ -12,7 +12,7 @@ from rich.padding import Padding
 from rich.table import Table
 from rich.text import Text
 
-from piase_gym.cli.console import console, errors, say
+from piase_gym.cli.console import console, errors, say, waiting
 from piase_gym.cli.describing import describe
 from piase_gym.cli.options import Modules, Settings, WorldName, read_settings
 from piase_gym.cli.worlds import grouped
@@ -29,7 +29,7 @@ def info(
 ) -> None:
     """Say what a world is: spaces, commands, config, ids."""
     fields = read_settings(name, config)
-    with errors.status(f"reading {name}"):
+    with waiting(f"reading {name}", errors):
         found = describe(name, fields)
     if as_json:
         json.dump(found, sys.stdout, indent=2, ensure_ascii=False)

@@ -10,7 +10,7 @@ from typing import Annotated, Any
 import typer
 
 from piase_gym.agents.policy_registry import check_policy
-from piase_gym.cli.console import console, errors
+from piase_gym.cli.console import console, errors, waiting
 from piase_gym.cli.options import (
     KeyEnv,
     Modules,
@@ -83,7 +83,7 @@ def play(
         fields = {**read_settings(task, config, base), "scenario": scenario}
         return GymEnv(task, agent=agent, view="text", actions="text", partners=seats, **fields)
 
-    with errors.status(f"opening {name}"):
+    with waiting(f"opening {name}", errors):
         game = Game(make, route(name) if tour else (name,), seed)
         if log is not None:
             record(game.env, log)  # closing the world completes it

@@ -18,7 +18,7 @@ from rich.progress import (
 )
 from rich.text import Text
 
-from piase_gym.cli.console import console, errors
+from piase_gym.cli.console import console, errors, say
 
 if TYPE_CHECKING:
     from piase_gym.benchmarks.evaluation.protocol import EpisodeRecord
@@ -106,7 +106,7 @@ def write(out: Path) -> None:
     from piase_gym.benchmarks.evaluation.report import write_report
 
     for path in write_report(out):
-        console.print(f"wrote {path}")
+        say(f"wrote {path}")
 
 
 def tell(problems: Sequence[Problem]) -> None:

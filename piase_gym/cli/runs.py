@@ -7,7 +7,7 @@ from typing import Annotated
 
 import typer
 
-from piase_gym.cli.console import console, make_table, say
+from piase_gym.cli.console import console, make_table, say, waiting
 from piase_gym.cli.options import KeyEnv, Modules, Overwrite, read_pairs
 from piase_gym.errors import ConfigError
 
@@ -20,7 +20,7 @@ def replay(run: RunFile, module: Modules = None) -> None:
     """Execute a run again and say whether it is equal, or where it first differs."""
     from piase_gym import runs
 
-    with console.status(f"replaying {run}"):
+    with waiting(f"replaying {run}"):
         report = runs.replay(run)
     colour = "green" if report.sound else "yellow" if report.ok else "bold red"
     console.print(f"[{colour}]{report.verdict}[/]:", end=" ")
@@ -172,7 +172,7 @@ def stats(run: RunFile, module: Modules = None) -> None:
     """Count the events of a log and how episodes ended."""
     from piase_gym import runs
 
-    with console.status(f"reading {run}"):
+    with waiting(f"reading {run}"):
         found = runs.stats(run)
     kinds = [(name, f"{count:,}") for name, count in found.event_types.most_common()]
     title = f"{run}: {found.lines:,} lines"
@@ -219,7 +219,7 @@ def render(
     """Make an animation of a run from its log alone."""
     from piase_gym import runs
 
-    with console.status(f"drawing {run}"):
+    with waiting(f"drawing {run}"):
         place = runs.render(
             run, out, fps=fps, slot=slot, start=start, stop=stop, overwrite=overwrite
         )

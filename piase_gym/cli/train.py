@@ -229,5 +229,5 @@ def show(result: TrainResult, folder: Path) -> None:
     console.print(table)
     say(f"The policy is {result.name}")
     if result.reason == "interrupted":
-        console.print(f"Go on with: piase train ... --out {folder} --resume", soft_wrap=True)
+        say(f"Go on with: piase train ... --out {folder} --resume")
         raise typer.Exit(130)

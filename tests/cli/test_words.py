@@ -143,6 +143,17 @@ def test_a_log_is_replayed_checked_and_counted(log: Path, monkeypatch: pytest.Mo
     assert row[-1] == "7.0"
 
 
+def test_names_are_shown_as_they_are(log: Path, tmp_path: Path) -> None:
+    """Whatever their brackets mean to whoever prints them."""
+    path = tmp_path / "a[" / "b].jsonl"
+    path.parent.mkdir()
+    path.write_bytes(log.read_bytes())
+    for words in (("replay",), ("validate",), ("stats",)):
+        assert run(*words, str(path))[0] == 0
+    code, told = run("render", str(path), "--out", str(tmp_path / "c[red].gif"))
+    assert (code, told.replace("\n", "")) == (0, f"saved {tmp_path / 'c[red].gif'}")
+
+
 def test_a_log_that_is_damaged_fails(log: Path, tmp_path: Path) -> None:
     lines = log.read_text("utf-8").splitlines(keepends=True)
     broken = tmp_path / "broken.jsonl"
