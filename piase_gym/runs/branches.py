@@ -13,6 +13,7 @@ import numpy as np
 from piase_gym.agents.base import Agent, Feedback, Percept
 from piase_gym.agents.policy_registry import check_policy, make_agent, why_untrusted
 from piase_gym.agents.population import PopulationAgent
+from piase_gym.agents.simple import OracleAgent, ScriptedAgent
 from piase_gym.core.commands import Command, InvalidAction
 from piase_gym.core.mailbox import EVERYONE
 from piase_gym.core.rng import StreamId, episode_seed, partner_seed, stream_key
@@ -229,7 +230,8 @@ class Cut:
         world = rebuild(self.run.manifest)
         runner = EpisodeRunner(world, world_spec(world.name))
         runner.restore(self.snapshot)
-        agents = {name: _twin(agent) for name, agent in self.agents.items()}
+        here = self.replayer.world(self.slot)
+        agents = {name: _twin(agent, {id(here): world}) for name, agent in self.agents.items()}
         if change is not None:
             agents |= {n: self._newcomer(n, p) for n, p in change.policies.items()}
         self._vary(world, agents, pair, vary)
@@ -396,17 +398,24 @@ def _draw_anew(agent: Agent, seed: int) -> None:
     """Give an agent another seed in the middle of an episode; what its state tells stays."""
     while isinstance(agent, PopulationAgent):
         agent = agent.members[agent.member]
+    if isinstance(agent, ScriptedAgent | OracleAgent):
+        return  # they draw nothing, and would forget what they know
     before = agent.get_state()
     agent.reset(seed)
     if "seed" in before:
         agent.set_state({**before, "seed": agent.get_state()["seed"]})
 
 
-def _twin(agent: Agent) -> Agent:
-    """Return a copy of an agent in its present state, without what it has in view."""
+def _twin(agent: Agent, instead: dict[int, Any] | None = None) -> Agent:
+    """Return a copy of an agent in its present state, without what it has in view.
+
+    Args:
+        agent: The agent.
+        instead: What the copy knows instead of the objects with these ids, such as another world.
+    """
     percept, agent.percept = agent.percept, None
     try:
-        return copy.deepcopy(agent)
+        return copy.deepcopy(agent, instead)
     finally:
         agent.percept = percept
 

@@ -279,6 +279,22 @@ def test_a_partner_that_draws_anew_remembers_the_episode() -> None:
     assert model.get_state() == {**before, "seed": 8}
 
 
+@pytest.mark.parametrize("vary", [(), ("partner_agent_1",)])
+def test_a_script_goes_on_with_what_it_knows(vary: tuple[str, ...], tmp_path: Path) -> None:
+    """It has looked around in the prefix, and looks at another world in each branch."""
+    path = tmp_path / "run.jsonl"
+    inner = parallel_env("TextRoom", agents=2, max_steps=12, partners={"agent_1": "scripted"})
+    env = AvtLogger(inner, path)
+    env.reset(seed=1)
+    while env.agents:
+        env.step({"agent_0": 0})
+    env.close()
+    logged = digests(path, 0)
+    for at in range(1, len(logged)):
+        for branches in runs.fork(path, at, pairs=1 + len(vary), vary=vary).branches:
+            assert list(branches[0].digests) == logged[at:]
+
+
 def test_the_interval_is_that_of_the_mean(walk: Path) -> None:
     report = runs.fork(
         walk,
