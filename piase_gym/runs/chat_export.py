@@ -24,9 +24,9 @@ from piase_gym.agents.llm.replies import REPLY_EVENT
 from piase_gym.core.commands import Command
 from piase_gym.errors import RunError
 from piase_gym.runs.branches import BRANCHES
-from piase_gym.runs.exports import WRITERS
 from piase_gym.runs.reader import Run, read
 from piase_gym.runs.replayer import Replayer
+from piase_gym.runs.row_files import to_jsonl
 from piase_gym.runs.schema import Event
 from piase_gym.runs.sinks import output_file, refuse_log
 
@@ -202,7 +202,7 @@ def preferences(
         for name in BRANCHES:
             refuse_log(Path(out), place / name)
     with output_file(Path(out), places[0] / BRANCHES[0], overwrite) as new:
-        WRITERS["jsonl"]((pair for place in places for pair in _pairs(place)), new)
+        to_jsonl((pair for place in places for pair in _pairs(place)), new)
     return Path(out)
 
 

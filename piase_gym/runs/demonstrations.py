@@ -18,9 +18,10 @@ from piase_gym.envs.parallel import parallel_env
 from piase_gym.envs.partners import post_asides
 from piase_gym.errors import ConfigError, LogWriteError
 from piase_gym.jobs import Backend, choose_backend, run_jobs
-from piase_gym.runs.exports import WRITERS, export
+from piase_gym.runs.exports import export
 from piase_gym.runs.reader import read
 from piase_gym.runs.recording import record
+from piase_gym.runs.row_files import to_jsonl
 
 MOST = 16
 """The largest number of episodes in a job."""
@@ -91,7 +92,7 @@ def demonstrate(
         if format == "chat":
             rows = (chat for chats in played for chat in chats)
             with replacing(Path(out), overwrite=overwrite, error=LogWriteError) as new:
-                WRITERS["jsonl"](rows, new)
+                to_jsonl(rows, new)
             return Path(out)
         from piase_gym.runs.minari_export import check_datasets, write_datasets
 

@@ -2,28 +2,25 @@
 
 from __future__ import annotations
 
-import csv
 import itertools
 import os
-from collections.abc import Callable, Iterator, Mapping
+from collections.abc import Iterator
 from datetime import UTC, datetime
-from itertools import islice
 from pathlib import Path
 from typing import Any
 
-from piase_gym.errors import ConfigError, RunError, need, require_known, suggest
+from piase_gym.errors import ConfigError, RunError, require_known, suggest
 from piase_gym.runs.agent_lines import ONLY_FULL, goal_prefix, step_events
-from piase_gym.runs.json_values import dumps, encode
+from piase_gym.runs.json_values import encode
 from piase_gym.runs.log_file import has_columns
 from piase_gym.runs.reader import Run, damaged, read
+from piase_gym.runs.row_files import WRITERS, Row, to_jsonl
 from piase_gym.runs.schema import EVENT_TYPES, FIELDS, LINE_DAMAGE, MORE_FIELDS, Event, component_id
-from piase_gym.runs.sinks import output_file, packer
+from piase_gym.runs.sinks import output_file
 
 DIALECTS = ("native", "legacy")
 TIMESTAMPS = ("iso", "epoch")
 COLUMNS = (*FIELDS, *MORE_FIELDS)
-BATCH = 50_000
-"""Rows that are held in memory at a time."""
 ENDINGS = {
     ".csv": "csv",
     ".parquet": "parquet",
@@ -35,7 +32,6 @@ ENDINGS = {
 }
 PACKED = (".gz", ".zst")
 """The endings that compressed JSON Lines add to ``.jsonl``."""
-Row = dict[str, Any]
 
 
 def export(
@@ -93,7 +89,7 @@ def export(
         if kind == "chat":
             from piase_gym.runs.chat_export import transcripts
 
-            _to_jsonl(transcripts(run), new)
+            to_jsonl(transcripts(run), new)
         else:
             rows = _rows(run, dialect, timestamps, expand)
             WRITERS[kind](rows if kind == "jsonl" else _cells(run, rows), new)
@@ -115,6 +111,25 @@ def _rows(run: Run, dialect: str, timestamps: str, expand: bool) -> Iterator[Row
             old = {"source": event["source_component_id"], "data": event["event_data"]}
             event = {**event, **old}
         yield event
+
+
+def _cells(run: Run, rows: Iterator[Row]) -> Iterator[Row]:
+    """Yield rows with the same columns in all: numbers, texts, and anything else as JSON.
+
+    Fields that somebody added to some of the lines have columns too.
+    """
+    first = next(rows)  # the manifest
+    names = dict.fromkeys(first)
+    if not has_columns(run.path):
+        names |= dict.fromkeys(itertools.chain.from_iterable(run))
+    for row in itertools.chain((first,), rows):
+        yield {name: _cell(name, row.get(name)) for name in names}
+
+
+def _cell(name: str, value: Any) -> Any:
+    """Return a value as it stands in a table."""
+    number = name in COLUMNS and isinstance(value, int | float)
+    return value if number or isinstance(value, str | None) else encode(value)
 
 
 def epoch(timestamp: str) -> float:
@@ -174,126 +189,3 @@ def _singles(run: Run, event: Event) -> Iterator[Event]:
             "log_level": usual.log_level,
             "event_data": part,
         }
-
-
-# -- formats ------------------------------------------------------------------------------------
-
-
-def _to_jsonl(rows: Iterator[Row], place: Path) -> None:
-    """Write one line per row."""
-    pack = packer(place)
-    with place.open("wb") as file:
-        while lines := [dumps(row) + b"\n" for row in islice(rows, BATCH)]:
-            file.write(b"".join(lines) if pack is None else pack.pack(b"".join(lines)))
-        file.write(b"" if pack is None else pack.end())
-
-
-def _cells(run: Run, rows: Iterator[Row]) -> Iterator[Row]:
-    """Yield rows with the same columns in all: numbers, texts, and anything else as JSON.
-
-    Fields that somebody added to some of the lines have columns too.
-    """
-    first = next(rows)  # the manifest
-    names = dict.fromkeys(first)
-    if not has_columns(run.path):
-        names |= dict.fromkeys(itertools.chain.from_iterable(run))
-    for row in itertools.chain((first,), rows):
-        yield {name: _cell(name, row.get(name)) for name in names}
-
-
-def _cell(name: str, value: Any) -> Any:
-    """Return a value as it stands in a table."""
-    number = name in COLUMNS and isinstance(value, int | float)
-    return value if number or isinstance(value, str | None) else encode(value)
-
-
-def _to_csv(rows: Iterator[Row], place: Path) -> None:
-    """Write a table with one column per field; the data is JSON."""
-    first = next(rows, None)
-    names = list(first) if first is not None else list(COLUMNS)
-    with place.open("w", newline="", encoding="utf-8") as file:
-        writer = csv.DictWriter(file, names)
-        writer.writeheader()
-        if first is not None:
-            writer.writerow(first)
-        writer.writerows(rows)
-
-
-def _to_parquet(rows: Iterator[Row], place: Path) -> None:
-    """Write a columnar table; the data is JSON."""
-    arrow, parquet = need("pyarrow", "Parquet"), need("pyarrow.parquet", "Parquet")
-    writer: Any = None
-    try:
-        while batch := list(islice(rows, BATCH)):
-            if writer is None:
-                schema = arrow.schema([(n, _arrow_type(arrow, v)) for n, v in batch[0].items()])
-                writer = parquet.ParquetWriter(place, schema, compression="zstd")
-            writer.write_table(arrow.Table.from_pylist(batch, schema=schema))
-    finally:
-        if writer is not None:
-            writer.close()
-
-
-def _arrow_type(arrow: Any, value: Any) -> Any:
-    """Return the type of a column."""
-    if isinstance(value, float):
-        return arrow.float64()
-    return arrow.int64() if isinstance(value, int) else arrow.string()
-
-
-def _to_sqlite(rows: Iterator[Row], place: Path) -> None:
-    """Write a database with the table ``events``."""
-    import sqlite3
-
-    connection = sqlite3.connect(place)
-    try:
-        names: list[str] | None = None
-        while batch := list(islice(rows, BATCH)):
-            if names is None:
-                names = list(batch[0])
-                columns = ", ".join('"' + name.replace('"', '""') + '"' for name in names)
-                connection.execute(f"CREATE TABLE events ({columns})")
-            marks = ", ".join("?" * len(names))
-            values = [tuple(row.values()) for row in batch]
-            connection.executemany(f"INSERT INTO events VALUES ({marks})", values)
-        for name in ("event_type", "agent_id", "step") if names else ():
-            connection.execute(f"CREATE INDEX by_{name} ON events ({name})")
-        connection.commit()
-    except sqlite3.Error as error:
-        raise RunError(f"the fields of the lines are no columns of a database: {error}") from None
-    finally:
-        connection.close()
-
-
-def _to_hdf5(rows: Iterator[Row], place: Path) -> None:
-    """Write a group ``events`` with one dataset per field; the data is JSON."""
-    h5py = need("h5py", "HDF5")
-    text = h5py.string_dtype("utf-8")
-    with h5py.File(place, "w") as file:
-        group, done = file.create_group("events"), 0
-        while batch := list(islice(rows, BATCH)):
-            for name, value in batch[0].items():
-                if name not in group:
-                    kind = text
-                    if isinstance(value, int | float):
-                        kind = "f8" if isinstance(value, float) else "i8"
-                    group.create_dataset(
-                        name, (0,), kind, maxshape=(None,), chunks=True, compression="gzip"
-                    )
-                column = group[name]
-                column.resize((done + len(batch),))
-                # HDF5 ends a string at its first null character, and has no null.
-                values = ["" if row[name] is None else row[name] for row in batch]
-                column[done:] = [
-                    v.replace("\0", "\\u0000") if isinstance(v, str) else v for v in values
-                ]
-            done += len(batch)
-
-
-WRITERS: Mapping[str, Callable[[Iterator[Row], Path], None]] = {
-    "csv": _to_csv,
-    "hdf5": _to_hdf5,
-    "jsonl": _to_jsonl,
-    "parquet": _to_parquet,
-    "sqlite": _to_sqlite,
-}

@@ -15,7 +15,7 @@ import pytest
 
 from piase_gym import runs
 from piase_gym.errors import ConfigError, LogWriteError, RunError
-from piase_gym.runs import exports
+from piase_gym.runs import row_files
 from piase_gym.runs.exports import epoch, expanded, export
 from tests.helpers import log_lines
 
@@ -71,7 +71,7 @@ def flat(row: Any) -> dict[str, Any]:
 def test_every_format_has_the_rows_in_order(
     batch: int, rows: list[Any], tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr(exports, "BATCH", batch)
+    monkeypatch.setattr(row_files, "BATCH", batch)
     path = log(tmp_path, *rows)
     wanted = [event(0, "SIMULATION_CONTROL", MANIFEST), *rows]
     out = tmp_path / "out"
@@ -99,7 +99,7 @@ def test_every_format_has_the_rows_in_order(
 def test_columns_have_types(
     batch: int, rows: list[Any], tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr(exports, "BATCH", batch)
+    monkeypatch.setattr(row_files, "BATCH", batch)
     parquet, h5py = pytest.importorskip("pyarrow.parquet"), pytest.importorskip("h5py")
     path = log(tmp_path, *rows)
     wanted = [event(0, "SIMULATION_CONTROL", MANIFEST), *rows]
@@ -233,15 +233,3 @@ def test_formats_go_by_the_name_or_the_ending(rows: list[Any], tmp_path: Path) -
     with pytest.raises(LogWriteError, match="is the log itself"):
         export(path, path, overwrite=True)
     assert not (tmp_path / "a.csv").exists()
-
-
-def test_a_table_without_rows_has_its_columns(tmp_path: Path) -> None:
-    for write, place in ((exports._to_csv, "a.csv"), (exports._to_sqlite, "a.db")):
-        write(iter([]), tmp_path / place)
-    names = (tmp_path / "a.csv").read_text("utf-8").strip().split(",")
-    assert names == [*exports.COLUMNS]
-    with closing(sqlite3.connect(tmp_path / "a.db")) as base:
-        assert list(base.execute("SELECT * FROM sqlite_master")) == []
-    pytest.importorskip("pyarrow")
-    exports._to_parquet(iter([]), tmp_path / "a.parquet")
-    assert not (tmp_path / "a.parquet").exists()
