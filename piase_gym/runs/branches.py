@@ -438,8 +438,10 @@ def _intervene(runner: EpisodeRunner, change: Change) -> None:
     for name, hint in change.hints.items():
         _hint(runner, name, hint)
     for name, said in change.messages.items():
-        if world.mailboxes is None:
-            raise UnsupportedError(f"{world.name} has no mailboxes; its agents cannot write")
+        if not world.carries_words:
+            raise UnsupportedError(
+                f"{world.name} has no mailboxes for words here; its agents cannot write"
+            )
         recipient, text = (EVERYONE, said) if isinstance(said, str) else said
         _send(runner, name, recipient, text)
 

@@ -243,7 +243,7 @@ class Verifier(Recorder):
         if kind == "NLG_OUTPUT_GENERATED":
             return bool(data.keys() - {"slot"} == _LETTER)
         if kind == "NLU_OUTPUT_GENERATED":
-            mail = self.world.mailboxes
+            mail = self.world.mailboxes if self.world.carries_words else None
             return mail is not None and data not in mail.history
         if kind in _LEARNING:
             return "seed" in data
@@ -467,18 +467,24 @@ class Verifier(Recorder):
                 wanted["targets"] = arrived
 
     def _sent(self, world: World[Any, Any], data: Mapping[str, Any]) -> list[Any]:
-        """Return the letters that were sent in a step; without mailboxes, those of the log."""
-        if world.mailboxes is None:
-            letters: list[Any] = data.get("messages", [])
-            whole = isinstance(letters, list) and all(
-                isinstance(letter, dict) and letter.keys() == _LETTER for letter in letters
-            )
-            if not whole:
-                raise RunError("its messages are not a list of letters")
-            return letters
-        history = world.mailboxes.history
-        sent, self._letters = history[self._letters :], len(history)
-        return list[Any](sent)
+        """Return the letters that were sent in a step.
+
+        Where mailboxes carry no words, interfaces have some of their own: before the letters of the
+        world come those of the log.
+        """
+        sent: list[Any] = []
+        if world.mailboxes is not None:
+            history = world.mailboxes.history
+            sent, self._letters = list[Any](history[self._letters :]), len(history)
+        if world.carries_words:
+            return sent
+        letters: list[Any] = data.get("messages", [])
+        whole = isinstance(letters, list) and all(
+            isinstance(letter, dict) and letter.keys() == _LETTER for letter in letters
+        )
+        if not whole:
+            raise RunError("its messages are not a list of letters")
+        return [*letters[: max(0, len(letters) - len(sent))], *sent]
 
     def told(
         self, number: int, event: Event, data: Mapping[str, Any], letters: Sequence[Any] = ()
@@ -534,7 +540,7 @@ class Verifier(Recorder):
         wanted["summary"]["seconds"] = (
             seconds if isinstance(seconds, float) and seconds >= 0.0 else 0.0
         )
-        if self.world.mailboxes is None and isinstance(told, dict):
+        if not self.world.carries_words and isinstance(told, dict):
             more = told.get("messages")  # letters that came after the last step are in no line
             if type(more) is int and more > self.messages:
                 wanted["summary"]["messages"] = more

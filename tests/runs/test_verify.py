@@ -12,11 +12,13 @@ import orjson
 import pytest
 
 from piase_gym import runs
-from piase_gym.errors import RunError
+from piase_gym.errors import RunError, UnsupportedError
+from piase_gym.interfaces import WorldPerceptionInterface
 from piase_gym.runs.divergence import MISSING, ReplayReport
 from piase_gym.runs.lines import Line
 from piase_gym.runs.verify import Verifier, _alike, _name, _submitted
 from piase_gym.wrappers import AvtLogger
+from tests.helpers.needs import each
 from tests.helpers.run_worlds import text
 
 Row = dict[str, Any]
@@ -531,6 +533,7 @@ def verifier(manifest: dict[str, Any] | None = None, mail: Any = None) -> Verifi
     world: Any = SimpleNamespace(
         name="Small", agents=("a", "b"), config=None, mailboxes=mail, alive=[True, True]
     )
+    world.carries_words = mail is not None
     run: Any = SimpleNamespace(manifest=told | (manifest or {}), experiment_id="e", run_id="r")
     return Verifier(run, world, ReplayReport())
 
@@ -663,7 +666,10 @@ def test_letters_are_those_since_the_last_step_or_those_of_the_log() -> None:
     for wrong in ([letter, 3], [{**letter, "more": 1}], {"a": 1}):
         with pytest.raises(RunError, match="its messages are not a list of letters"):
             made._sent(world, {"messages": wrong})
-    world.mailboxes = SimpleNamespace(history=["one"])  # type: ignore[assignment]
+    world.mailboxes = SimpleNamespace(history=["sign"])  # type: ignore[assignment]
+    signs: list[Any] = [{**letter, "message": "?"}]
+    assert made._sent(world, {"messages": [letter, *signs]}) == [letter, "sign"]
+    world.mailboxes, world.carries_words = SimpleNamespace(history=["sign", "one"]), True  # type: ignore[assignment,misc]
     assert made._sent(world, {}) == ["one"]
     world.mailboxes.history += ["two", "three"]  # type: ignore[union-attr]
     assert made._sent(world, {}) == ["two", "three"]
@@ -751,3 +757,23 @@ def test_goals_of_earlier_schemas_are_known_by_their_form() -> None:
     assert not now._is_goal(None, "a")
     assert now._is_goal("r:step_1_1_a", "a")
     assert not verifier({"level": "critical"})._is_goal("r:step_1_1_a", "a")
+
+
+@pytest.mark.parametrize("name", each(["GridWorld", "PhysicsPlayground"]))
+def test_letters_of_an_interface_are_of_the_log(name: str, tmp_path: Path) -> None:
+    """Where a world carries no words; its own mailboxes, for symbols, are empty."""
+    path = tmp_path / "run.jsonl"
+    env = WorldPerceptionInterface(name, agents=2, max_steps=3)
+    runs.record(env, path)
+    env.reset(seed=0)
+    env.send_message("agent_0", "all", "Come here.")
+    for agent in ("agent_0", "agent_1"):
+        env.execute_action(agent, "stay")
+    assert env.poll_messages("agent_1")
+    env.send_message("agent_1", "agent_0", "No.")  # no step follows, and no line
+    env.close()
+    assert runs.replay(path).sound
+    with pytest.raises(UnsupportedError, match="no mailboxes for words"):
+        runs.fork(path, 0, messages={"agent_0": "Come here."})
+    path.write_bytes(path.read_bytes().replace(b'"messages":[{', b'"messages":[7,{'))
+    assert "not a list of letters" in str(runs.replay(path))
