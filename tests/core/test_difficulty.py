@@ -99,12 +99,12 @@ def test_parts_of_agents_make_a_list() -> None:
     assert not any(map(difficulty.is_place, ([1], [1, 2, 3], "ab", [True, 1], [1, "2"])))
     config: Any = SimpleNamespace(world="Level", names=lambda: ("ann", "bob", "cat"))
     field = difficulty.per_agent_list("starts", difficulty.is_place, lambda config: [(0, 0)], None)
-    assert field.merge(config, {1: (5, 5)}) == {"starts": [(0, 0), (5, 5)]}
-    assert field.merge(config, {0: (5, 5)}) == {"starts": [(5, 5)]}
+    assert field.merge(config, {1: (5, 5)}, None) == {"starts": [(0, 0), (5, 5)]}
+    assert field.merge(config, {0: (5, 5)}, None) == {"starts": [(5, 5)]}
     with pytest.raises(ConfigError, match="starts of cat needs one of bob too"):
-        field.merge(config, {2: (5, 5)})
+        field.merge(config, {2: (5, 5)}, None)
     filled = difficulty.per_agent_list("starts", difficulty.is_place, lambda config: [], (9, 9))
-    assert filled.merge(config, {1: (5, 5)}) == {"starts": [(9, 9), (5, 5)]}
+    assert filled.merge(config, {1: (5, 5)}, None) == {"starts": [(9, 9), (5, 5)]}
 
 
 def test_a_range_that_does_not_begin_at_zero_is_as_wide_as_it_is() -> None:

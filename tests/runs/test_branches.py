@@ -24,6 +24,7 @@ from piase_gym.errors import (
 from piase_gym.runs import branches, counterfactuals
 from piase_gym.runs.branches import Branch, Change, Cut
 from piase_gym.runs.counterfactuals import ForkReport
+from piase_gym.runs.schema import TYPE_OF_KIND
 from tests.helpers.run_worlds import text
 
 NAMES = ("a", "b")
@@ -58,7 +59,7 @@ def cut(**more: Any) -> Cut:
     """Return a cut whose prefix was not driven."""
     made = Cut.__new__(Cut)
     made.run = SimpleNamespace(agents=list(NAMES))  # type: ignore[assignment]
-    made.slot, made.seed, made.rest = 0, 77, []
+    made.slot, made.seed, made.rest, made.given = 0, 77, [], {}
     for name, value in more.items():
         setattr(made, name, value)
     return made
@@ -193,6 +194,7 @@ def test_what_is_said_and_hinted_at_the_cut() -> None:
         name="W",
         give_hint=lambda *hint: given.append(hint),
         mailboxes=SimpleNamespace(send=send),
+        carries_words=True,
     )
     post = lambda *event, **data: posted.append((event, data))  # noqa: E731
     runner: Any = SimpleNamespace(
@@ -205,8 +207,8 @@ def test_what_is_said_and_hinted_at_the_cut() -> None:
         (("send", "a"), {"own": False, "message": "hello"}),
         (("send", "b"), {"own": False, "message": "hi"}),
     ]
-    world.mailboxes = None
-    with pytest.raises(UnsupportedError, match="W has no mailboxes; its agents cannot write"):
+    world.carries_words = False
+    with pytest.raises(UnsupportedError, match="W has no mailboxes for words here; its agents"):
         branches._intervene(runner, Change(messages={"a": "hello"}))
 
 
@@ -295,6 +297,7 @@ class Prefix:
         self.run, self.played = run, list[int]()
         self.report = SimpleNamespace(first_divergence=run.wrong, broken=run.broken)
         self.on_reset = self.before_step = self.on_step = None
+        self.times = [0, 0]
         self.worlds = [
             SimpleNamespace(
                 agents=NAMES, alive=[True, True], snapshot=lambda: {"state": 1, "episode": None}
@@ -305,6 +308,9 @@ class Prefix:
     def world(self, slot: int) -> Any:
         return self.worlds[slot]
 
+    def time_of(self, slot: int) -> int:
+        return self.times[slot]
+
     def events(self) -> Any:
         return enumerate(self.run.rows, 1)
 
@@ -312,9 +318,11 @@ class Prefix:
         self.played.append(number)
         data, slot = event["event_data"], event["event_data"].get("slot", 0)
         if data["kind"] in ("reset", "restore"):
+            self.times[slot] = 0
             self.on_reset(slot, event)  # type: ignore[misc]
         if data["kind"] == "step":
             self.before_step(slot, event)  # type: ignore[misc]
+            self.times[slot] += 1
             if self.run.ends == event["step"]:
                 self.worlds[slot].alive = [False, False]
             tick = StepResult([1.0, 2.0], [False] * 2, [False] * 2, [Outcome.OK] * 2, False, {})
@@ -323,7 +331,8 @@ class Prefix:
 
 def row(kind: str, step: int = 0, episode: int = 0, **data: Any) -> Any:
     """Return a line."""
-    return {"step": step, "episode": episode, "event_data": {"kind": kind, **data}}
+    kind_of_line = {"event_type": TYPE_OF_KIND.get(kind, "ENVIRONMENT_EVENT_OCCURRED")}
+    return {"step": step, "episode": episode, **kind_of_line, "event_data": {"kind": kind, **data}}
 
 
 def step(number: int, slot: int = 0, **commands: Any) -> Any:
@@ -379,7 +388,7 @@ def test_a_prefix_is_played_and_the_rest_of_the_episode_kept(
 ) -> None:
     made = driven(monkeypatch, at, slot)
     assert made.replayer.played == [*range(1, played + 1)]  # type: ignore[attr-defined]
-    assert (made.rest, made.since) == (rest, since)
+    assert (made.rest, made.replayer.time_of(slot)) == (rest, since)
     assert made.seed == {(0, 0): 9, (2, 0): 9, (2, 1): 8, (5, 0): 6}[at, slot]
     assert made.episode == {(0, 0): 3, (2, 0): 3, (2, 1): 4, (5, 0): 0}[at, slot]
     assert made.agents == {"b": MADE["random"]}
@@ -485,6 +494,7 @@ def test_an_interval_needs_two_pairs() -> None:
         ({"pairs": True}, "pairs must be a positive number, not True"),
         ({"pairs": 2.0}, "pairs must be a positive number, not 2.0"),
         ({"metric": "joy"}, "unknown metric 'joy'"),
+        ({"steps": 0}, "steps must be a positive number, not 0"),
         ({"metric": len}, ""),
         ({"agent": "c"}, "there is no agent 'c'; agents are a, b"),
         ({"players": {"c": "random"}}, "there is no agent 'c'"),
@@ -506,6 +516,7 @@ def test_arguments_of_a_fork_are_checked(change: dict[str, Any], told: str) -> N
         "metric": "won",
         "agent": "a",
         "at": 3,
+        "steps": None,
     }
     if not told:
         counterfactuals._check(**usual | change)
