@@ -208,7 +208,7 @@ def test_what_is_said_and_hinted_at_the_cut() -> None:
         (("send", "b"), {"own": False, "message": "hi"}),
     ]
     world.carries_words = False
-    with pytest.raises(UnsupportedError, match="W has no mailboxes for words here; its agents"):
+    with pytest.raises(UnsupportedError, match="W has no mailboxes for words here; its agents can"):
         branches._intervene(runner, Change(messages={"a": "hello"}))
 
 
@@ -294,10 +294,9 @@ class Prefix:
     """Plays the lines of a log in which agents a and b do steps, and slot 1 does others."""
 
     def __init__(self, run: Any) -> None:
-        self.run, self.played = run, list[int]()
+        self.run, self.played, self.times = run, list[int](), [0, 0]
         self.report = SimpleNamespace(first_divergence=run.wrong, broken=run.broken)
         self.on_reset = self.before_step = self.on_step = None
-        self.times = [0, 0]
         self.worlds = [
             SimpleNamespace(
                 agents=NAMES, alive=[True, True], snapshot=lambda: {"state": 1, "episode": None}
@@ -322,17 +321,17 @@ class Prefix:
             self.on_reset(slot, event)  # type: ignore[misc]
         if data["kind"] == "step":
             self.before_step(slot, event)  # type: ignore[misc]
-            self.times[slot] += 1
             if self.run.ends == event["step"]:
                 self.worlds[slot].alive = [False, False]
             tick = StepResult([1.0, 2.0], [False] * 2, [False] * 2, [Outcome.OK] * 2, False, {})
+            self.times[slot] += 1
             self.on_step(slot, event, tick)  # type: ignore[misc]
 
 
 def row(kind: str, step: int = 0, episode: int = 0, **data: Any) -> Any:
     """Return a line."""
-    kind_of_line = {"event_type": TYPE_OF_KIND.get(kind, "ENVIRONMENT_EVENT_OCCURRED")}
-    return {"step": step, "episode": episode, **kind_of_line, "event_data": {"kind": kind, **data}}
+    told = {"event_type": TYPE_OF_KIND[kind], "event_data": {"kind": kind, **data}}
+    return {"step": step, "episode": episode, **told}
 
 
 def step(number: int, slot: int = 0, **commands: Any) -> Any:
@@ -375,20 +374,26 @@ def driven(
 
 
 @pytest.mark.parametrize(
-    ("at", "slot", "played", "rest", "since"),
+    ("at", "slot", "played", "rest", "hints", "since"),
     [
-        (0, 0, 2, [{"a": 0, "b": 1}, {"a": 4}, {"a": 5, "b": 6}, {"b": 9}, {"a": 10}], 0),
-        (2, 0, 6, [{"a": 5, "b": 6}, {"b": 9}, {"a": 10}], 2),
-        (2, 1, 6, [{"a": 7, "b": 8}], 1),
-        (5, 0, 13, [{"a": 11}], 0),
+        (0, 0, 2, [{"a": 0, "b": 1}, {"a": 4}, {"a": 5, "b": 6}, {"b": 9}, {"a": 10}], (1, 3), 0),
+        (2, 0, 6, [{"a": 5, "b": 6}, {"b": 9}, {"a": 10}], (1,), 2),
+        (2, 1, 6, [{"a": 7, "b": 8}], (), 1),
+        (5, 0, 13, [{"a": 11}], (), 0),
     ],
 )
 def test_a_prefix_is_played_and_the_rest_of_the_episode_kept(
-    at: int, slot: int, played: int, rest: Any, since: int, monkeypatch: pytest.MonkeyPatch
+    at: int,
+    slot: int,
+    played: int,
+    rest: Any,
+    hints: tuple[int, ...],
+    since: int,
+    monkeypatch: pytest.MonkeyPatch,
 ) -> None:
     made = driven(monkeypatch, at, slot)
     assert made.replayer.played == [*range(1, played + 1)]  # type: ignore[attr-defined]
-    assert (made.rest, made.replayer.time_of(slot)) == (rest, since)
+    assert (made.rest, made.given) == (rest, {count: [{"kind": "hint"}] for count in hints})
     assert made.seed == {(0, 0): 9, (2, 0): 9, (2, 1): 8, (5, 0): 6}[at, slot]
     assert made.episode == {(0, 0): 3, (2, 0): 3, (2, 1): 4, (5, 0): 0}[at, slot]
     assert made.agents == {"b": MADE["random"]}
@@ -494,8 +499,10 @@ def test_an_interval_needs_two_pairs() -> None:
         ({"pairs": True}, "pairs must be a positive number, not True"),
         ({"pairs": 2.0}, "pairs must be a positive number, not 2.0"),
         ({"metric": "joy"}, "unknown metric 'joy'"),
-        ({"steps": 0}, "steps must be a positive number, not 0"),
         ({"metric": len}, ""),
+        ({"metric": 3}, "unknown metric 3"),
+        ({"steps": 4}, ""),
+        ({"steps": 0}, "steps must be a positive number, not 0"),
         ({"agent": "c"}, "there is no agent 'c'; agents are a, b"),
         ({"players": {"c": "random"}}, "there is no agent 'c'"),
         ({"change": Change(hints={"c": "x"})}, "there is no agent 'c'"),
