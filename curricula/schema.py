@@ -189,6 +189,10 @@ class StepContext(NamedTuple):
         """Compare all but the folder, which is no part of what a curriculum says."""
         return isinstance(other, StepContext) and self[:-1] == other[:-1]
 
+    def __ne__(self, other: object) -> bool:
+        """Return the opposite; a tuple has an answer of its own."""
+        return not self == other
+
 
 MOST_RULES = 100
 Count = Annotated[int, Field(strict=True, ge=1, le=2**31 - 1)]
