@@ -191,7 +191,8 @@ def rate_cells(table: Mapping[str, Any]) -> list[tuple[str, ...]]:
     told = ["ratio to the first"] if len(bases) == 1 else [f"x {base}" for base in bases]
     lines = [("environment", "agent-steps per CPU-second", *told)]
     for row in table["rates"]:
-        ratios = (f"{row['ratios'][base]:.3g}" for base in bases)
+        found = (row["ratios"][base] for base in bases)
+        ratios = (f"{ratio:,.0f}" if ratio >= 1000 else f"{ratio:.3g}" for ratio in found)
         lines.append((row["name"], f"{row['rate']:,.0f}", *ratios))
     return lines
 
