@@ -60,9 +60,6 @@ class BatchController(CurriculumController):
         self.collector.step = self.step
         self.attempt_listeners.append(self.collector.set_target)
         self._numbers: dict[int, tuple[Any, int]] = {}
-        self._by_value: dict[str, int] = {}
-        self._read = 0
-        """How many configs of the batch are in `_by_value`."""
         self._same_step = batch.autoreset == "same_step"
         self._ended: list[int] = []
         self._subscribe()
@@ -103,13 +100,7 @@ class BatchController(CurriculumController):
         """Return the number of a config among the batch's configs."""
         known = self._numbers.get(id(config))
         if known is None or known[0] is not config:
-            for other in range(self._read, len(self.batch.configs)):
-                self._by_value.setdefault(self.batch.configs[other].model_dump_json(), other)
-            self._read = len(self.batch.configs)
-            number = self._by_value.get(config.model_dump_json(), -1)
-            if number < 0:
-                number = self.batch.add_config(config)
-            known = self._numbers[id(config)] = (config, number)
+            known = self._numbers[id(config)] = (config, self.batch.number_of(config))
         return known[1]
 
     # -- what happens ----------------------------------------------------------------------

@@ -627,6 +627,10 @@ class BatchEnv:
         """
         return self._slot_configs.add(config)
 
+    def number_of(self, config: Any) -> int:
+        """Return the number of a config that the world admits, which is added if it is new."""
+        return self._slot_configs.number_of(config)
+
     @property
     def awaiting_agents(self) -> bool:
         """Whether agents enter after the reset under any of `configs`."""

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Hashable, Mapping, Sequence
 from typing import Any
 
 import numpy as np
@@ -39,6 +39,10 @@ class SlotConfigs:
         scripts, self.known = scripts_of(world, count, given)
         self.batch: Batch = world.new_batch(count, self.known)
         self.batch.scripts = scripts
+        self._numbers: dict[Hashable, int] = {}
+        for config in given:
+            number = next(k for k, known in enumerate(self.known) if known is config)
+            self._numbers.setdefault(_value(config), number)
 
     def slots(self, which: Any) -> NDArray[np.int64]:
         """Return the numbers of the slots that are given as flags, numbers or a slice."""
@@ -62,24 +66,22 @@ class SlotConfigs:
         if batch.scripts is not None:
             more += batch.scripts.add(config, number)
         self.known += more
+        self._numbers.setdefault(_value(config), number)
         self.awaiting_agents |= self._has_late_joiners(config)
         batch.add_tables(self._world.new_batch(1, more).tables)
         return number
 
-    def _number_of(self, config: Any) -> int:
-        """Return the number of a config, which is added if it is new; scripts number their own."""
-        if self.batch.scripts is None:
-            for number, known in enumerate(self.known):
-                if known == config and known.model_fields_set == config.model_fields_set:
-                    return number
-        return self.add(config)
+    def number_of(self, config: Any) -> int:
+        """Return the number of a config, which is added if it is new; see `add`."""
+        number = self._numbers.get(_value(config))
+        return self.add(config) if number is None else number
 
     def choose(self, config: int | Mapping[str, Any], slots: NDArray[np.int64]) -> None:
         """Let slots take a config at their next reset; see `BatchEnv.reconfigure`."""
         if isinstance(config, Mapping):
             changed = self.known[0].changed(read_changes("reconfigure", config))
             self._world.check_config(changed)
-            config = self._number_of(changed)
+            config = self.number_of(changed)
         if type(config) is not int or not 0 <= config < len(self.known):
             raise ConfigError(f"config {config!r} does not exist; there are {len(self.known)}")
         self.batch.states["next_config"][slots] = config
@@ -92,7 +94,7 @@ class SlotConfigs:
         for config in made.values():
             self._world.check_config(config)
         for number, config in made.items():
-            self.choose(self._number_of(config), slots[numbers == number])
+            self.choose(self.number_of(config), slots[numbers == number])
 
     def modify(
         self,
@@ -131,7 +133,7 @@ class SlotConfigs:
         for number, chosen, before, found, later in plans:
             if found.now:
                 take_now(self._add_now(number, before, found.now), chosen)
-            self.choose(self._number_of(later), chosen)
+            self.choose(self.number_of(later), chosen)
             now |= found.now
             waiting |= found.waiting
         return Modified(now, waiting)
@@ -140,7 +142,7 @@ class SlotConfigs:
         """Add the config under which slots go on; the changes of their script stay."""
         scripts = self.batch.scripts
         base = None if scripts is None else scripts.base_of(number)
-        added = self._number_of((base or before).changed(now))
+        added = self.number_of((base or before).changed(now))
         return added if scripts is None else scripts.variant(added, number, now)
 
     def _check_states(self, config: Any, now: Mapping[str, Any], slots: list[int]) -> None:
@@ -165,3 +167,8 @@ class SlotConfigs:
         """Return whether any agent enters after the reset under a config."""
         world, agents = self._world, range(config.agents)
         return not all(world.plays_from_reset(config, agent) for agent in agents)
+
+
+def _value(config: Any) -> Hashable:
+    """Return what equal configs of which the same fields were set have in common."""
+    return config.model_dump_json(), frozenset(config.model_fields_set)

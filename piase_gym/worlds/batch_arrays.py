@@ -67,11 +67,17 @@ class Batch:
         self.scripts: BatchScripts | None = None
         self.kernel_states: NDArray[Any] | None = None
         self.kernel_step: Callable[..., int] | None = None
+        self._room: NDArray[Any] | None = None
+        """Where `tables` lie, with room for more."""
         self._outputs: NDArray[Any] | None = None
 
     def add_tables(self, more: NDArray[Any]) -> None:
-        """Add the tables of more configs."""
-        self.tables, self.kernel_step = stacked([self.tables, more]), None
+        """Add the tables of more configs; there is room for as many again, so few are copied."""
+        count = len(self.tables) + len(more)
+        if self._room is None or count > len(self._room):
+            self._room = stacked([self.tables, more, np.zeros(count, more.dtype)])
+        self._room[count - len(more) : count] = more
+        self.tables, self.kernel_step = self._room[:count], None
 
     @property
     def outputs(self) -> NDArray[Any]:
@@ -91,7 +97,8 @@ class Batch:
 
     def __getstate__(self) -> dict[str, Any]:
         """Leave addresses behind when a batch is copied or pickled."""
-        return {**self.__dict__, "kernel_states": None, "kernel_step": None, "_outputs": None}
+        left = dict.fromkeys(("kernel_states", "kernel_step", "_room", "_outputs"))
+        return {**self.__dict__, **left}
 
 
 def outputs_of(arrays: Any, rows: int) -> NDArray[Any]:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import copy
 import json
 import random
 from typing import Any
@@ -695,6 +696,34 @@ def test_slots_of_many_configs_are_shown_each_as_it_is() -> None:
         assert (world.config.width, world.config.max_steps) == (3 + slot % 4, 10 + slot)
         assert world.facts(0) == alone.unwrapped.world.facts(0)
         assert world.level() == alone.unwrapped.world.level()
+
+
+@pytest.mark.parametrize("each", [1, 2])
+def test_equal_configs_have_one_number(each: int) -> None:
+    """Also when a batch has given out many, and each brings along what its script changes."""
+    change = {"type": "change_setting", "setting": "hazard_ends", "value": False}
+    events = [{"when": {"fact": "step", "at_least": 2}, "response": change}]
+    scenario = {"events": events, "win_conditions": [{"fact": "step", "at_least": 9}]}
+    env = piase_gym.batch_env("GridWorld", num_envs=2, scenario=scenario if each == 2 else None)
+    assert len(env.configs) == each
+    for limit in (10, 11, 12, 11, 10):
+        env.reconfigure({"max_steps": limit}, which=[1])
+        assert env.configs[env.batch.states["next_config"][1]].max_steps == limit
+    assert len(env.configs) == 4 * each
+    again = copy.deepcopy(env)
+    for batch in (env, again, again):
+        batch.modify({"max_steps": 13})
+        batch.reconfigure({"max_steps": 12}, which=[1])
+        batch.reset(seed=4)
+        assert len(batch.configs) == len(batch.batch.tables) == 5 * each
+        for slot, limit in enumerate((13, 12)):
+            config = batch.config_of(slot)
+            alone = piase_gym.parallel_env(config)
+            alone.reset(seed=4 + slot)
+            assert config.max_steps == limit
+            assert batch.digest(slot) == alone.digest()
+        number = batch.batch.states["config"][0]
+        assert batch.batch.tables[number] == batch.world.new_table(batch.configs[number])[0]
 
 
 def test_a_slot_for_which_no_level_can_be_made_is_named(monkeypatch: pytest.MonkeyPatch) -> None:
