@@ -9,7 +9,6 @@ import functools
 import hashlib
 import os
 import pickle
-import pickletools
 import shutil
 import sys
 import tempfile
@@ -67,15 +66,11 @@ def folder_of(function: Callable[..., Any]) -> Path | None:
 
 
 def is_damaged(path: Path) -> bool:
-    """Return whether a file is not what numba writes: pickles, two of them in an index."""
+    """Return whether a file is not what numba writes: a pickle, or two in an index."""
     try:
         with path.open("rb") as file:
-            if path.suffix == ".nbi":
+            for _ in range(2 if path.suffix == ".nbi" else 1):
                 pickle.load(file)
-                pickle.load(file)
-            else:
-                for _ in pickletools.genops(file):
-                    pass
     except OSError:
         raise
     except Exception:  # pickle can raise anything for nonsense
