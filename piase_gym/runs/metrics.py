@@ -62,6 +62,9 @@ class Metrics(PiaAVTInterface):
             followed from now on (call `close` to stop), or a `History` that the caller fills.
         retain: How many steps and events are remembered one by one; all episodes are.
 
+    Raises:
+        RunError: If a line of the log is damaged, or its level left out the steps.
+
     Example:
         >>> import piase_gym
         >>> from piase_gym import runs
@@ -100,8 +103,10 @@ class Metrics(PiaAVTInterface):
         """Take in a log.
 
         Raises:
-            RunError: If a line is damaged, so that nothing could be computed from the rest.
+            RunError: If a line is damaged, so that nothing could be computed from the rest, or the
+                log has no steps because of its level.
         """
+        run.require_steps()
         number = 0
         try:
             for number, event in run.numbered():  # noqa: B007

@@ -9,9 +9,10 @@ from collections.abc import Callable, Iterable, Iterator, Mapping
 from pathlib import Path
 from typing import Any
 
-from piase_gym.errors import RunError
+from piase_gym.errors import ConfigError, RunError
 from piase_gym.runs.log_file import GIVEN_UP, MOST_BAD, Problem, Raw, parse, raw_lines
 from piase_gym.runs.manifest import check_manifest
+from piase_gym.runs.options import Levels
 from piase_gym.runs.schema import FIELDS, MORE_FIELDS, REBUILD, Event, rank
 
 _TEXTS = tuple(
@@ -52,6 +53,17 @@ class Run:
     def agents(self) -> list[str]:
         """The agents, in order."""
         return list(self.manifest["agents"])
+
+    def require_steps(self) -> None:
+        """Raise `RunError` if the run was logged at a level that leaves out its steps."""
+        manifest = self.manifest
+        try:
+            levels = Levels(manifest["level"], manifest.get("levels"), manifest["world"])
+        except ConfigError as error:
+            raise RunError(f"line 1: {error}") from None
+        if not levels.steps:
+            level = manifest["level"] if manifest["level"] == "critical" else "critical for system"
+            raise RunError(f"{self.path}: logged at level {level!r}, which leaves out the steps")
 
     def __iter__(self) -> Iterator[Event]:
         """Yield all events that can be read."""

@@ -11,14 +11,13 @@ import orjson
 from piase_gym.core.commands import Command, InvalidAction, Outcome
 from piase_gym.core.mailbox import Mailbox
 from piase_gym.core.world import Act, World
-from piase_gym.errors import ConfigError, PiaseError, RunError
+from piase_gym.errors import PiaseError, RunError
 from piase_gym.runs.agent_lines import goal_prefix
 from piase_gym.runs.divergence import Divergence, ReplayReport, differences
 from piase_gym.runs.history import History
 from piase_gym.runs.json_values import encode
 from piase_gym.runs.log_file import Problem
 from piase_gym.runs.manifest import rebuild, require_steps
-from piase_gym.runs.options import Levels
 from piase_gym.runs.reader import Run, read
 from piase_gym.runs.schema import LINE_DAMAGE, TYPE_OF_KIND, Event, moment_of
 from piase_gym.runs.seal import check_seal
@@ -119,13 +118,7 @@ class Replayer:
         self._clock = ""
         manifest = run.manifest
         self._prefix = goal_prefix(run.run_id, manifest["schema_version"])
-        try:
-            levels = Levels(manifest["level"], manifest.get("levels"), manifest["world"])
-        except ConfigError as error:
-            raise RunError(f"line 1: {error}") from None
-        if not levels.steps:
-            level = manifest["level"] if manifest["level"] == "critical" else "critical for system"
-            raise RunError(f"{run.path}: logged at level {level!r}, which leaves out the steps")
+        run.require_steps()
         shared = self._worlds[0] if manifest["num_envs"] == 1 else self._rebuild()
         self.verifier = Verifier(run, shared, self.report)
 

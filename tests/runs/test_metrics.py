@@ -11,7 +11,7 @@ import pytest
 
 import piase_gym
 from piase_gym import runs
-from piase_gym.errors import AgentError, ConfigError, UnknownNameError
+from piase_gym.errors import AgentError, ConfigError, RunError, UnknownNameError
 from piase_gym.wrappers import AvtLogger
 from tests.helpers.piaavt import lines
 from tests.helpers.run_worlds import WORLDS, grid, play, text
@@ -38,6 +38,36 @@ def test_live_and_file_say_the_same(world: str, level: str, tmp_path: Path) -> N
             for window in WINDOWS:
                 one = live.get_performance_metric(agent, name, window)
                 assert one == file.get_performance_metric(agent, name, window), (name, window)
+
+
+@pytest.mark.parametrize(
+    ("level", "levels", "told"),
+    [
+        ("critical", None, "at level 'critical', which leaves out the steps"),
+        ("full", {"system": "critical"}, "'critical for system', which leaves out the steps"),
+    ],
+)
+def test_a_log_without_steps_has_no_metrics(
+    level: str, levels: dict[str, str] | None, told: str, tmp_path: Path
+) -> None:
+    env = AvtLogger(grid(), tmp_path / "run.jsonl", level=level, levels=levels)
+    play(env, episodes=1)
+    env.close()
+    with pytest.raises(RunError, match=told):
+        runs.Metrics(tmp_path / "run.jsonl")
+
+
+def test_columns_have_the_metrics_of_the_level_at_which_they_are_read(tmp_path: Path) -> None:
+    env = piase_gym.batch_env("GridWorld", num_envs=2, max_steps=3)
+    runs.record(env, tmp_path / "run.arrow", level="critical")
+    env.reset(seed=0)
+    for _ in range(4):
+        env.step(np.zeros((2, 1), np.int64))
+    env.close()
+    with pytest.raises(RunError, match="leaves out the steps"):
+        runs.Metrics(tmp_path / "run.arrow")
+    metrics = runs.Metrics(runs.read(tmp_path / "run.arrow", level="actions"))
+    assert metrics.get_performance_metric("agent_0", "env_steps") == 6
 
 
 def test_metrics_are_what_happened(tmp_path: Path) -> None:
