@@ -2,12 +2,14 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Iterator, Mapping, Sequence
 from types import UnionType
 from typing import Annotated, Any, Union, get_args, get_origin
 
 from pydantic import BaseModel, Tag
 
+_BRANCH = re.compile(r"\[|^constrained-")
 _NOUNS = {
     "int": "an integer",
     "float": "a number",
@@ -67,7 +69,7 @@ def in_words(item: Mapping[str, Any]) -> str:
 
 def without_branches(path: Sequence[str | int]) -> tuple[str | int, ...]:
     """Return a path through a model without the branches of unions, such as ``tuple[int, int]``."""
-    return tuple(part for part in path if "[" not in str(part))
+    return tuple(part for part in path if not _BRANCH.search(str(part)))
 
 
 def fields_at(model: type[BaseModel], path: tuple[str | int, ...]) -> list[str]:

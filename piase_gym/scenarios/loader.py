@@ -281,8 +281,11 @@ Checked = tuple[dict[str, Any], list[str], tuple[str, ...]]
 def _checked_story(spec: Any, head: Any, document: Document) -> Checked:
     """Return the fields, mistakes and warnings of a scenario of TextRoom."""
     rooms = list(head.initial_state.rooms)
-    seats = [_seat(character, rooms) for character in head.characters]
-    story = _story_of(head, (*_agents(head), *seats))
+    seats = (*_agents(head), *(_seat(character, rooms) for character in head.characters))
+    if not seats:
+        key = ("initial_state", "agent_setup")
+        raise complain(document.place(key), key, "a story needs at least one agent")
+    story = _story_of(head, seats)
     found = [*_located(story, document)]
     wrong = [line for line, fatal in found if fatal]
     fields, twice = _all_fields(head, {} if wrong else {"story": story}, document)

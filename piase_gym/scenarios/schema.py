@@ -165,7 +165,12 @@ class WorldEvent(Lenient):
     on: Literal["becomes", "holds", "ends"] = Field(
         "becomes", description="when it becomes true, in each step while it holds, or when it ends"
     )
-    count: int = Field(1, ge=1, description="only every n-th occurrence counts, counted per agent")
+    count: int = Field(
+        1,
+        ge=1,
+        le=models.WITHOUT_LIMIT,
+        description="only every n-th occurrence counts, counted per agent",
+    )
     times: models.Times = Field(
         "once", description="how often per episode: once, every time, at most n"
     )

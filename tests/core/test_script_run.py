@@ -7,6 +7,7 @@ from typing import Any
 
 import numpy as np
 import pytest
+from pydantic import ValidationError
 
 from piase_gym.core.commands import Outcome, Result
 from piase_gym.core.script.models import Script
@@ -149,6 +150,12 @@ def test_what_is_shared_happens_so_often_at_most(times: Any, paid: Any) -> None:
     when = {"fact": "gate", "equals": 0}
     _, run = begin(events=[{"when": when, "on": "holds", "times": times, "response": PAY}])
     assert [go_on(run)[0].rewards[1, 1] for _ in range(3)] == paid
+
+
+def test_a_count_that_no_episode_reaches_is_refused() -> None:
+    event = {"when": OWN, "count": 2**31, "response": PAY}
+    with pytest.raises(ValidationError, match="less than or equal to 2147483647"):
+        Script.model_validate({"events": [event]})
 
 
 def test_every_second_time_is_counted_agent_by_agent() -> None:

@@ -84,6 +84,7 @@ def test_other_errors_keep_their_words() -> None:
     assert in_words(told) == "too much"
     assert in_words({"type": "union_tag_not_found"}) == "its type is missing"
     assert without_branches(("a", "tuple[int, int]", 0, "b")) == ("a", 0, "b")
+    assert without_branches(("a", "constrained-int")) == ("a",)
     assert short("x" * 58) == repr("x" * 58)
     assert short("x" * 59) == repr("x" * 59)[:57] + "..."
 

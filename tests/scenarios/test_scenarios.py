@@ -94,6 +94,29 @@ def test_a_key_that_is_missing_is_named(tmp_path: Path) -> None:
     assert "win_conditions: this key is missing" in complaint(tmp_path, text)[2]
 
 
+def test_a_story_without_agents_is_refused() -> None:
+    data = YAML(typ="safe").load(LOST_KEY)
+    data["initial_state"]["agent_setup"] = []
+    with pytest.raises(ScenarioError, match="agent_setup: a story needs at least one agent"):
+        scenarios.load(data)
+
+
+@pytest.mark.parametrize(
+    ("trigger", "name"),
+    [
+        ({"type": "step_reached", "step": 2**31}, "step"),
+        ({"type": "action_taken", "action_type": "wait", "count": 2**31}, "count"),
+    ],
+)
+def test_numbers_of_steps_that_no_episode_has_are_refused(
+    trigger: dict[str, Any], name: str
+) -> None:
+    data = YAML(typ="safe").load(LOST_KEY)
+    data["events"] = [{"name": "late", "trigger": trigger, "response": {"type": "end"}}]
+    with pytest.raises(ScenarioError, match=f"{name}: it must be at most 2147483647"):
+        scenarios.load(data)
+
+
 def test_no_win_condition_that_can_hold_is_an_error(tmp_path: Path) -> None:
     text = LOST_KEY.replace('type: "item_in_inventory"', 'type: "flag_set"')
     text = text.replace('item_name: "old_document"', 'flag_name: "rich"')

@@ -282,7 +282,12 @@ class Event(Lenient):
     on: Literal["becomes", "holds", "ends"] = Field(
         "becomes", description="when it becomes true, in each step while it holds, or when it ends"
     )
-    count: int = Field(1, ge=1, description="only every n-th occurrence counts, counted per agent")
+    count: int = Field(
+        1,
+        ge=1,
+        le=WITHOUT_LIMIT,
+        description="only every n-th occurrence counts, counted per agent",
+    )
     times: Times = Field("once", description="how often per episode: once, every time, at most n")
     response: tuple[Response, ...] = Field(description="one response or a list of them")
 

@@ -114,7 +114,7 @@ class GridWorldConfig(SymbolConfig):
     )
     energy: int = Field(0, ge=0, le=255, description="steps until an agent starves; 0: never")
     fruit_energy: int = Field(20, ge=0, le=255, description="energy in a fruit")
-    join_at: tuple[Annotated[int, Field(ge=0)] | None, ...] = Field(
+    join_at: tuple[Annotated[int, Field(ge=0, le=2**31 - 1)] | None, ...] = Field(
         (),
         description="step after which each agent enters; 0 (default): there from the start; null: "
         "only when somebody lets it in",

@@ -63,7 +63,10 @@ class HouseholdConfig(TextConfig, RecallConfig):
         None, description="wording of commands; default: the file's own, for generated homes 2.1.3"
     )
     problem_id: int | None = Field(
-        None, ge=0, description="game of a folder, or seed of a home; default: chosen by the seed"
+        None,
+        ge=0,
+        le=2**63 - 1,
+        description="game of a folder, or seed of a home; default: chosen by the seed",
     )
     split: Literal["train", "valid_train", "valid_seen", "valid_unseen"] = Field(
         "train", description="which homes are generated, or which games of ALFWORLD_DATA are played"

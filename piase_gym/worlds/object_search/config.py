@@ -115,7 +115,7 @@ class ObjectSearchConfig(MessageConfig):
     end_when_found: bool | None = Field(
         None, description="whether finding everything ends the episode; default: in a house"
     )
-    join_at: tuple[Annotated[int, Field(ge=0)] | None, ...] = Field(
+    join_at: tuple[Annotated[int, Field(ge=0, le=2**31 - 1)] | None, ...] = Field(
         (),
         description="step after which each agent enters; 0 (default): there from the start; null: "
         "only when it is let in",
@@ -287,17 +287,27 @@ def recall_fields(delay: Any) -> dict[str, Any]:
 def _positions(line: Any, width: Any) -> tuple[tuple[str, ...], ...]:
     """Read what lies at each position, given as a list or as a mapping from positions."""
     if isinstance(line, Mapping):
-        here = {int(position): names for position, names in line.items()}
-        if min(here, default=0) < 0:
-            raise ValueError(f"positions count from 0, not from {min(here)}")
+        here = {_position(key): names for key, names in line.items()}
         count = max(here, default=0) + 1 if width is None else width
         if max(here, default=0) >= count:
             raise ValueError(f"position {max(here)} lies beyond width {count}")
         if not isinstance(count, int) or count > MAX_LINE:
             raise ValueError(f"a line has at most {MAX_LINE} positions")
         line = [here.get(position, ()) for position in range(count)]
-    found = tuple((names,) if isinstance(names, str) else tuple(names) for names in line)
+    if not isinstance(line, list | tuple):
+        raise ValueError(f"a list of what lies at each position is expected, not {line!r:.60}")
+    found = tuple((names,) if isinstance(names, str) else names for names in line)
+    for names in found:
+        if not isinstance(names, list | tuple):
+            raise ValueError(f"what lies at a position is a list of names, not {names!r:.60}")
     for name in (name for names in found for name in names):
         if not isinstance(name, str):
             raise ValueError(f"names of objects are strings, not {name!r:.60}")
-    return found
+    return tuple(map(tuple, found))
+
+
+def _position(key: Any) -> int:
+    """Read a position, which is a string where a line came as JSON."""
+    if isinstance(key, bool) or not re.fullmatch(r"\d+", str(key)):
+        raise ValueError(f"positions count from 0 in whole numbers; {key!r:.60} is none")
+    return int(key)

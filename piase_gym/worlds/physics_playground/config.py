@@ -94,7 +94,9 @@ class PhysicsPlaygroundConfig(RecallConfig, SymbolConfig):
     tolerance: float = Field(0.3, gt=0.0, le=5.0, description="reach: how near is there")
     zone: float = Field(0.7, gt=0.1, le=5.0, description="radius of the zone")
     tower: int = Field(2, ge=2, le=4, description="stack: boxes on each other")
-    hold_steps: int = Field(150, ge=1, description="keep_away: how long keepers must hold out")
+    hold_steps: int = Field(
+        150, ge=1, le=2**31 - 1, description="keep_away: how long keepers must hold out"
+    )
     gripper: bool | None = Field(
         None, description="whether agents can grip; default: in stack, gather and carry"
     )

@@ -74,7 +74,7 @@ class TextRoomConfig(TextConfig):
     theme: Literal["house", "castle", "ship"] = Field(
         "house", description="vocabulary of generated quests"
     )
-    recall: Annotated[int, Field(ge=0, le=MOST_DELAY)] | Literal["map"] | None = Field(
+    recall: Annotated[int, Field(strict=True, ge=0, le=MOST_DELAY)] | Literal["map"] | None = Field(
         None,
         description="'map': agents are also shown what they have seen before; a number: steps "
         "between cue and choice in a delayed recall, in place of a story",

@@ -127,7 +127,7 @@ class AgentSetup(Part):
     initial_flags: tuple[Name, ...] = Field((), description="flags that are set at the start")
     stats: dict[Name, Stat] = Field(default_factory=dict, description="numbers such as its energy")
     goal: Prose | None = Field(None, description="its task in words, for prompts")
-    join_at: int = Field(0, ge=0, description="the step at which it enters")
+    join_at: int = Field(0, ge=0, le=2**31 - 1, description="the step at which it enters")
     initial_agent_config: dict[str, Any] = Field(
         default_factory=dict, description="passed to the agent's `configure`"
     )

@@ -257,7 +257,7 @@ class ActionTaken(Part):
     target: Name | None = Field(None, description="what it was done to")
     item_name: Name | None = Field(None, description="what it was done with")
     agent_id: Who = None
-    count: int = Field(1, ge=1, description="how many times, counted per agent")
+    count: int = Field(1, ge=1, le=2**31 - 1, description="how many times, counted per agent")
     outcome: Literal["ok", "failed", "any"] = Field("ok", description="which attempts count")
 
 
@@ -281,7 +281,7 @@ class StepReached(Part):
     """A number of steps have been taken."""
 
     type: Literal["step_reached"]
-    step: int = Field(ge=1, description="how many steps")
+    step: int = Field(ge=1, le=2**31 - 1, description="how many steps")
 
 
 class AgentEnters(Part):
