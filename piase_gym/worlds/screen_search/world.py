@@ -297,12 +297,17 @@ class ScreenSearch(World[ScreenSearchConfig, ScreenSearchFacts]):
         return [(None, *entry) for entry in drain()]
 
     def _note_found(self, rewards: list[float], notes: dict[int, dict[str, Any]]) -> None:
-        """Note what agents see for the first time, and reward what nobody has seen before."""
-        state = self.state_of
+        """Note what agents see for the first time, and reward what nobody has seen before.
+
+        There is always room left for what is to be found.
+        """
+        state, wanted = self.state_of, self.config.objects
         for agent in (agent for agent in self._order if self.alive[agent]):
             names = dict.fromkeys(seen.name for seen in state.objects[self.window_of(agent)])
             mine, new = state.own[agent], [name for name in names if name not in state.found]
-            new = new[: MOST_FOUND - len(state.found)]
+            room = MOST_FOUND - len({*state.found, *wanted})
+            others = [name for name in new if name not in wanted][:room]
+            new = [name for name in new if name in wanted or name in others]
             state.found += new
             mine += [name for name in names if name not in mine and name in state.found]
             if new:

@@ -105,6 +105,21 @@ def test_finds_are_paid_once_and_all_of_them_win(desk: Desk) -> None:
     assert desk.pressed == [("one", "d", 0.25)]
 
 
+def test_what_is_to_be_found_counts_however_much_else_was_seen(
+    desk: Desk, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    names = tuple(f"thing {k}" for k in range(70))
+    rows = [names[k : k + 10] for k in range(0, 70, 10)]
+    monkeypatch.setattr(f"{__name__}.VIEWS", (*rows, ("pen", "lamp", "mug")))
+    env = search(objects=("pen", "mug"))
+    for _ in rows[1:]:
+        env.step({"agent_0": "move_right"})
+    assert len(env.facts("agent_0").found) == 62
+    *_, infos = env.step({"agent_0": "move_right"})
+    assert infos["agent_0"]["found"] == ["mug", "pen"]
+    assert infos["agent_0"]["result"] == "won"
+
+
 def test_time_runs_out_for_who_is_to_find_something_and_who_only_looks_lasts(desk: Desk) -> None:
     for objects, result in ((("sofa",), "lost"), ((), "won")):
         env = search(objects=objects, max_steps=2)
