@@ -11,7 +11,7 @@ from hypothesis import strategies as st
 from piase_gym.envs.parallel import parallel_env
 from piase_gym.worlds.text_room.levels.validation import problems
 from piase_gym.worlds.text_room.players.oracle import TextRoomOracle
-from tests.worlds.text_room.helpers import blind_search, make
+from tests.worlds.text_room.helpers import blind_search, make, story
 
 
 def run_oracle(env: Any) -> tuple[int, dict[str, Any]]:
@@ -60,6 +60,61 @@ def test_a_blind_search_of_the_lost_key_finds_no_shorter_way() -> None:
     assert blind_search(env, "PiaAgent_001", most=4000) == 7
     env.reset(seed=0)
     assert TextRoomOracle(env.world).certificate(0) == 7
+
+
+HALL = {"type": "agent_in_room", "room": "hall"}
+DEN = {"type": "agent_in_room", "room": "den"}
+RESTED = {"agent_id": "ann", "start_room": "hall", "stats": {"rest": {"start": 0, "per_step": 1}}}
+GEM = {"gem": {"can_be_taken": True}}
+BOX = {"is_container": True, "contains": ["gem"]}
+SHUT = {"type": "object_state", "object": "box", "is_open": False}
+DONE = {"type": "flag_set", "flag_name": "done"}
+USED = {"conditions": [DEN], "response": {"type": "set_flag", "flag_name": "done"}}
+JAMMED = {"action": "read", "response": {"type": "change_state", "object": "box", "locked": True}}
+
+
+@pytest.mark.parametrize(
+    ("parts", "least"),
+    [
+        ({"win_conditions": [HALL]}, 1),  # anything will do
+        (
+            {
+                "rooms": {"hall": {"objects": ["box"]}},
+                "agent_setup": RESTED,
+                "win_conditions": [{"type": "agent_state_condition", "condition": "rest >= 4"}],
+            },
+            4,
+        ),
+        ({"object_details": {**GEM, "box": {**BOX, "is_open": True}}, "win_conditions": [SHUT]}, 1),
+        ({"object_details": {**GEM, "box": {"hidden_item": "gem", "searchable": False}}}, 2),
+        (
+            {
+                "object_details": {
+                    "box": BOX,
+                    "gem": {"can_be_taken": True, "interactions": USED},
+                },
+                "win_conditions": [DONE],
+            },
+            4,
+        ),
+        (
+            {
+                "object_details": {**GEM, "box": {"read_text": "jam", "interactions": JAMMED}},
+                "win_conditions": [{"type": "object_state", "object": "box", "locked": True}],
+                "rooms": {"hall": {"objects": ["box", "gem"]}},
+            },
+            1,
+        ),
+    ],
+)
+def test_the_oracle_finds_what_a_blind_search_finds(parts: dict[str, Any], least: int) -> None:
+    env = make(story(**parts), max_steps=9)
+    assert TextRoomOracle(env.world).certificate(0) == least
+    steps, infos = run_oracle(env)
+    assert (steps, infos["ann"]["result"]) == (least, "won")
+    env.reset(seed=0)
+    if "agent_setup" not in parts:  # the search takes states of different times for the same
+        assert blind_search(env, "ann") == least
 
 
 def test_depth_makes_quests_longer() -> None:

@@ -155,7 +155,8 @@ class Search:
             if node.depth >= left:
                 continue
             for agent in self.agents:
-                for command in self._useful(node.state, agent):
+                useful = self._useful(node.state, agent)
+                for command in useful if node.before else (*useful, WAIT):
                     after = self._after(node.state, agent, command)
                     if after is None or (key := self._key(after)) in seen:
                         continue
@@ -224,6 +225,8 @@ class Search:
         place = len(plot.rooms) + k
         if any(p == place and state.hidden[n] for n, p in enumerate(state.place)):
             yield Command("search", {"target_object": name})
+            if not plot.opens[k] and k >= plot.items:
+                yield Command("open", {"target_object": name})
         if k in self.needs.reads:
             yield Command("read", {"target_object": name})
 

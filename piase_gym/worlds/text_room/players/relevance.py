@@ -7,6 +7,7 @@ that matters is in it, or if an event or interaction that helps needs it.
 
 from __future__ import annotations
 
+from collections.abc import Iterable
 from dataclasses import dataclass, field
 from typing import Any
 
@@ -47,6 +48,8 @@ class Tracer:
         """Begin with nothing but the doors, whose keys always matter."""
         self.plot, self.state = plot, state
         self.needs = Needs()
+        stats = [row for setup in plot.story.agent_setup for row in setup.stats.items()]
+        self._timed = ["steps", *(name for name, stat in stats if stat.per_step)]
         self._flags: set[str] = set()
         self._interactions: set[tuple[str, int, int]] = set()
         for door in {door for row in plot.doors for door in row}:
@@ -66,6 +69,11 @@ class Tracer:
                 self.flag(condition.flag_name)
             case "object_state":
                 self.reach(plot.object_of[condition.object])
+                self._changed(plot.object_of[condition.object])
+                if condition.is_open is False:
+                    self.needs.commands.append(
+                        Command("close", {"target_object": condition.object})
+                    )
             case "agent_state_condition":
                 self.needs.numbers = True
                 self._helped_by(data.ChangeStat, lambda r: True)
@@ -75,7 +83,7 @@ class Tracer:
                 for flag in plot.flags:
                     if flag in condition.condition:
                         self.flag(flag)
-                self.needs.waits |= "steps" in condition.condition
+                self.needs.waits |= any(name in condition.condition for name in self._timed)
 
     def take(self, item: int) -> None:
         """Need an item in hand."""
@@ -97,9 +105,12 @@ class Tracer:
         if state.place[k] == NOWHERE:
             self._helped_by(data.SpawnObject, lambda r: plot.object_of[r.object] == k)
         if plot.opens[k]:
-            self._helped_by(
-                data.ChangeState, lambda r: r.object is not None and plot.object_of[r.object] == k
-            )
+            self._changed(k)
+
+    def _changed(self, k: int) -> None:
+        """Need the events that change a thing."""
+        name = self.plot.objects[k]
+        self._helped_by(data.ChangeState, lambda r: r.object == name)
 
     def flag(self, flag: str) -> None:
         """Need a flag."""
@@ -140,6 +151,8 @@ class Tracer:
         trigger = event.trigger
         if isinstance(trigger, data.ActionTaken):
             self._action(trigger)
+            for name in (trigger.target, trigger.item_name):
+                self._carried(self.plot.object_of.get(name or "", -1), event.conditions)
         elif isinstance(trigger, data.ItemFound):
             self.take(self.plot.object_of[trigger.item_name])
         elif isinstance(trigger, data.StepReached):
@@ -166,6 +179,14 @@ class Tracer:
             given = {key: value for key, value in values.items() if value is not None}
             self.needs.commands.append(Command(verb, given))
 
+    def _carried(self, k: int, conditions: Iterable[Any]) -> None:
+        """Need to take a thing along, if something is to be done to it in a certain room."""
+        somewhere = any(
+            c.type == "agent_in_room" or "room" in getattr(c, "condition", "") for c in conditions
+        )
+        if somewhere and 0 <= k < self.plot.items:
+            self.take(k)
+
     def _interaction(self, key: tuple[str, int, int], row: Any) -> None:
         """Need an interaction: its thing, its item and its conditions."""
         if key in self._interactions:
@@ -173,6 +194,7 @@ class Tracer:
         self._interactions.add(key)
         verb, target, item = key
         self.reach(target)
+        self._carried(target, row.conditions)
         name = self.plot.objects[target]
         if item >= 0:
             self.take(item)
