@@ -48,6 +48,7 @@ _STARTS = frozenset(
     "detach vacuum begin commit end rollback savepoint release analyze reindex truncate grant set "
     "use call load copy merge".split()
 )
+_LABEL = re.compile(r"\A(?:sql|query)(?: query)?:\s*", re.IGNORECASE)
 _FENCE = re.compile(r"```(?:\w*[ \t\r]*\n|\w*sql\w*\s)?\s*(.*?)\s*```", re.DOTALL | re.IGNORECASE)
 
 
@@ -57,8 +58,8 @@ def verbs(agents: tuple[str, ...]) -> tuple[Verb, ...]:
 
 
 def bare(line: str) -> str:
-    """Return a line without blanks around it, or the code in it if it is a Markdown block."""
-    words = line.strip()
+    """Return a line without a label such as ``SQL:``, or the code in it if it is a block."""
+    words = _LABEL.sub("", line.strip())
     match = _FENCE.fullmatch(words)
     return match[1] if match else words
 

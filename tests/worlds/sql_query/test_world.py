@@ -310,7 +310,8 @@ def test_lines_are_read_as_people_write_them() -> None:
     world = world_of(agents=2)
     query = Command("query", {"sql": "select 1;"})
     blocks = ("```sql\nselect 1;\n```", "```select 1;```", "```sqlite select 1;```")
-    for line in ("select 1;", "  select 1; ", *blocks, "query select 1;"):
+    labels = ("SQL: select 1;", "Query:select 1;", "SQL query:\n```sql\nselect 1;\n```")
+    for line in ("select 1;", "  select 1; ", *blocks, *labels, "query select 1;"):
         assert world.read(0, line) == query, line
     assert world.read(0, "Submit.") == actions.SUBMIT
     assert world.read(0, "(select 1)") == Command("query", {"sql": "(select 1)"})
@@ -319,7 +320,7 @@ def test_lines_are_read_as_people_write_them() -> None:
     assert world.read(0, "tell agent_1 SELECT") == Command(
         "tell", {"agent_id": "agent_1", "message": "SELECT"}
     )
-    for sql in ("select 1", "submit", "describe x", "anything", "say hello"):
+    for sql in ("select 1", "submit", "describe x", "anything", "say hello", "sql: x"):
         command = Command("query", {"sql": sql})
         assert world.read(0, world.write(command)) == command
     for line in ("I think so", "{}", "42", ""):
