@@ -25,7 +25,7 @@ from piase_gym.core.world import Act
 from piase_gym.envs.actions import decode_answer
 from piase_gym.envs.base import WorldAccess
 from piase_gym.envs.partners import post_asides
-from piase_gym.errors import ConfigError
+from piase_gym.errors import ConfigError, ResetNeededError
 from piase_gym.names import look_up
 from piase_gym.registry import load
 from piase_gym.scenarios import Scenario
@@ -153,6 +153,7 @@ class Simulation:
         self._late = late
         self.summaries: list[Summary] = []
         self._begun = self._stop = False
+        self._stopped = "running"
         self.manager.configure(self.scenario.agents if self.scenario is not None else ())
 
     # -- phase A ---------------------------------------------------------------------------
@@ -304,7 +305,11 @@ class Simulation:
 
         Returns:
             The summary of the last episode; `summaries` has all of them.
+
+        Raises:
+            ClosedError: If the simulation is closed, as it is after a run.
         """
+        self.world_env.runner.require_open()
         if episodes < 1:
             raise ConfigError(f"episodes must be at least 1, not {episodes}")
         try:
@@ -345,6 +350,7 @@ class Simulation:
 
     def summary(self) -> Summary:
         """Return the summary report of the episode so far."""
+        self._require_begun()
         return replace(
             copy.deepcopy(self._summary),
             finished=not self.agents,
@@ -415,19 +421,21 @@ class Simulation:
 
     def suspend(self, agent_id: str) -> None:
         """Let an agent pause: its body does the world's no-op."""
+        self._require_begun()
         self.manager.move(agent_id, AgentStatus.SUSPENDED, (AgentStatus.ACTIVE,))
         self._note("suspend", agent_id)
 
     def resume(self, agent_id: str) -> None:
         """Let a suspended agent go on."""
+        self._require_begun()
         self.manager.move(agent_id, AgentStatus.ACTIVE, (AgentStatus.SUSPENDED,))
         self._note("resume", agent_id)
 
     def leave(self, agent_id: str) -> None:
         """Let an agent leave for good: it is truncated, and its body does nothing more."""
+        self._require_begun()
         self.manager.move(agent_id, AgentStatus.LEFT, (AgentStatus.ACTIVE, AgentStatus.SUSPENDED))
-        if self._begun:
-            self._summary.end(agent_id, Result.ENDED, truncated=True)
+        self._summary.end(agent_id, Result.ENDED, truncated=True)
         self._note("leave", agent_id)
 
     # -- while it runs ---------------------------------------------------------------------
@@ -454,7 +462,9 @@ class Simulation:
         Raises:
             AgentError: If there is no such seat.
             UnsupportedError: With ``discrete_steps``.
+            ResetNeededError: Before the first episode.
         """
+        self._require_begun()
         self.clock.submit(self.manager.names.index(self.manager.check(agent_id)), answer)
 
     @property
@@ -471,6 +481,11 @@ class Simulation:
     def stop(self) -> None:
         """Stop before the next step."""
         self._stop = True
+
+    def _require_begun(self) -> None:
+        """Raise `ResetNeededError` before the first episode, which would forget what came before."""
+        if not self._begun:
+            raise ResetNeededError("no episode has begun; call initialize() first")
 
     def _note(self, control: str, agent: str | None = None, **data: Any) -> None:
         """Post what the engine does, as a line for logs."""

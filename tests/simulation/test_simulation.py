@@ -376,6 +376,30 @@ def test_mistakes_are_one_sentence(make: Any, error: type[Exception], told: str)
         make()
 
 
+def test_a_simulation_that_has_run_is_closed() -> None:
+    simulation = Simulation("GridWorld", "random", seed=0, max_steps=2)
+    simulation.run()
+    with pytest.raises(ClosedError, match="make another one"):
+        simulation.run()  # not the same episode once more
+    assert len(simulation.summaries) == 1
+
+
+@pytest.mark.parametrize(
+    ("name", "given"),
+    [
+        ("summary", ()),
+        ("finish", ()),
+        ("suspend", (AGENT,)),
+        ("leave", (AGENT,)),
+        ("submit", (AGENT, "wait")),
+    ],
+)
+def test_what_belongs_to_an_episode_waits_for_one(name: str, given: Any) -> None:
+    simulation = Simulation("lost_key", time_model="event_based")
+    with pytest.raises(ResetNeededError, match="call initialize"):
+        getattr(simulation, name)(*given)
+
+
 # -- logs ----------------------------------------------------------------------------------
 
 

@@ -286,5 +286,7 @@ def test_bad_arguments(options: dict[str, Any], error: type[PiaseError], told: s
 def test_bad_times_and_submissions() -> None:
     with pytest.raises(ConfigError, match="from 0 on"):
         real_time(Walker(), "queue", -5).step()
+    simulation = Simulation("GridWorld")
+    simulation.initialize()
     with pytest.raises(UnsupportedError, match="when they are asked"):
-        Simulation("GridWorld").submit("agent_0", STAY)
+        simulation.submit("agent_0", STAY)
