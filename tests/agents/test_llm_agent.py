@@ -425,6 +425,8 @@ def test_data_of_others_cannot_make_us_ask() -> None:
         {"prompt": " "},
         {"facts": 1},
         {"on_failure": "cry"},
+        {"briefing": 3},
+        {"memories": ["a"]},
         {"budget": None, "prices": (1,)},
         {"base_url": 7},
     ],

@@ -146,6 +146,15 @@ def test_a_server_may_ask_to_wait() -> None:
             {"extra": {"stream": True}},
             "extra has 'stream', but replies are not read as streams; leave it out",
         ),
+        (
+            {"extra": {"messages": []}},
+            "extra has 'messages', which is no further field; leave it out",
+        ),
+        ({"budget": 100}, "budget is a Budget, not 100"),
+        ({"replies": 3}, "replies are a path or Replies, not 3"),
+        ({"api_key": ""}, "the key in api_key is a text that is not empty"),
+        ({"api_key": b"sk"}, "the key in api_key is a text that is not empty"),
+        ({"api_key": "of-a-file\n"}, "the key in api_key has characters that no key has"),
     ],
 )
 def test_settings_of_a_call_have_ranges(settings: dict[str, Any], told: str) -> None:

@@ -124,6 +124,10 @@ class LLMAgent(ModelCaller, Agent):
         check_number("repeat", self.repeat, 0, 2**31, whole=True)
         if self.on_failure not in ON_FAILURE:
             raise ConfigError(f"on_failure is one of {ON_FAILURE}, not {self.on_failure!r:.60}")
+        if not isinstance(self.briefing, str):
+            raise ConfigError(f"briefing is a text, not {self.briefing!r:.60}")
+        if self.memories is not None and not callable(self.memories):
+            raise ConfigError(f"memories is a function of a text, not {self.memories!r:.60}")
         self._policy = HistoryPolicy.read(self.history)
 
     @classmethod

@@ -15,6 +15,7 @@ from piase_gym.agents.llm.client import (
     Client,
     Failure,
     Reply,
+    check_key,
     check_url,
     client_of,
     find_key,
@@ -99,7 +100,8 @@ class ModelCaller:
         if not isinstance(model, str) or not model or plain(model) != model or " " in model:
             raise ConfigError(f"a model is a name without spaces, not {model!r:.80}")
         self.model, self.base_url = model, check_url(base_url)
-        self.key_env, self._key = key_env, None if api_key is None else Secret(api_key)
+        self.key_env = key_env
+        self._key = None if api_key is None else Secret(check_key(api_key, "api_key"))
         self.temperature, self.max_tokens = temperature, max_tokens
         self.extra, self.timeout, self.retries = _fields(extra), timeout, retries
         self.budget = Budget(prices=prices) if budget is None else budget
@@ -114,6 +116,10 @@ class ModelCaller:
         check_number("max_tokens", self.max_tokens, 1, 10**7, whole=True, optional=True)
         check_number("timeout", self.timeout, 1e-3, 1e5)
         check_number("retries", self.retries, 0, 100, whole=True)
+        if not isinstance(self.budget, Budget):
+            raise ConfigError(f"budget is a Budget, not {self.budget!r:.60}")
+        if not isinstance(self.replies, Replies | None):
+            raise ConfigError(f"replies are a path or Replies, not {self.replies!r:.60}")
 
     @property
     def policy(self) -> str:
@@ -221,6 +227,9 @@ def _fields(extra: Any) -> dict[str, Any]:
         raise ConfigError(f"extra cannot be written as JSON: {error}") from None
     if not isinstance(found, dict):
         raise ConfigError(f"extra is a mapping of fields, not {extra!r:.60}")
+    for name in ("model", "messages"):
+        if name in found:
+            raise ConfigError(f"extra has {name!r}, which is no further field; leave it out")
     if found.get("stream"):
         raise ConfigError("extra has 'stream', but replies are not read as streams; leave it out")
     return found

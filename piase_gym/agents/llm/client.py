@@ -108,10 +108,8 @@ def find_key(base_url: str | None, key_env: str | None = None, required: bool = 
     """
     name = key_env or os.environ.get(KEY_ENV)
     key = os.environ.get(name or USUAL_KEY, "")
-    if key and (not key.isascii() or not key.isprintable()):
-        raise ConfigError(f"the key in {name or USUAL_KEY} has characters that no key has")
     if key:
-        return key
+        return check_key(key, name or USUAL_KEY)
     if name:
         raise ConfigError(f"the environment variable {name} has no key for the language model")
     if required:
@@ -125,6 +123,19 @@ def find_key(base_url: str | None, key_env: str | None = None, required: bool = 
             "with --key-env"
         )
     return NO_KEY
+
+
+def check_key(key: object, where: str) -> str:
+    """Return a key.
+
+    Raises:
+        ConfigError: If it is none, as with the line break of the file that it was read from.
+    """
+    if not isinstance(key, str) or not key:
+        raise ConfigError(f"the key in {where} is a text that is not empty")
+    if not key.isascii() or not key.isprintable():
+        raise ConfigError(f"the key in {where} has characters that no key has")
+    return key
 
 
 def check_url(base_url: object) -> str | None:
