@@ -249,7 +249,7 @@ class Journal:
         """Open a journal and read what it has.
 
         Raises:
-            ProtocolError: If it is of another protocol version.
+            ProtocolError: If it is of another protocol version, or a line is no episode.
             StorageError: If it cannot be read, or its folder cannot be made.
         """
         self.file = LineFile(path)
@@ -268,7 +268,10 @@ class Journal:
                     f"{PROTOCOL}: choose another folder, or play anew there"
                 )
             return
-        record = EpisodeRecord.from_json(line)
+        try:
+            record = EpisodeRecord.from_json(line)
+        except ProtocolError as error:
+            raise ProtocolError(f"{self.file.path}: {error}") from None
         if record.fault is None:
             self.records[record.key] = record
 

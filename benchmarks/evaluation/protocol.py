@@ -7,9 +7,13 @@ played; that is what makes a run resumable and results comparable.
 
 from __future__ import annotations
 
+import functools
 from collections.abc import Mapping
 from dataclasses import asdict, dataclass, field, fields
 from typing import Any
+
+import orjson
+from pydantic import TypeAdapter
 
 from piase_gym.core.arithmetic import sum_in_order
 from piase_gym.core.config import WorldConfig
@@ -139,10 +143,23 @@ class EpisodeRecord:
         Raises:
             ProtocolError: If it is not an episode.
         """
+        told = f"this is not an episode of protocol {PROTOCOL}: {data!r:.80}"
         names = {item.name for item in fields(cls)}
         if not isinstance(data, Mapping) or set(data) != names:
-            raise ProtocolError(f"this is not an episode of protocol {PROTOCOL}: {data!r:.80}")
-        return cls(**{**data, "focal": tuple(data["focal"])})
+            raise ProtocolError(told)
+        try:
+            record = _reader(cls).validate_json(orjson.dumps(data), strict=True)
+        except (TypeError, ValueError):
+            raise ProtocolError(told) from None
+        if (record.value is None) != (record.fault is not None):
+            raise ProtocolError(told)
+        return record
+
+
+@functools.cache
+def _reader(kind: type[EpisodeRecord]) -> TypeAdapter[EpisodeRecord]:
+    """Return what checks the types of an episode's fields."""
+    return TypeAdapter(kind)
 
 
 def episode_value(measure: str, returns: Mapping[str, float], results: Mapping[str, str]) -> float:

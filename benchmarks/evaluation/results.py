@@ -32,6 +32,7 @@ from piase_gym.benchmarks.evaluation.suites import Problem, Setting
 from piase_gym.benchmarks.references.references import ScoreRange
 from piase_gym.core.commands import Result
 from piase_gym.core.files import write_json
+from piase_gym.core.snapshot import DAMAGE
 from piase_gym.errors import ProtocolError, UnknownNameError
 
 
@@ -299,8 +300,12 @@ class Results:
         """Return by how much a policy's values exceed another's (`difference_interval`).
 
         They are compared on the seeds that every run of both has finished.
+
+        Raises:
+            UnknownNameError: If one of them has no row.
+            ConfigError: If they have fewer than two such seeds.
         """
-        both = [self.of(setting, name) for name in (policy, other)]
+        both = [self.of(setting, self.row(setting, name).policy) for name in (policy, other)]
         seeds = _common_seeds([*both[0], *both[1]])
         mine, theirs = (by_run(one for one in own if one.seed in seeds) for own in both)
         return difference_interval(mine, theirs)
@@ -352,7 +357,9 @@ class Results:
                 problems=tuple(Problem(**item) for item in data["problems"]),
                 skipped=tuple(Problem(**item) for item in data["skipped"]),
             )
-        except (KeyError, TypeError) as error:
+        except ProtocolError as error:
+            raise ProtocolError(f"{where}: {error}") from None
+        except DAMAGE as error:
             raise ProtocolError(f"{where} are damaged: {error!r}") from None
 
     def save(self, path: str | Path) -> None:

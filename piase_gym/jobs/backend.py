@@ -83,7 +83,7 @@ def do_packed(data: bytes, told: Callable[[Answer], Answer] = lambda answer: ans
     try:
         perform, job = cloudpickle.loads(data)
         answer = do(perform, job)
-    except BaseException as error:  # whatever an import raises; SystemExit ends the job only
+    except BaseException as error:  # whatever an import raises
         answer = failed(error)
     answer = told(answer)
     try:
@@ -94,11 +94,11 @@ def do_packed(data: bytes, told: Callable[[Answer], Answer] = lambda answer: ans
 
 
 def do(perform: Callable[[Any], Any], job: Any) -> Answer:
-    """Do a job in this process; a job may fail in any way."""
+    """Do a job in this process; a job may fail in any way, and SystemExit ends the job only."""
     start, host = time.perf_counter(), socket.gethostname()
     try:
         value = perform(job)
-    except Exception as error:
+    except (Exception, SystemExit) as error:
         return replace(failed(error), seconds=time.perf_counter() - start, host=host)
     return Answer(value, seconds=time.perf_counter() - start, host=host)
 

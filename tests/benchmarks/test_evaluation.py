@@ -452,6 +452,31 @@ def test_results_of_another_protocol_are_refused(tmp_path: Path) -> None:
         evaluate("noop", EMPTY, episodes=2, out=tmp_path)
 
 
+@pytest.mark.parametrize(
+    "changes",
+    [
+        {"value": "x"},
+        {"value": None},  # counted as 0
+        {"fault": "fell"},
+        {"focal": None},
+        {"seed": "1"},
+        {"results": None},
+        {"outcomes": {"ok": "x"}},
+        {"more": 1},
+    ],
+)
+def test_a_damaged_episode_is_told_with_its_journal(
+    tmp_path: Path, changes: dict[str, Any]
+) -> None:
+    evaluate("noop", EMPTY, episodes=2, out=tmp_path)
+    path = tmp_path / "episodes.jsonl"
+    head, line, *rest = path.read_text("utf-8").splitlines()
+    changed = json.dumps(json.loads(line) | changes)
+    path.write_text("\n".join([head, changed, *rest, ""]), "utf-8")
+    with pytest.raises(ProtocolError, match=r"episodes.jsonl: this is not an episode of protocol"):
+        evaluate("noop", EMPTY, episodes=2, out=tmp_path)
+
+
 @pytest.mark.parametrize("text", ["", "[]", "{", '{"protocol": 1}'])
 def test_damaged_results_are_refused(tmp_path: Path, text: str) -> None:
     (tmp_path / "r.json").write_text(text)

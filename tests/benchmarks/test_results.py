@@ -135,7 +135,9 @@ def test_policies_are_compared_on_what_both_have() -> None:
     assert found.improvement("mine", "nobody") is None
     assert (found.runs_of("mine"), found.runs_of("other")) == (1, 1)
     assert found.overall("nobody") is found.profile("nobody", [0.0]) is None
-    with pytest.raises(ConfigError, match="at least one"):
+    with pytest.raises(ConfigError, match="1 and 1 values make no pairs"):
+        found.difference("c", "other", "other")
+    with pytest.raises(UnknownNameError, match="b, other"):
         found.difference("b", "mine", "other")
 
 
@@ -217,6 +219,21 @@ def test_results_that_lack_something_are_damaged(lacks: str) -> None:
     data = results_of(episode(1, 1.0)).to_json()
     del data[lacks]
     with pytest.raises(ProtocolError, match=f"the file are damaged: KeyError.'{lacks}'"):
+        Results.from_json(data, "the file")
+
+
+@pytest.mark.parametrize("changes", [{"gap": None}, {"gap": 5}, {"value": "x"}, {"value": [1]}])
+def test_results_with_a_damaged_row_are_refused(changes: dict[str, Any]) -> None:
+    data = results_of(episode(1, 1.0)).to_json()
+    data["rows"][0] |= changes
+    with pytest.raises(ProtocolError, match="the file are damaged"):
+        Results.from_json(data, "the file")
+
+
+def test_episodes_of_results_are_checked() -> None:
+    data = results_of(episode(1, 1.0)).to_json()
+    data["episodes"][0]["value"] = "x"
+    with pytest.raises(ProtocolError, match="^the file: this is not an episode of protocol 1"):
         Results.from_json(data, "the file")
 
 

@@ -56,6 +56,14 @@ def test_a_job_that_raises_is_named_and_the_others_are_done(make: Any) -> None:
     assert [outcome.value for outcome in found] == TRUTH[:2] + TRUTH[3:]
 
 
+@pytest.mark.parametrize("make", [Here, lambda: Threads(2), lambda: Processes(2)])
+def test_a_job_that_ends_the_program_ends_itself_only(make: Any) -> None:
+    found = results(own.draw_or_exit, make())
+    failed = found.pop(2)
+    assert "SystemExit: had enough" in str(failed.error)
+    assert [outcome.value for outcome in found] == TRUTH[:2] + TRUTH[3:]
+
+
 def test_a_worker_that_is_killed_loses_its_job_only(tmp_path: Path) -> None:
     jobs = [Draw(number, notes=str(tmp_path)) for number in range(6)]
     found = results(own.draw_or_die, Processes(2), jobs)
