@@ -483,7 +483,7 @@ class Simulation:
         self._stop = True
 
     def _require_begun(self) -> None:
-        """Raise `ResetNeededError` before the first episode, which would forget what came before."""
+        """Raise `ResetNeededError` before the first episode, which forgets what was before."""
         if not self._begun:
             raise ResetNeededError("no episode has begun; call initialize() first")
 

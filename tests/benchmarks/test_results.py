@@ -233,7 +233,7 @@ def test_results_with_a_damaged_row_are_refused(changes: dict[str, Any]) -> None
 def test_episodes_of_results_are_checked() -> None:
     data = results_of(episode(1, 1.0)).to_json()
     data["episodes"][0]["value"] = "x"
-    with pytest.raises(ProtocolError, match="^the file: this is not an episode of protocol 1"):
+    with pytest.raises(ProtocolError, match=r"^the file: this is not an episode of protocol 1"):
         Results.from_json(data, "the file")
 
 
