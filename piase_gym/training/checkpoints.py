@@ -89,7 +89,7 @@ class Folder:
                     if broken is not None:
                         raise ValueError(f"{broken} is damaged")
                     return path, json.loads(archive.read(CARD)), json.loads(archive.read(STATE))
-            except (OSError, ValueError, KeyError, zipfile.BadZipFile) as error:
+            except Exception as error:  # a damaged archive raises whatever its readers raise
                 damaged.append(f"{path.name} ({error})")
         what = f"only damaged checkpoints: {', '.join(damaged)}" if damaged else "no checkpoint"
         raise TrainingError(f"{self.path} holds {what}; begin anew in another folder")

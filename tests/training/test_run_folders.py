@@ -83,6 +83,20 @@ def test_a_checkpoint_with_one_wrong_bit_gives_way_to_the_one_before(tmp_path: P
         folder.newest()
 
 
+def test_no_byte_of_a_checkpoint_can_be_damaged_so_that_a_run_does_not_go_on(
+    tmp_path: Path,
+) -> None:
+    folder = Folder(tmp_path)
+    content = checkpoint(2)
+    older, newest = (folder.save(steps, content) for steps in (1, 2))
+    for place in range(len(content)):
+        damaged = bytearray(content)
+        damaged[place] ^= 0xFF
+        newest.write_bytes(damaged)
+        path, card, state = folder.newest()
+        assert (path in (older, newest), card, state) == (True, {"card": 2}, {"state": 2})
+
+
 def test_a_run_without_a_checkpoint_cannot_go_on(tmp_path: Path) -> None:
     with pytest.raises(TrainingError, match="holds no checkpoint; begin anew in another folder"):
         Folder(tmp_path).newest()
