@@ -225,7 +225,7 @@ def read_policy(policy: PolicyLike, name: str | None = None, run: int = 0) -> Po
     if isinstance(policy, str | Path):
         return _read_named(policy, name, run)
     if isinstance(policy, LLMAgent):
-        return Policy(name or policy.policy, policy.fingerprint, policy, run)
+        return Policy(name or policy.policy, model_fingerprint(policy), policy, run)
     usual = type(policy).__name__
     if isinstance(policy, type):
         if not issubclass(policy, Agent):
@@ -239,6 +239,12 @@ def read_policy(policy: PolicyLike, name: str | None = None, run: int = 0) -> Po
             )
         usual = str(getattr(policy, "__name__", usual))
     return Policy(name or usual, fingerprint(policy), policy, run)
+
+
+def model_fingerprint(model: LLMAgent) -> str:
+    """Return the fingerprint of a language model, and of the memories that it is shown."""
+    told = model.fingerprint
+    return told if model.memories is None else f"{told}, {fingerprint(model.memories)}"
 
 
 def read_policies(policy: PolicyLike, name: str | None = None) -> list[Policy]:

@@ -196,6 +196,25 @@ def test_trouble_of_a_server_is_no_play_of_the_model(tmp_path: Path) -> None:
     assert read_policy(name).waits
 
 
+def recalls(text: str) -> list[str]:
+    return [text]
+
+
+def recalls_nothing(text: str) -> list[str]:
+    return []
+
+
+def test_models_with_other_memories_are_other_policies(tmp_path: Path) -> None:
+    told = []
+    for memories in (None, recalls, recalls_nothing, recalls):
+        agent = LLMAgent("small", "http://127.0.0.1:1/v1", memories=memories)
+        one = read_policy(agent).fingerprint
+        assert player(agent, 0, ReplyFile(tmp_path / "replies.jsonl"), Budget()).fingerprint == one
+        told.append(one)
+    assert len(set(told)) == 3
+    assert told[1] == told[3]
+
+
 def test_bad_arguments(tmp_path: Path) -> None:
     agent = LLMAgent("small", "http://127.0.0.1:1/v1")
     with pytest.raises(ConfigError, match="repeats"):

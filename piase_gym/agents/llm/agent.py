@@ -198,7 +198,7 @@ class LLMAgent(ModelCaller, Agent):
 
     @property
     def fingerprint(self) -> str:
-        """What identifies this agent in benchmarks; the model's address is not part of it."""
+        """What identifies this agent in benchmarks; its address and memories are not part of it."""
         settings = {**self.settings(), "policy": self.model, "prompt_id": self.prompt.id}
         return f"llm:{digest_json(settings)}"
 
