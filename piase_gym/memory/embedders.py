@@ -176,9 +176,14 @@ class CachedEmbedder:
     Attributes:
         hits: How many texts were remembered.
         misses: How many were not.
+
+    Raises:
+        ConfigError: If `kept` is no number from 0.
     """
 
     def __init__(self, embedder: str | Embedder | None = None, kept: int = 4096) -> None:
+        if type(kept) is not int or kept < 0:
+            raise ConfigError(f"kept is a number from 0, not {kept!r:.60}")
         self.embedder = find_embedder(embedder)
         self.name, self.size = self.embedder.name, self.embedder.size
         self.kept = kept

@@ -99,8 +99,12 @@ class FaissMemory:
         return [(place, distance) for distance, place in sorted(found)]
 
     def vector(self, place: int) -> NDArray[np.float32]:
-        """Return the embedding of one of `texts`."""
-        found: NDArray[np.float32] = self._index.reconstruct(place)
+        """Return the embedding of one of `texts`, counted as in a list.
+
+        Raises:
+            IndexError: If there are not as many.
+        """
+        found: NDArray[np.float32] = self._index.reconstruct(range(len(self.texts))[place])
         return found
 
     def clear(self) -> None:

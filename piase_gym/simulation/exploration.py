@@ -23,7 +23,7 @@ from piase_gym.agents.explorer.flow import END
 from piase_gym.agents.llm.agent import LLMAgent
 from piase_gym.agents.policy_registry import make_agent
 from piase_gym.core.rng import partner_seed
-from piase_gym.errors import AgentError, ConfigError
+from piase_gym.errors import AgentError, ConfigError, ResetNeededError
 from piase_gym.interfaces.perception_interface import WorldPerceptionInterface
 from piase_gym.memory import CachedEmbedder, Embedder
 from piase_gym.runs.recording import record
@@ -245,7 +245,12 @@ class Exploration:
     # -- as a whole -----------------------------------------------------------------------
 
     def run(self) -> Findings:
-        """Explore to the end, and complete the log."""
+        """Explore to the end, and complete the log.
+
+        Raises:
+            ClosedError: If the exploration is closed, as it is after a run.
+        """
+        self.env.runner.require_open()
         try:
             while self.step():
                 pass
@@ -254,7 +259,13 @@ class Exploration:
             self.close()
 
     def findings(self) -> Findings:
-        """Return the results so far."""
+        """Return the results so far.
+
+        Raises:
+            ResetNeededError: Before the first episode.
+        """
+        if not self._begun:
+            raise ResetNeededError("no episode has begun; call initialize() first")
         env = self.env
         names, agents = env.engine.records, {*env.world.agents}
         objects = self.shared_memory["objects"] - agents

@@ -34,8 +34,10 @@ from piase_gym.agents.llm.replies import REPLY_EVENT
 from piase_gym.core.commands import MAX_LINE
 from piase_gym.errors import (
     AgentError,
+    ClosedError,
     ConfigError,
     ModelError,
+    ResetNeededError,
     UnknownNameError,
     UnsupportedError,
 )
@@ -280,6 +282,16 @@ def test_explorers_end_after_their_steps_and_with_the_episode() -> None:
     findings = team.run()
     assert findings.over
     assert (findings.steps, findings.objects) == (20, ("chair", "keyboard", "lamp"))
+
+
+def test_there_are_findings_of_an_episode_and_one_run_only() -> None:
+    team = Exploration("ObjectSearch", backend="mock", seed=0, steps=2)
+    with pytest.raises(ResetNeededError, match="call initialize"):
+        team.findings()
+    team.run()
+    with pytest.raises(ClosedError, match="make another one"):
+        team.run()
+    assert team.findings().steps == 2
 
 
 def test_what_the_last_step_shows_is_found_too() -> None:

@@ -142,3 +142,10 @@ def test_the_sentence_model_knows_meaning() -> None:
     assert embedder.embed([]).shape == (0, 384)
     for other in (copy.deepcopy(embedder), pickle.loads(pickle.dumps(embedder))):
         assert (other.embed(["a gold crown"])[0] == crown).all()
+
+
+@pytest.mark.parametrize("kept", [-1, True, "9", 2.0])
+def test_what_is_kept_is_a_number(kept: Any) -> None:
+    with pytest.raises(ConfigError, match="kept is a number from 0"):
+        CachedEmbedder(kept=kept)
+    assert CachedEmbedder(kept=0).embed(["a", "b", "a"]).shape == (3, 384)

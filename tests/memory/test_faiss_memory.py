@@ -238,3 +238,12 @@ def test_what_is_no_file_is_refused(tmp_path: Path) -> None:
         (tmp_path / "other").write_bytes(content)
         with pytest.raises(MemoryFileError, match="is no memory file"):
             FaissMemory.load(tmp_path / "other")
+
+
+def test_vectors_are_counted_as_texts_are() -> None:
+    memory = filled()
+    last = len(memory.texts) - 1
+    assert (memory.vector(-1) == memory.vector(last)).all()
+    for place in (last + 1, -last - 2):
+        with pytest.raises(IndexError):
+            memory.vector(place)
