@@ -109,12 +109,17 @@ class Folder:
         write_whole(self.progress, text.encode())
 
     def history(self) -> list[dict[str, Any]]:
-        """Return the lines of the progress."""
+        """Return the lines of the progress.
+
+        Raises:
+            TrainingError: If they are damaged.
+        """
         try:
-            text = self.progress.read_text("utf-8")
+            return [json.loads(line) for line in self.progress.read_text("utf-8").splitlines()]
         except OSError:
             return []
-        return [json.loads(line) for line in text.splitlines()]
+        except ValueError as error:
+            raise TrainingError(f"{self.progress} is damaged: {error}; remove it") from None
 
 
 def state_of(model: Any, vec: Any) -> dict[str, Any]:

@@ -111,3 +111,11 @@ def test_progress_forgets_what_came_after_an_interruption(tmp_path: Path) -> Non
     text = folder.progress.read_text("utf-8")
     assert [json.loads(line) for line in text.splitlines()] == folder.history()
     assert text.endswith("\n")
+
+
+@pytest.mark.parametrize("content", [b"x\n", b'{"steps": 1}\n{"st', b"\xff\n"])
+def test_progress_that_is_damaged_is_told(tmp_path: Path, content: bytes) -> None:
+    folder = Folder(tmp_path)
+    folder.progress.write_bytes(content)
+    with pytest.raises(TrainingError, match=r"progress\.jsonl is damaged: .*; remove it"):
+        folder.note({"steps": 2}, 1)
