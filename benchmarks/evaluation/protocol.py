@@ -148,7 +148,7 @@ class EpisodeRecord:
         if not isinstance(data, Mapping) or set(data) != names:
             raise ProtocolError(told)
         try:
-            record = _reader(cls).validate_json(orjson.dumps(data), strict=True)
+            record = _reader().validate_json(orjson.dumps(data), strict=True)
         except (TypeError, ValueError):
             raise ProtocolError(told) from None
         if (record.value is None) != (record.fault is not None):
@@ -157,9 +157,9 @@ class EpisodeRecord:
 
 
 @functools.cache
-def _reader(kind: type[EpisodeRecord]) -> TypeAdapter[EpisodeRecord]:
+def _reader() -> TypeAdapter[EpisodeRecord]:
     """Return what checks the types of an episode's fields."""
-    return TypeAdapter(kind)
+    return TypeAdapter(EpisodeRecord)
 
 
 def episode_value(measure: str, returns: Mapping[str, float], results: Mapping[str, str]) -> float:
