@@ -27,7 +27,7 @@ from piase_gym.agents.llm.prompt import Prompt, data
 from piase_gym.agents.llm.replies import REPLY_EVENT
 from piase_gym.agents.policy_registry import check_policy
 from piase_gym.core.commands import Command, InvalidAction, Outcome, Verb
-from piase_gym.errors import ConfigError, ModelError, PolicyError
+from piase_gym.errors import ConfigError, ModelError, PolicyError, SnapshotError
 from piase_gym.simulation.actuators import Actuator
 from piase_gym.testing.model_server import ModelServer, Request, Say, first_command
 from piase_gym.wrappers import AvtLogger
@@ -334,6 +334,27 @@ def test_a_twin_with_another_history_has_it_at_once() -> None:
     twin._history.add("see", "go")
     assert twin._history.turns == [("see", "go")]
     assert len(agent._history.turns) == 3
+
+
+def test_a_twin_has_no_attributes_that_agents_lack() -> None:
+    agent = LLMAgent("small", "http://127.0.0.1:1/v1")
+    assert agent.twin(temperature=0.5).temperature == 0.5
+    for wrong in ({"temprature": 0.5}, {"answer": "yaml"}, {"_seed": 3}):  # silently nothing
+        with pytest.raises(ConfigError, match=f"unknown attribute '{next(iter(wrong))}'"):
+            agent.twin(**wrong)
+
+
+@pytest.mark.parametrize(
+    "changes",
+    [{"history": {}}, {"history": None}, {"history": {"turns": [1], "summary": ""}}, {"calls": -1}],
+)
+def test_a_damaged_state_changes_nothing(changes: dict[str, Any]) -> None:
+    agent = LLMAgent("small", "http://127.0.0.1:1/v1")
+    agent._history.add("see", "stay")
+    before = agent.get_state()
+    with pytest.raises(SnapshotError):
+        agent.set_state({**before, **changes})
+    assert agent.get_state() == before
 
 
 @pytest.mark.parametrize("kind", [LLMAgent, VisionModel])

@@ -32,7 +32,8 @@ from piase_gym.core.answers import (
 )
 from piase_gym.core.commands import Command, InvalidAction, Outcome
 from piase_gym.core.digest import digest_json
-from piase_gym.errors import ConfigError, ModelError
+from piase_gym.core.snapshot import DAMAGE
+from piase_gym.errors import ConfigError, ModelError, SnapshotError, require_known
 
 SETTINGS = "answer facts messages commands temperature max_tokens attempts history".split()
 """What scenarios and curricula may set."""
@@ -203,8 +204,14 @@ class LLMAgent(ModelCaller, Agent):
         return f"llm:{digest_json(settings)}"
 
     def twin(self, **changes: Any) -> LLMAgent:
-        """Return a copy with some attributes changed."""
+        """Return a copy with some attributes changed.
+
+        Raises:
+            ConfigError: If there is no such attribute, or a value is not allowed.
+        """
         twin = copy.deepcopy(self)
+        for name in changes:
+            require_known("attribute", name, [name for name in vars(twin) if name[0] != "_"])
         vars(twin).update(changes)
         twin._check_settings()
         twin._history.policy = twin._policy
@@ -484,14 +491,21 @@ class LLMAgent(ModelCaller, Agent):
         }
 
     def set_state(self, state: Mapping[str, Any]) -> None:
-        """Restore what `get_state` returned."""
+        """Restore what `get_state` returned.
+
+        Raises:
+            SnapshotError: If it is no state of such an agent.
+        """
         seed, calls = read_seed(state), read_seed(state, "calls")
         history = History(self._policy)
-        history.set_state(state["history"])
+        try:
+            history.set_state(state["history"])
+            system, cut = str(state["system"]), str(state.get("cut", ""))
+        except DAMAGE as error:
+            raise SnapshotError(f"this is no state of a language model: {error!r:.200}") from None
         self._seed = seed
         self._begin()
-        self._calls, self._system, self._history = calls, str(state["system"]), history
-        self._cut = str(state.get("cut", ""))
+        self._calls, self._system, self._history, self._cut = calls, system, history, cut
 
     def __deepcopy__(self, memo: dict[int, Any]) -> Self:
         """Copy the agent; endpoint, key, budget and known replies are shared."""
