@@ -305,6 +305,7 @@ class EventClock(Clock):
         durations: How long each agent's actions take, by number.
         world_period: How often the world goes on by itself, in milliseconds; ``None`` for never.
         percept: Makes percepts.
+        own: Returns an answer that is a command of an actuator as such, and ``None`` for others.
     """
 
     def __init__(
@@ -313,9 +314,10 @@ class EventClock(Clock):
         durations: Mapping[int, Durations],
         world_period: float | None = None,
         percept: MakePercept = Percept,
+        own: Callable[[Any], Command | InvalidAction | None] = lambda answer: None,
     ) -> None:
         self._periods, self._durations = dict(periods), dict(durations)
-        self._world_period, self._percept = world_period, percept
+        self._world_period, self._percept, self._own = world_period, percept, own
         self.begin()
 
     def begin(self) -> None:
@@ -377,7 +379,7 @@ class EventClock(Clock):
         given = self._durations.get(number, 0.0)
         if not isinstance(given, Mapping):
             return given
-        act = decode_answer(world, number, answer)
+        act = self._own(answer) or decode_answer(world, number, answer)
         if isinstance(act, int):
             act = world.command(number, act)
         verb = act.verb if isinstance(act, Command) else "*"

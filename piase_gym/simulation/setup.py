@@ -14,6 +14,7 @@ from piase_gym.envs.parallel import WorldParallelEnv
 from piase_gym.errors import ConfigError, UnknownNameError
 from piase_gym.interfaces.own import as_parallel, usual_actions
 from piase_gym.scenarios import Scenario
+from piase_gym.simulation.actuators import ActuatorSet
 from piase_gym.simulation.clock import (
     WORLD,
     Clock,
@@ -100,11 +101,12 @@ def make_clock(
     answer_times: Mapping[str, Times] | None = None,
     periods: float | Mapping[str, float] | None = None,
     durations: Durations | Mapping[str, Durations] | None = None,
+    actuation: ActuatorSet | None = None,
 ) -> Clock:
     """Return the clock of a simulation; see `Simulation` for the arguments.
 
     Raises:
-        UnknownNameError: If there is no such agent or policy.
+        UnknownNameError: If there is no such agent, policy or verb.
         ConfigError: If a number is not allowed, or an argument is of another time model.
     """
     model = limits.time_model
@@ -147,7 +149,14 @@ def make_clock(
                 or not 0 <= part < math.inf
             ):
                 raise ConfigError(f"a duration is a number from 0 on, not {part!r:.60}")
-    return EventClock(every, lasting, world_period, percept)
+    if actuation is None:
+        return EventClock(every, lasting, world_period, percept)
+    verbs = [verb.name for verb in (*actuation.world.grammar, *actuation.verbs)] + ["*"]
+    for value in lasting.values():
+        for name in value if isinstance(value, Mapping) else ():
+            if name not in verbs:
+                raise UnknownNameError("verb", name, verbs)
+    return EventClock(every, lasting, world_period, percept, actuation.own)
 
 
 def _seat(name: str, names: Sequence[str]) -> int:

@@ -73,8 +73,8 @@ class Simulation:
             repeated. The `answer_times` of another simulation repeat that one.
         periods: How often agents decide in ``event_based``, in milliseconds: for all, or by agent;
             with ``"world"`` the world also goes on by itself, after each such period.
-        durations: How long actions take in ``event_based``, in milliseconds: for all, by verb
-            (``"*"``: the others), or one of these by agent.
+        durations: How long actions take in ``event_based``, in milliseconds: for all, by verb of
+            the world or of an actuator (``"*"``: the others), or one of these by agent.
         max_steps: A budget of steps for each episode, in addition to the world's own.
         max_wall_seconds: A budget of wall-clock time for each episode.
         expose_states: Whether agents' inner states are posted (as ``state``) at each step.
@@ -148,7 +148,14 @@ class Simulation:
             )
         self.equipment = Equipment(self.world_env.world, sensors, actuators)
         self.clock: Clock = make_clock(
-            self.limits, names, self.equipment.percept, late, answer_times, periods, durations
+            self.limits,
+            names,
+            self.equipment.percept,
+            late,
+            answer_times,
+            periods,
+            durations,
+            self.equipment.actuation,
         )
         self._late = late
         self.summaries: list[Summary] = []

@@ -11,7 +11,9 @@ import pytest
 
 from piase_gym import EnvironmentInterface, Simulation, runs
 from piase_gym.agents import Agent
+from piase_gym.core.commands import Command, Verb
 from piase_gym.errors import ConfigError, PiaseError, UnknownNameError, UnsupportedError
+from piase_gym.simulation.actuators import Actuator
 from piase_gym.wrappers import AvtLogger
 
 ROOM = {"width": 12, "height": 2, "start_pos": (0, 0), "goal_pos": (11, 0)}
@@ -226,6 +228,17 @@ def test_actions_have_durations_of_their_own() -> None:
     assert agent.asked == [(0, (0, 1)), (3, (1, 1))]  # type: ignore[attr-defined]
 
 
+def test_commands_of_actuators_have_durations_too() -> None:
+    def step_right(command: Command, facts: Any) -> Command:
+        return Command("move", {"direction": "east"})
+
+    hop = Actuator("hop", step_right, (Verb("hop", "step to the right"),))
+    durations = {"agent_0": {"hop": 40, "move": 90}, "agent_1": {"*": 70}}
+    simulation = event_based(200, durations, actuators=[hop])
+    simulation.manager.agents["agent_0"] = Walker("hop")
+    assert timeline(simulation, 3) == [(40, 1, 0), (70, 1, 1), (240, 2, 1)]
+
+
 def test_the_world_goes_on_where_nobody_acts() -> None:
     simulation = event_based({"agent_0": 1000, "agent_1": 1000, "world": 300})
     assert [row[0] for row in timeline(simulation, 6)] == [0, 300, 600, 900, 1000, 1200]
@@ -271,6 +284,7 @@ def test_who_is_suspended_does_not_act_and_comes_back() -> None:
         ({"time_model": "event_based", "periods": 0}, ConfigError, "a period must be"),
         ({"time_model": "event_based", "periods": {"eve": 5}}, UnknownNameError, "agent 'eve'"),
         ({"time_model": "event_based", "durations": {"move": -1}}, ConfigError, "from 0 on"),
+        ({"time_model": "event_based", "durations": {"mvoe": 1}}, UnknownNameError, "mean 'move'"),
         ({"time_model": "event_based", "periods": {"world": 0}}, ConfigError, "of the world"),
         ({"answer_times": {"agent_0": 5}}, ConfigError, "answer_times means nothing"),
         ({"time_model": "real_time", "answer_times": {"eve": 5}}, UnknownNameError, "agent 'eve'"),
