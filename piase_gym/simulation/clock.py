@@ -94,12 +94,12 @@ class _Request:
     error: BaseException | None = None
     took: float = 0.0
 
-    def run(self) -> None:
-        """Let the agent think."""
+    def run(self, caught: type[BaseException] = Exception) -> None:
+        """Let the agent think; an error that is `caught` is raised when the answer is due."""
         try:
             self.agent.receive_perception(self.percept)
             self.answer = self.agent.get_chosen_action()
-        except Exception as error:  # handed to the simulation, which raises it
+        except caught as error:  # handed to the simulation, which raises it
             self.error = error
         self.took = 1000 * (time.monotonic() - self.began)
         self.done.set()
@@ -217,7 +217,9 @@ class WallClock(RealTime):
         percept = self._percept(copy.deepcopy(world), number, step)
         request = _Request(agent, percept, step, self._tick)
         name = f"agent-{world.agents[number]}"
-        threading.Thread(target=request.run, name=name, daemon=True).start()
+        # What ends a program, as a person does at the end of the input, ends no thread alone.
+        think = threading.Thread(target=request.run, args=(BaseException,), name=name, daemon=True)
+        think.start()
         return request
 
     def _wait(self, end: float) -> None:

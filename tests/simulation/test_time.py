@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import io
 import math
 import time
 from pathlib import Path
@@ -10,7 +11,7 @@ from typing import Any
 import pytest
 
 from piase_gym import EnvironmentInterface, Simulation, runs
-from piase_gym.agents import Agent
+from piase_gym.agents import Agent, HumanAgent
 from piase_gym.core.commands import Command, Verb
 from piase_gym.errors import ConfigError, PiaseError, UnknownNameError, UnsupportedError
 from piase_gym.simulation.actuators import Actuator
@@ -237,6 +238,17 @@ def test_commands_of_actuators_have_durations_too() -> None:
     simulation = event_based(200, durations, actuators=[hop])
     simulation.manager.agents["agent_0"] = Walker("hop")
     assert timeline(simulation, 3) == [(40, 1, 0), (70, 1, 1), (240, 2, 1)]
+
+
+@pytest.mark.parametrize("answer_times", [None, {"agent_0": math.inf}])
+def test_a_person_at_the_end_of_the_input_interrupts_real_time(answer_times: Any) -> None:
+    def at_end(prompt: str) -> str:
+        raise EOFError
+
+    person = HumanAgent(read=at_end, out=io.StringIO())
+    real = {"time_model": "real_time", "step_ms": 20, "answer_times": answer_times}
+    summary = Simulation("GridWorld", person, seed=0, max_steps=500, **real).run()
+    assert summary.stopped == "interrupted"
 
 
 def test_the_world_goes_on_where_nobody_acts() -> None:
