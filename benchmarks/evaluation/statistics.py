@@ -70,10 +70,29 @@ class Anchors(NamedTuple):
 
 def _values(values: ArrayLike, what: str = "values") -> NDArray[np.float64]:
     """Return values as a flat array, or raise `ConfigError` if there are none."""
-    array = np.asarray(values, np.float64).ravel()
+    told = f"{what} must be finite numbers, at least one"
+    try:
+        array = np.asarray(values, np.float64).ravel()
+    except (TypeError, ValueError):
+        raise ConfigError(told) from None
     if array.size == 0 or not np.isfinite(array).all():
-        raise ConfigError(f"{what} must be finite numbers, at least one")
+        raise ConfigError(told)
     return array
+
+
+def _arrays(runs: Runs) -> list[NDArray[np.float64]]:
+    """Return the episodes of each run; of a table of pandas, which iterates over names, each row.
+
+    Raises:
+        ConfigError: If there are no runs, or no sequence of them.
+    """
+    rows = runs if isinstance(runs, Sequence) else np.asarray(runs)
+    if isinstance(rows, np.ndarray) and rows.ndim == 0:
+        raise ConfigError(f"runs are a sequence, not {type(runs).__name__}")
+    arrays = [_values(run, "episodes of a run") for run in rows]
+    if not arrays:
+        raise ConfigError("there must be at least one run")
+    return arrays
 
 
 def iqm(values: ArrayLike, axis: int | None = None) -> Any:
@@ -143,12 +162,12 @@ def mean_interval(
     """
     drawn = _resample_runs(runs, resamples, seed).mean(axis=1)
     drawn = drawn if anchors is None else anchors.rescale(drawn, seed)
-    arrays = [_values(run) for run in runs]
+    arrays = _arrays(runs)
     means = np.array([run.mean() for run in arrays])
     mean, shared = float(means.mean()), _equally_long(arrays)
-    count = arrays[0].size if shared else len(runs)
+    count = arrays[0].size if shared else len(arrays)
     found = _interval(mean, drawn, _expanded(level, count))
-    if len(runs) == 1:
+    if len(arrays) == 1:
         return found
     seeds = np.mean(arrays, axis=0) if shared else means[:1]
     reach = math.hypot(_reach(level, means), _reach(level, seeds))
@@ -190,13 +209,18 @@ def share_interval(
         level: Confidence level.
         resamples: Number of resamples.
         seed: Seed of the resampling.
+
+    Raises:
+        ConfigError: If they are no shares.
     """
-    arrays = [_values(run) for run in runs] or [_values([])]
+    arrays = _arrays(runs)
+    if not all(run.min() >= 0.0 and run.max() <= 1.0 for run in arrays):
+        raise ConfigError("shares of wins lie between 0 and 1")
     alike = all(np.array_equal(run, arrays[0]) for run in arrays)
     won = arrays[0] if alike else np.concatenate(arrays)
     whole = bool(np.isin(won, (0.0, 1.0)).all())
     least = wilson(float(won.sum()), won.size, level) if whole else None
-    if least and len(runs) == 1:
+    if least and len(arrays) == 1:
         return least
     share, low, high = mean_interval(runs, level, resamples, seed)
     if least:
@@ -262,7 +286,7 @@ def _run_means(tasks: Sequence[Runs]) -> NDArray[np.float64]:
     """Return the score of every run of all tasks."""
     if not tasks:
         raise ConfigError("there must be at least one task")
-    return np.array([float(np.mean(_values(run))) for runs in tasks for run in runs])
+    return np.array([float(run.mean()) for runs in tasks for run in _arrays(runs)])
 
 
 def _resample_tasks(
@@ -288,10 +312,9 @@ def _resample_runs(
         seed: Seed of the draws.
         shared: Seed of the draws of episodes, if those of other runs shall be the same.
     """
-    rng = np.random.default_rng(seed)
-    arrays = [_values(run, "episodes of a run") for run in runs]
-    if not arrays:
-        raise ConfigError("there must be at least one run")
+    if not isinstance(resamples, int | np.integer) or resamples < 1:
+        raise ConfigError(f"resamples are a positive integer, not {resamples!r:.60}")
+    rng, arrays = np.random.default_rng(seed), _arrays(runs)
     chosen = rng.integers(len(arrays), size=(resamples, len(arrays)))
     if _equally_long(arrays):
         table = np.stack(arrays)
@@ -331,7 +354,7 @@ def performance_profile(tasks: Sequence[Runs], thresholds: ArrayLike) -> NDArray
 
 def _above(scores: NDArray[np.float64], thresholds: ArrayLike) -> NDArray[np.float64]:
     """Return the share of each row's scores that is above each threshold."""
-    taus = np.asarray(thresholds, np.float64)
+    taus = np.atleast_1d(np.asarray(thresholds, np.float64))
     return np.stack([(scores > tau).mean(axis=1) for tau in taus], axis=1)
 
 
@@ -434,9 +457,9 @@ def difference_interval(x: Runs, y: Runs, level: float = 0.95) -> Interval:
     Raises:
         ConfigError: If there are fewer than two seeds, or runs differ in length.
     """
-    mine, theirs = ([_values(run, "episodes of a run") for run in runs] for runs in (x, y))
+    mine, theirs = _arrays(x), _arrays(y)
     sizes = {run.size for run in (*mine, *theirs)}
-    if not mine or not theirs or len(sizes) > 1:
+    if len(sizes) > 1:
         raise ConfigError("differences need runs on the same seeds, at least one run on each side")
     mean, low, _ = paired_difference(np.mean(mine, axis=0), np.mean(theirs, axis=0), level)
     means = [np.array([run.mean() for run in runs]) for runs in (mine, theirs)]

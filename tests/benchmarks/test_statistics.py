@@ -435,6 +435,35 @@ def test_shares_within_an_episode_have_no_interval_of_wilsons() -> None:
         s.share_interval([])
 
 
+def test_runs_are_the_rows_of_any_table() -> None:
+    pandas = pytest.importorskip("pandas")
+    runs = [[1.0, 2.0, 3.0], [2.0, 3.0, 7.0]]
+    for table in (np.array(runs), tuple(map(tuple, runs)), pandas.DataFrame(runs)):
+        assert s.mean_interval(table) == s.mean_interval(runs)
+        assert s.aggregate([table]) == s.aggregate([runs])
+        assert s.difference_interval(table, runs) == s.difference_interval(runs, runs)
+        assert s.probability_of_improvement(table, runs) == 0.5
+    assert s.performance_profile([runs], 3.0).tolist() == [0.5]
+
+
+@pytest.mark.parametrize("runs", [{0: [1.0], 1: [2.0]}, iter([[1]]), 3.0, "ab", [["a"]], [{1: 2}]])
+def test_what_are_no_runs_is_refused(runs: Any) -> None:
+    for statistic in (s.mean_interval, s.share_interval):
+        with pytest.raises(ConfigError, match=r"runs are a sequence|must be finite numbers"):
+            statistic(runs)
+    with pytest.raises(ConfigError, match=r"runs are a sequence|must be finite numbers"):
+        s.aggregate([runs])
+
+
+def test_shares_and_resamples_are_checked() -> None:
+    for runs in ([[2.0, 0.0]], [[0.5, -0.5], [0.0, 0.0]]):
+        with pytest.raises(ConfigError, match="shares of wins lie between 0 and 1"):
+            s.share_interval(runs)
+    for resamples in (0, -1, 1.5, "9"):
+        with pytest.raises(ConfigError, match="resamples are a positive integer"):
+            s.mean_interval([[1.0, 2.0]], resamples=resamples)  # type: ignore[arg-type]
+
+
 def test_the_interquartile_mean_can_be_taken_along_an_axis() -> None:
     rows = [[0.0, 1.0, 2.0, 100.0], [4.0, 4.0, 4.0, 4.0]]
     assert s.iqm(rows, axis=1).tolist() == [1.5, 4.0]
