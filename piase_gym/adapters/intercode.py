@@ -299,7 +299,12 @@ def evaluate(
 
     Returns:
         One episode per task, by the task's number as a string, in the form of InterCode's logs.
+
+    Raises:
+        ConfigError: If there are no turns.
     """
+    if turns < 1:
+        raise ConfigError(f"turns must be at least 1, not {turns!r:.60}")
     found = {}
     for index in range(len(env.data_loader)) if tasks is None else tasks:
         if hasattr(policy, "reset"):

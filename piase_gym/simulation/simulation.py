@@ -18,6 +18,7 @@ import orjson
 from piase_gym.agents.base import Agent, Feedback
 from piase_gym.core.commands import Result
 from piase_gym.core.events import Events
+from piase_gym.core.files import require_folder, write_whole
 from piase_gym.core.interrupts import whole
 from piase_gym.core.models import ActionCommand
 from piase_gym.core.rng import partner_seed
@@ -128,6 +129,8 @@ class Simulation:
         self.curricula: CurriculumHook | None = curricula if own else None
         self._seed: int | None = seed
         self._expose, self._folder = expose_states, None if folder is None else Path(folder)
+        if self._folder is not None:
+            require_folder(self._folder)
         head = self.scenario.head if self.scenario is not None else None
         self.limits = read_limits(head, time_model, step_ms, max_steps, max_wall_seconds)
         self.world_env = make_env(scenario, self.scenario, render_mode, config)
@@ -371,6 +374,9 @@ class Simulation:
 
         Returns:
             The file's path.
+
+        Raises:
+            StorageError: If it cannot be written; what was there is kept.
         """
         path = Path(folder) / f"{name}.json"
         value = {
@@ -378,12 +384,8 @@ class Simulation:
             "world": self.world_env.snapshot() if self.world.capabilities.snapshot else None,
             "agents": self.manager.states(),
         }
-        try:
-            path.parent.mkdir(parents=True, exist_ok=True)
-            # In the order of the config: a story's rooms are numbered as it names them.
-            path.write_bytes(orjson.dumps(value, option=orjson.OPT_SERIALIZE_NUMPY))
-        except OSError as error:
-            raise ConfigError(f"cannot write {str(path)!r}: {error.strerror}") from None
+        # In the order of the config: a story's rooms are numbered as it names them.
+        write_whole(path, orjson.dumps(value, option=orjson.OPT_SERIALIZE_NUMPY))
         return path
 
     def post_event(

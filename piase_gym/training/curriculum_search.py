@@ -133,7 +133,7 @@ def search(
     path = Path(folder, TRAININGS)
     do_missing(jobs, train_candidate, path, backend, name=str, progress=progress)
     wanted = {job.key for job in jobs}
-    lines = {line["key"]: line for line in LineFile(path).found if line["key"] in wanted}
+    lines = {line["key"]: line for line in LineFile(path).found if line.get("key") in wanted}
     return ranked(lines.values())
 
 

@@ -143,6 +143,8 @@ def test_what_is_wrong_is_said(env: SqlEnv, folder: Path) -> None:
             SqlEnv(**options)
     with pytest.raises(ConfigError, match="cannot read"):
         SqlEnv(data_path=folder, dump=folder / "none.sql")
+    with pytest.raises(ConfigError, match="turns must be at least 1, not 0"):
+        evaluate(Scripted(["skip"]), env, turns=0)
 
 
 class Scripted:

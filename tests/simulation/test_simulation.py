@@ -20,6 +20,7 @@ from piase_gym.errors import (
     ClosedError,
     ConfigError,
     ResetNeededError,
+    StorageError,
     UnknownNameError,
     UnsupportedError,
 )
@@ -293,6 +294,19 @@ def test_the_final_state_can_be_taken_up(tmp_path: Path) -> None:
     env = piase_gym.parallel_env("TextRoom", scenario="lost_key", actions="text")
     env.restore(saved["world"])
     assert {held.name for held in env.facts(AGENT).inventory} == {"flashlight", "brass_key"}
+
+
+def test_what_cannot_be_saved_is_told_before_anything_is_played(tmp_path: Path) -> None:
+    place = tmp_path / "states"
+    place.write_text("notes")
+    with pytest.raises(StorageError, match="states is a file; name a folder"):
+        Simulation("lost_key", "noop", folder=place)
+    simulation = Simulation("lost_key", "noop", max_steps=1)
+    simulation.initialize()
+    with pytest.raises(StorageError, match="states is a file"):
+        simulation.save(place)
+    assert place.read_text() == "notes"
+    assert simulation.save(tmp_path / "new").name == "final.json"
 
 
 def test_episodes_follow_from_one_seed() -> None:

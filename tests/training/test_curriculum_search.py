@@ -68,7 +68,11 @@ def test_what_is_finished_is_not_trained_again(tmp_path: Path) -> None:
     todo = jobs("scripted")
     search(todo, tmp_path, progress=lambda out, done, all_: told.append((out.name, done, all_)))
     assert told == [("door_key by scripted, seed 1", 1, 1)]
-    assert before in lines(tmp_path)
+    kept = lines(tmp_path)
+    assert before in kept
+    with (tmp_path / "trainings.jsonl").open("a") as file:
+        file.write('{"note": "not a training"}\n')
+    assert search(todo, tmp_path) == ranked(kept)
     changed = [replace(job, tests=7) for job in todo]
     assert not {job.key for job in changed} & {job.key for job in todo}
 
