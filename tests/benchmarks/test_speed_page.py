@@ -57,7 +57,7 @@ def test_everything_is_measured_and_told(monkeypatch: pytest.MonkeyPatch) -> Non
     found = json.loads(json.dumps(measure.measure_all(1, 0.001, quests=2, cycles=1)))
     parts = {name: part.markdown() for name, part in measure.sections(found).items()}
     assert set(parts) == {"machine", "grid_world", "text_room", "physics"}
-    assert "| b | 3,000,000 | 1.5e+04 |" in parts["grid_world"]
+    assert "| b | 3,000,000 | 15,000 |" in parts["grid_world"]
     for words in ("B 1 took part", "Nowhere", "Broken failed: no licence"):
         assert words in parts["grid_world"]
     assert found["text_room"]["certified"]["won"] == 2

@@ -308,10 +308,8 @@ def test_a_file_names_its_director_and_simulations_follow_it(suffix: str, tmp_pa
     assert plan.sha256 == curricula.load(FILE).sha256
     assert plan.sha256 != curricula.load({**FILE, "director": None}).sha256
     simulation = Simulation("GridWorld", "random", path, seed=1)
-    levels = set()
-    for _ in range(12):
-        simulation.run()
-        levels.add(simulation.world_env.runner.seed)
+    simulation.run(episodes=12)
+    levels = {summary.seed for summary in simulation.summaries}
     assert type(simulation.controller.director).__name__ == "PrioritisedLevelReplay"
     assert len(levels) < 9
     other = CurriculumWrapper(piase_gym.parallel_env("GridWorld"), path, director="randomisation")
