@@ -534,7 +534,7 @@ class BatchEnv:
 
         Args:
             config: A number in `configs`, or fields to change in the first one; a config that is
-                new is added to `configs`.
+                new is added to `configs`, and stays there.
             which: The slots: one flag per slot, their numbers, or a slice; default all.
 
         Raises:
