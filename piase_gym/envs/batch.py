@@ -476,9 +476,9 @@ class BatchEnv:
 
     def digest(self, slot: int) -> str:
         """Return the digest of one environment's state."""
-        states, places = self.batch.states, self.world.canonical_places
+        states = self.batch.states
         row = bytes_of(states)[slot]
-        found = digest_bytes(b"".join([row[place].data for place in places]))
+        found = digest_bytes(b"".join([row[place].data for place in self.batch.places]))
         scripts = self.batch.scripts
         return found if scripts is None else scripts.digest(states, slot, found)
 
@@ -486,7 +486,7 @@ class BatchEnv:
         """Return the digest of every environment's state, as single environments give it."""
         if self.batch.scripts is not None:
             return [self.digest(slot) for slot in range(self.num_envs)]
-        places, rows = self.world.canonical_places, bytes_of(self.batch.states)
+        places, rows = self.batch.places, bytes_of(self.batch.states)
         return [digest_bytes(b"".join([row[place].data for place in places])) for row in rows]
 
     def single(self, slot: int) -> ArrayWorld[Any, Any]:

@@ -148,7 +148,7 @@ class BatchRecorder(Recorder):
         """Take note of a slot's step."""
         record, env = self._record(slot), self.env
         changes = tick.ended or env.awaiting_agents
-        looks = changes or self.targets or self.levels.highest == FULL
+        looks = changes or self.targets.given or self.levels.highest == FULL
         world = env.at(slot) if looks else env.world
         digest = env.digest(slot) if self.out.final else ""
         self.put_step(record, world, acts, tick, (), digest, changes)

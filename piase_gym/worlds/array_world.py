@@ -240,12 +240,8 @@ class ArrayWorld(World[C, F]):
         self._obs_rows, self._mask_rows = list(self._obs), list(self._masks)
         self._nobody = [False] * slots
         row = bytes_of(self.states)[0]
-        self._canonical = [row[place].data for place in self.canonical_places]
-
-    @property
-    def canonical_places(self) -> list[slice]:
-        """Where the canonical fields of a record lie, in their order."""
-        return places_of(self.states.dtype, self.state_fields)
+        places = places_of(self.states.dtype, self.state_fields)
+        self._canonical = [row[place].data for place in places]
 
     @property
     def tables(self) -> NDArray[Any]:
@@ -304,7 +300,8 @@ class ArrayWorld(World[C, F]):
         tables = stacked([self.new_table(config) for config in configs])
         states = np.zeros(count, self.modules.memory.layout_for(self.envelope))
         shape = (count, agents, length, self.num_actions)
-        return self.batch_type(states, tables, shape, self.vector_type)
+        places = places_of(states.dtype, self.state_fields)
+        return self.batch_type(states, tables, shape, self.vector_type, places)
 
     def result(self, agent: int) -> Result:
         """Return how the episode ended for an agent, as its fate says."""

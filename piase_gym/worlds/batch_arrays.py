@@ -34,6 +34,7 @@ class Batch:
         kernel_states: The records as kernels take them; made when they are first needed.
         kernel_step: The kernel that advances them, likewise.
         scripts: The scripts of the configs, if there are any.
+        places: Where the fields of a record that digests cover lie.
     """
 
     def __init__(
@@ -41,7 +42,8 @@ class Batch:
         states: NDArray[Any],
         tables: NDArray[Any],
         shape: tuple[int, int, int, int],
-        dtype: type[Any] = np.uint8,
+        dtype: type[Any],
+        places: Sequence[slice],
     ) -> None:
         """Allocate outputs for `shape`: environments, agents, vector length, actions.
 
@@ -50,9 +52,10 @@ class Batch:
             tables: The tables.
             shape: The four sizes named above.
             dtype: The type of the vectors.
+            places: See the attribute.
         """
         envs, agents, length, actions = shape
-        self.states, self.tables = states, tables
+        self.states, self.tables, self.places = states, tables, places
         self.obs = np.zeros((envs, agents, length), dtype)
         self.final_obs = np.zeros_like(self.obs)
         self.masks = np.zeros((envs, agents, actions), np.int8)

@@ -114,6 +114,25 @@ def test_snapshots_of_slots_are_those_of_single_environments(name: str) -> None:
     assert ended or name != "map"
 
 
+@pytest.mark.parametrize(
+    ("level", "target", "looks"), [("events", None, 0), ("full", None, 8), ("actions", (9, 9), 8)]
+)
+def test_steps_look_at_single_slots_only_for_what_arrays_do_not_tell(
+    level: str, target: tuple[int, int] | None, looks: int, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """To show a slot as a world of its own takes longer than to write its line."""
+    batch = piase_gym.batch_env("GridWorld", num_envs=2, agents=2)
+    runs.record(batch, sinks=[runs.MemorySink()], level=level)
+    batch.reset(seed=0)
+    runs.log(batch, "DSE_STEP_ATTEMPT_START", {"target_coords": target}, "agent_0")
+    looked: list[int] = []
+    at = batch.at
+    monkeypatch.setattr(batch, "at", lambda slot: looked.append(slot) or at(slot))
+    for _ in range(4):
+        batch.step(np.full((2, 2), 4))
+    assert len(looked) == looks
+
+
 def test_environments_that_share_no_kernel_share_no_log(tmp_path: Path) -> None:
     envs = gymnasium.make_vec("piase_gym:piase/TextRoom-v3", num_envs=2)
     with pytest.raises(ConfigError, match=r"no batched kernel and run one after the other.*make"):
