@@ -106,7 +106,7 @@ class Metrics(PiaAVTInterface):
             RunError: If a line is damaged, so that nothing could be computed from the rest, or the
                 log has no steps because of its level.
         """
-        run.require_steps()
+        run.require_step_lines()
         number = 0
         try:
             for number, event in run.numbered():  # noqa: B007

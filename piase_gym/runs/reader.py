@@ -54,7 +54,7 @@ class Run:
         """The agents, in order."""
         return list(self.manifest["agents"])
 
-    def require_steps(self) -> None:
+    def require_step_lines(self) -> None:
         """Raise `RunError` if the run was logged at a level that leaves out its steps."""
         manifest = self.manifest
         try:

@@ -118,7 +118,7 @@ class Replayer:
         self._clock = ""
         manifest = run.manifest
         self._prefix = goal_prefix(run.run_id, manifest["schema_version"])
-        run.require_steps()
+        run.require_step_lines()
         shared = self._worlds[0] if manifest["num_envs"] == 1 else self._rebuild()
         self.verifier = Verifier(run, shared, self.report)
 
