@@ -199,16 +199,21 @@ def test_references_of_unlike_numbers_of_seeds_and_no_model_say_so() -> None:
 
 
 def test_an_oracle_is_exploited_in_its_own_place_by_what_wins_more() -> None:
-    own = [0.5, 0.5]
+    own = [0.5] * 4
     settings = {
-        "piase/Tag-v1 with oracle": stored(measure="win_rate", oracle=own, ppo=[0.75, 0.75]),
+        "piase/Tag-v1 with oracle": stored(measure="win_rate", oracle=own, ppo=[0.75] * 4),
         "piase/Duel-v1 with oracle": stored(
-            measure="win_rate", oracle=own, ppo=own, noop=[0.0] * 2
+            measure="win_rate", oracle=own, ppo=own, noop=[0.0] * 4
         ),
-        "piase/Duel-v1 with random": stored(measure="win_rate", oracle=own, ppo=[1.0, 1.0]),
-        "piase/Trade-v1 with oracle": stored(oracle=own, ppo=[1.0, 1.0]),
+        # Chosen on the first and third seed, where luck is with it, and measured on the others.
+        "piase/Luck-v1 with oracle": stored(
+            measure="win_rate", oracle=own, ppo=[1.0, 0.25, 1.0, 0.25]
+        ),
+        "piase/Duel-v1 with random": stored(measure="win_rate", oracle=own, ppo=[1.0] * 4),
+        "piase/Trade-v1 with oracle": stored(oracle=own, ppo=[1.0] * 4),
     }
     assert tables.exploitability_table({"settings": settings}).splitlines()[2:] == [
         "| Tag-v1 with oracle | 0.50 | ppo | 0.25 |",
         "| Duel-v1 with oracle | 0.50 | none beats the oracle | 0.00 |",
+        "| Luck-v1 with oracle | 0.50 | ppo | -0.25 |",
     ]
