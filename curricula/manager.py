@@ -64,13 +64,14 @@ class CurriculumManager:
             stage: A developmental stage that it has already reached.
 
         Raises:
-            CurriculumError: If there is no curriculum.
+            CurriculumError: If there is no curriculum, or a scenario of it cannot be read.
         """
         chosen = curriculum or self.current_curriculum
         if chosen is None:
             raise CurriculumError(f"{agent_id} has no curriculum; load one first")
         self.curricula[agent_id] = chosen
         progress = AgentProgress(agent_id, chosen.name, chosen.version, chosen.sha256)
+        progress.scenarios_hash = chosen.hash_scenarios()
         progress.stages += [stage] if stage is not None else []
         self.agent_progress[agent_id] = progress
         return progress
@@ -107,8 +108,10 @@ class CurriculumManager:
 
         Raises:
             ProgressError: If it is progress in another curriculum, or does not fit its steps.
+            CurriculumError: If a scenario of the steps cannot be read.
         """
         progress.check_belongs(curriculum)
+        progress.scenarios_hash = curriculum.hash_scenarios()
         self.curricula[progress.agent_id] = curriculum
         self.agent_progress[progress.agent_id] = progress
 

@@ -47,6 +47,8 @@ class AgentProgress:
         env_steps: Environment steps in the attempts that were decided on.
         episodes: Episodes in them.
         memory: What its director remembers about it, such as draws and statistics; JSON-able.
+        scenarios_hash: What `DevelopmentalCurriculum.hash_scenarios` returned when it began; in
+            progress of earlier versions unknown, and then noted when it is resumed.
     """
 
     __pydantic_config__ = ConfigDict(extra="forbid")
@@ -67,6 +69,7 @@ class AgentProgress:
     env_steps: int = 0
     episodes: int = 0
     memory: dict[str, Any] = field(default_factory=dict)
+    scenarios_hash: str | None = None
 
     def __getitem__(self, name: str) -> Any:
         """Return a field, for code written for the DSE document's dictionaries."""
@@ -161,15 +164,19 @@ class AgentProgress:
 
         Raises:
             ProgressError: If it is not; the message says what differs.
+            CurriculumError: If a scenario of its steps cannot be read.
         """
         mine = (self.curriculum, self.curriculum_version)
         theirs = (curriculum.name, curriculum.version)
-        if self.curriculum_sha256 == curriculum.sha256 and mine == theirs:
-            self._check_steps(curriculum)
-            return
         what = f"{mine[0]!r} version {mine[1]}"
         if mine == theirs:
-            told = f"{what} as it was before its steps were changed"
+            changed = "steps"
+            if self.curriculum_sha256 == curriculum.sha256:
+                if self.scenarios_hash in (None, curriculum.hash_scenarios()):
+                    self._check_steps(curriculum)
+                    return
+                changed = "scenarios"
+            told = f"{what} as it was before its {changed} were changed"
         else:
             told = f"{what}, and the curriculum is {theirs[0]!r} version {theirs[1]}"
         raise ProgressError(

@@ -32,11 +32,18 @@ from pydantic import (
 )
 
 from piase_gym.core.config import AgentId, WorldConfig
+from piase_gym.core.digest import digest_json
 from piase_gym.core.world import World
 from piase_gym.curricula import actions, validation
 from piase_gym.curricula.actions import Action
 from piase_gym.curricula.conditions import ATTEMPTS, Condition
-from piase_gym.errors import ConfigError, CurriculumError, EnvelopeError, printable
+from piase_gym.errors import (
+    ConfigError,
+    CurriculumError,
+    EnvelopeError,
+    ScenarioError,
+    printable,
+)
 from piase_gym.runs.metric_definitions import metric_types
 from piase_gym.runs.windows import check_window
 from piase_gym.scenarios.explaining import find
@@ -537,6 +544,27 @@ class DevelopmentalCurriculum(CurriculumModel):
             if step["patience"] is None:
                 del step["patience"]
         return hashlib.sha256(json.dumps(value, sort_keys=True).encode()).hexdigest()
+
+    def hash_scenarios(self) -> str:
+        """Return the hash of what the steps' scenarios contain now; an empty text without any.
+
+        A scenario that is written into its step is part of `sha256`.
+
+        Raises:
+            CurriculumError: If one cannot be read.
+        """
+        found: dict[int, str] = {}
+        for step in self.steps:
+            given: Any = step.environment_config_overrides.get("scenario", {})
+            if isinstance(given, Mapping) and "base" not in given:
+                continue
+            try:
+                scenario = step.scenario_in(None)
+            except ScenarioError as error:
+                raise CurriculumError(f"{self.source}: {step.label}: {error}") from None
+            assert scenario is not None
+            found[step.order] = scenario.origin()["sha256"]
+        return digest_json(found) if found else ""
 
     def base(self, world: object = None) -> WorldConfig:
         """Return the config that the steps change, taken from a world, an id or a config object.

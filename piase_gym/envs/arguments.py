@@ -115,15 +115,16 @@ def require_characters(
         partners: Agent number -> who plays it, if that is not the caller.
 
     Raises:
-        ScenarioError: If a character is not there, is the caller's, or is another one.
+        ScenarioError: If a character is not there, or somebody else has its seat.
     """
     playing = {world.agents[number]: agent for number, agent in partners.items()}
     for person in scenario.head.characters:
         agent = playing.get(person.agent_id)
-        if agent is None or getattr(agent, "character", person) != person:
+        if getattr(agent, "character", None) != person:
+            seat = "" if agent is None else f", where {type(agent).__name__} has this seat"
             raise ScenarioError(
                 f"scenario {scenario.name!r} has the character {person.agent_id!r}, who does not "
-                "play in this environment; make the environment from the scenario: "
+                f"play in this environment{seat}; make the environment from the scenario: "
                 "parallel_env(SCENARIO)"
             )
 

@@ -20,7 +20,7 @@ from piase_gym.curricula import (
     ProgressStore,
 )
 from piase_gym.curricula.window_memory import check, load_windows, save_windows
-from piase_gym.errors import ProgressError, StorageError
+from piase_gym.errors import CurriculumError, ProgressError, StorageError
 from piase_gym.runs.history import SPARE, Attempt, Episode, History
 from tests.curricula.helpers import Table, curriculum
 from tests.paths import ROOT
@@ -41,6 +41,32 @@ def try_again(manager: CurriculumManager, agent: str, attempts: int) -> None:
     for _ in range(attempts):
         attempt = manager.progress(agent).attempt
         manager.apply(module.decide(agent, MADE, MADE.steps[0], attempt, env_steps=7, episodes=1))
+
+
+@pytest.mark.parametrize("inline", [False, True])
+def test_progress_is_refused_once_a_scenario_of_a_step_was_edited(
+    inline: bool, tmp_path: Path
+) -> None:
+    file, path = tmp_path / "hall.json", tmp_path / "progress.json"
+    text = {"world": "GridWorld", "scenario_name": "Hall", "initial_state": {"width": 4}}
+    file.write_text(json.dumps(text))
+    named = {"base": str(file)} if inline else str(file)
+    made = curriculum({"environment_config": {"scenario": named}}, {})
+    manager = CurriculumManager(made)
+    manager.start("a")
+    store = ProgressStore(path)
+    store.save(manager.agent_progress)
+    known = store.load({"a": made})["a"]
+    assert known.scenarios_hash
+    file.write_text(json.dumps({**text, "initial_state": {"width": 5}}))
+    with pytest.raises(ProgressError, match="as it was before its scenarios were changed"):
+        store.load({"a": made})
+    of_before = {name: v for name, v in known.as_json().items() if name != "scenarios_hash"}
+    manager.resume(AgentProgress.from_json(of_before), made)  # it does not tell
+    assert manager.progress("a").scenarios_hash not in (None, known.scenarios_hash)
+    file.unlink()
+    with pytest.raises(CurriculumError, match="step 1 .*hall.json"):
+        manager.resume(known, made)
 
 
 def test_what_is_saved_is_what_is_loaded(tmp_path: Path) -> None:

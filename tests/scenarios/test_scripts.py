@@ -561,6 +561,9 @@ def test_reset_environment_takes_a_scenario() -> None:
     )
     with pytest.raises(ScenarioError, match="the character 'ferryman', who does not play in this"):
         env.reset_environment("the_ferryman")
+    env = WorldAbstractEnvironment("the_ferryman", partners={"ferryman": "noop"})
+    with pytest.raises(ScenarioError, match="where NoopAgent has this seat; make"):
+        env.reset_environment("the_ferryman")
 
 
 WORLDS = [
