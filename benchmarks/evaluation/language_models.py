@@ -19,7 +19,7 @@ from piase_gym.agents import LLMAgent
 from piase_gym.agents.llm import Budget, ReplyFile, Usage
 from piase_gym.benchmarks.evaluation import tables
 from piase_gym.benchmarks.evaluation.evaluate import RESULTS, Progress, SuiteLike, evaluate
-from piase_gym.benchmarks.evaluation.policies import Policy, model_fingerprint, read_policies
+from piase_gym.benchmarks.evaluation.policies import Policy, read_policies
 from piase_gym.benchmarks.evaluation.results import Results, read_sections
 from piase_gym.benchmarks.evaluation.rollout import EpisodeMetrics, Job, SeatedWorld, play_one
 from piase_gym.benchmarks.evaluation.statistics import Interval, mean_interval, share_interval
@@ -154,7 +154,7 @@ def _suite(tasks: tuple[Any, ...]) -> Suite:
 def player(agent: LLMAgent, repeat: int, replies: ReplyFile, budget: Budget) -> Policy:
     """Return a model as the policy of one repeat."""
     twin = agent.twin(repeat=repeat, replies=replies, budget=budget, on_failure="raise")
-    return Policy(f"llm:{twin.model}", model_fingerprint(twin), twin, repeat)
+    return Policy(f"llm:{twin.model}", twin.fingerprint, twin, repeat)
 
 
 # -- playing once more --------------------------------------------------------------------

@@ -27,11 +27,11 @@ import numpy as np
 
 from piase_gym.agents import Agent, LLMAgent, Percept, make_agent, policies
 from piase_gym.agents.base import Action
+from piase_gym.agents.fingerprints import fingerprint, is_sb3, predicts_itself
 from piase_gym.agents.policy_registry import MODELS, families
 from piase_gym.agents.population import POPULATION
 from piase_gym.agents.simple import SeededAgent, draw_at
 from piase_gym.agents.space_data import action_spaces
-from piase_gym.benchmarks.evaluation.fingerprints import fingerprint, is_sb3, predicts_itself
 from piase_gym.benchmarks.evaluation.suites import Setting
 from piase_gym.benchmarks.references.models import ModelFolder, shipped_models
 from piase_gym.core.world import World
@@ -225,7 +225,7 @@ def read_policy(policy: PolicyLike, name: str | None = None, run: int = 0) -> Po
     if isinstance(policy, str | Path):
         return _read_named(policy, name, run)
     if isinstance(policy, LLMAgent):
-        return Policy(name or policy.policy, model_fingerprint(policy), policy, run)
+        return Policy(name or policy.policy, policy.fingerprint, policy, run)
     usual = type(policy).__name__
     if isinstance(policy, type):
         if not issubclass(policy, Agent):
@@ -239,12 +239,6 @@ def read_policy(policy: PolicyLike, name: str | None = None, run: int = 0) -> Po
             )
         usual = str(getattr(policy, "__name__", usual))
     return Policy(name or usual, fingerprint(policy), policy, run)
-
-
-def model_fingerprint(model: LLMAgent) -> str:
-    """Return the fingerprint of a language model, and of the memories that it is shown."""
-    told = model.fingerprint
-    return told if model.memories is None else f"{told}, {fingerprint(model.memories)}"
 
 
 def read_policies(policy: PolicyLike, name: str | None = None) -> list[Policy]:

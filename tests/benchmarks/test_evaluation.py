@@ -1151,7 +1151,7 @@ import functools, logging, sys, time
 import numba
 import numpy as np
 from piase_gym.agents import make_agent
-from piase_gym.benchmarks.evaluation.fingerprints import fingerprint
+from piase_gym.agents.fingerprints import fingerprint
 
 log, step = logging.getLogger("mine"), time.time_ns()  # the attribute step is another
 

@@ -209,6 +209,7 @@ def test_models_with_other_memories_are_other_policies(tmp_path: Path) -> None:
     for memories in (None, recalls, recalls_nothing, recalls):
         agent = LLMAgent("small", "http://127.0.0.1:1/v1", memories=memories)
         one = read_policy(agent).fingerprint
+        assert one == agent.fingerprint
         assert player(agent, 0, ReplyFile(tmp_path / "replies.jsonl"), Budget()).fingerprint == one
         told.append(one)
     assert len(set(told)) == 3

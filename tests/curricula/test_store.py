@@ -65,7 +65,7 @@ def test_progress_is_refused_once_a_scenario_of_a_step_was_edited(
     manager.resume(AgentProgress.from_json(of_before), made)  # it does not tell
     assert manager.progress("a").scenarios_hash not in (None, known.scenarios_hash)
     file.unlink()
-    with pytest.raises(CurriculumError, match="step 1 .*hall.json"):
+    with pytest.raises(CurriculumError, match=r"step 1 .*hall\.json"):
         manager.resume(known, made)
 
 

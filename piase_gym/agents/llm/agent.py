@@ -9,6 +9,7 @@ from dataclasses import replace
 from typing import Any, Self, Unpack
 
 from piase_gym.agents.base import Action, Agent, Percept
+from piase_gym.agents.fingerprints import fingerprint
 from piase_gym.agents.llm.budget import Usage
 from piase_gym.agents.llm.caller import PREFIX, CallSettings, ModelCaller, check_number
 from piase_gym.agents.llm.client import Failure, Reply
@@ -199,9 +200,10 @@ class LLMAgent(ModelCaller, Agent):
 
     @property
     def fingerprint(self) -> str:
-        """What identifies this agent in benchmarks; its address and memories are not part of it."""
+        """What identifies this agent and its memories in benchmarks; its address does not count."""
         settings = {**self.settings(), "policy": self.model, "prompt_id": self.prompt.id}
-        return f"llm:{digest_json(settings)}"
+        told = f"llm:{digest_json(settings)}"
+        return told if self.memories is None else f"{told}, {fingerprint(self.memories)}"
 
     def twin(self, **changes: Any) -> LLMAgent:
         """Return a copy with some attributes changed.

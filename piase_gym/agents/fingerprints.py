@@ -30,7 +30,7 @@ from types import (
 )
 from typing import Any
 
-from piase_gym.agents import Agent
+from piase_gym.agents.base import Agent
 
 SB3 = ("stable_baselines3", "sb3_contrib")
 FOUNDATIONS = ("piase_gym", "gymnasium", "numpy", "torch", *SB3)
