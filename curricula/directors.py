@@ -265,11 +265,14 @@ def read_weights(weights: Any) -> dict[int, float]:
         ConfigError: If they are no mapping of orders to numbers.
     """
     try:
-        return {int(order): float(weight) for order, weight in weights.items()}
+        found = {int(str(order)): float(weight) for order, weight in weights.items()}
     except (AttributeError, TypeError, ValueError):
+        found = {}
+    if not isinstance(weights, Mapping) or len(found) < len(weights):
         raise ConfigError(
             f"weights are a mapping of orders of steps to numbers, not {weights!r:.80}"
-        ) from None
+        )
+    return found
 
 
 def sample_index(weights: Sequence[float], unit: float) -> int:

@@ -174,12 +174,16 @@ def _check(
             raise ConfigError(f"{name} must be a positive number, not {count!r:.60}")
     if not callable(metric):
         require_known("metric", metric, METRICS)
+    for name, part in {**vars(change), "players": players}.items():
+        if not isinstance(part, Mapping):
+            raise ConfigError(f"{name} is a mapping of agents, not {part!r:.60}")
     names = [*change.agents, *players, *([agent] if agent is not None else [])]
     wrong = [name for name in names if name not in run.agents]
     if wrong:
         raise AgentError(f"there is no agent {wrong[0]!r}; agents are {', '.join(run.agents)}")
-    if isinstance(vary, str):
-        raise ConfigError(f"vary is a list of streams, such as [{vary!r}]")
+    if not isinstance(vary, Sequence) or isinstance(vary, str):
+        example = vary if isinstance(vary, str) else "layout"
+        raise ConfigError(f"vary is a list of streams, such as [{example!r}]")
     known = [*STREAMS, *(PARTNER + name for name in run.agents)]
     strange = [name for name in vary if name not in known]
     if strange:

@@ -352,6 +352,8 @@ WRONG: list[tuple[Any, str]] = [
     ({"name": "self_paced", "start": [1]}, "weights are a mapping"),
     ({"name": "scripted", "replay": 1}, "director scripted: there is no option 'replay'"),
     ({"name": "randomisation", "weights": 3}, "weights are a mapping"),
+    ({"name": "randomisation", "weights": {1.5: 1}}, "weights are a mapping"),
+    ({"name": "randomisation", "weights": {1: 1, "1": 2}}, "weights are a mapping"),
     ({"name": "plr", "step": [1]}, "step is an order or the name of a step, not"),
     ({"name": "plr", "step": True}, "step is an order or the name of a step, not True"),
     ({"name": "threshold", "episodes": "5"}, "episodes is a whole number from 1 on, not '5'"),

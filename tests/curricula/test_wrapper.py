@@ -390,6 +390,9 @@ def test_a_misspelt_option_is_named_with_those_that_are_allowed() -> None:
     env = piase_gym.parallel_env("GridWorld")
     with pytest.raises(UnknownFieldError, match="no option 'directr'; did you mean 'director'"):
         CurriculumWrapper(env, "door_key", directr="plr")
+    for wrong in ({"agents": 5}, {"metrics": ["success_rate"]}):
+        with pytest.raises(ConfigError, match="are a mapping of names to"):
+            CurriculumWrapper(env, "door_key", **wrong)
 
 
 @pytest.mark.parametrize("between", [lambda env: env, KeepAgents])
