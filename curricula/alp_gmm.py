@@ -15,9 +15,14 @@ import numpy as np
 from numpy.typing import ArrayLike, NDArray
 from pydantic import ConfigDict
 
-from piase_gym.core.arithmetic import sum_in_order
 from piase_gym.core.rng import MASK, Stream, mix64
-from piase_gym.curricula.directors import StepChoice, check_count, check_share, sample_index
+from piase_gym.curricula.directors import (
+    StepChoice,
+    check_count,
+    check_share,
+    mix_evenly,
+    sample_index,
+)
 from piase_gym.curricula.progress import MOST
 from piase_gym.curricula.tasks import Task, TaskDirector, outcome_of
 from piase_gym.errors import ConfigError, MissingExtraError
@@ -221,10 +226,7 @@ class ALPGMM(TaskDirector[ProgressMemory]):
 
 
 def learning_progress(
-    places: ArrayLike,
-    outcomes: Sequence[float],
-    place: Sequence[float],
-    outcome: float,
+    places: ArrayLike, outcomes: Sequence[float], place: Sequence[float], outcome: float
 ) -> float:
     """Return the distance of an outcome from that at the nearest place; ties go to the newest.
 
@@ -241,9 +243,7 @@ def learning_progress(
 
 def component_weights(means: Sequence[float]) -> list[float]:
     """Return the probability of each Gaussian, by its mean progress; uniform if none has any."""
-    kept = [max(mean, 0.0) for mean in means]
-    total = sum_in_order(kept)
-    return [1.0 / len(kept)] * len(kept) if total <= 0.0 else [mean / total for mean in kept]
+    return mix_evenly([max(mean, 0.0) for mean in means], 0.0)
 
 
 def fit_mixture(rows: NDArray[np.float64], fewest: int, most: int, seed: int) -> list[Gaussian]:

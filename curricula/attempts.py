@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import copy
 from collections import Counter
 from collections.abc import Mapping
 from dataclasses import dataclass, field
@@ -96,9 +97,7 @@ class EpisodeCounts:
 
     def copy(self) -> EpisodeCounts:
         """Return the counts as they are now."""
-        return EpisodeCounts(
-            self.counted.copy(), self.won.copy(), self.uncounted, self.steps.copy()
-        )
+        return copy.deepcopy(self)
 
 
 @dataclass(frozen=True)

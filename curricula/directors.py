@@ -275,6 +275,14 @@ def read_weights(weights: Any) -> dict[int, float]:
     return found
 
 
+def mix_evenly(values: Sequence[float], explore: float) -> list[float]:
+    """Return probabilities in proportion to values, a share of them uniform; all, if all are 0."""
+    total, even = sum_in_order(values), 1.0 / len(values)
+    if total <= 0.0:
+        return [even] * len(values)
+    return [explore * even + (1.0 - explore) * value / total for value in values]
+
+
 def sample_index(weights: Sequence[float], unit: float) -> int:
     """Return the index of the weight into which a number in ``[0, 1)`` falls.
 
@@ -428,10 +436,7 @@ class LearningProgress(SamplingDirector):
         """Return each step's share of the learning progress, mixed with a uniform share."""
         orders = [step.order for step in self.curriculum(agent).steps]
         progress = [abs(fast - slow) for fast, slow in (self._means(agent, o) for o in orders)]
-        total, even = sum_in_order(progress), 1.0 / len(orders)
-        if total <= 0.0:
-            return [even] * len(orders)
-        return [self.explore * even + (1.0 - self.explore) * p / total for p in progress]
+        return mix_evenly(progress, self.explore)
 
 
 DIRECTORS: Mapping[str, str] = {

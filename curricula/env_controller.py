@@ -35,10 +35,7 @@ class EnvController(CurriculumController):
     """
 
     def __init__(
-        self,
-        env: WorldParallelEnv | GymEnv,
-        options: CurriculumOptions,
-        fixed: str | None = None,
+        self, env: WorldParallelEnv | GymEnv, options: CurriculumOptions, fixed: str | None = None
     ) -> None:
         """Make the controller, and subscribe to the events of the environment."""
         self.runner = runner = env.runner

@@ -18,7 +18,13 @@ from pydantic import ConfigDict
 
 from piase_gym.core.arithmetic import sum_in_order
 from piase_gym.core.rng import MAX_SEED, Stream
-from piase_gym.curricula.directors import StepChoice, check_count, check_share, check_word
+from piase_gym.curricula.directors import (
+    StepChoice,
+    check_count,
+    check_share,
+    check_word,
+    mix_evenly,
+)
 from piase_gym.curricula.progress import MOST
 from piase_gym.curricula.schema import DevelopmentalCurriculum
 from piase_gym.curricula.tasks import Task, TaskDirector, require_orders, sample_index_evenly
@@ -203,11 +209,7 @@ def learnability_weights(shares: Sequence[float], explore: float) -> list[float]
         >>> [round(weight, 3) for weight in learnability_weights([0.0, 0.5, 0.9], 0.0)]
         [0.0, 0.735, 0.265]
     """
-    learnable, even = [p * (1.0 - p) for p in shares], 1.0 / len(shares)
-    total = sum_in_order(learnable)
-    if total <= 0.0:
-        return [even] * len(shares)
-    return [explore * even + (1.0 - explore) * value / total for value in learnable]
+    return mix_evenly([p * (1.0 - p) for p in shares], explore)
 
 
 def most_learnable(shares: Sequence[float], count: int) -> list[int]:

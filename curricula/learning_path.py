@@ -211,7 +211,7 @@ def _of_folder(folder: Path) -> list[LearningPath]:
         ends = [at for _, entry in mine for at in entry["decided_at"]]
         last = rows[-1]["steps"] if rows else 0
         path.moves = [
-            DecisionAt(ends[n] if n < len(ends) else max(last, 0), move.decision)
+            DecisionAt(ends[n] if n < len(ends) else last, move.decision)
             for n, move in enumerate(path.moves)
         ]
         for at, entry in mine:

@@ -74,8 +74,8 @@ class CurriculumOptions:
         if progress is not None and not isinstance(progress, ProgressStore):
             raise ConfigError(f"progress is kept in a file, named by a path, not by {progress!r}")
         for name, given, what in (("agents", agents, "agents"), ("metrics", metrics, "functions")):
-            kind = type(given).__name__
             if not isinstance(given, Mapping | None):
+                kind = type(given).__name__
                 raise ConfigError(f"{name} are a mapping of names to {what}, not {kind}")
         self.curricula: Mapping[str, DevelopmentalCurriculum] = _assign(curricula, own)
         if director is None:

@@ -37,13 +37,7 @@ from piase_gym.core.world import World
 from piase_gym.curricula import actions, validation
 from piase_gym.curricula.actions import Action
 from piase_gym.curricula.conditions import ATTEMPTS, Condition
-from piase_gym.errors import (
-    ConfigError,
-    CurriculumError,
-    EnvelopeError,
-    ScenarioError,
-    printable,
-)
+from piase_gym.errors import ConfigError, CurriculumError, EnvelopeError, ScenarioError, printable
 from piase_gym.runs.metric_definitions import metric_types
 from piase_gym.runs.windows import check_window
 from piase_gym.scenarios.explaining import find

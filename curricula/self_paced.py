@@ -20,12 +20,7 @@ from scipy.special import logsumexp
 
 from piase_gym.core.arithmetic import sum_in_order
 from piase_gym.core.rng import Stream
-from piase_gym.curricula.directors import (
-    StepChoice,
-    check_count,
-    check_positive,
-    read_weights,
-)
+from piase_gym.curricula.directors import StepChoice, check_count, check_positive, read_weights
 from piase_gym.curricula.progress import MOST
 from piase_gym.curricula.schema import DevelopmentalCurriculum
 from piase_gym.curricula.tasks import Task, TaskDirector, outcome_of

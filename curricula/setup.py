@@ -189,7 +189,7 @@ class ScenarioSetupModule:
 
     def _resolve(self, name: str, one: Override, other: Override) -> Override:
         """Return which of two overrides of one shared field holds."""
-        if _same(one.value, other.value):
+        if canonical_json(jsonable(one.value)) == canonical_json(jsonable(other.value)):
             return one
         if self.lead in (one.agent, other.agent):
             return one if one.agent == self.lead else other
@@ -377,11 +377,6 @@ def _lead(curricula: Mapping[str, DevelopmentalCurriculum]) -> str | None:
             )
         return lead
     return None
-
-
-def _same(one: Any, other: Any) -> bool:
-    """Return whether two values of a field are the same in JSON."""
-    return canonical_json(jsonable(one)) == canonical_json(jsonable(other))
 
 
 class AgentConfigurator:

@@ -116,7 +116,7 @@ def simulate(
     """
     from piase_gym.wrappers.curriculum import CurriculumWrapper
 
-    if isinstance(most, bool) or most < 1:
+    if type(most) is not int or most < 1:
         raise ConfigError(f"the number of episodes is 1 or more, not {most!r}")
     check_seed(seed)
     fields = base_fields(curriculum, config, world)

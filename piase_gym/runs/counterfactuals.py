@@ -140,19 +140,8 @@ def fork(
     notes = [*cut.notes]
     if vary and pairs > 1 and all(both == found[0] for both in found):
         notes.append(f"all pairs are alike, for {', '.join(vary)} drew nothing after the cut")
-    return ForkReport(
-        at,
-        cut.episode,
-        measured,
-        name,
-        before,
-        after,
-        float(differences.mean()),
-        _interval(differences),
-        found,
-        parted,
-        notes,
-    )
+    effect = float(differences.mean()), _interval(differences)
+    return ForkReport(at, cut.episode, measured, name, before, after, *effect, found, parted, notes)
 
 
 def _check(

@@ -19,13 +19,7 @@ from piase_gym.runs.episode_record import EpisodeRecord
 from piase_gym.runs.full import Observer, Told
 from piase_gym.runs.manifest import command_value
 from piase_gym.runs.options import Levels, Tally
-from piase_gym.runs.schema import (
-    FULL,
-    SCHEMA_VERSION,
-    SYSTEM,
-    environment,
-    goal_of_result,
-)
+from piase_gym.runs.schema import FULL, SCHEMA_VERSION, SYSTEM, environment, goal_of_result
 from piase_gym.runs.targets import Targets
 
 PRIORITY = 5
@@ -99,11 +93,7 @@ class Deriver:
         record.begun = True
         found: list[AgentEvent] = []
         if self.wants(SYSTEM, "LEARNING_EPISODE_START"):
-            data = {
-                "seed": record.seed,
-                "agents": list(record.names),
-                **record.where,
-            }
+            data = {"seed": record.seed, "agents": list(record.names), **record.where}
             found.append((SYSTEM, "LEARNING_EPISODE_START", data))
         for agent in record.playing:
             found += self.goal_start_lines(record, agent)

@@ -150,10 +150,7 @@ class _Unpacked:
     """
 
     def __init__(
-        self,
-        file: BinaryIO,
-        start: Callable[[], Callable[[bytes], bytes]],
-        error: type[Exception],
+        self, file: BinaryIO, start: Callable[[], Callable[[bytes], bytes]], error: type[Exception]
     ) -> None:
         self._file, self._start, self._error = file, start, error
         self._unpack = start()

@@ -43,11 +43,6 @@ def _share(outcomes: Sequence[str]) -> Metric:
     return compute
 
 
-def _task_success(view: View) -> Value:
-    """Return whether the last finished episode was won."""
-    return view.finished[-1].result == "won" if view.finished else None
-
-
 _INVALID = tuple(str(o) for o in Outcome if o.status == "invalid_action")
 METRICS: Mapping[str, MetricSpec] = {
     "success_rate": MetricSpec(
@@ -66,7 +61,9 @@ METRICS: Mapping[str, MetricSpec] = {
         lambda view: _mean([row.length for row in view.finished]),
     ),
     "task_success": MetricSpec(
-        "boolean", "whether the last finished episode was won", _task_success
+        "boolean",
+        "whether the last finished episode was won",
+        lambda view: view.finished[-1].result == "won" if view.finished else None,
     ),
     "steps_to_goal": MetricSpec(
         "number",
@@ -118,18 +115,15 @@ def added_metric(name: str) -> Metric | None:
         name: ``milestone.<name>``, ``measure.<name>`` or ``reached_goal_<order>``.
     """
     if name.startswith(MILESTONE):
-        return _milestone(name.removeprefix(MILESTONE))
+        mark = name.removeprefix(MILESTONE)
+        return lambda view: any(row.milestones.get(mark, -1) > view.after for row in view.episodes)
     if name.startswith(MEASURE):
-        return _measure(name.removeprefix(MEASURE))
+        key = name.removeprefix(MEASURE)
+        return lambda view: _mean([r.measures[key] for r in view.finished if key in r.measures])
     order = name.removeprefix(REACHED)
     if order != name and order.removeprefix("-").isdecimal():
         return _reached(int(order))
     return None
-
-
-def _milestone(name: str) -> Metric:
-    """Return a metric: whether a milestone was reached."""
-    return lambda view: any(row.milestones.get(name, -1) > view.after for row in view.episodes)
 
 
 def _reached(order: int) -> Metric:
@@ -156,8 +150,3 @@ def _at_goal(row: Episode, after: int) -> bool:
     if row.result == "won":
         return row.end > after
     return row.milestones.get("goal_reached", -1) > after
-
-
-def _measure(name: str) -> Metric:
-    """Return a metric: the mean of what the world measured."""
-    return lambda view: _mean([r.measures[name] for r in view.finished if name in r.measures])

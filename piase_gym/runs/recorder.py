@@ -45,11 +45,7 @@ class Recorder(Deriver):
     """
 
     def __init__(
-        self,
-        world: World[Any, Any],
-        out: Out,
-        options: Options,
-        schema: int = SCHEMA_VERSION,
+        self, world: World[Any, Any], out: Out, options: Options, schema: int = SCHEMA_VERSION
     ) -> None:
         """Open the run; `start` writes its first line."""
         self.options = options
@@ -66,8 +62,7 @@ class Recorder(Deriver):
         self._writes_steps = levels.steps
         self._due = options.snapshot_every
         self._leave: list[Callable[[], None]] = []
-        method = weakref.WeakMethod(self.finish)
-        self.out.finish = method
+        out.finish = weakref.WeakMethod(self.finish)
         whole.watch()
 
     # -- lines ----------------------------------------------------------------------------
@@ -276,13 +271,7 @@ class EnvRecorder(Recorder):
         record: The present episode.
     """
 
-    def __init__(
-        self,
-        runner: EpisodeRunner,
-        out: Out,
-        options: Options,
-        face: str,
-    ) -> None:
+    def __init__(self, runner: EpisodeRunner, out: Out, options: Options, face: str) -> None:
         """Write the manifest and start to listen."""
         super().__init__(runner.world, out, options)
         self.runner, self.face = runner, face

@@ -81,16 +81,12 @@ def record(
         >>> [event["event_type"] for event in memory.events][:2]
         ['SIMULATION_CONTROL', 'ENVIRONMENT_EVENT_OCCURRED']
     """
-    entries = dict(more or {})
-    options = Options(
-        level_of(level),
-        _plain_levels(levels),
-        experiment_id,
-        run_id,
-        snapshot_every,
-        entries,
-        digest_every,
-    )
+    if not isinstance(more, Mapping | None):
+        raise ConfigError(f"more is a mapping of names to entries, not {more!r:.60}")
+    if isinstance(levels, Mapping):  # others are refused later
+        levels = {name: level_of(own) for name, own in levels.items()}
+    kept, name = dict(more or {}), level_of(level)
+    options = Options(name, levels, experiment_id, run_id, snapshot_every, kept, digest_every)
     options.check()
     places = list(sinks)
     wrong = [sink for sink in places if not isinstance(sink, LoggerInterface)]
@@ -99,7 +95,7 @@ def record(
     if path is None and not places:
         raise ConfigError("a log needs a place to go: give a path, or sinks")
     logged, face = _logged(env)
-    if isinstance(levels, Mapping):  # others are refused later
+    if isinstance(levels, Mapping):
         _check_names(levels, logged.world.agents)
     columns = path is not None and Path(path).suffix == ENDING
     if columns and not _is_batch(logged):
@@ -122,13 +118,6 @@ def record(
         for sink in places:
             sink.close()
         raise
-
-
-def _plain_levels(levels: Any) -> Any:
-    """Return levels by agent and component, with each alias replaced by the level's name."""
-    if not isinstance(levels, Mapping):
-        return levels  # refused later, with an error message
-    return {name: level_of(level) for name, level in levels.items()}
 
 
 def _check_names(levels: Iterable[object], agents: Sequence[str]) -> None:

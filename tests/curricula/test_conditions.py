@@ -24,10 +24,7 @@ NAMES: dict[str, Kind] = {
     "reached_goal_1": "boolean",
 }
 Tree = tuple[Any, ...]
-NUMBERS = st.one_of(
-    st.integers(-20, 20),
-    st.sampled_from([0.1, 0.2, 0.3, 0.5, 1.9, 2.0, -0.75]),
-)
+NUMBERS = st.one_of(st.integers(-20, 20), st.sampled_from([0.1, 0.2, 0.3, 0.5, 1.9, 2.0, -0.75]))
 
 
 def number_tree(depth: int) -> st.SearchStrategy[Tree]:
@@ -39,9 +36,7 @@ def number_tree(depth: int) -> st.SearchStrategy[Tree]:
         return leaf
     inner = number_tree(depth - 1)
     return st.one_of(
-        leaf,
-        st.tuples(st.sampled_from("+-*"), inner, inner),
-        st.tuples(st.just("minus"), inner),
+        leaf, st.tuples(st.sampled_from("+-*"), inner, inner), st.tuples(st.just("minus"), inner)
     )
 
 

@@ -62,16 +62,7 @@ def test_every_episode_that_ends_is_counted_once(
         for slot in [slot for slot in order if slot < slots][:count]:
             participation = run.participants[slot][AGENT]
             number += 1
-            row = Episode(
-                AGENT,
-                number,
-                slot,
-                participation.number,
-                0,
-                run.step - 1,
-                run.step,
-                1,
-            )
+            row = Episode(AGENT, number, slot, participation.number, 0, run.step - 1, run.step, 1)
             row.result = {"broken": "abandoned", "left": "won"}.get(fate, fate)
             if fate in ("broken", "left"):  # left: others went on when it was broken off
                 run.abort_episode(slot, {AGENT: EpisodeRecord(row)})

@@ -214,8 +214,7 @@ def test_the_verdict_goes_by_the_plans_rule(tmp_path: Path) -> None:
     assert (worse.conclusion("uniform"), worse.conclusion("sequential")) == ("", "hurts")
     assert "against `sequential` it hurts" in verdict.report(worse)
     mixed = write(
-        tmp_path / "d",
-        lambda a, t, s: 60 + s % 3 + (a == "dse") * (-20 if t == "rooms" else 20),
+        tmp_path / "d", lambda a, t, s: 60 + s % 3 + (a == "dse") * (-20 if t == "rooms" else 20)
     )
     assert mixed.verdicts("uniform")["rooms"] == "worse"
     assert mixed.conclusion("uniform") == ""

@@ -13,11 +13,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from piase_gym import curricula
-from piase_gym.curricula import (
-    AdaptationDecisionModule,
-    CurriculumManager,
-    DevelopmentalCurriculum,
-)
+from piase_gym.curricula import AdaptationDecisionModule, CurriculumManager, DevelopmentalCurriculum
 from piase_gym.curricula import export as exporting
 from piase_gym.curricula.lint import lint
 from piase_gym.errors import CurriculumError

@@ -274,10 +274,7 @@ def test_the_place_is_that_of_the_rule(tmp_path: Path) -> None:
         ('{"name": NaN}', "a value is expected"),
         ('{"name": "x",}', "a comma stands before the end"),
         ('{"name": ' + "[" * 5000 + "]" * 5000 + "}", "nested deeper"),
-        (
-            '```json\n{"name": "a"}\n```',
-            "wrong.json:1:1: the file is a block of Markdown",
-        ),
+        ('```json\n{"name": "a"}\n```', "wrong.json:1:1: the file is a block of Markdown"),
         ('\n\n```\n{"name": "a"}\n```', "wrong.json:3:1: the file is a block of Markdown (```)"),
     ],
 )

@@ -91,10 +91,7 @@ def test_learning_progress_by_hand() -> None:
 
 def replaying(**options: Any) -> Any:
     director = opened("plr", **{"warm_up": 2, "replay": 0.5, "temperature": 1.0, **options})
-    director.state(AGENT).known = [
-        KnownTask(Task(1, 11), 0.3, 4),
-        KnownTask(Task(2, 12), 0.1, 8),
-    ]
+    director.state(AGENT).known = [KnownTask(Task(1, 11), 0.3, 4), KnownTask(Task(2, 12), 0.1, 8)]
     director.state(AGENT).count = 9
     return director
 

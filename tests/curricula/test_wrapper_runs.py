@@ -16,12 +16,7 @@ import piase_gym
 from piase_gym import runs
 from piase_gym.agents.base import Agent
 from piase_gym.curricula import CurriculumManager, ProgressStore
-from piase_gym.errors import (
-    AgentError,
-    ConfigError,
-    CurriculumError,
-    ProgressError,
-)
+from piase_gym.errors import AgentError, ConfigError, CurriculumError, ProgressError
 from piase_gym.simulation.simulation import Simulation
 from piase_gym.wrappers import AvtLogger, CurriculumWrapper
 from tests.curricula.example_curricula import (

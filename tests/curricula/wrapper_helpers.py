@@ -8,10 +8,7 @@ import pytest
 
 import piase_gym
 from piase_gym.wrappers import CurriculumWrapper
-from tests.curricula.example_curricula import (
-    CORNER,
-    REFERENCE,
-)
+from tests.curricula.example_curricula import CORNER, REFERENCE
 
 FILES = [
     CORNER,

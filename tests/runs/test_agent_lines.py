@@ -6,13 +6,7 @@ from typing import Any
 
 import pytest
 
-from piase_gym.runs.agent_lines import (
-    action_details,
-    goal_id,
-    goal_prefix,
-    step_events,
-    task_event,
-)
+from piase_gym.runs.agent_lines import action_details, goal_id, goal_prefix, step_events, task_event
 
 TABLE = [{"type": "stay", "parameters": {}}, {"type": "move", "parameters": {"to": "north"}}]
 

@@ -169,9 +169,7 @@ def test_newcomers_and_varied_partners_begin_with_seeds_of_their_own() -> None:
 def test_streams_are_drawn_anew_in_objects_and_in_arrays() -> None:
     states = np.zeros(1, [("keys", np.uint64, 2)])
     world = SimpleNamespace(
-        name="W",
-        states=states,
-        stream_ids=(StreamId.LAYOUT, StreamId.DYNAMICS, StreamId.CHANNEL),
+        name="W", states=states, stream_ids=(StreamId.LAYOUT, StreamId.DYNAMICS, StreamId.CHANNEL)
     )
     branches._rekey(world, StreamId.DYNAMICS, 5)
     assert states["keys"][0].tolist() == [0, stream_key(5, StreamId.DYNAMICS)]

@@ -111,11 +111,7 @@ def test_attempts_start_afresh() -> None:
         rows.append([metrics.get_performance_metric("agent_0", name) for name in names])
         happened = metrics.check_event_occurred("agent_0", {"name": "goal_reached"})
         assert happened == (action == 3)
-    assert rows == [
-        [0.0, False, None, 1, 1],
-        [1.0, True, 2.0, 1, 2],
-        [0.0, False, None, 1, 3],
-    ]
+    assert rows == [[0.0, False, None, 1, 1], [1.0, True, 2.0, 1, 2], [0.0, False, None, 1, 3]]
     both = metrics.get_performance_metric("agent_0", "success_rate", {"attempts": 2})
     assert both == 0.5
     assert metrics.check_event_occurred("agent_0", {"name": "goal_reached"}, {"attempts": 2})

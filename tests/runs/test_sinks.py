@@ -32,9 +32,7 @@ def line(level: str = "INFO", **data: Any) -> bytes:
     return orjson.dumps(event) + b"\n"
 
 
-def test_the_console_shows_a_short_form_of_what_matters(
-    capsys: pytest.CaptureFixture[str],
-) -> None:
+def test_the_console_shows_a_short_form_of_what_matters(capsys: pytest.CaptureFixture[str]) -> None:
     stream = io.StringIO()
     sink = ConsoleSink(stream, "STATE")
     sink.write(line("INFO", x=1) + line("STATE", x=2) + line("ERROR", x=3))

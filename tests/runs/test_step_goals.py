@@ -32,10 +32,7 @@ def test_goals_of_steps_open_and_close_with_the_lines_of_the_curriculum() -> Non
     goals, begin = StepGoals("r:", 3), "DSE_STEP_ATTEMPT_START"
     one, two, three = "r:step_1_1_a", "r:step_2_2_a", "r:step_1_3_a"
     named = {"order": 1, "name": "walk"}
-    assert goals.hear(begin, "a", named) == (
-        {**named, "goal_id": one},
-        opened(one, "step 1: walk"),
-    )
+    assert goals.hear(begin, "a", named) == ({**named, "goal_id": one}, opened(one, "step 1: walk"))
     assert goals.hear(begin, "a", named) == ({**named, "goal_id": one}, [])
     left = closed(one, "ABANDONED", "the agent went to step 2")
     assert goals.hear(begin, "a", {"order": 2}) == (

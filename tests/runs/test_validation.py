@@ -139,15 +139,9 @@ FAULTS: dict[str, tuple[Callable[[list[Row]], Any], list[tuple[int, str]]]] = {
     "no world": (data(1, world="Atlantis"), [(1, "Atlantis")]),
     "damaged manifest": (data(1, agents=3), [(1, "the manifest's 'agents' is missing or not a")]),
     "count": (data(8, lines=9), [(8, "the run had 9 lines; here are 8")]),
-    "summary": (
-        lambda rows: rows.pop(),
-        [(7, "the run was cut short: there is no summary")],
-    ),
+    "summary": (lambda rows: rows.pop(), [(7, "the run was cut short: there is no summary")]),
     "type": (change(2, event_type="NEWS"), [(2, "unknown event type 'NEWS'")]),
-    "created": (
-        lambda rows: rows.insert(3, goal("CREATED")),
-        [(4, "goal 'g' was created before")],
-    ),
+    "created": (lambda rows: rows.insert(3, goal("CREATED")), [(4, "goal 'g' was created before")]),
     "never created": (
         lambda rows: rows.pop(2),
         [(n, "goal 'g' was never created") for n in (3, 5, 6)],
@@ -258,10 +252,7 @@ def test_of_many_problems_the_first_are_listed(
     monkeypatch.setattr(validation, "MOST_BAD", 3)
     report = validate(path)
     assert (report.lines, report.count) == (4, 6)
-    assert told(report)[-2:] == [
-        (4, GIVEN_UP),
-        (4, "the run was cut short: there is no summary"),
-    ]
+    assert told(report)[-2:] == [(4, GIVEN_UP), (4, "the run was cut short: there is no summary")]
 
 
 def test_an_empty_log_is_none(tmp_path: Path) -> None:

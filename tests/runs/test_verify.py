@@ -124,29 +124,20 @@ DIFFERENT: dict[str, tuple[Edit, str]] = {
         put(14, "rewards", "bob", value=1),
         "1 (0, 14): reward of bob was 1, is now missing",
     ),
-    "digest": (
-        put(14, "digest", value="x"),
-        "1 (0, 14): digest was 'x', is now 'a digest'",
-    ),
+    "digest": (put(14, "digest", value="x"), "1 (0, 14): digest was 'x', is now 'a digest'"),
     "letter": (
         put(22, "messages", value=[]),
         "2 (0, 22): messages was []"
         ", is now [{'sender': 'agent_0', 'recipient': 'all', 'message': 'hi'}, {'sender':"
         " 'agent_1",
     ),
-    "new entry": (
-        put(14, "more", value=1),
-        "1 (0, 14): more was 1, is now missing",
-    ),
+    "new entry": (put(14, "more", value=1), "1 (0, 14): more was 1, is now missing"),
     "summary of an action": (
         put(16, "outcome", value="failed"),
         "1 (0, 16): outcome of agent_0 was 'failed', is now 'ok'",
     ),
     "step of a line": (frame(17, step=7), "7 (0, 17): step was 7, is now 1"),
-    "episode of a line": (
-        frame(17, episode=7),
-        "1 (7, 17): episode was 7, is now 0",
-    ),
+    "episode of a line": (frame(17, episode=7), "1 (7, 17): episode was 7, is now 0"),
     "source type": (
         frame(17, source_type="AGENT"),
         "1 (0, 17): source_type was 'AGENT', is now 'ENVIRONMENT'",
@@ -155,10 +146,7 @@ DIFFERENT: dict[str, tuple[Edit, str]] = {
         frame(17, source_component_id="me"),
         "1 (0, 17): source_component_id was 'me', is now 'PiaSE.Environment_TextProbe'",
     ),
-    "log level": (
-        frame(17, log_level="WARN"),
-        "1 (0, 17): log_level was 'WARN', is now 'INFO'",
-    ),
+    "log level": (frame(17, log_level="WARN"), "1 (0, 17): log_level was 'WARN', is now 'INFO'"),
     "new field": (frame(17, more=1), "1 (0, 17): more was 1, is now missing"),
     "own step": (frame(21, step=7), "7 (0, 21): step was 7, is now 1"),
     "own episode": (frame(21, episode=7), "1 (7, 21): episode was 7, is now 0"),
@@ -258,10 +246,7 @@ DIFFERENT: dict[str, tuple[Edit, str]] = {
     ),
     "report": (put(37, "steps", value=3), "2 (0, 37): steps was 3, is now 2"),
     "hint's step": (frame(6, step=2), "2 (0, 6): step was 2, is now 0"),
-    "hint's entry": (
-        put(6, "more", value=2),
-        "0 (0, 6): more was 2, is now missing",
-    ),
+    "hint's entry": (put(6, "more", value=2), "0 (0, 6): more was 2, is now missing"),
     "changes": (
         put(32, "changes", "width", value=7),
         "2 (0, 32): line was 'an executable line'"
@@ -272,10 +257,7 @@ DIFFERENT: dict[str, tuple[Edit, str]] = {
         put(32, "changes", value={"max_steps": 6}),
         "2 (0, 32): changes.max_steps was 6, is now missing",
     ),
-    "snapshot": (
-        put(31, "snapshot", "steps", value=9),
-        "2 (0, 31): steps was 9, is now missing",
-    ),
+    "snapshot": (put(31, "snapshot", "steps", value=9), "2 (0, 31): steps was 9, is now missing"),
     "snapshot's step": (frame(31, step=7), "7 (0, 31): step was 7, is now 2"),
     "snapshot before a reset": (
         add(5, "ENVIRONMENT_STATE_CHANGED", {"kind": "snapshot", "snapshot": {}}, "system"),
@@ -337,10 +319,7 @@ DIFFERENT: dict[str, tuple[Edit, str]] = {
         drop(96),
         "6 (2, 96): event_type was 'GOAL_STATE_CHANGED', is now 'GOAL_STATUS_CHANGED'",
     ),
-    "reason": (
-        put(99, "reason", value="x"),
-        "6 (2, 99): reason was 'x', is now 'closed'",
-    ),
+    "reason": (put(99, "reason", value="x"), "6 (2, 99): reason was 'x', is now 'closed'"),
     "end's step": (frame(99, step=9), "9 (2, 99): step was 9, is now 6"),
     "steps of a summary": (
         put(99, "summary", "steps", value=9),
