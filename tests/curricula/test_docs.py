@@ -1,4 +1,4 @@
-"""The page on curricula: its examples run, its complaint is real, its tables are whole."""
+"""The pages on curricula: examples run, the complaint is real, tables are whole."""
 
 from __future__ import annotations
 
@@ -16,16 +16,17 @@ from tests.paths import DOCS
 
 TEXT = (DOCS / "curricula.md").read_text("utf-8")
 JSON = re.findall(r"```json\n(.*?)```", TEXT, re.S)
-PYTHON = re.findall(r"```python\n(.*?)```", TEXT, re.S)
 
 
+@pytest.mark.parametrize("page", ["curricula.md", "following_curricula.md", "teachers.md"])
 def test_python_runs(
-    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+    page: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
 ) -> None:
     monkeypatch.chdir(tmp_path)
-    names: dict[str, object] = {"__name__": "curricula.md"}
-    for block in PYTHON:
-        exec(compile(block, "curricula.md", "exec"), names)
+    names: dict[str, object] = {"__name__": page}
+    for block in re.findall(r"```python\n(.*?)```", (DOCS / page).read_text("utf-8"), re.S):
+        exec(compile(block, page, "exec"), names)
+    assert (tmp_path / "run.jsonl").exists() or page != "following_curricula.md"
     capsys.readouterr()
 
 

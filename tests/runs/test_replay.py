@@ -127,6 +127,16 @@ PYTHONS = [sys.executable, *filter(None, os.environ.get("PIASE_PYTHONS", "").spl
 """Interpreters that replay; others, such as one with another gymnasium, by choice."""
 
 
+def in_a_process(code: str, path: Path, python: str = sys.executable, **env: str) -> str:
+    """Run code in another Python, with a path as its argument; return what it prints."""
+    environment = {**os.environ, "PYTHONPATH": str(ROOT), **env}
+    command = [python, "-W", "ignore", "-c", code, str(path)]
+    done = subprocess.run(
+        command, env=environment, cwd=ROOT, capture_output=True, text=True, check=True
+    )
+    return done.stdout
+
+
 @pytest.mark.parametrize("python", PYTHONS)
 @pytest.mark.parametrize("hash_seed", ["0", "1", "31337"])
 def test_replays_are_equal_in_another_process(hash_seed: str, python: str, log: Path) -> None:
@@ -134,15 +144,8 @@ def test_replays_are_equal_in_another_process(hash_seed: str, python: str, log: 
         "import sys; from tests import probes; probes.register(); from piase_gym import runs;"
         "report = runs.replay(sys.argv[1]); print(report.ok, report.steps)"
     )
-    done = subprocess.run(
-        [python, "-c", code, str(log)],
-        env={**os.environ, "PYTHONHASHSEED": hash_seed, "PYTHONPATH": str(ROOT)},
-        cwd=ROOT,
-        capture_output=True,
-        text=True,
-        check=True,
-    )
-    assert done.stdout.split() == ["True", str(runs.replay(log).steps)]
+    told = in_a_process(code, log, python, PYTHONHASHSEED=hash_seed)
+    assert told.split() == ["True", str(runs.replay(log).steps)]
 
 
 def edited(log: Path, tmp_path: Path, change: Callable[[list[Any]], None]) -> Path:
@@ -433,13 +436,7 @@ def test_a_killed_run_is_read_and_replayed(ending: str, tmp_path: Path) -> None:
 def test_a_forgotten_run_is_completed_when_the_process_ends(tmp_path: Path) -> None:
     code = KILLED.replace("while True:", "for _ in range(2):") + "\nenv.reset()\n"
     path = tmp_path / "run.jsonl"
-    subprocess.run(
-        [sys.executable, "-c", code, str(path)],
-        env={**os.environ, "PYTHONPATH": str(ROOT)},
-        cwd=ROOT,
-        check=True,
-        capture_output=True,
-    )
+    in_a_process(code, path)
     assert runs.validate(path).ok
     assert runs.replay(path).ok
 
@@ -453,12 +450,6 @@ def test_a_forked_process_does_not_write(tmp_path: Path) -> None:
         "if child:\n    os.waitpid(child, 0)\n    env.close()\n"
     )
     path = tmp_path / "run.jsonl"
-    subprocess.run(
-        [sys.executable, "-W", "ignore", "-c", code, str(path)],
-        env={**os.environ, "PYTHONPATH": str(ROOT)},
-        cwd=ROOT,
-        check=True,
-        capture_output=True,
-    )
+    in_a_process(code, path)
     assert runs.validate(path).ok, str(runs.validate(path))
     assert runs.replay(path).ok
