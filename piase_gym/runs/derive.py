@@ -112,9 +112,8 @@ class Deriver:
             **record.where,
         }
         activated = {"goal_id": goal, "reason": "the episode begins", **record.where}
-        found: list[AgentEvent] = [(name, "GOAL_CREATED", created)]
-        found.append((name, "GOAL_ACTIVATED", activated))
-        return found + self._task(record, name, "GOAL_ACTIVATED", {"goal_id": goal})
+        task = self._task(record, name, "GOAL_ACTIVATED", {"goal_id": goal})
+        return [(name, "GOAL_CREATED", created), (name, "GOAL_ACTIVATED", activated), *task]
 
     def _description(self, agent: int) -> str:
         """Return the goal of an agent in words, under the present config."""
@@ -147,9 +146,9 @@ class Deriver:
             **record.where,
         }
         # One analysis of the toolkit reads the first name, another the second.
-        found: list[AgentEvent] = [(name, "GOAL_STATUS_CHANGED", change)]
-        found.append((name, "GOAL_STATE_CHANGED", change))
-        return found + self._task(record, name, "GOAL_STATUS_CHANGED", change)
+        kinds = "GOAL_STATUS_CHANGED", "GOAL_STATE_CHANGED"
+        task = self._task(record, name, kinds[0], change)
+        return [*((name, kind, change) for kind in kinds), *task]
 
     def _task(
         self, record: EpisodeRecord, agent: str, event_type: str, data: Mapping[str, Any]

@@ -98,10 +98,7 @@ def export(
 
 def _rows(run: Run, dialect: str, timestamps: str, expand: bool) -> Iterator[Row]:
     """Yield events in a dialect."""
-    events: Iterator[Event] = iter(run)
-    if expand:
-        events = expanded(run)
-    for event in events:
+    for event in expanded(run) if expand else run:
         if timestamps == "epoch":
             try:
                 event = {**event, "timestamp": epoch(event["timestamp"])}

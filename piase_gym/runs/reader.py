@@ -82,11 +82,10 @@ class Run:
             agent: Only events with this `agent_id`.
             report: Called with the problem of every unreadable line; such lines are left out.
         """
+        given = (event_type,) if isinstance(event_type, str) else event_type
+        kinds = None if given is None else {*given}
         for _, event in self.numbered(report):
-            kind = event["event_type"]
-            wanted = event_type is None or kind == event_type
-            if not wanted and not isinstance(event_type, str):
-                wanted = kind in tuple(event_type or ())
+            wanted = kinds is None or event["event_type"] in kinds
             if wanted and (agent is None or event["agent_id"] == agent):
                 yield event
 
@@ -102,12 +101,11 @@ class Run:
         for raw in raw_lines(self.path, self.level):
             found = raw if isinstance(raw, Problem) else parse(raw)
             if isinstance(found, dict):
+                assert not isinstance(raw, Problem)
                 problem = lacking(found)
                 if not problem:
-                    assert not isinstance(raw, Problem)
                     yield raw, found
                     continue
-                assert not isinstance(raw, Problem)
                 found = Problem(raw.number, problem)
             bad += 1
             if bad > MOST_BAD:

@@ -371,16 +371,12 @@ class Verifier(Recorder):
         data, world = event["event_data"], self.world
         if self._stopped or data.get("control") not in ("start", REBUILD):
             return
-        kind, source = event["event_type"], event["event_data"]
-        self._match(number, event, Line(0, SYSTEM, kind, 0, 0, source))
+        self._match(number, event, Line(0, SYSTEM, event["event_type"], 0, 0, data))
         now: dict[str, Any] = {"config_hash": digest_json(data["config"])}
-        if (
-            data.keys() - {"control"} == self.run.manifest.keys() - {"control"}
-            and {**data, "control": "start"} == self.run.manifest
-        ):
-            table = orjson.loads(encode(command_table(world)))
-            now |= {"actions": table, "milestones": list(world.milestone_names)}
-            now |= {"measures": list(world.measure_names)}
+        if {**data, "control": "start"} == self.run.manifest:
+            now["actions"] = orjson.loads(encode(command_table(world)))
+            now["milestones"] = list(world.milestone_names)
+            now["measures"] = list(world.measure_names)
         for key, value in now.items():
             for path, *both in differences(data.get(key, MISSING), value, key):
                 self.differ(number, event, None, path, *both)

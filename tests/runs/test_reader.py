@@ -82,6 +82,7 @@ def test_events_are_chosen_by_type_and_agent(tmp_path: Path) -> None:
     assert list(run.events(agent="a")) == [GOAL]
     assert list(run.events("GOAL_CREATED", "b")) == [other]
     assert list(run.events("ENVIRONMENT_EVENT_OCCURRED", "a")) == []
+    assert list(run.events(iter(["GOAL_CREATED"]))) == [GOAL, other]
     assert list(run.events([])) == []
 
 
