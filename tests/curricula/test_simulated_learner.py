@@ -3,13 +3,15 @@
 from __future__ import annotations
 
 import inspect
+from typing import Any
 
 import pytest
 
 import piase_gym
+from piase_gym import curricula
 from piase_gym.agents import OracleAgent
 from piase_gym.agents.base import Percept
-from piase_gym.curricula.simulated_learner import SkilledLearner
+from piase_gym.curricula.simulated_learner import SkilledLearner, simulate
 from piase_gym.errors import ConfigError
 
 
@@ -50,3 +52,9 @@ def test_shares_are_from_0_to_1(wrong: float) -> None:
         SkilledLearner(wrong)
     with pytest.raises(ConfigError, match="learning is a number from 0 to 1"):
         SkilledLearner(0.5, wrong)
+
+
+@pytest.mark.parametrize("most", [0, True, 1.5, "9"])
+def test_how_many_episodes_is_a_whole_number(most: Any) -> None:
+    with pytest.raises(ConfigError, match="the number of episodes is 1 or more, not"):
+        simulate(curricula.load("door_key"), 0.5, most=most)

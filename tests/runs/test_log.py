@@ -400,6 +400,8 @@ def test_only_our_environments_are_logged(tmp_path: Path) -> None:
         AvtLogger(gymnasium.make("CartPole-v1"), tmp_path / "run.jsonl")
     with pytest.raises(ConfigError, match="path, or sinks"):
         AvtLogger(grid())
+    with pytest.raises(ConfigError, match="more is a mapping of names to entries, not 5"):
+        runs.record(grid(), tmp_path / "run.jsonl", more=5)  # type: ignore[arg-type]
 
 
 def test_logging_changes_nothing(tmp_path: Path) -> None:
