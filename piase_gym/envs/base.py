@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Mapping
 from typing import Any
 
+import numpy as np
 from numpy.typing import NDArray
 
 from piase_gym import registry
@@ -13,6 +14,7 @@ from piase_gym.core.events import Events
 from piase_gym.core.world import Facts, World
 from piase_gym.envs.config_changes import Modified
 from piase_gym.envs.observations import ObservationBuilder
+from piase_gym.envs.pictures import OneSize
 from piase_gym.envs.runner import EpisodeRunner
 from piase_gym.envs.window import Window
 from piase_gym.errors import UnsupportedError, require_known
@@ -216,6 +218,7 @@ class WorldEnv(WorldAccess):
     render_mode: str | None
     _builder: ObservationBuilder
     _window: Window | None
+    _pictures: tuple[Any, OneSize] | None = None
 
     @property
     def view(self) -> str:
@@ -228,16 +231,26 @@ class WorldEnv(WorldAccess):
         return self._builder.style.dtype
 
     def render(self) -> Any:
-        """Draw the state: a string, an array of shape (height, width, 3), or a window."""
+        """Draw the state: a string, an array of shape (height, width, 3), or a window.
+
+        Arrays have the size of the first, as videos need, until the config changes.
+        """
         self.runner.require_episode()
         if self.render_mode == "ansi":
             return self.world.ansi()
         if self.render_mode == "rgb_array":
-            return self.world.rgb()
+            return self._picture()
         if self._window is not None:
             title = self.metadata.get("name", self.world.name)
             self._window.show(self.world.rgb(), title, self.metadata["render_fps"])
         return None
+
+    def _picture(self) -> NDArray[np.uint8]:
+        """Draw the state in the size of the first picture of this config."""
+        config = self.world.config
+        if self._pictures is None or self._pictures[0] != config:
+            self._pictures = config, OneSize()
+        return self._pictures[1].fit([self.world.rgb()])[0]
 
     def state(self) -> NDArray[Any]:
         """Return every non-string fact of the world as one array in `World.state_space`."""

@@ -113,6 +113,17 @@ def test_the_aec_face_offers_what_the_parallel_face_adds() -> None:
     assert env.unwrapped.events is env.events
 
 
+@pytest.mark.parametrize("world", ["TextRoom", "Household", "SqlQuery"])
+def test_pictures_keep_their_size_while_the_config_stays(world: str) -> None:
+    env = piase_gym.gym_env(world, render_mode="rgb_array", max_steps=2)
+    frames: list[Any] = []
+    for seed in range(6):
+        env.reset(seed=seed)
+        frames += [env.render(), env.step(env.action_space.sample()) and env.render()]
+    assert len({frame.shape for frame in frames}) == 1
+    assert len({frame.tobytes() for frame in frames}) > 6
+
+
 def test_gymnasium_wrappers() -> None:
     env: Any = gymnasium.make("piase/GridWorld-v1", max_episode_steps=5)
     env = gymnasium.wrappers.RecordEpisodeStatistics(env)
