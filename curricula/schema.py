@@ -31,6 +31,7 @@ from pydantic import (
     model_validator,
 )
 
+from piase_gym.core import limits
 from piase_gym.core.config import AgentId, WorldConfig
 from piase_gym.core.digest import digest_json
 from piase_gym.core.world import World
@@ -196,8 +197,8 @@ class StepContext(NamedTuple):
 
 
 MOST_RULES = 100
-Count = Annotated[int, Field(strict=True, ge=1, le=2**31 - 1)]
-Order = Annotated[int, Field(strict=True, ge=0, le=2**31 - 1)]
+Count = Annotated[int, Field(strict=True, ge=1, le=limits.MOST_STEPS)]
+Order = Annotated[int, Field(strict=True, ge=0, le=limits.MOST_STEPS)]
 Text = Annotated[str, Field(max_length=20_000)]
 
 

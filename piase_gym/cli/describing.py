@@ -15,6 +15,7 @@ from pydantic_core import to_jsonable_python
 
 from piase_gym.core.commands import InvalidAction
 from piase_gym.core.config import WHOLE
+from piase_gym.core.limits import MOST_STEPS
 from piase_gym.core.world import World
 from piase_gym.names import look_up
 from piase_gym.registry import list_tasks, load, make_config, task_spec
@@ -211,7 +212,7 @@ def _range_words(schema: Mapping[str, Any]) -> str:
         low = low if above is None else above + 1
         high = high if below is None else below - 1
         above = below = None
-    if high is not None and high >= 2**31 - 1:
+    if high is not None and high >= MOST_STEPS:
         high = None
     if low is not None and high is not None:
         return f"{low:g}..{high:g}" if not whole else f"{low}..{high}"

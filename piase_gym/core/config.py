@@ -18,6 +18,7 @@ from pydantic import (
     model_validator,
 )
 
+from piase_gym.core.limits import MOST_AGENTS, MOST_STEPS
 from piase_gym.core.script.models import ChangeSetting, Script
 from piase_gym.core.validation_messages import fields_at, in_words, short, without_branches
 from piase_gym.errors import ConfigError, EnvelopeError, UnknownFieldError, suggest
@@ -59,7 +60,7 @@ class Envelope(Settings):
     Every field is an integer that only grows. A config fits if none of its sizes is larger.
     """
 
-    agents: int = Field(1, ge=1, description="most agents")
+    agents: int = Field(1, ge=1, le=MOST_AGENTS, description="most agents")
 
     def union(self, other: Self) -> Self:
         """Return the smallest envelope that holds both."""
@@ -90,11 +91,11 @@ class WorldConfig(Settings):
     later: ClassVar[tuple[str, ...]] = ("script",)
     agent_kind: ClassVar[str] = "agent"
 
-    agents: int = Field(1, ge=1, description="how many agents take part")
+    agents: int = Field(1, ge=1, le=MOST_AGENTS, description="how many agents take part")
     agent_ids: tuple[AgentId, ...] | None = Field(
         None, description="names of the agents in order; default: agent_0, agent_1, ..."
     )
-    max_steps: int = Field(100, ge=1, le=2**31 - 1, description="steps until truncation")
+    max_steps: int = Field(100, ge=1, le=MOST_STEPS, description="steps until truncation")
     shared_reward: bool = Field(False, description="give every agent the mean of all rewards")
     shared_memory: bool = Field(
         False,
@@ -144,11 +145,13 @@ class WorldConfig(Settings):
         if len(given) > self.agents:
             raise ValueError(f"agent_ids names {len(given)} agents, but agents={self.agents}")
         names = self.names(max(self.agents, self.envelope.agents if self.envelope else 0))
-        for place, name in enumerate(names):
+        seen: set[str] = set()
+        for name in names:
             if name in RESERVED_NAMES:
                 raise ValueError(f"no agent can be called {name!r}; choose other agent_ids")
-            if name in names[:place]:
+            if name in seen:
                 raise ValueError(f"two agents would be called {name!r}; choose other agent_ids")
+            seen.add(name)
         entries = len(getattr(self, "join_at", ()))
         if entries > self.agents:
             raise ValueError(f"join_at has {entries} entries for {self.agents} agents")
@@ -206,9 +209,13 @@ class WorldConfig(Settings):
         """Return the envelope that fixes the spaces, of the world's own type.
 
         Raises:
-            EnvelopeError: If the given envelope is smaller than `largest_sizes`.
+            EnvelopeError: If the given envelope is smaller than `largest_sizes`, or these are more
+                than any envelope of the world allows.
         """
-        sizes = self.largest_sizes()
+        try:
+            sizes = self.largest_sizes()
+        except ValidationError as error:
+            raise EnvelopeError(explain(error, type(self))) from None
         given = self.envelope.model_dump(exclude_unset=True) if self.envelope else {}
         envelope = sizes.model_copy(update=given)
         require_fit(self.world, envelope, sizes)

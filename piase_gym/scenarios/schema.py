@@ -12,6 +12,7 @@ from typing import Annotated, Any, ClassVar, Literal, Self, TypeVar
 from pydantic import ConfigDict, Discriminator, Field, Tag, field_validator, model_validator
 
 from piase_gym.core.config import AgentId
+from piase_gym.core.limits import MOST_STEPS
 from piase_gym.core.script import models
 from piase_gym.core.shorthand import Lenient
 from piase_gym.scenarios.characters import Character
@@ -168,7 +169,7 @@ class WorldEvent(Lenient):
     count: int = Field(
         1,
         ge=1,
-        le=models.WITHOUT_LIMIT,
+        le=MOST_STEPS,
         description="only every n-th occurrence counts, counted per agent",
     )
     times: models.Times = Field(

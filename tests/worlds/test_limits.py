@@ -16,6 +16,7 @@ from annotated_types import BaseMetadata, GroupedMetadata
 from pydantic import BaseModel
 from pydantic.fields import FieldInfo
 
+from piase_gym.errors import ConfigError
 from piase_gym.registry import list_worlds, load, world_spec
 
 FILE = Path(__file__).with_name("golden_limits.json")
@@ -75,6 +76,30 @@ for world in WORLDS:
 @pytest.mark.parametrize("model", FOUND)
 def test_limits_are_what_they_were(model: str) -> None:
     assert FOUND[model] == GOLDEN[model]
+
+
+@pytest.mark.parametrize("world", WORLDS)
+def test_all_sizes_and_rewards_have_a_largest_value(world: str) -> None:
+    fields = load(world_spec(world).config).model_fields
+    for part in ("envelope", "rewards"):
+        for model in models_in(fields[part].annotation) if part in fields else ():
+            for name, field in model.model_fields.items():
+                assert "Le(" in ", ".join(bounds(field)), f"{part}.{name} can be anything"
+
+
+@pytest.mark.parametrize(
+    ("world", "fields", "told"),
+    [
+        ("TextRoom", {"envelope": {"rooms": 2**31}}, "envelope.rooms: it must be at most 1000"),
+        ("Household", {"envelope": {"objects": 2**63}}, "envelope.objects: it must be at most"),
+        ("SqlQuery", {"envelope": {"columns": 2**63}}, "envelope.columns: it must be at most"),
+        ("GridWorld", {"rewards": {"goal": 1e308}}, "rewards.goal: it must be at most 1000000"),
+        ("TextRoom", {"rewards": {"step": -1e7}}, "rewards.step: it must be at least -1000000"),
+    ],
+)
+def test_what_is_too_large_is_refused(world: str, fields: dict[str, Any], told: str) -> None:
+    with pytest.raises(ConfigError, match=told):
+        load(world_spec(world).config)(**fields)
 
 
 if __name__ == "__main__":

@@ -11,6 +11,7 @@ from typing import Annotated, Any, ClassVar, Literal, Self
 
 from pydantic import Discriminator, Field, Tag, model_validator
 
+from piase_gym.core.limits import MOST_STEPS, Reward
 from piase_gym.core.shorthand import Lenient
 
 Name = Annotated[str, Field(pattern=r"^[^\W\d_][\w' -]*$", max_length=40)]
@@ -18,9 +19,7 @@ Someone = Annotated[str, Field(pattern=r"^[A-Za-z0-9][A-Za-z0-9_.-]*$", max_leng
 Words = Annotated[str, Field(min_length=1, max_length=300)]
 Place = tuple[float, ...]
 Value = bool | float | str | Place
-WITHOUT_LIMIT = 2**31 - 1
-"""How often an event without a limit may happen."""
-Times = Literal["once", "every"] | Annotated[int, Field(ge=1)]
+Times = Literal["once", "every"] | Annotated[int, Field(ge=1, le=MOST_STEPS)]
 
 
 # -- conditions -----------------------------------------------------------------------------------
@@ -198,7 +197,7 @@ class GiveReward(Lenient):
     """Reward or punish."""
 
     type: Literal["reward"]
-    amount: float = Field(description="size of the reward")
+    amount: Reward = Field(description="size of the reward")
     agent_id: Whom = None
 
 
@@ -285,7 +284,7 @@ class Event(Lenient):
     count: int = Field(
         1,
         ge=1,
-        le=WITHOUT_LIMIT,
+        le=MOST_STEPS,
         description="only every n-th occurrence counts, counted per agent",
     )
     times: Times = Field("once", description="how often per episode: once, every time, at most n")
@@ -294,7 +293,7 @@ class Event(Lenient):
     @property
     def most(self) -> int:
         """The largest number of times that it can happen in an episode."""
-        return {"once": 1, "every": WITHOUT_LIMIT}.get(self.times, self.times)  # type: ignore
+        return {"once": 1, "every": MOST_STEPS}.get(self.times, self.times)  # type: ignore
 
 
 class Goal(Lenient):
@@ -304,7 +303,7 @@ class Goal(Lenient):
     words: Words | None = Field(None, description="the task in words, for prompts and both views")
     win_conditions: tuple[Condition, ...] = Field((), description="conditions for winning (any)")
     lose_conditions: tuple[Condition, ...] = Field((), description="conditions for losing (any)")
-    reward: float = Field(0.0, description="reward for winning")
+    reward: Reward = Field(0.0, description="reward for winning")
 
 
 class Shaping(Lenient):
@@ -312,7 +311,7 @@ class Shaping(Lenient):
 
     fact: str = Field(max_length=60, description="a fact that is a number")
     of: str | Place | None = Field(None, description="what the fact is about, if it needs that")
-    weight: float = Field(description="reward per unit; negative where less is better")
+    weight: Reward = Field(description="reward per unit; negative where less is better")
     agent_id: Someone | None = Field(
         None, description="the only agent that gets it; default: everybody"
     )
@@ -328,8 +327,8 @@ class Script(Lenient):
     ends: Literal["together", "each"] = Field(
         "together", description="whether a win or loss counts for everybody or for each agent alone"
     )
-    win_reward: float = Field(0.0, description="reward for those who win by these conditions")
-    lose_reward: float = Field(0.0, description="reward for those who lose by these conditions")
+    win_reward: Reward = Field(0.0, description="reward for those who win by these conditions")
+    lose_reward: Reward = Field(0.0, description="reward for those who lose by these conditions")
     shaping: tuple[Shaping, ...] = Field((), description="rewards along the way")
     events: tuple[Event, ...] = Field((), max_length=100, description="what happens when")
 

@@ -15,6 +15,7 @@ from numpy.typing import NDArray
 from piase_gym.core.commands import Result
 from piase_gym.core.digest import digest_bytes
 from piase_gym.core.facts import MAX_HINT
+from piase_gym.core.limits import MOST_STEPS
 from piase_gym.core.script import models
 from piase_gym.core.script.columns import Columns
 from piase_gym.core.script.conditions import (
@@ -323,7 +324,7 @@ class ScriptRun:
 
     def _set_off(self, number: int, event: _Event, due: Mask, changes: Changes) -> bool:
         """Count what is due, respond as often as allowed; return whether that may stir others."""
-        fired, own, limited = event.fired, event.condition.own, event.most < models.WITHOUT_LIMIT
+        fired, own, limited = event.fired, event.condition.own, event.most < MOST_STEPS
         if event.nth > 1:
             counts = event.counts
             counts += due

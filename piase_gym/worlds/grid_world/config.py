@@ -6,6 +6,7 @@ from typing import TYPE_CHECKING, Annotated, Any, ClassVar, Literal, Self
 
 from pydantic import BaseModel, ConfigDict, Field, field_validator, model_validator
 
+from piase_gym.core.limits import MOST_STEPS, Reward
 from piase_gym.errors import ConfigError
 from piase_gym.worlds.channel.config import ChannelEnvelope, SymbolConfig
 from piase_gym.worlds.grid_world import cells as kinds
@@ -33,20 +34,20 @@ class Rewards(BaseModel):
 
     model_config = ConfigDict(frozen=True, extra="forbid", allow_inf_nan=False)
 
-    goal: float = Field(10.0, description="reaching a goal")
-    move: float = Field(-0.1, description="entering a free cell")
-    blocked: float = Field(-1.0, description="walking against something")
-    stay: float = Field(-0.05, description="staying")
-    interact: float = Field(-0.1, description="picking up, dropping, opening, closing, switching")
-    locked: float = Field(-0.1, description="trying a locked door without a key, a jammed switch")
-    illegal: float = Field(-1.0, description="an illegal or unreadable command")
-    hazard: float = Field(-10.0, description="stepping onto a hazard")
-    fruit: float = Field(1.0, description="eating a fruit")
-    food: float = Field(10.0, description="all food of a level, shared by weight and strength")
-    heavy: float = Field(-0.1, description="lifting food that is too heavy")
-    tag: float = Field(10.0, description="tagging a runner")
-    caught: float = Field(-10.0, description="being tagged")
-    starved: float = Field(-10.0, description="running out of energy")
+    goal: Reward = Field(10.0, description="reaching a goal")
+    move: Reward = Field(-0.1, description="entering a free cell")
+    blocked: Reward = Field(-1.0, description="walking against something")
+    stay: Reward = Field(-0.05, description="staying")
+    interact: Reward = Field(-0.1, description="picking up, dropping, opening, closing, switching")
+    locked: Reward = Field(-0.1, description="trying a locked door without a key, a jammed switch")
+    illegal: Reward = Field(-1.0, description="an illegal or unreadable command")
+    hazard: Reward = Field(-10.0, description="stepping onto a hazard")
+    fruit: Reward = Field(1.0, description="eating a fruit")
+    food: Reward = Field(10.0, description="all food of a level, shared by weight and strength")
+    heavy: Reward = Field(-0.1, description="lifting food that is too heavy")
+    tag: Reward = Field(10.0, description="tagging a runner")
+    caught: Reward = Field(-10.0, description="being tagged")
+    starved: Reward = Field(-10.0, description="running out of energy")
 
 
 class GridWorldEnvelope(ChannelEnvelope):
@@ -114,7 +115,7 @@ class GridWorldConfig(SymbolConfig):
     )
     energy: int = Field(0, ge=0, le=255, description="steps until an agent starves; 0: never")
     fruit_energy: int = Field(20, ge=0, le=255, description="energy in a fruit")
-    join_at: tuple[Annotated[int, Field(ge=0, le=2**31 - 1)] | None, ...] = Field(
+    join_at: tuple[Annotated[int, Field(ge=0, le=MOST_STEPS)] | None, ...] = Field(
         (),
         description="step after which each agent enters; 0 (default): there from the start; null: "
         "only when somebody lets it in",
@@ -146,7 +147,7 @@ class GridWorldConfig(SymbolConfig):
         description="'map': agents are also shown what they have seen before in the episode, and "
         "how many steps ago",
     )
-    max_steps: int = Field(200, ge=1, le=2**31 - 1, description="steps until truncation")
+    max_steps: int = Field(200, ge=1, le=MOST_STEPS, description="steps until truncation")
     rewards: Rewards = Field(default_factory=lambda: Rewards(), description="the reward table")
     envelope: GridWorldEnvelope | None = Field(None, description="largest sizes")
 

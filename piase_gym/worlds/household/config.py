@@ -7,6 +7,7 @@ from typing import Any, ClassVar, Literal, Self
 from pydantic import Field, model_validator
 
 from piase_gym.core.config import RecallConfig
+from piase_gym.core.limits import MOST_STEPS, Reward
 from piase_gym.errors import ConfigError
 from piase_gym.worlds.household.actions import PHRASES
 from piase_gym.worlds.household.levels import files
@@ -20,6 +21,8 @@ from piase_gym.worlds.household.levels.words import (
 from piase_gym.worlds.texts.config import TextConfig, TextEnvelope, TextRewards
 
 MAX_AGENTS = 8
+MOST_THINGS, MOST_COMMANDS = 1000, 10_000
+"""The most receptacles and objects of a home, and commands that an agent has at once."""
 MAX_MESSAGE = 200
 """Longest message between agents, in characters."""
 ANY_GAME = 80, 140, 220
@@ -29,17 +32,21 @@ ANY_GAME = 80, 140, 220
 class Rewards(TextRewards):
     """Household's reward table."""
 
-    win: float = Field(1.0, description="winning, for everybody")
-    subgoal: float = Field(0.0, description="the first time a milestone is reached, for who did it")
+    win: Reward = Field(1.0, description="winning, for everybody")
+    subgoal: Reward = Field(
+        0.0, description="the first time a milestone is reached, for who did it"
+    )
 
 
 class HouseholdEnvelope(TextEnvelope):
     """The sizes that fix Household's spaces."""
 
     agents: int = Field(1, ge=1, le=MAX_AGENTS, description="most agents")
-    receptacles: int = Field(1, ge=1, description="most receptacles")
-    objects: int = Field(1, ge=1, description="most objects")
-    commands: int = Field(1, ge=1, description="most commands that an agent has at once")
+    receptacles: int = Field(1, ge=1, le=MOST_THINGS, description="most receptacles")
+    objects: int = Field(1, ge=1, le=MOST_THINGS, description="most objects")
+    commands: int = Field(
+        1, ge=1, le=MOST_COMMANDS, description="most commands that an agent has at once"
+    )
 
     @property
     def actions(self) -> int:
@@ -53,7 +60,7 @@ class HouseholdConfig(TextConfig, RecallConfig):
     world: ClassVar[str] = "Household"
 
     agents: int = Field(1, ge=1, le=MAX_AGENTS, description="how many agents take part")
-    max_steps: int = Field(50, ge=1, le=2**31 - 1, description="steps until truncation")
+    max_steps: int = Field(50, ge=1, le=MOST_STEPS, description="steps until truncation")
     game: str | None = Field(
         None,
         description="a game.tw-pddl file, a folder of them or $ALFWORLD_DATA; "

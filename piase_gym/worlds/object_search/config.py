@@ -10,6 +10,7 @@ from pydantic import BaseModel, ConfigDict, Field, model_validator
 
 from piase_gym.core.config import Envelope, WorldConfig
 from piase_gym.core.jsonable import jsonable
+from piase_gym.core.limits import MOST_STEPS
 from piase_gym.errors import ConfigError
 from piase_gym.worlds.channel.config import MAX_HISTORY, MessageConfig, history_field
 from piase_gym.worlds.object_search.codes import (
@@ -115,7 +116,7 @@ class ObjectSearchConfig(MessageConfig):
     end_when_found: bool | None = Field(
         None, description="whether finding everything ends the episode; default: in a house"
     )
-    join_at: tuple[Annotated[int, Field(ge=0, le=2**31 - 1)] | None, ...] = Field(
+    join_at: tuple[Annotated[int, Field(ge=0, le=MOST_STEPS)] | None, ...] = Field(
         (),
         description="step after which each agent enters; 0 (default): there from the start; null: "
         "only when it is let in",

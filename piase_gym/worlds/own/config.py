@@ -10,6 +10,7 @@ from pydantic import Field, model_validator
 
 from piase_gym.core.config import WorldConfig
 from piase_gym.core.documents import entry_point, own_classes, own_named, unknown_settings
+from piase_gym.core.limits import MOST_STEPS
 from piase_gym.errors import ConfigError, UnknownFieldError, suggest
 
 HOOKS = ("adjust_difficulty", "introduce_element")
@@ -22,7 +23,7 @@ class OwnConfig(WorldConfig):
     world: ClassVar[str] = "OwnEnvironment"
 
     environment: str = Field(description="the class, as module:name; it must already be imported")
-    max_steps: int = Field(1000, ge=1, le=2**31 - 1, description="steps until truncation")
+    max_steps: int = Field(1000, ge=1, le=MOST_STEPS, description="steps until truncation")
     settings: dict[str, Any] | None = Field(
         default_factory=dict,
         description="arguments of the environment; null if they cannot be written as JSON",
@@ -31,7 +32,10 @@ class OwnConfig(WorldConfig):
         (), description="calls of adjust_difficulty and introduce_element, in order"
     )
     timeout: float | None = Field(
-        None, gt=0, description="limit of each call in seconds, in a process of its own; null: none"
+        None,
+        gt=0,
+        le=1e6,
+        description="limit of each call in seconds, in a process of its own; null: none",
     )
 
     def __init__(self, **data: Any) -> None:

@@ -14,6 +14,7 @@ from typing import Annotated, Any, ClassVar, Literal, Self
 from pydantic import Field, model_validator
 
 from piase_gym.core.config import RecallConfig
+from piase_gym.core.limits import MOST_STEPS, Reward
 from piase_gym.worlds.channel.config import ChannelEnvelope, SymbolConfig
 from piase_gym.worlds.physics_playground.levels.items import (
     COLOURS,
@@ -43,14 +44,14 @@ Task = Literal["reach", "push", "stack", "gather", "keep_away", "carry"]
 class Rewards(Part):
     """PhysicsPlayground's reward table."""
 
-    done: float = Field(10.0, description="the task is done: to everybody who shares in it")
-    progress: float = Field(1.0, description="a metre that the task has come nearer to its end")
-    placed: float = Field(2.0, description="another object in the zone, or in the tower")
-    taken: float = Field(-2.0, description="one object fewer there")
-    step: float = Field(-0.01, description="every step")
-    kept: float = Field(0.02, description="keep_away: every step to keepers; minus it to chasers")
-    lost: float = Field(-10.0, description="keep_away: to those who lose")
-    illegal: float = Field(-0.1, description="an illegal or unreadable command")
+    done: Reward = Field(10.0, description="the task is done: to everybody who shares in it")
+    progress: Reward = Field(1.0, description="a metre that the task has come nearer to its end")
+    placed: Reward = Field(2.0, description="another object in the zone, or in the tower")
+    taken: Reward = Field(-2.0, description="one object fewer there")
+    step: Reward = Field(-0.01, description="every step")
+    kept: Reward = Field(0.02, description="keep_away: every step to keepers; minus it to chasers")
+    lost: Reward = Field(-10.0, description="keep_away: to those who lose")
+    illegal: Reward = Field(-0.1, description="an illegal or unreadable command")
 
 
 class PhysicsEnvelope(ChannelEnvelope):
@@ -95,7 +96,7 @@ class PhysicsPlaygroundConfig(RecallConfig, SymbolConfig):
     zone: float = Field(0.7, gt=0.1, le=5.0, description="radius of the zone")
     tower: int = Field(2, ge=2, le=4, description="stack: boxes on each other")
     hold_steps: int = Field(
-        150, ge=1, le=2**31 - 1, description="keep_away: how long keepers must hold out"
+        150, ge=1, le=MOST_STEPS, description="keep_away: how long keepers must hold out"
     )
     gripper: bool | None = Field(
         None, description="whether agents can grip; default: in stack, gather and carry"
@@ -136,7 +137,7 @@ class PhysicsPlaygroundConfig(RecallConfig, SymbolConfig):
         "overhead", description="where pictures are taken from"
     )
     picture: int = Field(512, ge=16, le=1024, description="side of pictures in pixels")
-    max_steps: int = Field(200, ge=1, le=2**31 - 1, description="steps until truncation")
+    max_steps: int = Field(200, ge=1, le=MOST_STEPS, description="steps until truncation")
     rewards: Rewards = Field(default_factory=lambda: Rewards(), description="the reward table")
     envelope: PhysicsEnvelope | None = Field(None, description="largest sizes")
 

@@ -7,6 +7,7 @@ from typing import Annotated, Any, ClassVar, Self
 from pydantic import BaseModel, ConfigDict, Field, field_validator, model_validator
 
 from piase_gym.core.config import WorldConfig
+from piase_gym.core.limits import MOST_STEPS, Reward
 from piase_gym.worlds.describing import LONGEST_NAME
 from piase_gym.worlds.screen_search.actions import MOVEMENTS
 
@@ -25,10 +26,10 @@ class Rewards(BaseModel):
 
     model_config = ConfigDict(frozen=True, extra="forbid", allow_inf_nan=False)
 
-    found: float = Field(1.0, description="an object that nobody had found, for who found it")
-    message: float = Field(-0.02, description="a message")
-    step: float = Field(-0.01, description="every step")
-    illegal: float = Field(-0.1, description="a command that cannot be carried out or read")
+    found: Reward = Field(1.0, description="an object that nobody had found, for who found it")
+    message: Reward = Field(-0.02, description="a message")
+    step: Reward = Field(-0.01, description="every step")
+    illegal: Reward = Field(-0.1, description="a command that cannot be carried out or read")
 
 
 class ScreenSearchConfig(WorldConfig):
@@ -37,7 +38,7 @@ class ScreenSearchConfig(WorldConfig):
     world: ClassVar[str] = "ScreenSearch"
 
     agents: int = Field(1, ge=1, le=MAX_AGENTS, description="how many agents take part")
-    max_steps: int = Field(100, ge=1, le=2**31 - 1, description="steps until truncation")
+    max_steps: int = Field(100, ge=1, le=MOST_STEPS, description="steps until truncation")
     windows: tuple[Annotated[str, Field(min_length=1, max_length=200)], ...] = Field(
         (),
         max_length=MAX_AGENTS,

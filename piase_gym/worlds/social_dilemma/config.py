@@ -11,6 +11,7 @@ from numpy.typing import NDArray
 from pydantic import Field, field_validator, model_validator
 
 from piase_gym.core.config import RecallConfig
+from piase_gym.core.limits import MOST_STEPS
 from piase_gym.worlds.channel.config import ChannelEnvelope, SymbolConfig
 from piase_gym.worlds.social_dilemma.constants import (
     MAX_AGENTS,
@@ -158,7 +159,7 @@ class SocialDilemmaConfig(RecallConfig, SymbolConfig):
     apple: Worth = Field(1.0, description="reward for an apple")
     zap_cost: Worth = Field(1.0, description="what a zap costs")
     zap_fine: Worth = Field(0.0, description="what being zapped costs")
-    max_steps: int = Field(100_000, ge=1, le=2**31 - 1, description="steps until truncation")
+    max_steps: int = Field(100_000, ge=1, le=MOST_STEPS, description="steps until truncation")
     envelope: SocialDilemmaEnvelope | None = Field(None, description="largest sizes")
 
     @classmethod

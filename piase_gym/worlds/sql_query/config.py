@@ -7,6 +7,7 @@ from typing import Any, ClassVar, Literal, Self
 from pydantic import Field, model_validator
 
 from piase_gym.core.config import RecallConfig
+from piase_gym.core.limits import MOST_STEPS, Reward
 from piase_gym.errors import ConfigError
 from piase_gym.worlds.sql_query.levels import datasets
 from piase_gym.worlds.sql_query.levels.dataset import Schema
@@ -15,6 +16,8 @@ from piase_gym.worlds.sql_query.levels.questions import LEVELS, KindName
 from piase_gym.worlds.texts.config import TextConfig, TextEnvelope, TextRewards
 
 MAX_AGENTS = 8
+MOST_PARTS = 10_000
+"""The most tables, columns of a table, and foreign keys of a database."""
 MAX_MESSAGE = 400
 """The longest message between agents, in characters."""
 Hardness = Literal["easy", "medium", "hard", "extra"]
@@ -23,17 +26,17 @@ Hardness = Literal["easy", "medium", "hard", "extra"]
 class Rewards(TextRewards):
     """SqlQuery's reward table."""
 
-    score: float = Field(1.0, description="times the score of the answer, for everybody")
-    error: float = Field(0.0, description="a query that fails")
+    score: Reward = Field(1.0, description="times the score of the answer, for everybody")
+    error: Reward = Field(0.0, description="a query that fails")
 
 
 class SqlQueryEnvelope(TextEnvelope):
     """The sizes that fix SqlQuery's spaces."""
 
     agents: int = Field(1, ge=1, le=MAX_AGENTS, description="most agents")
-    tables: int = Field(1, ge=1, description="most tables of a database")
-    columns: int = Field(1, ge=1, description="most columns of a table")
-    references: int = Field(0, ge=0, description="most foreign keys of a database")
+    tables: int = Field(1, ge=1, le=MOST_PARTS, description="most tables of a database")
+    columns: int = Field(1, ge=1, le=MOST_PARTS, description="most columns of a table")
+    references: int = Field(0, ge=0, le=MOST_PARTS, description="most foreign keys of a database")
 
     @classmethod
     def of_schemas(cls, agents: int, schemas: list[Schema]) -> Self:
@@ -54,7 +57,7 @@ class SqlQueryConfig(TextConfig, RecallConfig):
     world: ClassVar[str] = "SqlQuery"
 
     agents: int = Field(1, ge=1, le=MAX_AGENTS, description="how many agents share the question")
-    max_steps: int = Field(10, ge=1, le=2**31 - 1, description="turns until truncation")
+    max_steps: int = Field(10, ge=1, le=MOST_STEPS, description="turns until truncation")
     dataset: str | None = Field(
         None, description="a folder with InterCode's files; default: questions are generated"
     )

@@ -6,6 +6,7 @@ from typing import Annotated, Any, ClassVar, Literal, Self
 
 from pydantic import Field, ValidationError, model_validator
 
+from piase_gym.core.limits import MOST_STEPS, Reward
 from piase_gym.worlds.text_room.levels import names, words
 from piase_gym.worlds.text_room.levels.recall import MOST_DELAY, recall_story
 from piase_gym.worlds.text_room.levels.story import Story
@@ -14,6 +15,8 @@ from piase_gym.worlds.text_room.levels.validation import problems
 from piase_gym.worlds.texts.config import TextConfig, TextEnvelope, TextRewards
 
 MAX_AGENTS = 16
+MOST_PARTS, MOST_TEXT = 1000, 10**7
+"""The most rooms, objects, flags and so on of a story, each, and characters of a moment."""
 MAX_MESSAGE = 200
 """Longest message between agents, in characters."""
 MAX_FEEDBACK = 600
@@ -26,27 +29,29 @@ PHRASES = ("hello", "yes", "no", "I need help.", "Come here.", "Wait there.", "I
 class Rewards(TextRewards):
     """TextRoom's reward table."""
 
-    win: float = Field(10.0, description="winning")
-    lose: float = Field(-10.0, description="losing by a condition, not by time")
-    step: float = Field(-0.1, description="every step")
-    milestone: float = Field(1.0, description="the first time a milestone is reached")
-    failed: float = Field(0.0, description="a command without effect")
-    illegal: float = Field(-1.0, description="an illegal or unreadable command")
+    win: Reward = Field(10.0, description="winning")
+    lose: Reward = Field(-10.0, description="losing by a condition, not by time")
+    step: Reward = Field(-0.1, description="every step")
+    milestone: Reward = Field(1.0, description="the first time a milestone is reached")
+    failed: Reward = Field(0.0, description="a command without effect")
+    illegal: Reward = Field(-1.0, description="an illegal or unreadable command")
 
 
 class TextRoomEnvelope(TextEnvelope):
     """The sizes that fix TextRoom's spaces."""
 
     agents: int = Field(1, ge=1, le=MAX_AGENTS, description="most agents")
-    rooms: int = Field(1, ge=1, description="most rooms")
-    items: int = Field(0, ge=0, description="most objects that can be taken")
-    fixtures: int = Field(0, ge=0, description="most objects that cannot be taken")
-    stats: int = Field(0, ge=0, description="most numbers of an agent's body")
-    flags: int = Field(0, ge=0, description="most flags")
-    events: int = Field(0, ge=0, description="most events")
-    metrics: int = Field(0, ge=0, description="most metrics")
+    rooms: int = Field(1, ge=1, le=MOST_PARTS, description="most rooms")
+    items: int = Field(0, ge=0, le=MOST_PARTS, description="most objects that can be taken")
+    fixtures: int = Field(0, ge=0, le=MOST_PARTS, description="most objects that cannot be taken")
+    stats: int = Field(0, ge=0, le=MOST_PARTS, description="most numbers of an agent's body")
+    flags: int = Field(0, ge=0, le=MOST_PARTS, description="most flags")
+    events: int = Field(0, ge=0, le=MOST_PARTS, description="most events")
+    metrics: int = Field(0, ge=0, le=MOST_PARTS, description="most metrics")
     memory: int = Field(0, ge=0, le=1, description="1 if there is room for what was seen")
-    text: int = Field(2000, ge=1, description="longest words of a moment, in characters")
+    text: int = Field(
+        2000, ge=1, le=MOST_TEXT, description="longest words of a moment, in characters"
+    )
 
     @property
     def objects(self) -> int:
@@ -62,7 +67,7 @@ class TextRoomConfig(TextConfig):
     length_unit: ClassVar[str] = "rooms"
 
     agents: int = Field(1, ge=1, le=MAX_AGENTS, description="how many agents take part")
-    max_steps: int = Field(DEFAULT_STEPS, ge=1, le=2**31 - 1, description="steps until truncation")
+    max_steps: int = Field(DEFAULT_STEPS, ge=1, le=MOST_STEPS, description="steps until truncation")
     story: Story | None = Field(None, description="a written story; default: quests are generated")
     rooms: int = Field(5, ge=1, le=words.MOST_ROOMS, description="rooms of a generated quest")
     depth: int = Field(

@@ -7,6 +7,7 @@ from typing import ClassVar
 from pydantic import BaseModel, ConfigDict, Field
 
 from piase_gym.core.config import Envelope
+from piase_gym.core.limits import Reward
 from piase_gym.worlds.channel.config import MAX_HISTORY, MessageConfig, history_field
 
 
@@ -15,8 +16,8 @@ class TextRewards(BaseModel):
 
     model_config = ConfigDict(frozen=True, extra="forbid", allow_inf_nan=False)
 
-    step: float = Field(0.0, description="every step")
-    illegal: float = Field(0.0, description="a command that cannot be carried out or read")
+    step: Reward = Field(0.0, description="every step")
+    illegal: Reward = Field(0.0, description="a command that cannot be carried out or read")
 
 
 class TextConfig(MessageConfig):

@@ -8,6 +8,7 @@ from typing import Annotated, Any, ClassVar, Final, Literal, Self
 from pydantic import BaseModel, ConfigDict, Field, model_validator
 
 from piase_gym.core.config import Envelope, RecallConfig
+from piase_gym.core.limits import MOST_STEPS
 from piase_gym.errors import ConfigError
 from piase_gym.worlds.word_craft.levels.book import MOST_ENTITIES, RecipeBook
 from piase_gym.worlds.word_craft.levels.tasks import MOST_DEPTH, PoolKey, Side, Split, pool_of
@@ -111,7 +112,7 @@ class WordCraftConfig(RecallConfig):
     )
     shuffle_features: bool = Field(False, description="let the features of other things stand")
     max_steps: int = Field(
-        2, ge=1, le=2**31 - 1, description="steps until truncation; default: twice `mixes`"
+        2, ge=1, le=MOST_STEPS, description="steps until truncation; default: twice `mixes`"
     )
     envelope: WordCraftEnvelope | None = Field(None, description="largest sizes")
 

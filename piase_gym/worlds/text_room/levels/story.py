@@ -12,6 +12,7 @@ from typing import Annotated, Any, ClassVar, Literal, Self
 from pydantic import Field, field_validator, model_validator
 
 from piase_gym.core.config import AgentId
+from piase_gym.core.limits import MOST_STEPS
 from piase_gym.core.shorthand import as_list
 from piase_gym.worlds.text_room.levels.story_rules import (
     Condition,
@@ -127,7 +128,7 @@ class AgentSetup(Part):
     initial_flags: tuple[Name, ...] = Field((), description="flags that are set at the start")
     stats: dict[Name, Stat] = Field(default_factory=dict, description="numbers such as its energy")
     goal: Prose | None = Field(None, description="its task in words, for prompts")
-    join_at: int = Field(0, ge=0, le=2**31 - 1, description="the step at which it enters")
+    join_at: int = Field(0, ge=0, le=MOST_STEPS, description="the step at which it enters")
     initial_agent_config: dict[str, Any] = Field(
         default_factory=dict, description="passed to the agent's `configure`"
     )

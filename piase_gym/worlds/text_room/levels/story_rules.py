@@ -7,6 +7,7 @@ from typing import Annotated, ClassVar, Literal, Self, get_args
 from pydantic import Field, field_validator, model_validator
 
 from piase_gym.core.config import AgentId
+from piase_gym.core.limits import MOST_STEPS, Reward
 from piase_gym.core.shorthand import Lenient
 
 VERBS = ("look", "go", "take", "drop", "put", "open", "close", "unlock", "use", "read", "search")
@@ -117,7 +118,7 @@ class MaxSteps(Part):
     """A number of steps have been taken; the episode is then truncated, and lost."""
 
     type: Literal["max_steps_reached"]
-    steps: int = Field(ge=1, le=2**31 - 1, description="how many steps")
+    steps: int = Field(ge=1, le=MOST_STEPS, description="how many steps")
 
 
 _OfState = ItemInInventory | FlagIsSet | AgentInRoom | ItemInRoom | ObjectState | AgentState
@@ -221,7 +222,7 @@ class GiveReward(Part):
     """Reward or punish an agent."""
 
     type: Literal["reward"]
-    amount: float = Field(description="size of the reward")
+    amount: Reward = Field(description="size of the reward")
     agent_id: Agents = Field(None, description="whom; default: whoever caused the event")
 
 
@@ -257,7 +258,7 @@ class ActionTaken(Part):
     target: Name | None = Field(None, description="what it was done to")
     item_name: Name | None = Field(None, description="what it was done with")
     agent_id: Who = None
-    count: int = Field(1, ge=1, le=2**31 - 1, description="how many times, counted per agent")
+    count: int = Field(1, ge=1, le=MOST_STEPS, description="how many times, counted per agent")
     outcome: Literal["ok", "failed", "any"] = Field("ok", description="which attempts count")
 
 
@@ -281,7 +282,7 @@ class StepReached(Part):
     """A number of steps have been taken."""
 
     type: Literal["step_reached"]
-    step: int = Field(ge=1, le=2**31 - 1, description="how many steps")
+    step: int = Field(ge=1, le=MOST_STEPS, description="how many steps")
 
 
 class AgentEnters(Part):
